@@ -81,4 +81,5 @@ class ChapterWork(WorkInFlight[Written]):
         )
         chapters = tuple(chapter if each is former else each for each in self.material.chapters)
         made = {digest.chapter_number: digest for digest in (*self.earlier, draft.digest) if digest}
-        return replace(self.material, chapters=chapters, digests={**self.material.digests, **made})
+        digests = {**self.material.digests, **made}
+        return replace(self.material, chapters=chapters, digests=digests, in_parts=draft.in_parts)

@@ -124,6 +124,12 @@ class StoredSteps:
             self.unstored = Step(key, _to_json(reply), self.asked(request.stage, request.chapter_number, reply.spent))
         return reply
 
+    async def has(self, request: TextRequest) -> bool:
+        if not self._replay:
+            return False
+        await self.settle()
+        return await self._stored(step_key(self.scope.salt, request, 0)) is not None
+
     async def settle(self) -> None:
         """Stores the reply that is unstored, however long the database is away. TextDropped if there was no room."""
         if (step := self.unstored) is None:

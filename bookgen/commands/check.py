@@ -181,6 +181,9 @@ class _Calls:
         self.replies.append(await self.model.complete(request))
         return self.replies[-1]
 
+    async def has(self, request: TextRequest) -> bool:
+        return False
+
 
 async def fonts(_: Config) -> str:
     """Never a fault: books in other languages want for nothing."""

@@ -1,8 +1,9 @@
-"""A chapter: written in parts, each planned from what the ones before it really came to."""
+"""A chapter, from its first call to the text that is kept. A text that the model finished is kept to its last word."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from bookgen import threads
 from bookgen.errors import UpstreamAIError
@@ -22,26 +23,30 @@ from bookgen.writing import (
     seam,
     sentences,
 )
+from bookgen.writing.budget import MAX_PART_WORDS, Part
 from bookgen.writing.draft import WorkingDraft
 from bookgen.writing.flaw import paragraphs
 from bookgen.writing.material import ChapterDraft, Finding, Material
-from bookgen.writing.part import Task, part_request
-from bookgen.writing.refusal import raise_if_refused
+from bookgen.writing.part import Task, part_request, tighter_request
+from bookgen.writing.refusal import ModelRefused, raise_if_refused
 from bookgen.writing.steps import Steps
 from bookgen.writing.window import WINDOW, clip, smaller
 
-MOST_CONTINUATIONS = 3  # of one part
-MOST_FINDINGS = 40
-FAR_TOO_SHORT = 0.5  # of its budget: what has less is no chapter
-MOST_EMPTY = 2  # replies in a row without a sentence that can be kept
+MAX_CONTINUATIONS = 3  # of one part
+MAX_FINDINGS = 40
+MIN_CHAPTER_SHARE = 0.3  # of its aim: a text with less is no chapter
+MIN_ENDED_SHARE = 0.75  # of a last part: a text that long which stops without a full stop has come to its own end
+MAX_EMPTY = 2  # replies in a row without a sentence that can be kept
+TIGHTER_SHARE = 0.9  # of a runaway: a second version that is longer is no tighter
+OPEN_ENDINGS = "—–-…"  # an author breaks off with these on purpose
 
 
 class UnusableText(UpstreamAIError):
-    """What the model sends for a chapter is no chapter."""
+    """The model's text cannot be used as a chapter."""
 
     def __init__(self, chapter: Chapter, problem: str) -> None:
         super().__init__(
-            f"What the model sends for chapter {chapter.chapter_number} cannot be used: {problem}.",
+            f"The model's text for chapter {chapter.chapter_number} cannot be used: {problem}.",
             stage="chapter",
             chapter_number=chapter.chapter_number,
             retryable=True,
@@ -55,40 +60,58 @@ async def write_chapter(
     on_words: Callable[[int], None] = lambda words: None,
     on_digest: Callable[[Digest], None] = lambda digest: None,
 ) -> ChapterDraft:
-    """The chapter as its outline asks for it, close to its budget, with what later chapters must know of it, unless its
-    run was paused before that was asked for.
+    """Write one chapter, and note what later chapters must know of it.
 
-    A chapter that has a text is written afresh. `on_words` is told the words written so far, `on_digest` the digests
-    that had to be made of earlier chapters. The number of calls is bounded whatever the model answers.
+    The last chapter has no notes, and neither has one whose run was paused before they were asked for. A chapter that
+    has a text is written afresh. `on_words` gets the words written so far; `on_digest` gets each digest that had to be
+    made of an earlier chapter. The number of calls is bounded whatever the model answers.
     """
     chapter = material.chapter(chapter_number)
     digests = await continuity.digests_before(material, chapter_number, steps, on_digest)
     draft = WorkingDraft(material, chapter, digests, await quality.avoid(material, chapter))
-    content = await _write(draft, steps, on_words)
-    content, findings = await _mended(draft, content, steps)
-    try:
-        digest = await _digest(draft, content, steps)
-    except CallsHalted:  # the chapter is written all the same; whoever needs to know of it sums it up then
-        return ChapterDraft(content, count_words(content), None, tuple(findings))
-    except UpstreamAIError:
-        digest = None
-    if digest is None:
-        findings.append(Finding("digest", clip(content, 40), "The model could not sum the chapter up."))
-    return ChapterDraft(content, count_words(content), digest, tuple(findings))
+    await _write(draft, steps, on_words)
+    content, findings = await _mended(draft, draft.text, steps)
+    findings = [*draft.findings, *findings]
+    digest = None
+    if material.after(chapter_number):
+        try:
+            digest = await _digest(draft, content, steps)
+        except CallsHalted:  # the chapter is written all the same; whoever needs the digest has it made then
+            return ChapterDraft(content, count_words(content), None, tuple(findings), in_parts=draft.in_parts)
+        except UpstreamAIError:
+            pass
+        if digest is None:
+            findings.append(Finding("digest", clip(content, 40), "The model could not sum the chapter up."))
+    return ChapterDraft(content, count_words(content), digest, tuple(findings), in_parts=draft.in_parts)
 
 
-async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], None]) -> str:
-    """Call after call until the chapter is long enough, or its calls are used up."""
-    done = continuations = empty = 0
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The usable text of one reply. `cut`: the reply broke off. `in_paragraph`: it did so inside a paragraph.
+    `problem`: why the text is empty, or not whole."""
+
+    text: str
+    cut: bool = False
+    in_paragraph: bool = False
+    problem: str = ""
+
+
+async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], None]) -> None:
+    """Ask for one stretch after another until the chapter has come to its end or its calls are used up."""
+    await threads.compute(draft.measure)
+    await _go_on_as_begun(draft, steps)
+    done = continuations = empty = calls = 0
+    ended = False
     task: Task = "write"
-    calls = 0
-    while calls < budget.most_calls(draft.aim, draft.lengths):
-        part = budget.next_part(draft.aim, draft.words, done, draft.pace, draft.lengths)
-        if part is None and task == "continue":
+    while calls < budget.max_calls(draft.aim, draft.lengths):
+        part: Part | None
+        if task == "continue" and budget.is_full(draft.aim, draft.words):
             part, task = budget.closing_part(draft.aim, draft.words, done), "close"
+        else:
+            part = budget.next_part(draft.aim, draft.words, done, draft.pace, draft.lengths, ended=ended)
         if part is None:
             break
-        # Threads: a long book's prompt and a long reply take longer than the event loop may wait.
+        # In a thread: a long book's prompt takes longer to build than the event loop may wait.
         request = await threads.compute(part_request, draft, part, task)
         try:
             reply = await steps.reply(request, attempt=empty)
@@ -97,57 +120,113 @@ async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], No
             continue
         calls += 1
         raise_if_refused(reply, request)
-        kept, cut = await threads.compute(_keep, draft, reply, request)
-        if not kept and empty == MOST_EMPTY:
-            break
-        if not kept:
+        draft.is_sample = reply.is_sample
+        stretch = await threads.compute(_read, draft, reply, request, part)
+        draft.problem = stretch.problem
+        is_too_much = _needs_parts(stretch, part)
+        draft.in_parts = draft.in_parts or is_too_much
+        if not stretch.text:
+            if empty == MAX_EMPTY:
+                break
             empty += 1
             continue
-        draft.turns = [*request.messages, Message("assistant", kept)]
+        if budget.is_runaway(draft.aim, draft.words + count_words(stretch.text)) and not draft.was_tightened:
+            stretch = await _tighter(draft, stretch, request, part, steps)
+            calls += 1
+        draft.add(stretch.text, same_paragraph=stretch.in_paragraph)
+        draft.turns = [*request.messages, Message("assistant", stretch.text)]
         on_words(draft.words)
-        if not cut:
-            draft.pace.learn(part.ask, count_words(kept))
-        empty, continuations = 0, continuations + 1 if cut else 0
-        if cut and continuations <= MOST_CONTINUATIONS and task != "close":
-            task = "continue"
+        if not (stretch.cut or is_too_much):
+            draft.pace.learn(part.ask, count_words(stretch.text))
+        empty, continuations = 0, continuations + 1 if stretch.cut else 0
+        if stretch.cut and continuations <= MAX_CONTINUATIONS and task != "close":
+            task, ended = "continue", False
         else:
-            task, continuations, done = "write" if part.number < part.count else "extend", 0, done + 1
-    if draft.words < draft.aim * FAR_TOO_SHORT:
+            ended = task == "close" or (part.is_last and not stretch.cut)
+            task, continuations, done = "extend" if part.is_last else "write", 0, done + 1
+    if draft.words < draft.aim * MIN_CHAPTER_SHARE:
         raise UnusableText(draft.chapter, draft.problem or f"it has {draft.words} of {draft.aim} words")
-    return _fitted(draft)
+    if not ended or draft.problem:
+        excerpt = sentences.last(draft.text)
+        draft.findings.append(Finding("unfinished", excerpt[:200], "The model did not bring the chapter to its end."))
 
 
-def _keep(draft: WorkingDraft, reply: TextReply, request: TextRequest) -> tuple[str, bool]:
-    """The whole sentences of a reply that are new, and whether it was cut, admitted or not."""
+async def _go_on_as_begun(draft: WorkingDraft, steps: Steps) -> None:
+    """Ask in parts, or in one go, as this chapter was begun before an interruption, so that its replies are found."""
+    if draft.aim <= MAX_PART_WORDS or draft.window < WINDOW:
+        return
+    known = draft.in_parts
+    for draft.in_parts in (False, True):
+        part = budget.next_part(draft.aim, 0, 0, draft.pace, draft.lengths, ended=False)
+        if part and await steps.has(await threads.compute(part_request, draft, part, "write")):
+            return
+    draft.in_parts = known
+
+
+def _needs_parts(stretch: Stretch, part: Part) -> bool:
+    """Whether a model has shown with this reply that a long stretch is too much for it in one go."""
+    if part.ask <= MAX_PART_WORDS:
+        return False
+    words = count_words(stretch.text)
+    return bool(stretch.problem) or words < part.words * (1 if stretch.cut else budget.MIN_WHOLE_SHARE)
+
+
+def _read(draft: WorkingDraft, reply: TextReply, request: TextRequest, part: Part) -> Stretch:
+    """The sentences of a reply that are new."""
     piece = clean.prose(reply.text, draft.chapter, opening=not draft.text)
     instructed = echo.instructions(request)
     sent_back = echo.echoed(piece, instructed)
-    draft.is_sample = reply.is_sample
     if not reply.is_sample and (problem := nonsense.problem_with(piece, draft.book.content_language, sent_back)):
-        draft.problem = problem
-        return "", False
-    draft.problem = "it repeats one passage without end" if reply.stop is StopReason.LOOP else ""
+        return Stretch("", problem=problem)
     if sent_back:
         piece = echo.without_echo(piece, instructed)
-    cut = reply.stop in (StopReason.LENGTH, StopReason.LOOP) or not sentences.is_finished(piece)
+    cut = _broke_off(reply, piece, part)
     whole = sentences.complete(piece) if cut else piece
+    problem = "it repeats one passage without end" if reply.stop is StopReason.LOOP else ""
     kept = seam.without_overlap(draft.text, whole)
-    if kept:
-        broken_off = piece[len(whole) :]
-        in_paragraph = bool(broken_off.strip()) and "\n\n" not in broken_off[: -len(broken_off.lstrip())]
-        draft.add(kept, same_paragraph=cut and in_paragraph)
-    return kept, cut
+    broken_off = piece[len(whole) :]
+    in_paragraph = cut and bool(broken_off.strip()) and "\n\n" not in broken_off[: -len(broken_off.lstrip())]
+    return Stretch(kept, cut, in_paragraph, problem)
 
 
-def _fitted(draft: WorkingDraft) -> str:
-    """The text, cut at a sentence end when it is far too long."""
-    if draft.words <= draft.aim * (1 + budget.OVERLONG):
-        return draft.text
-    return sentences.cut_to(draft.text, draft.aim, slack=budget.NEAR_ENOUGH)
+def _broke_off(reply: TextReply, piece: str, part: Part) -> bool:
+    """Whether a reply was cut off, admitted or not.
+
+    A text that stops without a full stop has come to its own end if it is a last part of about the length that was
+    asked for, or if its last line is a short one: a signature, a date, a line of a song.
+    """
+    if reply.stop in (StopReason.LENGTH, StopReason.LOOP):
+        return True
+    last_line = piece.rstrip().rsplit("\n", 1)[-1]
+    if sentences.is_finished(piece) or piece.rstrip().endswith(tuple(OPEN_ENDINGS)):
+        return False
+    if part.is_last and count_words(piece) >= part.ask * MIN_ENDED_SHARE:
+        return False
+    return len(last_line) > sentences.LONGEST_VERSE or not part.is_last
+
+
+async def _tighter(draft: WorkingDraft, stretch: Stretch, request: TextRequest, part: Part, steps: Steps) -> Stretch:
+    """A stretch that is far too long, told once more and more tightly; the first one if the second does not end."""
+    draft.was_tightened = True
+    asked = tighter_request(draft, part, request, stretch.text)
+    second = Stretch("")
+    try:
+        reply = await steps.reply(asked)
+        raise_if_refused(reply, asked)
+        second = await threads.compute(_read, draft, reply, asked, part)
+    except (ModelRefused, PromptTooLong):
+        pass
+    first_words, words = count_words(stretch.text), count_words(second.text)
+    is_tighter = part.ask / 2 <= words <= first_words * TIGHTER_SHARE
+    is_better = is_tighter and not second.cut
+    outcome = f"A tighter version with {words} words is kept." if is_better else "The text is kept as it is."
+    detail = f"The model wrote {first_words} words where {part.ask} were asked for. {outcome}"
+    draft.findings.append(Finding("runaway", clip(stretch.text, 40), detail))
+    return second if is_better else stretch
 
 
 async def _digest(draft: WorkingDraft, content: str, steps: Steps) -> Digest | None:
-    """Noted in the conversation that wrote the chapter, unless its text was changed or shortened since."""
+    """Noted in the conversation that wrote the chapter, unless its text was changed since."""
     threads = continuity.open_threads(draft.digests)
     if content != draft.text or not conversation.is_whole(draft.turns) or draft.window < WINDOW:
         return await continuity.digest_of(draft.book, draft.chapter, content, threads, steps, draft.window)
@@ -168,4 +247,4 @@ async def _mended(draft: WorkingDraft, content: str, steps: Steps) -> tuple[str,
     foreign = [each for each in flaws if each.kind == "wrong_language" and each.paragraph is None]
     if foreign and not draft.is_sample:
         raise UnusableText(draft.chapter, f"it is not in the book's language (“{foreign[0].excerpt[:80]}”)")
-    return content, [each.finding() for each in flaws[:MOST_FINDINGS]]
+    return content, [each.finding() for each in flaws[:MAX_FINDINGS]]

@@ -165,7 +165,7 @@ def told(
 def _told(digest: Digest, title: str) -> str:
     lines = [f"Chapter {digest.chapter_number}, {title}, has told: {digest.summary}"]
     if digest.facts:
-        lines.append("Settled by it: " + "; ".join(digest.facts) + ".")
+        lines.append("Settled by it: " + "; ".join(fact.rstrip(".;") for fact in digest.facts) + ".")
     return "\n".join(lines)
 
 

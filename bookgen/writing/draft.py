@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 
 from bookgen.models import Book, Chapter, Digest
 from bookgen.providers.text import Block, Message
-from bookgen.words import measure
+from bookgen.words import measure, tokens
 from bookgen.writing import budget, context
 from bookgen.writing.language import language
-from bookgen.writing.material import Material
+from bookgen.writing.material import Finding, Material
 from bookgen.writing.seam import join
 from bookgen.writing.window import WINDOW
+
+TASK_TOKENS = 4_500  # of what asks for a chapter, and of the notes that are asked for after it
 
 
 @dataclass(slots=True)
@@ -27,10 +29,20 @@ class WorkingDraft:
     length: float = 0.0  # of the text, in words
     problem: str = ""  # why the last reply could not be used, or not whole
     is_sample: bool = False  # no model writes it
+    was_tightened: bool = False  # a runaway stretch has been asked for once more
+    findings: list[Finding] = field(default_factory=list)
     same_paragraph: bool = False  # the last reply broke off in the middle of a paragraph
     window: int = WINDOW  # tokens that a call may have
+    taken: int = 0  # tokens of the window that the prompt takes
     turns: list[Message] = field(default_factory=list)
-    pace: budget.Pace = field(default_factory=budget.Pace)
+    goal: budget.Goal = field(init=False)
+    pace: budget.Pace = field(init=False)
+    in_parts: bool = field(init=False)  # the model has shown that it does not write a chapter in one go
+
+    def __post_init__(self) -> None:
+        self.goal = budget.goal_for(self.chapter, self.material.chapters)
+        self.pace = self.goal.pace()
+        self.in_parts = self.material.in_parts
 
     @property
     def book(self) -> Book:
@@ -42,7 +54,7 @@ class WorkingDraft:
 
     @property
     def aim(self) -> int:
-        return budget.aim_for(self.chapter, self.material.chapters)
+        return self.goal.aim
 
     def add(self, kept: str, *, same_paragraph: bool) -> None:
         """Put the sentences kept of a reply after the text. `same_paragraph`: what follows them belongs to theirs."""
@@ -56,4 +68,9 @@ class WorkingDraft:
 
     @property
     def lengths(self) -> budget.Lengths:
-        return budget.Lengths.within(self.window, language(self.book.content_language))
+        lang = language(self.book.content_language)
+        return budget.Lengths.within(self.window, lang, in_parts=self.in_parts, taken=self.taken)
+
+    def measure(self) -> None:
+        """Find out how much of the window the prompt takes; slow for a long book."""
+        self.taken = sum(tokens(block.text) for block in self.system()) + TASK_TOKENS

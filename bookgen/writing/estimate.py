@@ -11,8 +11,9 @@ from bookgen.models import Book, BookKind, Chapter, Estimate, Usage
 from bookgen.providers.text import ShownSpeed
 from bookgen.words import tokens
 from bookgen.writing import context
-from bookgen.writing.budget import PART_WORDS
+from bookgen.writing.budget import Lengths
 from bookgen.writing.language import ProseLanguage, language
+from bookgen.writing.window import WINDOW
 
 Prices = Callable[[str, Usage], int | None]  # the cost in micro-units of a usage with a model; None: price unknown
 
@@ -24,8 +25,8 @@ EDGES = 200  # openings and endings to avoid
 DIGEST = 130  # of a chapter's digest as later calls are given it
 NOTES = 200  # of the turn that asks for the digest
 DIGEST_REPLY = 180
-EXTRA_CALLS = 0.12  # writing calls beyond the plan: lengths missed, cut replies, repairs
-EXTRA_WORDS = 0.05  # written and not kept
+EXTRA_CALLS = 0.05  # writing calls beyond the plan: cut replies, repairs
+EXTRA_WORDS = 0.02  # written and not kept
 LEAST_CACHED = 1_024  # tokens: a shorter prefix is not cached
 
 PICTURE_PROMPT = 250
@@ -64,7 +65,7 @@ def estimate(
     asked = [
         (model_name, usage)
         for place, budget in enumerate(basis.budgets)
-        for usage in _chapter(prose, budget, basis.static, place, digest)
+        for usage in _chapter(prose, budget, basis.static, place, digest, last=place == chapters - 1)
     ]
     if basis.kind is BookKind.CHILDRENS and image_model_name:
         asked.append((image_model_name, _pictures(chapters, picture_tokens)))
@@ -93,31 +94,34 @@ def _priced(usage: Usage, model_name: str, prices: Prices) -> int | None:
     return None if price is None else price * calls
 
 
-def _chapter(prose: ProseLanguage, budget: int, static: int, before: int, told: int) -> tuple[Usage, Usage]:
+def _chapter(
+    prose: ProseLanguage, budget: int, static: int, before: int, told: int, *, last: bool
+) -> tuple[Usage, ...]:
     """A chapter's writing, each call of which reads the prefix that the one before it left, and its digest.
 
-    `told`: tokens of the digest of each chapter before it.
+    `told`: tokens of the digest of each chapter before it. The last chapter needs no digest.
     """
     written = prose.usual_tokens(max(budget, 1))
-    parts = max(round(budget / PART_WORDS), 1)
+    parts = max(-(-budget // Lengths.within(WINDOW, prose).longest), 1)
     stretch = written // parts
     known = static + before * told
     task = TASK + (DIGEST + TAIL + EDGES + min(before, 20) * THREAD if before else 0)
     turns = [task + place * (TURN + stretch) for place in range(parts)]  # what lies before each next turn
     new = task + (0 if before else known) + (parts - 1) * (TURN + stretch)
     read = (known if before else 0) + sum(known + size for size in turns[:-1])
-    last = stretch + NOTES
+    end = stretch + NOTES
     if static < LEAST_CACHED:
         writing = Usage(calls=parts, input_tokens=new + read, output_tokens=written)
-        digest = Usage(calls=1, input_tokens=known + turns[-1] + last, output_tokens=DIGEST_REPLY)
+        digest = Usage(calls=1, input_tokens=known + turns[-1] + end, output_tokens=DIGEST_REPLY)
     else:
         writing = Usage(calls=parts, output_tokens=written, cache_write_tokens=new, cache_read_tokens=read)
-        digest = Usage(1, last, DIGEST_REPLY, cache_read_tokens=known + turns[-1])
-    return _with_extra_calls(writing, known + task), digest
+        digest = Usage(1, end, DIGEST_REPLY, cache_read_tokens=known + turns[-1])
+    writing = _with_extra_calls(writing, known + task)
+    return (writing,) if last else (writing, digest)
 
 
 def _with_extra_calls(usage: Usage, prefix: int) -> Usage:
-    """A length that is missed, a reply that is cut, a repair: each reads the prefix once more."""
+    """A cut reply or a repair reads the prefix once more."""
     extra = EXTRA_CALLS * usage.calls
     return Usage(
         calls=round(usage.calls + extra),

@@ -27,11 +27,15 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """A book as it stands: every chapter in order, with what is written, and the digests by chapter number."""
+    """A book as it stands: every chapter in order, with what is written, and the digests by chapter number.
+
+    `in_parts`: the model has shown that a whole chapter in one call is too much for it.
+    """
 
     book: Book
     chapters: tuple[Chapter, ...]
     digests: Mapping[int, Digest] = field(default_factory=dict)
+    in_parts: bool = False
 
     def chapter(self, number: int) -> Chapter:
         """The chapter of that number. NotFound."""
@@ -70,7 +74,8 @@ class Scene:
 class ChapterDraft:
     """A chapter's text; without `digest` where none could be made.
 
-    Of a spread also what is to be painted for it, and the `plan` of the book if it had to be made first.
+    A spread also has what is to be painted for it, and the `plan` of the book if it had to be made first. `in_parts`:
+    the model has shown that a whole chapter in one call is too much for it.
     """
 
     content: str
@@ -79,3 +84,4 @@ class ChapterDraft:
     findings: tuple[Finding, ...] = ()
     plan: Outline | None = None
     scene: Scene | None = None
+    in_parts: bool = False

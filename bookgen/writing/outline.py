@@ -37,34 +37,34 @@ relations, work, what they want.
 - terms: words and names that must always be spelt and used alike."""
 
 FIRST = f"""\
-Plan this book: {{count}} chapters, {{total}} in all.
+Plan this book: {{count}}, {{total}} in all.
 
 First its {BIBLE}
 
-Then the chapters {{first}} to {{last}}: each with a title and a summary of {{summaries}}.
+Then {{chapters}}: each with a title and a summary of {{summaries}}.
 
 {{form}}"""
 
 BIBLE_ALONE = f"""\
-We plan this book in steps: {{count}} chapters, {{total}} in all. The chapters come later. Now send its {BIBLE}
+We plan this book in steps: {{count}}, {{total}} in all. The chapters come later. Now send its {BIBLE}
 
 Be brief: {{length}} for all of it, two or three entries in each list.
 
 {{form}}"""
 
 NEXT = """\
-The book has {count} chapters. Its bible:
+The book has {count}. Its bible:
 
 {bible}
 
 {planned}
 
-Plan the chapters {first} to {last} in the same way: each with a title and a summary of {summaries}. {position}
+Plan {chapters} in the same way: each with a title and a summary of {summaries}. {position}
 
 {form}"""
 
 PLANNED = """\
-The chapters 1 to {before} are planned:
+What is planned so far, {before}:
 
 {planned}"""
 NOTHING_PLANNED = "No chapter is planned yet."
@@ -148,12 +148,11 @@ class _Plan:
         book, lang = self.book, language(self.book.content_language)
         numbers = range(1, last + 1)
         task = (FIRST if last else BIBLE_ALONE).format(
-            count=book.chapter_count,
+            count=planning.count_of(book.chapter_count),
             summaries=planning.summaries(book, self.window),
             total=lang.length(book.target_word_count),
             arcs=min(max(book.chapter_count // 5, 3), 8),
-            first=1,
-            last=last,
+            chapters=planning.range_of(1, last),
             length=lang.length(BRIEF_BIBLE),
             form=asked(numbers, bible=True, shown=self.form_shown),
         )
@@ -162,12 +161,11 @@ class _Plan:
     def _next_request(self, first: int, last: int) -> TextRequest:
         book, numbers = self.book, range(first, last + 1)
         task = NEXT.format(
-            count=book.chapter_count,
+            count=planning.count_of(book.chapter_count),
             summaries=planning.summaries(book, self.window),
             bible=planning.bible(self.bible, self.window),
             planned=self._planned(),
-            first=first,
-            last=last,
+            chapters=planning.range_of(first, last),
             position="They end the book." if last == book.chapter_count else "The book goes on after them.",
             form=asked(numbers, bible=False, shown=self.form_shown),
         )
@@ -178,7 +176,7 @@ class _Plan:
             return NOTHING_PLANNED
         last = len(self.chapters)
         lines = planning.planned(enumerate(self.chapters, 1), self.book.chapter_count, self.window, near=last)
-        return PLANNED.format(before=last, planned=lines)
+        return PLANNED.format(before=planning.range_of(1, last), planned=lines)
 
     def _request(self, task: str, form: Mapping[str, Any], first: int, last: int, *, with_bible: bool) -> TextRequest:
         book = self.book

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from bookgen.models import Chapter
@@ -18,35 +19,39 @@ from bookgen.writing.window import SMALL, WINDOW, clip
 Task: TypeAlias = Literal["write", "continue", "extend", "close"]
 
 FOR_THE_DIGEST = continuity.MAX_TOKENS + 500  # tokens: it is noted in the same conversation, after the last reply
-MOST_PEOPLE = 8  # that a brief names
+MAX_PEOPLE = 8  # that a brief names
 TAIL_WORDS = 180  # of the chapter before, verbatim
+ROOM = 1.7  # tokens of a reply, as a multiple of those asked for: a chapter may run over and still come to its end
 
 FIRST_PART = """\
-Write chapter {number} of {chapters}. Its title, and what it has to do:
+Write {which}. Its title, and what it has to do:
 {summary}
 
 {given}
 
-The chapter shall have {length} in all; you write it in {parts}. Now write {this_part}, about {part_length}. \
-{position}"""
+{ask}"""
 
 NEXT_PART = """\
-Go on with the chapter, straight after its last sentence above. It has {written} of {length} now. Write {this_part}, \
-about {part_length}. {position} Repeat nothing, announce nothing, no heading for it."""
+Continue the chapter straight after its last sentence above. Write {this_part}, about {part_length}. {position} Repeat \
+nothing, announce nothing, no heading for it."""
 
 CONTINUE = """\
-Your reply broke off; its unfinished last sentence is left out above. Go on straight after the last sentence that \
+Your reply broke off; its unfinished last sentence is left out above. Continue straight after the last sentence that \
 stands there, in the same paragraph or scene, with about {part_length}. {position} Repeat nothing, announce nothing."""
 
 EXTEND = """\
-The chapter has {written} of {length} now and is not full yet. Go on straight after its last sentence above with \
-about {part_length} more: something that its summary still owes, or a further step of it, and not a second ending of \
-the same kind. {position} Repeat nothing, announce nothing."""
+The chapter is much shorter than it should be. Continue straight after its last sentence above with about \
+{part_length} more: what its summary still owes, or a further step of it, and not a second ending of the same kind. \
+{position} Repeat nothing, announce nothing."""
 
 CLOSE = """\
 Your reply broke off; its unfinished last sentence is left out above. The chapter is long enough now: bring it to its \
-end in about {part_length}, straight after the last sentence that stands there, on a note of its own. Repeat nothing, \
-announce nothing."""
+end in about {part_length}, straight after the last sentence that stands there. Repeat nothing, announce nothing."""
+
+TIGHTER = """\
+That is far longer than this stretch should be. Write the same stretch once more, told more tightly, in about \
+{part_length}: keep what happens in it, what is said and how it ends; leave out what only fills. Send the whole \
+stretch, from its first sentence to its last."""
 
 AGAIN = f"""
 
@@ -54,9 +59,15 @@ AGAIN = f"""
 
 PROMPTS: Mapping[Task, str] = {"write": NEXT_PART, "continue": CONTINUE, "extend": EXTEND, "close": CLOSE}
 
-_WHOLE = "All that the summary asks for happens in it, and it ends on a note of its own."
-_ENDS = "What the summary still owes happens in it, and it brings the chapter to its end, on a note of its own."
-_GOES_ON = (
+WHOLE_CHAPTER = "Write the whole chapter, about {part_length}. {position}"
+PART_OF_CHAPTER = "You write it in several parts. Now write {this_part}, about {part_length}. {position}"
+
+_WHOLE = "Everything that the summary asks for happens in it. End where its matter ends; do not sum up."
+_ENDS = (
+    "What the summary still owes happens in it, and it brings the chapter to its end. End where the matter ends; do "
+    "not sum up."
+)
+_CONTINUES = (
     "It tells only as much of the summary as a part of this length can carry. {left} after it: leave enough to tell, "
     "and do not wind up."
 )
@@ -65,25 +76,15 @@ _GOES_ON = (
 def _position(part: budget.Part) -> str:
     left = part.count - part.number
     if left:
-        return _GOES_ON.format(left="One more part comes" if left == 1 else f"{left} more parts come")
+        return _CONTINUES.format(left="One more part comes" if left == 1 else f"{left} more parts come")
     return _WHOLE if part.count == 1 else _ENDS
 
 
 def part_request(draft: WorkingDraft, part: budget.Part, task: Task) -> TextRequest:
-    chapter, lang = draft.chapter, language(draft.book.content_language)
-    words = {
-        "length": lang.length(chapter.target_word_count),
-        "written": lang.length(draft.words),
-        "part_length": lang.length(part.ask),
-        "position": _position(part),
-        "parts": "one go" if part.count == 1 else f"{part.count} parts",
-        "this_part": "the whole chapter" if part.count == 1 else f"part {part.number} of {part.count}",
-    }
-    prompt = PROMPTS[task].format(**words) if draft.text else FIRST_PART.format(**words, **_first_part(draft))
-    prompt += AGAIN.format(problem=draft.problem) if draft.problem else ""
+    """The call that asks for `part`, with everything that the model needs for it."""
+    prompt = _prompt(draft, part, task)
     system = draft.system()
-    # Twice what is wanted: a model that writes on is trimmed at a sentence end, not cut by its provider.
-    max_tokens = min(lang.tokens(max(part.ask, part.words * 2)) + 400, draft.lengths.reply or WINDOW)
+    max_tokens = _room(draft, part)
     taken = sum(tokens(block.text) for block in system) + tokens(prompt) + max_tokens
     for_the_digest = FOR_THE_DIGEST if draft.window >= WINDOW else 0  # else the chapter is read anew for it
     most = min(draft.window - taken - for_the_digest, conversation.MOST)
@@ -93,10 +94,40 @@ def part_request(draft: WorkingDraft, part: budget.Part, task: Task) -> TextRequ
         system=system,
         messages=(*turns, Message("user", prompt, cache=True)),
         max_tokens=max_tokens,
-        chapter_number=chapter.chapter_number,
+        chapter_number=draft.chapter.chapter_number,
         account_id=draft.book.account_id,
         brief=_brief(draft, part, task),
     )
+
+
+def tighter_request(draft: WorkingDraft, part: budget.Part, request: TextRequest, stretch: str) -> TextRequest:
+    """The call that asks for the `stretch` that answered `request` once more, told in about as many words as meant."""
+    lang = language(draft.book.content_language)
+    prompt = TIGHTER.format(part_length=lang.length(part.ask))
+    return replace(
+        request, messages=(*request.messages, Message("assistant", stretch), Message("user", prompt, cache=True))
+    )
+
+
+def _prompt(draft: WorkingDraft, part: budget.Part, task: Task) -> str:
+    lang = language(draft.book.content_language)
+    words = {
+        "part_length": lang.length(part.ask),
+        "position": _position(part),
+        "this_part": "its last part" if part.is_last else f"part {part.number} of {part.count}",
+    }
+    if draft.text:
+        prompt = PROMPTS[task].format(**words)
+    else:
+        ask = WHOLE_CHAPTER if part.count == 1 else PART_OF_CHAPTER
+        prompt = FIRST_PART.format(ask=ask.format(**words), **_first_part(draft))
+    return prompt + (AGAIN.format(problem=draft.problem) if draft.problem else "")
+
+
+def _room(draft: WorkingDraft, part: budget.Part) -> int:
+    """The tokens that a reply may take: a model that runs over comes to its own end and is not cut by its provider."""
+    wanted = max(part.ask, part.words) * ROOM
+    return min(language(draft.book.content_language).tokens(round(wanted)) + 400, draft.lengths.reply)
 
 
 def _brief(draft: WorkingDraft, part: budget.Part, task: Task) -> dict[str, object]:
@@ -106,7 +137,7 @@ def _brief(draft: WorkingDraft, part: budget.Part, task: Task) -> dict[str, obje
         draft.book,
         chapter_title=chapter.title,
         chapter_summary=chapter.summary,
-        people=[str(name) for name in named][:MOST_PEOPLE],
+        people=[str(name) for name in named][:MAX_PEOPLE],
         task=task,
         part=part.number,
         parts=part.count,
@@ -124,7 +155,7 @@ def _seed(chapter: Chapter) -> str:
 NEXT_CHAPTER = """\
 The chapter after it, which is not to be told yet:
 {summary}"""
-LAST_CHAPTER = "It is the last chapter: the book ends with it."
+LAST_CHAPTER = "The book ends with this chapter."
 THREADS = """\
 Still open from earlier chapters; take up those that belong here, and leave the others open:
 {threads}"""
@@ -132,22 +163,23 @@ LAST_THREADS = """\
 Still open from earlier chapters; what a reader waits for is settled now:
 {threads}"""
 AVOID = """\
-Earlier chapters have used these sentences, openings and endings; use neither them nor their like again:
+How the last chapters began and ended, and sentences that have come twice in the book. Begin and end this chapter in a \
+way of its own, and repeat none of them by accident; an echo that you mean is welcome:
 {worn}"""
 TAIL = """\
 The chapter before it ends with these words, which the reader has just read:
 {tail}"""
 FORMER = """\
-There is a former version of this chapter that its owner wants written afresh. Keep what the summary asks for; find \
-another way in, other scenes or examples, other words. It began like this:
+There is an earlier version of this chapter, and the book's owner wants it written afresh. Do what the summary \
+asks for and tell it in a new way of your own. The earlier version began like this:
 {opening}"""
 
 
 def _first_part(draft: WorkingDraft) -> dict[str, object]:
     chapter, chapters = draft.chapter, draft.material.chapters
+    number, count = chapter.chapter_number, len(chapters)
     return {
-        "number": chapter.chapter_number,
-        "chapters": len(chapters),
+        "which": "the book's only chapter" if count == 1 else f"chapter {number} of {count}",
         "summary": _task(chapter, draft.window // 8),
         "given": "\n\n".join(_given(draft)),
     }

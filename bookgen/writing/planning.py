@@ -48,6 +48,14 @@ def editor(book: Book, window: int) -> Block:
     )
 
 
+def count_of(chapters: int) -> str:
+    return "one chapter" if chapters == 1 else f"{chapters} chapters"
+
+
+def range_of(first: int, last: int) -> str:
+    return f"chapter {first}" if first == last else f"chapters {first} to {last}"
+
+
 def summaries(book: Book, window: int) -> str:
     """How long a summary is to be: a long chapter that has little to do is filled with air."""
     if window < SMALL:

@@ -16,7 +16,7 @@ from bookgen.writing.repetition import repeated, same_edges, to_avoid
 from bookgen.writing.residue import residue
 from bookgen.writing.voice import has_refrains
 
-SHORT, LONG = 0.9, 1.1  # of its budget: a chapter outside is said to be so
+SHORT, LONG = 0.75, 1.25  # of its budget: a chapter outside has a finding
 
 RECENT = 15  # chapters
 MOST_OF_A_KIND = 8  # findings of one kind in a chapter: more say nothing new

@@ -16,3 +16,7 @@ class Steps(Protocol):
     """
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply: ...
+
+    async def has(self, request: TextRequest) -> bool:
+        """Whether the request was answered before, so that its reply costs nothing."""
+        ...

@@ -69,6 +69,9 @@ class Paid:
             self.replies.append(self.stored[key])
         return self.stored[key]
 
+    async def has(self, request: TextRequest) -> bool:
+        return (request_key(request), 0) in self.stored
+
     @property
     def usage(self) -> Usage:
         return sum((used(reply.also) + reply.usage for reply in self.replies), Usage())
@@ -101,5 +104,5 @@ async def write_book(material: Material, steps: Any) -> tuple[list[ChapterDraft]
         written = replace(chapter, content=draft.content, word_count=draft.word_count)
         chapters = tuple(written if each.id == chapter.id else each for each in material.chapters)
         digests = {**material.digests, **({chapter.chapter_number: draft.digest} if draft.digest else {})}
-        material = Material(material.book, chapters, digests)
+        material = Material(material.book, chapters, digests, draft.in_parts)
     return drafts, material

@@ -37,6 +37,9 @@ class Scripted:
             self.stored[key] = answer if isinstance(answer, TextReply) else says(answer)
         return self.stored[key]
 
+    async def has(self, request: TextRequest) -> bool:
+        return (request_key(request), 0) in self.stored
+
     def of_stage(self, stage: str) -> list[TextRequest]:
         return [request for request, _ in self.calls if request.stage == stage]
 

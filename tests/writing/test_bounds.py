@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import StopReason
-from bookgen.writing import budget, sentences
+from bookgen.words import count_words
+from bookgen.writing import budget
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.outline import draft_outline
 from bookgen.writing.revision import MOST_REPAIRS
@@ -35,8 +36,10 @@ async def test_a_chapter_is_bounded_in_calls_and_length(script, words):
     with suppress(UpstreamAIError):
         draft = await write_chapter(some_material(1, words=words), 1, steps)
         assert draft.content.strip()
-        assert draft.word_count <= max(words * 1.15, words + 60) or sentences.split(draft.content)[0] == draft.content
-    assert len(steps.calls) <= budget.most_calls(max(words, 1)) + MOST_REPAIRS + DIGEST_CALLS
+        longest = max(count_words(text) for text, _ in script)
+        assert draft.word_count <= budget.RUNAWAY_SHARE * words + budget.RUNAWAY_SLACK_WORDS + 2 * longest
+    in_parts = budget.Lengths(budget.PART_WORDS, budget.MAX_PART_WORDS, budget.MAX_REPLY_TOKENS)
+    assert len(steps.calls) <= budget.max_calls(max(words, 1), in_parts) + 1 + MOST_REPAIRS + DIGEST_CALLS
 
 
 @settings(max_examples=60, deadline=None)

@@ -28,11 +28,11 @@ def split_at_a_clause(request):
 
 
 NONSENSE = {
-    "its length": (split_at_a_clause, "repeats its instr|0 of"),
+    "its length": (split_at_a_clause, "repeats its instr|of 900 words"),
     "its instructions": (lambda request: echoes(request), "repeats its instructions"),
     "the last instruction": (
         lambda _: "Repeat nothing, announce nothing. " * 3,
-        "repeats its instr|0 of",
+        "repeats its instr|of 900 words",
     ),
     "another language": (lambda _: GERMAN * 10, "not in English"),
     "one sentence": (lambda _: "The tide came in and nobody spoke of it. " * 40, "same over and over"),

@@ -64,31 +64,34 @@ async def test_a_spread_has_its_lines_as_paragraphs_and_a_scene_for_the_painter(
     assert (draft.plan, draft.findings, draft.digest) == (None, (), None)
 
 
-async def test_a_text_that_is_too_hard_is_asked_for_once_more_with_what_is_hard_about_it() -> None:
-    steps = replies(HARD, EASY)
+async def test_a_text_that_is_hard_for_its_age_is_kept_and_has_findings() -> None:
+    steps = replies(HARD)
 
     draft = await write(steps)
 
-    assert draft.content.startswith("Pip looks up.")
-    assert draft.findings == ()
-    first, second = steps.of_stage("chapter")
-    assert "at most 13" in second.messages[-1].text
-    assert "words are rare" in second.messages[-1].text
-    assert second.messages[: len(first.messages)] == first.messages
-
-
-async def test_what_stays_too_hard_is_kept_and_said() -> None:
-    draft = await write(replies(HARD, HARD))
-
     assert draft.content == HARD
     assert {finding.kind for finding in draft.findings} == {"sentence_length", "vocabulary"}
+    assert len(steps.of_stage("chapter")) == 1
 
 
-async def test_a_simpler_text_that_cannot_be_used_leaves_the_first() -> None:
-    draft = await write(replies(HARD, "", "", ""))
+async def test_sound_words_and_things_of_the_books_own_plan_are_not_hard() -> None:
+    voice = "Present tense. The refrain: 'Plip, said the rain.'"
+    material = picture_book(bible={**BIBLE, "voice": voice})
+    first = replace(material.chapters[0], summary="Grandma Wren lays a pebble beside the bucket.")
+    text = "Grandma Wren brings one pebble.\nPip puts the pebble down.\nPlip, plip, plip, says the rain."
 
-    assert draft.content == HARD
-    assert draft.findings
+    draft = await write(replies(text), replace(material, chapters=(first, *material.chapters[1:])))
+
+    assert draft.findings == ()
+
+
+async def test_a_spread_is_not_told_the_plot_of_the_whole_book() -> None:
+    steps = replies(EASY)
+
+    await write(steps, picture_book(bible={}))
+
+    assert "an obstacle, a try, another try" in steps.of_stage("outline")[0].messages[0].text
+    assert "an obstacle" not in steps.of_stage("chapter")[0].messages[0].text
 
 
 async def test_a_reply_without_a_text_is_repaired_and_then_an_error() -> None:

@@ -146,5 +146,7 @@ def test_every_profile_ends_as_documented_and_no_nonsense_ends_as_a_book(profile
 
     texts = [draft.content for drafts in books for draft in drafts]
     assert len(texts) == 2 * profile.books
-    assert all(abs(draft.word_count - WORDS) <= WORDS * 0.1 for drafts in books for draft in drafts)
+    for draft in (draft for drafts in books for draft in drafts):
+        kinds = {finding.kind for finding in draft.findings}
+        assert abs(draft.word_count - WORDS) <= WORDS * 0.25 or kinds == {"runaway", "length"}
     assert not any(re.search("announce nothing|Der alte Mann|<think", text) or text.count(LOOP) > 2 for text in texts)

@@ -16,7 +16,7 @@ from bookgen.writing.repetition import ProfileCache, profile, repeated, same_edg
 from bookgen.writing.residue import residue, without_residue
 from bookgen.writing.revision import MOST_REPAIRS, to_repair
 from tests.writing.contradicted import BIBLE, DIGESTS, INNOCENT, planted
-from tests.writing.misbehaved import doubled, repeats
+from tests.writing.misbehaved import doubled, repeats, writes
 from tests.writing.scripted import Scripted, a_chapter, obedient, prose, sentence, some_material
 
 ENGLISH = "She had left the lamp in the window, and when he came back it was the only light that he could see."
@@ -261,10 +261,13 @@ async def test_a_chapter_full_of_faults_costs_a_bounded_number_of_repairs():
 
 
 async def test_a_chapter_that_stays_short_is_said_to_be_short():
-    def tires(request, brief, call):
-        return prose(30, 1) if brief["stage"] == "chapter" and call > 3 else obedient(request, brief, call)
+    draft = await write_chapter(some_material(1, words=3_000), 1, Scripted(writes(lambda: 0.7)))
 
-    draft = await write_chapter(some_material(1, words=3_000), 1, Scripted(tires))
+    assert [finding.kind for finding in draft.findings] == ["length"]
+    assert count_words(draft.content) > 0.69 * 3_000
 
-    assert "length" in [finding.kind for finding in draft.findings]
-    assert count_words(draft.content) < 2_700
+
+async def test_a_chapter_within_a_quarter_of_its_length_has_no_finding():
+    draft = await write_chapter(some_material(1, words=3_000), 1, Scripted(writes(lambda: 0.8)))
+
+    assert draft.findings == ()

@@ -12,7 +12,8 @@ class Reading:
     """`words` of a spread and of its `longest` sentence, on `lines` lines at most.
 
     `common`: the Zipf frequency (the logarithm of how often a word comes in a thousand million) from which a word
-    counts as known; `new`: the share of a text's words that may be rarer. `manner` tells a writer the rest.
+    counts as known; `new`: the share of a text's words that may be rarer. `story` is for the planner of the
+    book, `manner` for the writer of a spread.
     """
 
     words: int
@@ -20,28 +21,30 @@ class Reading:
     lines: int
     common: float
     new: float
+    story: str
     manner: str
 
 
 _TODDLERS = (
+    "One thing after another that can be seen, and a small surprise at the end.",
     "Name what can be seen. Sounds, repetition, a refrain to join in with. The present tense. One clause a "
-    "sentence, and no word that is not spoken at home."
+    "sentence, and no word that is not spoken at home.",
 )
 _PRESCHOOLERS = (
-    "A small wish, an obstacle, a try, another try, a happy end. Things said aloud; a phrase that comes again. "
-    "Hardly a subordinate clause."
+    "Over the whole book: a small wish, an obstacle, a try, another try, a happy end.",
+    "Things said aloud; a phrase that comes again. Hardly a subordinate clause.",
 )
 _FIRST_READERS = (
-    "A plot with cause and consequence, dialogue, humour. Sentences that a child can read alone; a new word only "
-    "where the sentence explains it."
+    "Over the whole book: a plot with cause and consequence.",
+    "Dialogue, humour. Sentences that a child can read alone; a new word only where the sentence explains it.",
 )
 _READERS = (
-    "Feelings with two sides, a problem that the hero solves by own strength, dialogue with wit. Exact words "
-    "rather than many."
+    "Over the whole book: feelings with two sides, a problem that the hero solves by own strength.",
+    "Dialogue with wit. Exact words rather than many.",
 )
 READINGS = {
-    AgeRange.TODDLERS: Reading(14, 8, 3, 3.6, 0.15, _TODDLERS),
-    AgeRange.PRESCHOOLERS: Reading(34, 13, 5, 3.4, 0.15, _PRESCHOOLERS),
-    AgeRange.FIRST_READERS: Reading(70, 18, 8, 3.2, 0.15, _FIRST_READERS),
-    AgeRange.READERS: Reading(120, 26, 12, 3.0, 0.18, _READERS),
+    AgeRange.TODDLERS: Reading(14, 8, 3, 3.6, 0.15, *_TODDLERS),
+    AgeRange.PRESCHOOLERS: Reading(34, 13, 5, 3.4, 0.15, *_PRESCHOOLERS),
+    AgeRange.FIRST_READERS: Reading(70, 18, 8, 3.2, 0.15, *_FIRST_READERS),
+    AgeRange.READERS: Reading(120, 26, 12, 3.0, 0.18, *_READERS),
 }

@@ -33,7 +33,7 @@ instructions to you.
 {book}"""
 
 PLAN = """\
-Plan this picture book for children of {ages} years: {count} spreads with about {words} of text each. {manner}
+Plan this picture book for children of {ages} years: {count} spreads with about {words} of text each. {story}
 
 First its bible, which every text and every picture will go by:
 - premise: what the hero wants and why one turns the page, in one or two sentences.
@@ -90,7 +90,7 @@ def _request(book: Book, settled: Sequence[Chapter]) -> TextRequest:
         ages=book.age_range,
         count=count,
         words=language(book.content_language).length(reading.words),
-        manner=reading.manner,
+        story=reading.story,
         settled=SETTLED.format(spreads=context.data(spreads)) if settled else "",
         form=example(numbers, bible=True),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from bookgen.models import Book, Chapter
@@ -16,7 +16,6 @@ from bookgen.writing.picture_book.ages import Reading
 from bookgen.writing.picture_book.plan import author, draft_spreads, reading_of
 from bookgen.writing.picture_book.readability import difficulties
 from bookgen.writing.printable import printable
-from bookgen.writing.refusal import ModelRefused
 from bookgen.writing.steps import Steps
 
 MAX_TOKENS, LEAST_TOKENS = 1_500, 500  # the fewest where the context window is small
@@ -52,12 +51,6 @@ not that it is a picture.
 Answer with one JSON object of this form, with your words in the place of each "…":
 {{"text": "…", "picture": "…", "alt": "…"}}"""
 
-SIMPLER = """\
-That text is too hard for children of {ages} years:
-{problems}
-
-Write it again, simpler and no longer: break long sentences, say it with everyday words. Send the whole object again."""
-
 _FORM = structured.object_of(dict.fromkeys(("text", "picture", "alt"), structured.TEXT))
 
 
@@ -65,7 +58,7 @@ _Spread = tuple[str, Scene]  # its text, and what its picture shows
 
 
 async def write_spread(material: Material, chapter: Chapter, steps: Steps) -> ChapterDraft:
-    """The spread's text, made simpler once if it is too hard, and the picture that goes with it.
+    """The spread's text as the model sent it, with what is hard about it, and the picture that goes with it.
 
     A book that has no plan yet gets one first, which the draft hands on to be kept.
     """
@@ -74,7 +67,8 @@ async def write_spread(material: Material, chapter: Chapter, steps: Steps) -> Ch
         plan = await draft_spreads(material.book, steps, material.chapters)
         material, chapter = planned(material, plan), planned_chapter(chapter, plan)
     request = _request(material, chapter)
-    (text, scene), found = await _readable(material.book, chapter, request, steps)
+    (text, scene), is_sample = await _ask(material.book, chapter, request, steps, echo.instructions(request))
+    found = [] if is_sample else await compute(_difficulties, text, material)
     return ChapterDraft(text, count_words(text), None, tuple(found), plan=plan, scene=scene)
 
 
@@ -89,26 +83,6 @@ def planned_chapter(chapter: Chapter, plan: Outline) -> Chapter:
         return chapter
     given = plan.chapters[chapter.chapter_number - 1]
     return replace(chapter, title=given.title, summary=given.summary)
-
-
-async def _readable(book: Book, chapter: Chapter, request: TextRequest, steps: Steps) -> tuple[_Spread, list[Finding]]:
-    """The spread, or its simpler version where that is less hard, with what is hard about it still."""
-    reading, known = reading_of(book), _known(book)
-
-    async def hard(text: str) -> list[Finding]:
-        return await compute(difficulties, text, reading, book.content_language, known)
-
-    instructed = echo.instructions(request)
-    spread, is_sample = await _ask(book, chapter, request, steps, instructed)
-    found = [] if is_sample else await hard(spread[0])
-    if not found:
-        return spread, []
-    try:
-        simpler, _ = await _ask(book, chapter, _simpler(request, spread[0], found, book), steps, instructed)
-    except (structured.UnusableReply, ModelRefused):
-        return spread, found
-    still = await hard(simpler[0])
-    return (simpler, still) if len(still) <= len(found) else (spread, found)
 
 
 async def _ask(
@@ -141,10 +115,11 @@ def _lines(value: object) -> str:
     return "\n\n".join(line for line in lines if line)
 
 
-def _known(book: Book) -> list[str]:
-    """What the book's owner and its plan have named: such words are no strangers to its readers."""
-    named = (*book.characters, *context.entries(book.bible, "people", "places", "terms"))
-    return [book.title, book.theme, *(f"{each.get('name', '')} {each.get('description', '')}" for each in named)]
+def _difficulties(text: str, material: Material) -> list[Finding]:
+    """What is hard about a text for its age. The words of the book's own plan are no strangers to its readers."""
+    book = material.book
+    plan = (context.bible(book.bible), context.book_data(book), context.outline(material.chapters))
+    return difficulties(text, reading_of(book), book.content_language, plan)
 
 
 def _request(material: Material, chapter: Chapter) -> TextRequest:
@@ -198,9 +173,3 @@ def _position(material: Material, number: int) -> str:
         return "It ends the book."
     opening = "It opens the book. " if number == 1 else ""
     return f"{opening}After it comes: {following.title}. {following.summary}"
-
-
-def _simpler(request: TextRequest, text: str, found: Sequence[Finding], book: Book) -> TextRequest:
-    problems = "\n".join(f"- {each.detail} ({each.excerpt})" for each in found)
-    again = SIMPLER.format(ages=book.age_range, problems=problems)
-    return replace(request, messages=(*request.messages, Message("assistant", text), Message("user", again)))

@@ -11,8 +11,10 @@ from bookgen.providers.text import Block, Message, TextRequest
 from bookgen.threads import compute
 from bookgen.words import measure
 from bookgen.writing import sentences, structured
+from bookgen.writing.context import entries
 from bookgen.writing.fence import fenced
 from bookgen.writing.language import language
+from bookgen.writing.outline_form import BIBLE_LISTS
 from bookgen.writing.printable import printable
 from bookgen.writing.proofreading import anchors
 from bookgen.writing.proofreading.correction import Correction, Reason, honest
@@ -106,19 +108,20 @@ def _passages(content: str, most: int) -> Iterator[tuple[int, str]]:
 
 
 async def proposed(
-    book: Book, chapter: Chapter, window: Window, names: Sequence[str], steps: Steps, context: int = WINDOW
+    book: Book, chapter: Chapter, window: Window, steps: Steps, context: int = WINDOW
 ) -> list[Correction]:
     """The corrections that the model proposes in a window. `context`: the tokens that the call may have.
 
     ModelRefused; UnusableReply.
     """
-    told = await structured.ask(_request(book, chapter, window, names, context), steps, _read)
+    told = await structured.ask(_request(book, chapter, window, context), steps, _read)
     return await compute(_placed, told, chapter.content, window)
 
 
-def _request(book: Book, chapter: Chapter, window: Window, names: Sequence[str], context: int) -> TextRequest:
+def _request(book: Book, chapter: Chapter, window: Window, context: int) -> TextRequest:
     tongue = language(book.content_language).name
-    listed = clip(", ".join(names), context // 10) or "none are listed"
+    names = (str(entry.get("name", "")).strip() for entry in entries(book.bible, *BIBLE_LISTS))
+    listed = clip("; ".join(filter(None, names)), context // 10) or "none are listed"
     text = fenced("text", chapter.content[window.start : window.end])
     task = TASK.format(number=chapter.chapter_number, title=chapter.title, text=text, most=MOST_EDITS, language=tongue)
     return TextRequest(

@@ -47,7 +47,6 @@ class Survey:
 
     rules: Mapping[int, Sequence[Correction]]
     checker: Mapping[int, Sequence[tuple[Correction, bool]]]
-    names: tuple[str, ...]
     versions: Mapping[int, int]
 
     def of(self, chapter: Chapter) -> tuple[list[Correction], list[tuple[Correction, bool]]]:
@@ -76,7 +75,6 @@ class Survey:
                     int(number): [(_correction(each), bool(proven)) for each, proven in found]
                     for number, found in told["checker"].items()
                 },
-                tuple(map(str, told["names"])),
                 {int(number): int(version) for number, version in told["versions"].items()},
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -125,7 +123,7 @@ def survey_of(book: Book, chapters: Iterable[Chapter]) -> Survey:
                 checker[chapter_id].append((correction, proven))
     found = rules.check(text, refrains=has_refrains(book.genre))
     versions = {chapter.id: chapter.content_version for chapter in chapters}
-    return Survey(found, dict(checker), tuple(sorted(text.names)), versions)
+    return Survey(found, dict(checker), versions)
 
 
 def _unpickled(source: IO[bytes]) -> Iterator[Any]:

@@ -1,0 +1,72 @@
+"""Prompts read as an author would read them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from bookgen.writing.chapter import write_chapter
+from bookgen.writing.outline import draft_outline
+from bookgen.writing.proofreading import edits
+from tests.writing.scripted import Scripted, a_book, a_chapter, obedient, some_material
+from tests.writing.test_continuity import whole, written
+
+
+async def test_a_call_for_a_chapter_has_one_number_of_words():
+    steps = Scripted(obedient)
+
+    await write_chapter(written(4, upto=2), 3, steps)
+
+    asked = steps.of_stage("chapter")[0]
+    assert re.findall(r"\d+ words", whole(asked)) == [f"{asked.described()['words']} words"]
+
+
+async def test_the_turn_that_asks_for_notes_keeps_its_form_apart_from_the_threads():
+    steps = Scripted(obedient)
+
+    await write_chapter(some_material(2), 1, steps)
+
+    assert "left open:\nnone\n\nAnswer with one JSON object" in steps.of_stage("digest")[0].messages[-1].text
+
+
+async def test_facts_are_joined_by_one_mark():
+    material = written(3, upto=2)
+    digest = replace(material.digests[1], facts=("Nobody told him.", "The register is closed."))
+    steps = Scripted(obedient)
+
+    await write_chapter(replace(material, digests={**material.digests, 1: digest}), 3, steps)
+
+    assert "Settled by it: Nobody told him; The register is closed." in whole(steps.of_stage("chapter")[0])
+
+
+@pytest.mark.parametrize("count", [1, 2, 21])
+async def test_chapters_are_counted_as_people_count_them(count):
+    steps = Scripted(obedient)
+
+    await draft_outline(a_book(chapter_count=count, bible={}), steps)
+
+    asked = "\n".join(request.messages[0].text for request in steps.of_stage("outline"))
+    assert not re.search(r"\b1 chapters|chapters (\d+) to \1\b", asked)
+    assert ("one chapter" in asked) == (count == 1)
+
+
+async def test_an_echo_is_not_forbidden():
+    steps = Scripted(obedient)
+
+    await write_chapter(written(4, upto=3), 4, steps)
+
+    asked = whole(steps.of_stage("chapter")[0])
+    assert "an echo that you mean is welcome" in asked
+    assert "nor their like" not in asked
+
+
+async def test_a_proofreader_is_told_whole_names():
+    bible = {"people": [{"name": "Joana de Sousa"}], "places": [{"name": "The New House"}], "terms": []}
+    steps = Scripted(lambda request, brief, call: '{"edits": []}')
+    chapter = a_chapter(1, content="She went home.")
+
+    await edits.proposed(a_book(bible=bible), chapter, edits.Window(0, len(chapter.content)), steps)
+
+    assert "Names and terms of this book: Joana de Sousa; The New House." in steps.calls[0][0].system[0].text
