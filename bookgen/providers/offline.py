@@ -17,7 +17,7 @@ from bookgen.providers.sample.outline import bible, outline_chapters
 from bookgen.providers.sample.phrases import language_of, phrases
 from bookgen.providers.sample.prose import write_prose
 from bookgen.providers.sample.shape import shaped
-from bookgen.providers.sample.story import StoryChapter, chapters_for
+from bookgen.providers.sample.story import StoryChapter, Telling, telling_for
 from bookgen.providers.text import StopReason, TextReply, TextRequest
 from bookgen.words import count_words
 
@@ -62,16 +62,16 @@ def _tokens(characters: int) -> int:
 
 def _told(brief: Brief) -> dict[str, Any]:
     """The outline or the digest of a book that is told from a sample story; empty for anything else."""
-    chapters = chapters_for(brief)
-    if chapters and brief.text("stage") == "outline":
-        return telling.outline(brief, chapters)
+    told, stage = telling_for(brief), brief.text("stage")
+    if told and stage == "outline":
+        return telling.outline(brief, told)
     chapter = _chapter_of_story(brief)
-    return telling.digest(chapter) if chapter and brief.text("stage") == "digest" else {}
+    return telling.digest(chapter) if chapter and stage == "digest" else {}
 
 
 def _chapter_of_story(brief: Brief) -> StoryChapter | None:
-    chapters, number = chapters_for(brief), brief.number("chapter_number", 0)
-    return chapters[number - 1] if 1 <= number <= len(chapters) else None
+    told, number = telling_for(brief), brief.number("chapter_number", 0)
+    return told.chapters[number - 1] if told and 1 <= number <= len(told.chapters) else None
 
 
 def _outline(brief: Brief, bank: Bank) -> dict[str, Any]:
@@ -125,13 +125,19 @@ def _digest(brief: Brief, bank: Bank) -> dict[str, Any]:
 
 
 def _prose(brief: Brief, bank: Bank, request: TextRequest) -> str:
+    told = telling_for(brief)
+    note = f"{bank[_note_on(told)]}\n\n" if _opens_book(brief) else ""
     if chapter := _chapter_of_story(brief):
-        note, text = bank["story_note"], telling.prose(brief, chapter, request)
-    else:
-        note = bank["note"]
-        words = brief.number("words", WORDS_WHEN_NOT_SAID) - (count_words(note) if _opens_book(brief) else 0)
-        text = write_prose(brief, bank, max(words, 1))
-    return f"{note}\n\n{text}" if _opens_book(brief) else text
+        return note + telling.prose(brief, chapter, request)
+    words = brief.number("words", WORDS_WHEN_NOT_SAID) - count_words(note)
+    return note + write_prose(brief, bank, max(words, 1))
+
+
+def _note_on(told: Telling | None) -> str:
+    """The phrase that tells readers what the sample is."""
+    if told is None:
+        return "note"
+    return "story_note" if told.is_whole else "beginning_note"
 
 
 def _opens_book(brief: Brief) -> bool:

@@ -20,7 +20,9 @@ FOLDER = Path(__file__).parent / "stories"
 SCENE_BREAK = "***"
 MAX_CHAPTERS = 40
 MIN_CHAPTER_WORDS = 350
+MIN_WORDS = 2_000  # of a book that is told a story, or its beginning
 LENGTH_TOLERANCE = 0.2  # of the story's length
+MAX_UNEVENNESS = 0.1  # of a chapter's length: how far the story's own chapters may be from equal lengths
 CUT_PENALTIES = (0.0, 0.02, 0.07)  # by Start, in chapter lengths: how far a better place may be away
 MAX_SUMMARY_CHARACTERS = 1_200
 _NUMERALS = ("", "", " II", " III", " IV", " V", " VI", " VII", " VIII", " IX", " X")
@@ -96,8 +98,13 @@ def joined(paragraphs: Sequence[StoryParagraph]) -> str:
     return f"\n\n{SCENE_BREAK}\n\n".join("\n\n".join(scene) for scene in scenes)
 
 
-def language_of(brief: Brief) -> str:
-    return brief.text("language", "en").partition("-")[0].lower()
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """A story, or its beginning, as one book has it."""
+
+    story: Story
+    chapters: tuple[StoryChapter, ...]
+    is_whole: bool
 
 
 @cache
@@ -131,19 +138,29 @@ def _paragraphs(text: str, chapter: int, first_scene: int) -> Iterator[StoryPara
             yield StoryParagraph(block.strip(), words, chapter, first_scene + index, start, ends_scene)
 
 
-def chapters_for(brief: Brief) -> tuple[StoryChapter, ...]:
-    """The story's chapters for a book; none if the book is not to be told from a story.
+def telling_for(brief: Brief) -> Telling | None:
+    """What a book is told of the story in its language; None if it is not to be told from one.
 
-    A book is told from one if it is prose fiction, or its genre does not say, if there is a story in its language that
-    is about as long, and if its chapters are not too many for it.
+    A book is told from a story if it is prose fiction, or its genre does not say. One that is about as long as the
+    story is told all of it; a shorter one is told its first scenes.
     """
-    story = load(language_of(brief))
+    language = brief.text("language", "en").partition("-")[0].lower()
+    story = load(language)
     total, count = brief.number("total", 0), brief.number("chapter_count", 0)
-    if story is None or not _is_fiction(brief) or abs(total - story.words) > story.words * LENGTH_TOLERANCE:
-        return ()
-    if not 1 <= count <= min(MAX_CHAPTERS, story.words // MIN_CHAPTER_WORDS):
-        return ()
-    return told_in(language_of(brief), count)
+    if story is None or not _is_fiction(brief) or not MIN_WORDS <= total <= story.words * (1 + LENGTH_TOLERANCE):
+        return None
+    scenes = len(story.scenes) if total >= story.words * (1 - LENGTH_TOLERANCE) else _scenes_within(story, total)
+    told = sum(each.words for each in story.paragraphs if each.scene < scenes)
+    if not 1 <= count <= min(MAX_CHAPTERS, told // MIN_CHAPTER_WORDS):
+        return None
+    return Telling(story, told_in(language, count, scenes), scenes == len(story.scenes))
+
+
+def _scenes_within(story: Story, total: int) -> int:
+    """The number of first scenes whose length comes nearest to `total` words."""
+    before = accumulate(each.words for each in story.paragraphs)
+    ends = {each.scene + 1: words for each, words in zip(story.paragraphs, before, strict=True) if each.ends_scene}
+    return min(ends, key=lambda scenes: abs(ends[scenes] - total))
 
 
 def _is_fiction(brief: Brief) -> bool:
@@ -152,24 +169,26 @@ def _is_fiction(brief: Brief) -> bool:
 
 
 @cache
-def told_in(language: str, count: int) -> tuple[StoryChapter, ...]:
-    """The whole story in `count` chapters, divided at ends of paragraphs. There must be a story in the language."""
+def told_in(language: str, count: int, scenes: int | None = None) -> tuple[StoryChapter, ...]:
+    """The story of a language, or its first `scenes`, in `count` chapters that end where paragraphs do."""
     story = load(language)
     if story is None:
         raise LookupError(language)
-    starts = _starts(story, count)
-    pieces = [story.paragraphs[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
+    paragraphs = story.paragraphs if scenes is None else tuple(each for each in story.paragraphs if each.scene < scenes)
+    starts = _starts(paragraphs, count)
+    pieces = [paragraphs[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
     titles = _titles(story, pieces)
     return tuple(_chapter(story, piece, title) for piece, title in zip(pieces, titles, strict=True))
 
 
-def _starts(story: Story, count: int) -> list[int]:
+def _starts(paragraphs: Sequence[StoryParagraph], count: int) -> list[int]:
     """The index of the first paragraph of each chapter."""
-    paragraphs = story.paragraphs
-    if count == len(story.outline):
-        return [index for index, each in enumerate(paragraphs) if each.start is Start.CHAPTER]
     before = [0, *accumulate(each.words for each in paragraphs)]
     length = before[-1] / count
+    own = [index for index, each in enumerate(paragraphs) if each.start is Start.CHAPTER]
+    lengths = [before[end] - before[start] for start, end in zip(own, [*own[1:], len(paragraphs)], strict=True)]
+    if len(own) == count and all(abs(each - length) <= length * MAX_UNEVENNESS for each in lengths):
+        return own
     starts = [0]
     for number in range(1, count):
         places = [

@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import Any
 
 from bookgen.providers.sample.brief import Brief
-from bookgen.providers.sample.story import SCENE_BREAK, StoryChapter, StoryParagraph, joined, language_of, load
+from bookgen.providers.sample.story import SCENE_BREAK, StoryChapter, StoryParagraph, Telling, joined
 from bookgen.providers.text import TextRequest
 from bookgen.words import count_words
 
@@ -17,15 +17,11 @@ _WORD = re.compile(r"\w+")
 _END_OF_SENTENCE = re.compile(r"[^\w\s]*\s*")
 
 
-def outline(brief: Brief, chapters: Sequence[StoryChapter]) -> dict[str, Any]:
-    story = load(language_of(brief))
-    bible = story.bible if story else {}
-    first, last = brief.number("first", 1), brief.number("last", len(chapters))
-    wanted = list(enumerate(chapters, 1))[first - 1 : last]
-    plan = {
-        f"chapter_{number}": {"number": number, "title": each.title, "summary": each.summary} for number, each in wanted
-    }
-    return {"bible": bible, **bible, "chapters": plan}
+def outline(brief: Brief, told: Telling) -> dict[str, Any]:
+    first, last = brief.number("first", 1), brief.number("last", len(told.chapters))
+    wanted = list(enumerate(told.chapters, 1))[first - 1 : last]
+    plan = {f"chapter_{number}": {"title": each.title, "summary": each.summary} for number, each in wanted}
+    return {"bible": told.story.bible, **told.story.bible, "chapters": plan}
 
 
 def digest(chapter: StoryChapter) -> dict[str, Any]:
