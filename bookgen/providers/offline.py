@@ -17,7 +17,7 @@ from bookgen.providers.sample.outline import bible, outline_chapters
 from bookgen.providers.sample.phrases import language_of, phrases
 from bookgen.providers.sample.prose import write_prose
 from bookgen.providers.sample.shape import shaped
-from bookgen.providers.sample.story import StoryChapter, Telling, telling_for
+from bookgen.providers.sample.story import StoryChapter, telling_for
 from bookgen.providers.text import StopReason, TextReply, TextRequest
 from bookgen.words import count_words
 
@@ -70,8 +70,11 @@ def _told(brief: Brief) -> dict[str, Any]:
 
 
 def _chapter_of_story(brief: Brief) -> StoryChapter | None:
+    """The story's chapter that a call is about; None if its book is told no story or plans that chapter otherwise."""
     told, number = telling_for(brief), brief.number("chapter_number", 0)
-    return told.chapters[number - 1] if told and 1 <= number <= len(told.chapters) else None
+    chapter = told.chapters[number - 1] if told and 1 <= number <= len(told.chapters) else None
+    planned = brief.text("chapter_title"), brief.text("chapter_summary")
+    return chapter if chapter and (planned[0] == chapter.title or planned[1] == chapter.summary) else None
 
 
 def _outline(brief: Brief, bank: Bank) -> dict[str, Any]:
@@ -125,19 +128,13 @@ def _digest(brief: Brief, bank: Bank) -> dict[str, Any]:
 
 
 def _prose(brief: Brief, bank: Bank, request: TextRequest) -> str:
-    told = telling_for(brief)
-    note = f"{bank[_note_on(told)]}\n\n" if _opens_book(brief) else ""
-    if chapter := _chapter_of_story(brief):
+    told, chapter = telling_for(brief), _chapter_of_story(brief)
+    name = "note" if not told or not chapter else "story_note" if told.is_whole else "beginning_note"
+    note = f"{bank[name]}\n\n" if _opens_book(brief) else ""
+    if chapter:
         return note + telling.prose(brief, chapter, request)
     words = brief.number("words", WORDS_WHEN_NOT_SAID) - count_words(note)
     return note + write_prose(brief, bank, max(words, 1))
-
-
-def _note_on(told: Telling | None) -> str:
-    """The phrase that tells readers what the sample is."""
-    if told is None:
-        return "note"
-    return "story_note" if told.is_whole else "beginning_note"
 
 
 def _opens_book(brief: Brief) -> bool:

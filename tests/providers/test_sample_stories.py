@@ -47,9 +47,16 @@ async def ask(stage: str, *said: str, schema: dict[str, Any] | None = None, **fi
     return (await OfflineModel().complete(request)).text
 
 
+def planned(number: int) -> dict[str, object]:
+    return {"chapter_number": number, "chapter_title": told_in("en", 10)[number - 1].title}
+
+
 async def chapter(number: int, *said: str, part: int = 1, parts: int = 1, words: int = 2000, **fields: object) -> str:
-    told = {"chapter_number": number, "part": part, "parts": parts, "words": words, "task": "write", **fields}
-    return await ask("chapter", *said, **told)
+    """A part of a chapter of a book whose outline is the story's."""
+    told = telling_for(Brief({**BOOK, **fields}, ""))
+    title = told.chapters[number - 1].title if told else ""
+    asked = {"chapter_title": title, "part": part, "parts": parts, "words": words, "task": "write", **fields}
+    return await ask("chapter", *said, chapter_number=number, **asked)
 
 
 def test_the_english_story_has_ten_chapters_of_two_thousand_words() -> None:
@@ -117,7 +124,7 @@ async def test_an_outline_is_the_storys_own() -> None:
 
 
 async def test_a_digest_is_the_storys_own() -> None:
-    reply = json.loads(await ask("digest", chapter_number=2, threads=[]))
+    reply = json.loads(await ask("digest", **planned(2), threads=[]))
 
     assert reply["threads_closed"] == ["What weighs eleven stone nine in number 14 on Thursdays?"]
     assert "Walter Ablett resigned as weigher in March 1948." in reply["facts"]
@@ -164,7 +171,14 @@ async def test_a_shorter_book_is_told_the_beginning() -> None:
 
 
 async def test_a_repair_leaves_a_storys_passage_as_it_is() -> None:
-    assert await ask("revise", chapter_number=1, passage="She did not round.", words=4) == "She did not round."
+    assert await ask("revise", **planned(1), passage="She did not round.", words=4) == "She did not round."
+
+
+async def test_a_chapter_that_is_planned_otherwise_is_written_from_its_plan() -> None:
+    text = await chapter(3, chapter_title="The Fair", chapter_summary="Ida hides the silver lighter.", words=300)
+
+    assert "silver lighter" in text
+    assert count_words(text) == pytest.approx(300, abs=12)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
