@@ -142,6 +142,23 @@ async def test_the_parts_of_a_chapter_make_the_chapter(parts: int) -> None:
     assert await chapter(6, *said, part=parts + 1, parts=parts + 1, words=100, task="extend") == ""
 
 
+async def test_no_break_between_scenes_is_lost_between_two_parts() -> None:
+    whole = told_in("en", 10)[5].text
+    first_scene = count_words(whole[: whole.index(f"\n{SCENE_BREAK}\n")])
+
+    first = await chapter(6, part=1, parts=2, words=first_scene)
+    second = await chapter(6, first, part=2, parts=2)
+
+    assert f"{first}\n\n{second}" == whole
+    assert not second.startswith(SCENE_BREAK)
+
+
+def test_a_question_that_a_chapter_raises_and_answers_is_no_thread() -> None:
+    (whole,) = told_in("en", 1)
+
+    assert (whole.digest["threads_opened"], whole.digest["threads_closed"]) == ([], [])
+
+
 async def test_a_part_goes_on_after_a_broken_off_one() -> None:
     whole = told_in("en", 10)[5].text
     broken_off = whole[: whole.index("The committee was one man")].rstrip()
