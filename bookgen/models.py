@@ -86,6 +86,7 @@ class RevisionOrigin(StrEnum):
     REGENERATE = "regenerate"
     RESTORE = "restore"
     PROOFREADING = "proofreading"
+    QUALITY_GATE = "quality_gate"  # the model's own text, before the quality gate changed a passage of it
 
 
 class SuggestionType(StrEnum):

@@ -1,21 +1,16 @@
-"""What the server saw of the book in every call that writes; contradictions that were planted."""
+"""What the server saw of the book in every call that writes."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
 from bench.writing.row import Measure, Size
-from bookgen.words import count_words, tokens
-from bookgen.writing.contradictions import contradictions
+from bookgen.words import tokens
 from bookgen.writing.material import Material
 from bookgen.writing.window import WINDOW
 from tests.fakes.model_script import Call
 from tests.writing.authored import PROTOCOLS, authored, sent, write_book
-from tests.writing.contradicted import BIBLE, DIGESTS, INNOCENT, planted
-from tests.writing.plain_prose import plain_prose
 from tests.writing.scripted import obedient, some_material
-
-WORDS = 100_000
 
 
 async def rows(size: Size) -> AsyncIterator[Measure]:
@@ -32,16 +27,6 @@ async def rows(size: Size) -> AsyncIterator[Measure]:
             f"100 %, < {WINDOW}",
             whole == len(calls) and largest < WINDOW,
         )
-    seen = sum(bool(contradictions(each, BIBLE, DIGESTS)) for each in planted())
-    text = plain_prose(WORDS, also=INNOCENT)
-    alarms = len(contradictions(text, BIBLE, DIGESTS)) * 100_000 / count_words(text)
-    yield Measure(
-        "planted contradictions",
-        "rules",
-        f"{seen} of 100 flagged, {alarms:.1f} false alarms per 100k words",
-        ">= 85, <= 5",
-        seen >= 85 and alarms <= 5,
-    )
 
 
 def _is_given_all(call: Call, material: Material) -> bool:

@@ -56,9 +56,11 @@ class ChapterWork(WorkInFlight[Written]):
             seen=written.chapter.content_version,
             content=draft.content,
             word_count=draft.word_count,
-            quality=[{"kind": f.kind, "excerpt": f.excerpt, "detail": f.detail} for f in draft.findings],
+            quality=draft.notes(),
             digest={name: getattr(draft.digest, name) for name in DIGEST_FIELDS} if draft.digest else None,
             step=self.steps.unstored,
+            original=draft.original,
+            original_words=draft.original_words,
         )
 
     def material_after(self, written: Written, saved: Saved) -> Material | None:

@@ -162,7 +162,7 @@ class Jobs:
         finally:
             if earlier:  # they are paid for, also where no chapter comes of it
                 await resources.health.through_outages(lambda: store.keep_digests(resources.pool, book.id, earlier))
-        quality = [{"kind": f.kind, "excerpt": f.excerpt, "detail": f.detail} for f in draft.findings]
+        notes, original = draft.notes(), (draft.original, draft.original_words)
 
         async def save(connection: asyncpg.Connection) -> None:
             await edits.spend(connection, *told)
@@ -170,7 +170,7 @@ class Jobs:
             if draft.plan:
                 await store.write_plan(connection, book.id, draft.plan.bible, numbered(draft.plan.chapters))
             seen, words = chapter.content_version, draft.word_count
-            await store.rewrite(connection, chapter.id, seen, draft.content, words, quality, draft.digest)
+            await store.rewrite(connection, chapter.id, seen, draft.content, words, notes, draft.digest, *original)
 
         return save
 

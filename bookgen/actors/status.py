@@ -11,7 +11,6 @@ from bookgen.models import Run, RunMode, RunPhase, RunStatus
 from bookgen.providers.text import Outage
 from bookgen.store.progress import RunProgress
 
-FINDINGS_TOLD = 3  # in the message of a completed run
 # What a run does in the phases that write no chapter, and in which of them a text model is asked.
 DOING = {
     RunPhase.OUTLINE: "drafting the outline",
@@ -109,12 +108,9 @@ def _asked_until(until: datetime) -> str:
 
 
 def _worth_a_look(report: RunProgress) -> str:
-    """What the quality gate saw and could not mend, the first few in words."""
-    if not report.findings:
-        return ""
-    told = [f"chapter {each['chapter_number']}: {each['detail']}" for each in report.findings[:FINDINGS_TOLD]]
-    more = len(report.findings) - len(told)
-    return f" Worth a look: {' '.join(told)}" + (f" And {more} more, which the book's `quality` lists." if more else "")
+    """How many findings the quality gate has."""
+    count = len(report.findings)
+    return f" The quality notes have {count} {'finding' if count == 1 else 'findings'}." if count else ""
 
 
 def _written(run: Run) -> str:

@@ -70,13 +70,17 @@ class Lines:
         self.say(f"{book['title']} is done: {_count(book['chapters_count'])}, {book['word_count']:,} words.")
         for file in files:
             self.say(str(file))
-        found = book.get("quality") or []
+        notes = book.get("quality") or []
+        found = [each for each in notes if "before" not in each]
+        if changed := len(notes) - len(found):
+            passages = "1 passage" if changed == 1 else f"{changed} passages"
+            self.say(f"{passages} of the model's text changed; the originals are kept in the history of the chapters.")
         if found:
             self.say("Worth a look before it is printed:")
         for each in found[:MOST_FINDINGS]:
             self.say(_finding(each))
         if len(found) > MOST_FINDINGS:
-            self.say(f"  and {len(found) - MOST_FINDINGS} more, which the book's `quality` lists.")
+            self.say(f"  and {len(found) - MOST_FINDINGS} more in the book's quality notes.")
 
 
 class Terminal(Lines):

@@ -135,12 +135,23 @@ class CharacterSchema(Schema):
 
 
 class QualityFindingSchema(Schema):
-    """What the quality gate saw in a chapter and could not mend."""
+    """What the quality gate noticed in a chapter, or a passage of the model's text that it changed."""
 
     chapter_number = fields.Integer(required=True)
     kind = fields.String(required=True)
     excerpt = fields.String(required=True)
     detail = fields.String(required=True)
+    before = fields.String(metadata={"description": "The passage as the model wrote it. Only where it was changed."})
+    after = fields.String(metadata={"description": "The passage now; empty if it was removed. Only with `before`."})
+    follows = fields.String(
+        metadata={
+            "description": "The end of the text in front of the passage, empty at the beginning of the chapter. Only "
+            "with `before`."
+        }
+    )
+    revision = fields.Integer(
+        metadata={"description": "The revision that has the chapter as the model wrote it. Only with `before`."}
+    )
 
 
 class BookListedSchema(Schema):

@@ -110,7 +110,11 @@ async def list_revisions(request: web.Request) -> web.Response:
     return replies.json([shown(shapes.RevisionListedSchema, revision) for revision in found])
 
 
-@docs("revisions", "Read a former text", "`origin` says what replaced it.")
+@docs(
+    "revisions",
+    "Read a former text",
+    "`origin` says what replaced it; `quality_gate`: the text is the model's own, before the quality gate changed it.",
+)
 @response_schema(shapes.RevisionSchema)
 async def read_revision(request: web.Request) -> web.Response:
     revision = errors.must_exist(

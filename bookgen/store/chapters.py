@@ -82,7 +82,7 @@ FINDINGS = """
 
 
 async def findings(db: DB, book_id: int) -> list[dict[str, Any]]:
-    """What the quality gate saw in the book's chapters and could not mend, in order."""
+    """The quality notes of the book's chapters, in order."""
     rows = await db.fetch(FINDINGS, book_id)
     return [{"chapter_number": row["chapter_number"], **finding} for row in rows for finding in row["quality"]]
 
@@ -154,6 +154,17 @@ class SavedChapter:
     illustrated: bool
 
 
+# Findings hold for the text that they were made of. A note of a change stays until its former passage is back: in its
+# place, because a paragraph that stood twice is in the text all the time.
+CHANGES_STILL_IN = """(
+               SELECT coalesce(jsonb_agg(note ORDER BY place), '[]')
+                 FROM jsonb_array_elements(c.quality) WITH ORDINALITY AS listed (note, place)
+                WHERE note ? 'before' AND $7 ~ '\\S'
+                  AND strpos($7, CASE WHEN note ->> 'after' = '' AND note ->> 'follows' <> ''
+                                      THEN concat(note ->> 'follows', E'\\n\\n', note ->> 'before')
+                                      ELSE note ->> 'before' END) = 0)"""
+
+
 # One statement: neither the text that is overwritten nor the one that overwrites it need come here to be kept.
 SAVE = f"""
     WITH former AS ({LOCK}), changed AS (
@@ -173,7 +184,7 @@ SAVE = f"""
            content = CASE WHEN f.rewritten THEN $7 ELSE c.content END,
            word_count = CASE WHEN f.rewritten THEN $8 ELSE c.word_count END,
            status = CASE WHEN f.rewritten THEN $9 ELSE c.status END,
-           quality = CASE WHEN f.rewritten THEN '[]' ELSE c.quality END,
+           quality = CASE WHEN f.rewritten THEN {CHANGES_STILL_IN} ELSE c.quality END,
            content_version = c.content_version + f.rewritten::int, updated_at = now()
       FROM changed f
      WHERE c.id = f.id
@@ -195,7 +206,7 @@ async def save(
 ) -> SavedChapter | None:
     """Changes fields of the account's chapter, and says that its book has changed.
 
-    One with another text, of so many words, has a new version, and nothing is known of its quality; its former text is
+    One with another text, of so many words, has a new version and no findings of the quality gate; its former text is
     kept as a revision that was replaced by `origin`. `unbounded`: nothing is done unless this plan keeps everything.
     """
     content = changes.get("content")

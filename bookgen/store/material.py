@@ -12,6 +12,7 @@ from asyncpg import Record
 from bookgen.models import Chapter, Digest
 from bookgen.store.chapters import chapter_of
 from bookgen.store.database import DB
+from bookgen.store.revisions import keep_original, with_revision
 from bookgen.store.rows import columns, field_names
 
 # Characters of a chapter's text that writing is given. Of a longer one, which nobody writes here, it has the beginning
@@ -175,7 +176,7 @@ async def add_chapters(connection: asyncpg.Connection, book_id: int, plans: Sequ
     await connection.execute(ADD_CHAPTERS, book_id, *_columns(plans))
 
 
-REWRITE = """
+REWRITE = f"""
     WITH former AS (
         SELECT book_id, content, word_count, content <> '' AS held, content_version = $5 AS same
           FROM chapter WHERE id = $1
@@ -187,10 +188,10 @@ REWRITE = """
         SELECT $1, CASE WHEN same THEN 'regenerate' ELSE 'model' END,
                CASE WHEN same THEN content ELSE $2 END, CASE WHEN same THEN word_count ELSE $3 END
           FROM former WHERE held OR NOT same
-    )
+    ), {keep_original("$6", "$7", "$1", "former")}
     UPDATE chapter
-       SET content = $2, word_count = $3, quality = $4, status = 'completed', content_version = content_version + 1,
-           updated_at = now()
+       SET content = $2, word_count = $3, quality = {with_revision("$4")}, status = 'completed',
+           content_version = content_version + 1, updated_at = now()
       FROM former
      WHERE id = $1 AND same
     RETURNING true
@@ -210,12 +211,16 @@ async def rewrite(
     word_count: int,
     quality: list[dict[str, Any]],
     digest: Digest | None,
+    original: str | None = None,
+    original_words: int = 0,
 ) -> None:
-    """Replaces a chapter's text; the former one goes to the revisions.
+    """Replaces a chapter's text; the former one goes to the revisions, and so does the model's own text `original`.
 
     An author's edit since the chapter's content had the version `seen` wins: then the new text goes to the revisions.
     """
-    replaced = await connection.fetchval(REWRITE, chapter_id, content, word_count, quality, seen)
+    replaced = await connection.fetchval(
+        REWRITE, chapter_id, content, word_count, quality, seen, original, original_words
+    )
     if replaced and digest:
         await connection.execute(SAVE_DIGEST, chapter_id, *_told(digest))
 

@@ -14,7 +14,7 @@ from bookgen.store.runs import run_of
 @dataclass(frozen=True, slots=True)
 class RunProgress:
     """A run as its owner sees it: with its place in the queue, the title of the chapter being written, the outline as
-    JSON and, once it is completed, what the quality gate could not mend."""
+    JSON and, once it is completed, the findings of the quality gate."""
 
     run: Run
     place: int
@@ -33,7 +33,8 @@ OF_BOOKS = """
                SELECT coalesce(jsonb_agg(jsonb_build_object(
                           'chapter_number', c.chapter_number, 'detail', f ->> 'detail')
                           ORDER BY c.chapter_number), '[]')
-                 FROM chapter c, jsonb_array_elements(c.quality) f WHERE c.book_id = r.book_id)
+                 FROM chapter c, jsonb_array_elements(c.quality) f
+                WHERE c.book_id = r.book_id AND NOT f ? 'before')
            ELSE '[]' END AS findings
       FROM unnest($1::bigint[], $2::bigint[]) AS asked (account_id, book_id)
      CROSS JOIN LATERAL (

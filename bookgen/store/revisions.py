@@ -1,4 +1,5 @@
-"""Former texts of chapters, and what was written for one and lost to its author's own. The newest 20 are kept."""
+"""Former texts of chapters, model texts that an author's edit won over, and the model's own text of a chapter that the
+quality gate changed. The newest 20 are kept."""
 
 from __future__ import annotations
 
@@ -24,6 +25,24 @@ class Revision:
     content: str | None = None
     title: str | None = None
     summary: str | None = None
+
+
+def keep_original(content: str, words: str, chapter: str, rows: str) -> str:
+    """SQL of the CTE `kept`: the model's own text as a revision, unless the parameter `content` is null."""
+    return f"""kept AS (
+        INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
+        SELECT {chapter}, 'quality_gate', {content}, {words} FROM {rows} WHERE {content}::text IS NOT NULL
+        RETURNING id
+    )"""
+
+
+def with_revision(notes: str) -> str:
+    """SQL of the notes in the parameter `notes`. Those of changes name the revision that the CTE `kept` made."""
+    return f"""coalesce(
+        (SELECT jsonb_agg(CASE WHEN note ? 'before' THEN note || jsonb_build_object('revision', kept.id) ELSE note END
+                          ORDER BY place)
+           FROM kept, jsonb_array_elements({notes}::jsonb) WITH ORDINALITY AS listed (note, place)),
+        {notes}::jsonb)"""
 
 
 OF_CHAPTER = """

@@ -42,6 +42,7 @@ import asyncpg
 from bookgen.models import Run, RunStatus
 from bookgen.store.database import DB
 from bookgen.store.model_calls import LEDGER, ONCE, Step, values_of
+from bookgen.store.revisions import keep_original, with_revision
 from bookgen.store.rows import columns, field_names, mapper
 from bookgen.store.slots import holds_slot
 
@@ -211,7 +212,8 @@ class Checkpoint:
     """A finished chapter on its way into the database, with everything that fences it.
 
     `seen` is the chapter's content version when its writing began. `digest` is None or the JSON of a Digest. `step` is
-    the model call that came last, if it is not stored yet.
+    the model call that came last, if it is not stored yet. `original` is the model's own text, if the quality gate
+    changed it.
     """
 
     run_id: UUID
@@ -224,6 +226,8 @@ class Checkpoint:
     quality: list[dict[str, Any]]
     digest: dict[str, Any] | None
     step: Step | None = None
+    original: str | None = None
+    original_words: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,10 +242,10 @@ class Saved:
     book_updated_at: datetime | None
 
 
-# One statement: the fence, the text, the former text, the loser of a race with the editor, the digest, the last model
-# call, and the announcement of the chapter that comes next, if the run goes on. An edit committed while the chapter was
-# being written has moved `content_version`: then the chapter keeps the user's text and the model's goes to the
-# revisions. The run is locked before its chapters, as everywhere.
+# One statement: the fence, the text, the former text, the model's own text if the quality gate changed it, the loser of
+# a race with the editor, the digest, the last model call, and the announcement of the chapter that comes next, if the
+# run goes on. An edit committed while the chapter was being written has moved `content_version`: then the chapter keeps
+# the user's text and the model's goes to the revisions. The run is locked before its chapters, as everywhere.
 # As in BEGIN no plan may read a table or an index from end to end. Said plainly, the status would let the planner take
 # the index of all active runs for that of this one, where it believes that there are none.
 CHECKPOINT = f"""
@@ -268,11 +272,11 @@ CHECKPOINT = f"""
         SELECT c.content, c.word_count, c.content <> '' AS held, c.content_version = $5 AS same
           FROM chapter c, fenced WHERE c.id = $4
            FOR UPDATE OF c
-    ), saved AS (
+    ), {keep_original("$22", "$23", "$4", "former")}, saved AS (
         UPDATE chapter c
            SET content = CASE WHEN same THEN $6 ELSE c.content END,
                word_count = CASE WHEN same THEN $7 ELSE c.word_count END,
-               quality = CASE WHEN same THEN $8::jsonb ELSE c.quality END,
+               quality = CASE WHEN same THEN {with_revision("$8")} ELSE c.quality END,
                status = CASE WHEN same OR held THEN 'completed' ELSE 'pending' END,
                content_version = c.content_version + same::int,
                updated_at = CASE WHEN same THEN now() ELSE c.updated_at END,
@@ -322,6 +326,7 @@ def _values(row: Checkpoint) -> tuple[Any, ...]:
     return (
         row.run_id, row.epoch, row.call_no, row.chapter_id, row.seen, row.content, row.word_count,
         row.quality, row.digest, *(_step_values(row.step) if row.step else NO_STEP),
+        row.original, row.original_words,
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ SUMS = ("input_tokens", "output_tokens", "cache_write_tokens", "cache_read_token
 
 @dataclass(frozen=True, slots=True)
 class WholeBook:
-    """A book with all model work done for it and what the quality gate could not mend."""
+    """A book with all model work done for it and its quality notes."""
 
     book: Book
     usage: Usage

@@ -16,7 +16,7 @@ REPLY_SHARE = 0.27  # of a small window that a reply may take
 REPLY_SLACK, LONG_REPLY_SLACK = 1.25, 1.1  # room in a reply, as a multiple of the words asked for
 
 MIN_WHOLE_SHARE = 0.6  # of its aim: a text that ends by itself with less is only a part of its chapter
-RUNAWAY_SHARE = 1.6  # of its aim: a longer chapter is asked for once more, told more tightly
+RUNAWAY_SHARE = 1.6  # of its length: a longer chapter is asked for once more, told more tightly
 RUNAWAY_SLACK_WORDS = 60  # so that a few sentences too many are no runaway in a tiny chapter
 CLOSING_WORDS = 60  # to end a chapter that broke off at its full length
 CLOSING_SHARE = 0.1  # of its aim: to end a chapter that is full before its last part
@@ -70,8 +70,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The words that a chapter is to have (`aim`), and the number that a model is asked for to get them (`ask`)."""
+    """The words that a chapter is to have (`aim`), beside its `budget`, and the number that gets them (`ask`)."""
 
+    budget: int
     aim: int
     ask: int
 
@@ -122,8 +123,9 @@ def is_full(aim: int, written: int) -> bool:
     return aim - written <= aim * CLOSING_SHARE
 
 
-def is_runaway(aim: int, words: int) -> bool:
-    return words > aim * RUNAWAY_SHARE + RUNAWAY_SLACK_WORDS
+def is_runaway(goal: Goal, words: int) -> bool:
+    """Whether a chapter is far longer than its budget, and than what was asked for."""
+    return words > max(goal.ask, goal.budget) * RUNAWAY_SHARE + RUNAWAY_SLACK_WORDS
 
 
 def max_calls(aim: int, lengths: Lengths) -> int:
@@ -155,7 +157,7 @@ def goal_for(chapter: Chapter, chapters: Sequence[Chapter]) -> Goal:
 
 def _goal(budget: int, ahead: int, left: int, pace: Pace) -> Goal:
     aim = _bent(budget, 1 - ahead / max(left, 1))
-    return Goal(aim, _bent(budget, aim / budget * pace.asked / pace.wrote))
+    return Goal(budget, aim, _bent(budget, aim / budget * pace.asked / pace.wrote))
 
 
 def _bent(budget: int, share: float) -> int:

@@ -2,43 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from bookgen import threads
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Chapter, Digest
-from bookgen.providers.text import CallsHalted, Message, PromptTooLong, StopReason, TextReply, TextRequest
+from bookgen.providers.text import CallsHalted, Message, PromptTooLong, TextRequest
 from bookgen.words import count_words
 from bookgen.writing import (
     budget,
-    clean,
     continuity,
     conversation,
-    echo,
-    nonsense,
     quality,
-    residue,
     revision,
-    seam,
     sentences,
 )
 from bookgen.writing.budget import MAX_PART_WORDS, Part
 from bookgen.writing.draft import WorkingDraft
-from bookgen.writing.flaw import paragraphs
-from bookgen.writing.material import ChapterDraft, Finding, Material
+from bookgen.writing.flaw import Flaw, paragraphs
+from bookgen.writing.material import ChapterDraft, Finding, Material, TextChange, anchor
 from bookgen.writing.part import Task, part_request, tighter_request
 from bookgen.writing.refusal import ModelRefused, raise_if_refused
 from bookgen.writing.steps import Steps
+from bookgen.writing.stretch import Stretch, read_stretch
 from bookgen.writing.window import WINDOW, clip, smaller
 
 MAX_CONTINUATIONS = 3  # of one part
 MAX_FINDINGS = 40
 MIN_CHAPTER_SHARE = 0.3  # of its aim: a text with less is no chapter
-MIN_ENDED_SHARE = 0.75  # of a last part: a text that long which stops without a full stop has come to its own end
 MAX_EMPTY = 2  # replies in a row without a sentence that can be kept
 TIGHTER_SHARE = 0.9  # of a runaway: a second version that is longer is no tighter
-OPEN_ENDINGS = "—–-…"  # an author breaks off with these on purpose
 
 
 class UnusableText(UpstreamAIError):
@@ -71,29 +65,26 @@ async def write_chapter(
     draft = WorkingDraft(material, chapter, digests, await quality.avoid(material, chapter))
     await _write(draft, steps, on_words)
     content, findings = await _mended(draft, draft.text, steps)
-    findings = [*draft.findings, *findings]
-    digest = None
-    if material.after(chapter_number):
-        try:
-            digest = await _digest(draft, content, steps)
-        except CallsHalted:  # the chapter is written all the same; whoever needs the digest has it made then
-            return ChapterDraft(content, count_words(content), None, tuple(findings), in_parts=draft.in_parts)
-        except UpstreamAIError:
-            pass
-        if digest is None:
-            findings.append(Finding("digest", clip(content, 40), "The model could not sum the chapter up."))
-    return ChapterDraft(content, count_words(content), digest, tuple(findings), in_parts=draft.in_parts)
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """The usable text of one reply. `cut`: the reply broke off. `in_paragraph`: it did so inside a paragraph.
-    `problem`: why the text is empty, or not whole."""
-
-    text: str
-    cut: bool = False
-    in_paragraph: bool = False
-    problem: str = ""
+    written = ChapterDraft(
+        content,
+        count_words(content),
+        None,
+        (*draft.findings, *findings),
+        changes=tuple(draft.changes),
+        in_parts=draft.in_parts,
+    )
+    if material.after(chapter_number) is None:
+        return written
+    try:
+        digest = await _digest(draft, content, steps)
+    except CallsHalted:  # the chapter is written all the same; whoever needs the digest has it made then
+        return written
+    except UpstreamAIError:
+        digest = None
+    if digest is None:
+        undigested = Finding("digest", clip(content, 40), "The model could not sum the chapter up.")
+        return replace(written, findings=(*written.findings, undigested))
+    return replace(written, digest=digest)
 
 
 async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], None]) -> None:
@@ -121,7 +112,7 @@ async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], No
         calls += 1
         raise_if_refused(reply, request)
         draft.is_sample = reply.is_sample
-        stretch = await threads.compute(_read, draft, reply, request, part)
+        stretch = await threads.compute(read_stretch, draft, reply, request, part)
         draft.problem = stretch.problem
         is_too_much = _needs_parts(stretch, part)
         draft.in_parts = draft.in_parts or is_too_much
@@ -130,9 +121,10 @@ async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], No
                 break
             empty += 1
             continue
-        if budget.is_runaway(draft.aim, draft.words + count_words(stretch.text)) and not draft.was_tightened:
+        if budget.is_runaway(draft.goal, draft.words + count_words(stretch.text)) and not draft.was_tightened:
             stretch = await _tighter(draft, stretch, request, part, steps)
             calls += 1
+        draft.record(stretch.changes)
         draft.add(stretch.text, same_paragraph=stretch.in_paragraph)
         draft.turns = [*request.messages, Message("assistant", stretch.text)]
         on_words(draft.words)
@@ -171,40 +163,6 @@ def _needs_parts(stretch: Stretch, part: Part) -> bool:
     return bool(stretch.problem) or words < part.words * (1 if stretch.cut else budget.MIN_WHOLE_SHARE)
 
 
-def _read(draft: WorkingDraft, reply: TextReply, request: TextRequest, part: Part) -> Stretch:
-    """The sentences of a reply that are new."""
-    piece = clean.prose(reply.text, draft.chapter, opening=not draft.text)
-    instructed = echo.instructions(request)
-    sent_back = echo.echoed(piece, instructed)
-    if not reply.is_sample and (problem := nonsense.problem_with(piece, draft.book.content_language, sent_back)):
-        return Stretch("", problem=problem)
-    if sent_back:
-        piece = echo.without_echo(piece, instructed)
-    cut = _broke_off(reply, piece, part)
-    whole = sentences.complete(piece) if cut else piece
-    problem = "it repeats one passage without end" if reply.stop is StopReason.LOOP else ""
-    kept = seam.without_overlap(draft.text, whole)
-    broken_off = piece[len(whole) :]
-    in_paragraph = cut and bool(broken_off.strip()) and "\n\n" not in broken_off[: -len(broken_off.lstrip())]
-    return Stretch(kept, cut, in_paragraph, problem)
-
-
-def _broke_off(reply: TextReply, piece: str, part: Part) -> bool:
-    """Whether a reply was cut off, admitted or not.
-
-    A text that stops without a full stop has come to its own end if it is a last part of about the length that was
-    asked for, or if its last line is a short one: a signature, a date, a line of a song.
-    """
-    if reply.stop in (StopReason.LENGTH, StopReason.LOOP):
-        return True
-    last_line = piece.rstrip().rsplit("\n", 1)[-1]
-    if sentences.is_finished(piece) or piece.rstrip().endswith(tuple(OPEN_ENDINGS)):
-        return False
-    if part.is_last and count_words(piece) >= part.ask * MIN_ENDED_SHARE:
-        return False
-    return len(last_line) > sentences.LONGEST_VERSE or not part.is_last
-
-
 async def _tighter(draft: WorkingDraft, stretch: Stretch, request: TextRequest, part: Part, steps: Steps) -> Stretch:
     """A stretch that is far too long, told once more and more tightly; the first one if the second does not end."""
     draft.was_tightened = True
@@ -213,16 +171,19 @@ async def _tighter(draft: WorkingDraft, stretch: Stretch, request: TextRequest, 
     try:
         reply = await steps.reply(asked)
         raise_if_refused(reply, asked)
-        second = await threads.compute(_read, draft, reply, asked, part)
+        second = await threads.compute(read_stretch, draft, reply, asked, part)
     except (ModelRefused, PromptTooLong):
         pass
     first_words, words = count_words(stretch.text), count_words(second.text)
     is_tighter = part.ask / 2 <= words <= first_words * TIGHTER_SHARE
     is_better = is_tighter and not second.cut
-    outcome = f"A tighter version with {words} words is kept." if is_better else "The text is kept as it is."
-    detail = f"The model wrote {first_words} words where {part.ask} were asked for. {outcome}"
-    draft.findings.append(Finding("runaway", clip(stretch.text, 40), detail))
-    return second if is_better else stretch
+    detail = f"The model wrote {first_words:,} words where {part.ask:,} were asked for."
+    if not is_better:
+        draft.findings.append(Finding("runaway", clip(stretch.text, 40), f"{detail} The text is kept as it is."))
+        return stretch
+    tighter = f"{detail} It was asked to tell the same more tightly, and that text is kept."
+    change = TextChange("runaway", tighter, stretch.text, second.text)
+    return replace(second, changes=(*second.changes, change))
 
 
 async def _digest(draft: WorkingDraft, content: str, steps: Steps) -> Digest | None:
@@ -235,16 +196,28 @@ async def _digest(draft: WorkingDraft, content: str, steps: Steps) -> Digest | N
 
 
 async def _mended(draft: WorkingDraft, content: str, steps: Steps) -> tuple[str, list[Finding]]:
-    """The chapter after one repair of each passage that the quality gate faults, and what is still to be said."""
-    content = residue.without_residue(content, draft.chapter)
-    flaws = await quality.inspect(content, draft.material, draft.chapter, draft.digests)
+    """The chapter after the quality gate, and its findings. What was changed is recorded in the draft."""
+    cleaned = await quality.certain(content, draft.book)
+    content = cleaned.text
+    draft.changes.extend(cleaned.changes)
+    flaws = await quality.inspect(content, draft.material, draft.chapter)
     if repairs := revision.to_repair(flaws):
-        blocks, system = paragraphs(content), draft.system()
-        for index, found in repairs.items():
-            blocks[index] = await revision.revise(blocks, index, found, draft.book, draft.chapter, system, steps)
-        content = "\n\n".join(blocks)
-        flaws = await quality.inspect(content, draft.material, draft.chapter, draft.digests)
+        content = await _repaired(draft, content, repairs, steps)
+        flaws = await quality.inspect(content, draft.material, draft.chapter)
     foreign = [each for each in flaws if each.kind == "wrong_language" and each.paragraph is None]
     if foreign and not draft.is_sample:
         raise UnusableText(draft.chapter, f"it is not in the book's language (“{foreign[0].excerpt[:80]}”)")
     return content, [each.finding() for each in flaws[:MAX_FINDINGS]]
+
+
+async def _repaired(draft: WorkingDraft, content: str, repairs: Mapping[int, Sequence[Flaw]], steps: Steps) -> str:
+    """The chapter after one repair of each of these paragraphs. Each is recorded in the draft."""
+    blocks, system = paragraphs(content), draft.system()
+    for index, found in repairs.items():
+        former = blocks[index]
+        blocks[index] = await revision.revise(blocks, index, found, draft.book, draft.chapter, system, steps)
+        if blocks[index] != former:
+            follows = anchor("\n\n".join(blocks[:index]))
+            detail = f"{found[0].detail} The model wrote the passage again."
+            draft.changes.append(TextChange(found[0].kind, detail, former, blocks[index], follows))
+    return "\n\n".join(blocks)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bookgen.models import Book, Chapter, Digest
 from bookgen.providers.text import Block, Message
 from bookgen.words import measure, tokens
 from bookgen.writing import budget, context
 from bookgen.writing.language import language
-from bookgen.writing.material import Finding, Material
+from bookgen.writing.material import Finding, Material, TextChange, anchor
 from bookgen.writing.seam import join
 from bookgen.writing.window import WINDOW
 
@@ -35,6 +35,7 @@ class WorkingDraft:
     window: int = WINDOW  # tokens that a call may have
     taken: int = 0  # tokens of the window that the prompt takes
     turns: list[Message] = field(default_factory=list)
+    changes: list[TextChange] = field(default_factory=list)  # of the model's text, in the order in which they were made
     goal: budget.Goal = field(init=False)
     pace: budget.Pace = field(init=False)
     in_parts: bool = field(init=False)  # the model has shown that it does not write a chapter in one go
@@ -61,6 +62,10 @@ class WorkingDraft:
         self.text = join(self.text, kept, same_paragraph=self.same_paragraph)
         self.length += measure(kept)
         self.same_paragraph = same_paragraph
+
+    def record(self, changes: Sequence[TextChange]) -> None:
+        """Note what was changed in a reply that is about to be added: its beginning follows the text so far."""
+        self.changes.extend(each if each.follows else replace(each, follows=anchor(self.text)) for each in changes)
 
     def system(self) -> tuple[Block, ...]:
         chapters, number, first = self.material.chapters, self.chapter.chapter_number, not self.turns

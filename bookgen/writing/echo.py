@@ -8,13 +8,16 @@ from itertools import pairwise
 
 from bookgen.providers.text import TextRequest
 from bookgen.writing import sentences
+from bookgen.writing.clean import Cleaned
 from bookgen.writing.flaw import paragraphs
+from bookgen.writing.material import TextChange, anchor
 from bookgen.writing.units import units
 
 LEAST_UNITS = 4  # of a whole sentence of the instructions
 LEAST_UNITS_WITHIN = 9  # of a piece of one
 _CLAUSE_ENDS = re.compile(r"[;:]\s")  # at which a model likes to make two sentences of one
 UNUSABLE = "Your last reply to this could not be used"  # and what follows quotes the model
+REMOVED = "The model repeated its instructions. The paragraph was removed."
 _NOT_OURS = re.compile(rf"<book_data>.*?</book_data>|{UNUSABLE}.*", re.DOTALL)
 
 
@@ -37,10 +40,23 @@ def echoed(text: str, instructed: str) -> list[str]:
     return found
 
 
-def without_echo(text: str, instructed: str) -> str:
-    """`text` without the paragraphs in which instructions are sent back."""
-    kept = [paragraph for paragraph in paragraphs(text) if not echoed(paragraph, instructed)]
-    return text if len(kept) == len(paragraphs(text)) else "\n\n".join(kept)
+def without_echo(text: str, instructed: str) -> Cleaned:
+    """`text` without the paragraphs that consist of sentences of the instructions and of nothing else."""
+    kept: list[str] = []
+    changes: list[TextChange] = []
+    for paragraph in paragraphs(text):
+        if _has_own_words(paragraph, instructed):
+            kept.append(paragraph)
+        else:
+            changes.append(
+                TextChange("instructions", REMOVED, paragraph.strip(), follows=anchor("\n\n".join(kept[-3:])))
+            )
+    return Cleaned("\n\n".join(kept), tuple(changes)) if changes else Cleaned(text)
+
+
+def _has_own_words(paragraph: str, instructed: str) -> bool:
+    """Whether a sentence of the paragraph is not one of the instructions."""
+    return len(echoed(paragraph, instructed)) < len(sentences.split(paragraph))
 
 
 @lru_cache(maxsize=16)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 
+from bookgen.models import Book
+from bookgen.words import count_words
+from bookgen.writing.announced import announces_language, is_bilingual, phrases
 from bookgen.writing.flaw import Flaw, paragraphs, without_code
+from bookgen.writing.forms import has_speech, not_prose
 from bookgen.writing.language import primary
 from bookgen.writing.remembering import by_paragraph
 
 LEAST_LETTERS = 40  # fewer may be a name, a title or an exclamation
 LEAST_WORDS = 12
 LETTERS_OF_A_CHARACTER = 3  # Chinese, Japanese, Korean: one says as much as some letters
-MOST = 0.3  # of a chapter's paragraphs: then it is the chapter that is in another language
+MIN_PASSAGE_WORDS = 25  # of a paragraph: less is a quotation
 
 _SCRIPTS = {
     "latin": "A-Za-zÀ-ɏḀ-ỿ",
@@ -74,24 +78,48 @@ _WORD = re.compile(r"[^\W\d_]+")
 MUCH, LITTLE = 0.16, 0.07  # of a paragraph's words: common words of the other language, of the book's own
 
 
-def foreign(content: str, tag: str) -> list[Flaw]:
-    """The paragraphs in another language; one flaw of the whole chapter when most of them are."""
-    code = primary(tag)
+def foreign(content: str, book: Book) -> list[Flaw]:
+    """The passages of the narrator in another language; one flaw of the whole chapter when most of it is.
+
+    A language that the author or the outline announces is no flaw, nor are quotations, speech, letters and verse.
+    """
+    tag = book.content_language
+    detail = f"It is not in the book's language ({tag})."
+    if mostly_foreign(content, tag) and not is_bilingual(book):
+        first = next(block for block in paragraphs(without_code(content)) if not _is_in(primary(tag), block))
+        return [Flaw("wrong_language", None, first[:200], f"Most of the chapter: {detail}")]
+    if announces_language(book):
+        return []
+    return [Flaw("wrong_language", index, block[:200], detail) for index, block in _passages(content, book)]
+
+
+def _passages(content: str, book: Book) -> list[tuple[int, str]]:
+    """The paragraphs in another language that stand between paragraphs of the book's own."""
+    code = primary(book.content_language)
     blocks = paragraphs(without_code(content))
-    strange = [
+    exempt, known = not_prose(blocks), phrases(book)
+    return [
         (index, block)
         for index, block in enumerate(blocks)
-        if not block.lstrip().startswith(">") and not _is_in(code, block)  # a quotation may keep its language
+        if not _is_in(code, block)
+        and index not in exempt
+        and not has_speech(block)
+        and not _is_quoted(block)
+        and not any(phrase in block.casefold() for phrase in known)
     ]
-    detail = f"It is not in the book's language ({tag})."
-    if len(strange) > 2 and len(strange) > len(blocks) * MOST:
-        return [Flaw("wrong_language", None, strange[0][1][:200], f"Most of the chapter: {detail}")]
-    return [Flaw("wrong_language", index, block[:200], detail) for index, block in strange]
+
+
+def _is_quoted(block: str) -> bool:
+    """Whether the paragraph is set in italics or brackets as a whole, or too short to be told."""
+    bare = block.strip()
+    if bare[:1] in ("*", "_", "(", "["):
+        return True
+    return count_words(bare) < MIN_PASSAGE_WORDS
 
 
 def mostly_foreign(text: str, tag: str) -> bool:
-    """Whether more of `text` than not is in another language than `tag`."""
-    blocks = paragraphs(without_code(text))
+    """Whether more of `text` than not is in another language than `tag`, block quotations aside."""
+    blocks = [block for block in paragraphs(without_code(text)) if not block.lstrip().startswith(">")]
     strange = sum(len(block) for block in blocks if not _is_in(primary(tag), block))
     return strange > sum(map(len, blocks)) / 2
 

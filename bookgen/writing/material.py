@@ -8,6 +8,7 @@ from typing import Any
 
 from bookgen.errors import NotFound
 from bookgen.models import Book, Chapter, Digest
+from bookgen.words import count_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +56,55 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What the quality gate saw and could not mend. `kind` names the rule; `excerpt` is at most 200 characters."""
+    """What the quality gate noticed and left as it is. `kind` names the rule; `excerpt` has at most 200 characters."""
 
     kind: str
     excerpt: str
     detail: str = ""
+
+    def note(self) -> dict[str, Any]:
+        """The finding as the chapter's quality notes keep it."""
+        return {"kind": self.kind, "excerpt": self.excerpt, "detail": self.detail}
+
+
+@dataclass(frozen=True, slots=True)
+class TextChange:
+    """A passage of the model's text that the service changed.
+
+    `after` is empty if the passage was removed. `follows` is the end of the text in front of the passage; it is empty
+    at the beginning of the chapter.
+    """
+
+    kind: str
+    detail: str
+    before: str
+    after: str = ""
+    follows: str = ""
+
+    def note(self) -> dict[str, Any]:
+        """The change as the chapter's quality notes keep it."""
+        note = {"kind": self.kind, "excerpt": self.before[:200], "detail": self.detail}
+        return {**note, "before": self.before, "after": self.after, "follows": self.follows}
+
+    def undone(self, content: str) -> str:
+        """`content` with the passage as the model wrote it. A passage whose place is gone goes to the end."""
+        found = content.find(self.follows)
+        place = found + len(self.follows) if found >= 0 else len(content)
+        if self.after:
+            start = content.find(self.after, place)
+            start = content.find(self.after) if start < 0 else start
+            if start >= 0:
+                return content[:start] + self.before + content[start + len(self.after) :]
+        pieces = content[:place].rstrip("\n"), self.before, content[place:].lstrip("\n")
+        return "\n\n".join(piece for piece in pieces if piece)
+
+
+ANCHOR_CHARACTERS = 200
+
+
+def anchor(text: str) -> str:
+    """What a `TextChange` keeps of the text in front of its passage."""
+    return text.rstrip()[-ANCHOR_CHARACTERS:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +117,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class ChapterDraft:
-    """A chapter's text; without `digest` where none could be made.
+    """A chapter's text; without `digest` where none could be made. `changes` are in the order in which they were made.
 
     A spread also has what is to be painted for it, and the `plan` of the book if it had to be made first. `in_parts`:
     the model has shown that a whole chapter in one call is too much for it.
@@ -85,3 +130,22 @@ class ChapterDraft:
     plan: Outline | None = None
     scene: Scene | None = None
     in_parts: bool = False
+    changes: tuple[TextChange, ...] = ()
+
+    @property
+    def original(self) -> str | None:
+        """The text as the model wrote it. None if nothing was changed in it."""
+        if not self.changes:
+            return None
+        text = self.content
+        for change in reversed(self.changes):
+            text = change.undone(text)
+        return text
+
+    @property
+    def original_words(self) -> int:
+        return count_words(self.original or "")
+
+    def notes(self) -> list[dict[str, Any]]:
+        """The chapter's quality notes: what was noticed, then what was changed."""
+        return [*(each.note() for each in self.findings), *(each.note() for each in self.changes)]

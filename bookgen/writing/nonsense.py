@@ -4,24 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bookgen.models import Book
 from bookgen.writing import sentences
+from bookgen.writing.announced import is_bilingual
 from bookgen.writing.foreign import mostly_foreign
 from bookgen.writing.language import language
-from bookgen.writing.units import units
+from bookgen.writing.units import by_character, units
+from bookgen.writing.voice import has_refrains
 
 MOST_ECHO = 0.3  # of a reply's characters
 LEAST_SENTENCES = 6  # fewer may well be alike
 LEAST_DIFFERENT = 0.5  # of the sentences
+LEAST_DIFFERENT_OF_REFRAINS = 0.2  # where things are said again for the sound of it
+MIN_SENTENCE_UNITS = 4  # a shorter sentence may be a sound: "Plip, says the rain."
 
 
-def problem_with(text: str, tag: str, sent_back: Sequence[str]) -> str:
-    """Why `text`, in a book of the language `tag`, is none of it, as the end of "It cannot be used: "; else empty.
-    `sent_back`: its sentences that are our own instructions."""
+def problem_with(text: str, book: Book, sent_back: Sequence[str]) -> str:
+    """Why `text` cannot be text of the book, as the end of "It cannot be used: "; empty if it can.
+
+    `sent_back`: its sentences that are our own instructions.
+    """
     if sum(map(len, sent_back)) > len(text) * MOST_ECHO:
         return f"it repeats its instructions (“{sent_back[0][:80]}”)"
-    if mostly_foreign(text, tag):
-        return f"it is not in {language(tag).name}"
-    said = [" ".join(units(sentence)) for sentence in sentences.split(text)]
-    if len(said) >= LEAST_SENTENCES and len(set(said)) < len(said) * LEAST_DIFFERENT:
+    if mostly_foreign(text, book.content_language) and not is_bilingual(book):
+        return f"it is not in {language(book.content_language).name}"
+    said = [" ".join(each) for each in map(units, sentences.split(text)) if _is_long(each)]
+    least = LEAST_DIFFERENT_OF_REFRAINS if has_refrains(book) else LEAST_DIFFERENT
+    if len(said) >= LEAST_SENTENCES and len(set(said)) < len(said) * least:
         return f"it says the same over and over (“{max(set(said), key=said.count)[:80]}”)"
     return ""
+
+
+def _is_long(said: Sequence[str]) -> bool:
+    return len(said) > MIN_SENTENCE_UNITS * (2 if by_character(said) else 1)

@@ -1,4 +1,8 @@
-"""The quality gate: rules that cost no tokens, one targeted repair for what they see, then it is recorded."""
+"""The quality gate: rules that cost no tokens and report what they notice.
+
+A finished sentence of the model is the book. The gate adds findings; it changes only what is certain to be no text of
+the book or an exact repetition (`certain`), and it records every change.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +10,31 @@ from collections import Counter
 from collections.abc import Sequence
 
 from bookgen import threads
-from bookgen.models import Book, Chapter, Digest
+from bookgen.models import Book, Chapter
 from bookgen.words import count_words
-from bookgen.writing.contradictions import contradictions
+from bookgen.writing.clean import Cleaned
 from bookgen.writing.flaw import Flaw
 from bookgen.writing.foreign import foreign
 from bookgen.writing.material import Material
-from bookgen.writing.repetition import repeated, same_edges, to_avoid
-from bookgen.writing.residue import residue
+from bookgen.writing.repetition import repeated, same_edges, to_avoid, without_doubles
+from bookgen.writing.residue import residue, without_residue
+from bookgen.writing.stock import moral, stock_paragraphs
 from bookgen.writing.voice import has_refrains
 
-SHORT, LONG = 0.75, 1.25  # of its budget: a chapter outside has a finding
+MIN_SHARE, MAX_SHARE = 0.75, 1.25  # of its budget: a chapter outside has a finding
 
 RECENT = 15  # chapters
-MOST_OF_A_KIND = 8  # findings of one kind in a chapter: more say nothing new
+MAX_OF_A_KIND = 8  # findings of one kind in a chapter: more say nothing new
 
-# What harms a reader most is repaired first.
+# What harms a reader most stands first.
 ORDER = (
     "meta_text",
     "placeholder",
     "wrong_language",
-    "contradiction",
     "repeated_sentence",
     "repeated_phrases",
+    "stock_phrases",
+    "moral",
     "same_opening",
     "same_ending",
     "duplicate_heading",
@@ -36,20 +42,30 @@ ORDER = (
 )
 
 
-async def inspect(content: str, material: Material, chapter: Chapter, digests: Sequence[Digest]) -> list[Flaw]:
-    """Every flaw of a chapter, the worst first. Off the event loop: a long book takes longer than it may wait."""
-    earlier = texts_before(material, chapter)
-    return await threads.compute(_inspect, content, material.book, chapter, earlier, digests)
+async def certain(content: str, book: Book) -> Cleaned:
+    """`content` without talk about the task and without paragraphs that stand twice, and what was removed."""
+    return await threads.compute(_certain, content, book)
 
 
-def _inspect(
-    content: str, book: Book, chapter: Chapter, earlier: Sequence[str], digests: Sequence[Digest]
-) -> list[Flaw]:
+def _certain(content: str, book: Book) -> Cleaned:
+    cleaned = without_residue(content)
+    if has_refrains(book):
+        return cleaned
+    single = without_doubles(cleaned.text)
+    return Cleaned(single.text, cleaned.changes + single.changes)
+
+
+async def inspect(content: str, material: Material, chapter: Chapter) -> list[Flaw]:
+    """Every flaw of a chapter, the worst first. Computed in a thread: a long book takes too long for the event loop."""
+    return await threads.compute(_inspect, content, material.book, chapter, texts_before(material, chapter))
+
+
+def _inspect(content: str, book: Book, chapter: Chapter, earlier: Sequence[str]) -> list[Flaw]:
     flaws = [
         *residue(content, chapter),
-        *foreign(content, book.content_language),
-        *(contradictions(content, book.bible, digests) if book.content_language.startswith("en") else ()),
-        *(() if has_refrains(book.genre) else repeated(content, earlier)),
+        *foreign(content, book),
+        *(() if has_refrains(book) else (*repeated(content, earlier), *moral(content, book.content_language))),
+        *stock_paragraphs(content, book.content_language),
         *same_edges(content, earlier),
         *_length(content, chapter),
     ]
@@ -61,16 +77,16 @@ def _few_of_a_kind(flaws: Sequence[Flaw]) -> list[Flaw]:
     kept = []
     for flaw in flaws:
         kinds[flaw.kind] += 1
-        if kinds[flaw.kind] <= MOST_OF_A_KIND:
+        if kinds[flaw.kind] <= MAX_OF_A_KIND:
             kept.append(flaw)
     return kept
 
 
 def _length(content: str, chapter: Chapter) -> list[Flaw]:
     words, budget = count_words(content), chapter.target_word_count
-    if SHORT * budget - 20 <= words <= LONG * budget + 20:
+    if MIN_SHARE * budget <= words <= MAX_SHARE * budget:
         return []
-    return [Flaw("length", None, "", f"It has {words} words; {budget} were asked for.")]
+    return [Flaw("length", None, "", f"The chapter has {words:,} words; {budget:,} were asked for.")]
 
 
 def texts_before(material: Material, chapter: Chapter) -> list[str]:
@@ -84,6 +100,6 @@ async def avoid(material: Material, chapter: Chapter) -> list[str]:
     said is still seen by `inspect`.
     """
     texts = texts_before(material, chapter)[-RECENT:]
-    if not texts or has_refrains(material.book.genre):
+    if not texts or has_refrains(material.book):
         return []
     return await threads.compute(to_avoid, texts)

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from bookgen.writing import sentences
+from bookgen.writing.clean import Cleaned
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.flaw import Flaw, paragraphs
+from bookgen.writing.forms import not_prose
+from bookgen.writing.material import TextChange, anchor
 from bookgen.writing.remembering import by_sentence
 from bookgen.writing.units import by_character, units
 
@@ -24,6 +27,12 @@ EDGE_WORDS = 14
 SAME_UNITS = 5
 MOST_AVOIDED = 14
 BYTES_OF_A_HASH = 32
+EDGE_SENTENCES = 2
+EDGE_PARAGRAPHS = 2
+NEAR_PARAGRAPHS = 2
+REFRAIN_CHAPTERS = 2  # earlier ones that have the same: with this one they are three
+DOUBLE_WORDS = 25  # of a paragraph that nobody writes twice
+DOUBLE_REMOVED = "This paragraph stands in the chapter already, word for word. The second one was removed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +43,12 @@ class Profile:
     phrases: frozenset[int]
     opening: tuple[str, ...]
     ending: tuple[str, ...]
+    edges: frozenset[int] = frozenset()  # of the first and the last sentences, which a later chapter may take up
 
     @property
     def bytes(self) -> int:
-        return sum(sys.getsizeof(each) + len(each) * BYTES_OF_A_HASH for each in (self.sentences, self.phrases))
+        sets = (self.sentences, self.phrases, self.edges)
+        return sum(sys.getsizeof(each) + len(each) * BYTES_OF_A_HASH for each in sets)
 
 
 class ProfileCache:
@@ -76,6 +87,7 @@ def profile(content: str) -> Profile:
         frozenset(phrase for _, phrases in hashes for phrase in phrases),
         units(said[0])[:EDGE_WORDS] if said else (),
         units(said[-1])[-EDGE_WORDS:] if said else (),
+        frozenset(whole for whole, _ in (*hashes[:EDGE_SENTENCES], *hashes[-EDGE_SENTENCES:]) if whole is not None),
     )
 
 
@@ -95,25 +107,66 @@ def _hashes(sentence: str) -> tuple[int | None, tuple[int, ...]]:
 
 
 def repeated(content: str, earlier: Sequence[str]) -> list[Flaw]:
-    """The paragraphs of `content` that repeat sentences or phrases of the book before, or of the chapter itself."""
+    """The paragraphs that repeat sentences or phrases of the book before, or of the chapter itself.
+
+    Not what is repeated on purpose: in quotations, verse and letters, in successive paragraphs, an opening that comes
+    back at the end, and a refrain that several chapters have.
+    """
     known = [PROFILES.of(each) for each in earlier]
-    known_sentences = frozenset().union(*(each.sentences for each in known))
+    chapters_with: Counter[int] = Counter(whole for each in known for whole in each.sentences)
     known_phrases = frozenset().union(*(each.phrases for each in known))
+    taken_up = frozenset().union(*(each.edges for each in known))
+    blocks = paragraphs(content)
+    exempt = not_prose(blocks)
+    own: dict[int, int] = {}  # the paragraph in which a sentence stood last
     flaws: list[Flaw] = []
-    own: set[int] = set()
-    for index, paragraph in enumerate(paragraphs(content)):
+    told: set[int] = set()
+    for index, paragraph in enumerate(blocks):
+        if index in exempt:
+            continue
         said = [(sentence, *_hashes(sentence)) for sentence in sentences.split(paragraph)]
-        again = [sentence for sentence, whole, _ in said if whole in known_sentences]
-        within = [sentence for sentence, whole, _ in said if whole in own]
+        new = [(sentence, whole) for sentence, whole, _ in said if whole is not None and whole not in told]
+        again = [each for each in new if 0 < chapters_with[each[1]] < REFRAIN_CHAPTERS and each[1] not in taken_up]
+        within = [each for each in new if each[1] in own and not _on_purpose(own[each[1]], index, len(blocks))]
         phrases = [phrase for _, _, each in said for phrase in each]
         if again:
-            flaws.append(Flaw("repeated_sentence", index, again[0], "An earlier chapter has the same sentence."))
+            flaws.append(Flaw("repeated_sentence", index, again[0][0], "An earlier chapter has the same sentence."))
         elif within:
-            flaws.append(Flaw("repeated_sentence", index, within[0], "The chapter has the same sentence twice."))
-        elif _mostly_known(phrases, known_phrases):
+            flaws.append(Flaw("repeated_sentence", index, within[0][0], "The chapter has the same sentence twice."))
+        elif not any(chapters_with[whole] for _, whole in new) and _mostly_known(phrases, known_phrases):
             flaws.append(Flaw("repeated_phrases", index, paragraph[:200], "Earlier chapters say it in these phrases."))
-        own.update(whole for _, whole, _ in said if whole is not None)
+        told.update(whole for _, whole in (*again, *within))
+        own.update((whole, index) for _, whole, _ in said if whole is not None)
     return flaws
+
+
+def _on_purpose(first: int, again: int, paragraphs_in_all: int) -> bool:
+    """Whether the same words in these two paragraphs are an anaphora, or an opening that comes back at the end."""
+    return again - first <= NEAR_PARAGRAPHS or _is_echo(first, again, paragraphs_in_all)
+
+
+def without_doubles(content: str) -> Cleaned:
+    """`content` without the second of two long paragraphs that are the same word for word."""
+    blocks = paragraphs(content)
+    exempt = not_prose(blocks)
+    first: dict[tuple[str, ...], int] = {}
+    kept: list[str] = []
+    changes: list[TextChange] = []
+    for index, block in enumerate(blocks):
+        said = units(block)
+        is_long = len(said) >= DOUBLE_WORDS * (2 if by_character(said) else 1)
+        if index in exempt or not is_long or said not in first or _is_echo(first[said], index, len(blocks)):
+            kept.append(block)
+            first.setdefault(said, index)
+            continue
+        changes.append(TextChange("repeated_paragraph", DOUBLE_REMOVED, block, follows=anchor("\n\n".join(kept[-3:]))))
+    return Cleaned("\n\n".join(kept), tuple(changes)) if changes else Cleaned(content)
+
+
+def _is_echo(first: int, again: int, paragraphs_in_all: int) -> bool:
+    """Whether an opening comes back at the end of the chapter."""
+    far = again - first > 2 * EDGE_PARAGRAPHS
+    return far and first < EDGE_PARAGRAPHS and again >= paragraphs_in_all - EDGE_PARAGRAPHS
 
 
 def _mostly_known(phrases: Sequence[int], known: frozenset[int]) -> bool:
@@ -121,14 +174,15 @@ def _mostly_known(phrases: Sequence[int], known: frozenset[int]) -> bool:
 
 
 def same_edges(content: str, earlier: Sequence[str]) -> list[Flaw]:
-    """An opening or an ending like that of an earlier chapter."""
+    """An opening or an ending like that of an earlier chapter, unless it is a form that several chapters have."""
     own = PROFILES.of(content)
     flaws = []
     last = len(paragraphs(content)) - 1
     profiles = [PROFILES.of(each) for each in earlier]
-    if any(alike(own.opening, each.opening) for each in profiles):
+    if 0 < sum(alike(own.opening, each.opening) for each in profiles) < REFRAIN_CHAPTERS:
         flaws.append(Flaw("same_opening", 0, " ".join(own.opening), "Another chapter begins like this."))
-    if last > 0 and any(alike(own.ending[::-1], each.ending[::-1]) for each in profiles):
+    endings = sum(alike(own.ending[::-1], each.ending[::-1]) for each in profiles)
+    if last > 0 and 0 < endings < REFRAIN_CHAPTERS:
         flaws.append(Flaw("same_ending", last, " ".join(own.ending), "Another chapter ends like this."))
     return flaws
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from bookgen.models import Chapter
+from bookgen.writing.clean import Cleaned
 from bookgen.writing.flaw import Flaw, paragraphs, without_code
+from bookgen.writing.forms import not_prose
+from bookgen.writing.material import TextChange, anchor
 from bookgen.writing.remembering import by_paragraph
 from bookgen.writing.sentences import inside_quotation
+from bookgen.writing.task_talk import announces, closes
 
 # In small letters, as it is searched in: to heed no case at every letter takes twice as long.
 _META = re.compile(
@@ -25,38 +30,49 @@ _META = re.compile(
     r"作为(?:一个|一名)?(?:ai|人工智能)(?:语言)?(?:模型|助手)|以下是(?:本章|第.{1,4}章|下一部分)|本章完|"
     r"ai言語モデルとして|以下は第.{1,4}章"
 )
-# What nobody but the model would write in a paragraph of its own.
-_META_ALONE = re.compile(
-    r"[^\w\"“„«»‘'「『—]*(?:(?:the )?end of (?:the )?(?:chapter|part)(?: [\w-]+)?|ende des (?:kapitels|teils)(?: \w+)?|"
-    r"fin du chapitre(?: \w+)?|fin del capítulo(?: \w+)?|本章完|word count:.{0,40}|as an ai language model.*|"
-    r"let me know if you(?:['’]d| would) like.*|would you like me to (?:continue|write|revise).*)\W*",
-    re.IGNORECASE | re.DOTALL,
-)
-_LONGEST_ALONE = 160  # characters
 _PLACEHOLDER = re.compile(
-    r"\[(?:insert|add|todo|tbd|name|your|placeholder|describe|scene|continue|character|location|date|xx+)[^\]\n]{0,80}\]|"
-    r"\b(?-i:TODO|TBD|TK TK|FIXME|XXXX*)\b|\blorem ipsum\b|"
+    r"\[(?:insert|add|todo|tbd|placeholder|describe|continue|your|xx+)\b[^\]\n]{0,80}\]|"
+    r"\[(?:the |first |last |full |character |recipient(?:['’]s)? |company )?(?:name|date|location|address|title|city|"
+    r"company|scene|character|place|year|profession)(?: here)?\]|"
+    r"\b(?-i:TODO|TBD|TK TK|FIXME|XXXXX*)\b|\blorem ipsum\b|"
     r"\{\{?[a-z_ ]{2,40}\}?\}|<(?:insert|name|placeholder)[^>\n]{0,60}>",
     re.IGNORECASE,
 )
+# Words with which a text speaks of its own blanks.
+_FILLING_IN = re.compile(
+    r"\b(?:fill(?:s|ed|ing)? (?:in|out)|brackets?|template|placeholders?|blanks?|form letter|sample (?:letter|e-?mail)|"
+    r"model letter|replace|substitute|cover letter|boilerplate|copy (?:this|it|the)|your own (?:words|name|details)|"
+    r"adapt (?:this|it)|klammern?|ausfüll|eintrag|einsetz|ersetz|vorlage|muster(?:brief|text|schreiben)|formular|"
+    r"platzhalter|crochets|rempli|modèle|formulaire|remplac|corchetes|rellen|plantilla|modelo|formulario|sustituy|reemplaz|"
+    r"parentesi|compil|modello|modulo|sostitu|colchetes|preench|substitu|haakjes|invullen|sjabloon|скобк|шаблон|бланк|"
+    r"variables?|syntax|jinja|mustache)|括号|模板|填写|テンプレート|記入",
+    re.IGNORECASE,
+)
+NEAR = 3  # paragraphs before and after
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+)$", re.MULTILINE)
 _SPOKEN = ("—", "–", "- ", "‘", "'")
 
+META_REMOVED = "The model spoke about its task instead of writing the book. The paragraph was removed."
+HEADING_REMOVED = "The heading stood twice in a row. The second one was removed."
+
 
 def residue(content: str, chapter: Chapter) -> list[Flaw]:
+    """What may be no part of the book, as findings."""
     flaws = []
-    for index, paragraph in enumerate(paragraphs(without_code(content))):
-        if found := _meta_in(paragraph):
-            flaws.append(Flaw("meta_text", index, found, "The model speaks to its user."))
-        if placeholder := _placeholder_in(paragraph):
-            flaws.append(Flaw("placeholder", index, placeholder, "Something was to be filled in."))
+    blocks = paragraphs(without_code(content))
+    exempt = not_prose(blocks)
+    for index, paragraph in enumerate(blocks):
+        if index not in exempt and (found := _meta_in(paragraph)):
+            flaws.append(Flaw("meta_text", index, found, "The model may be speaking about its task here."))
+        if index not in exempt and (found := _placeholder_in(paragraph)) and not _announced(blocks, index):
+            flaws.append(Flaw("placeholder", index, found, "Something may have to be filled in here."))
     return flaws + _headings(content, chapter)
 
 
 @by_paragraph
 def _meta_in(paragraph: str) -> str:
     """What the model says to its user; what people say to each other in the book is none of it."""
-    if _META_ALONE.fullmatch(paragraph):
+    if _is_meta_alone(paragraph):
         return paragraph.strip()
     if paragraph.lstrip().startswith(_SPOKEN):
         return ""
@@ -69,6 +85,11 @@ def _meta_in(paragraph: str) -> str:
 def _placeholder_in(paragraph: str) -> str:
     found = _PLACEHOLDER.search(paragraph)
     return found[0] if found else ""
+
+
+def _announced(blocks: Sequence[str], index: int) -> bool:
+    """Whether the text near the paragraph speaks of filling something in."""
+    return any(_FILLING_IN.search(block) for block in blocks[max(0, index - NEAR) : index + NEAR + 1])
 
 
 def _headings(content: str, chapter: Chapter) -> list[Flaw]:
@@ -88,21 +109,25 @@ def _headings(content: str, chapter: Chapter) -> list[Flaw]:
     return flaws
 
 
-def without_residue(content: str, chapter: Chapter) -> str:
-    """`content` without what can go at no cost: paragraphs of meta text alone, headings that stand twice."""
-    gone = {
-        flaw.paragraph
-        for flaw in residue(content, chapter)
-        if flaw.paragraph is not None and flaw.kind in ("meta_text", "duplicate_heading")
-    }
+def without_residue(content: str) -> Cleaned:
+    """`content` without the paragraphs that are certain to be no text of the book.
+
+    These are paragraphs that speak of nothing but the task, outside of letters and quotations, and a heading that
+    stands twice with nothing in between.
+    """
+    kept: list[str] = []
+    changes: list[TextChange] = []
     blocks = paragraphs(content)
-    kept = [
-        block
-        for index, block in enumerate(blocks)
-        if index not in gone or not (_HEADING.fullmatch(block.strip()) or _is_meta_alone(block))
-    ]
-    return "\n\n".join(kept) if kept else content
+    exempt = not_prose(blocks)
+    for index, block in enumerate(blocks):
+        is_double = bool(kept) and kept[-1].strip() == block.strip() and bool(_HEADING.fullmatch(block.strip()))
+        if not is_double and (index in exempt or not _is_meta_alone(block)):
+            kept.append(block)
+            continue
+        kind, detail = ("duplicate_heading", HEADING_REMOVED) if is_double else ("meta_text", META_REMOVED)
+        changes.append(TextChange(kind, detail, block.strip(), follows=anchor("\n\n".join(kept[-3:]))))
+    return Cleaned("\n\n".join(kept), tuple(changes)) if changes and kept else Cleaned(content)
 
 
 def _is_meta_alone(block: str) -> bool:
-    return len(block) <= _LONGEST_ALONE and bool(_META_ALONE.fullmatch(block))
+    return announces(block) or closes(block)

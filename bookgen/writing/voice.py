@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from bookgen.models import Book
+from bookgen.writing.announced import announces_refrains
 from bookgen.writing.language import language
 
 CRAFT = """\
@@ -91,6 +92,11 @@ _KINDS = (
     ),
 )
 
+# Genres of prose that live on repetition.
+_SUNG = re.compile(
+    r"fairy.?tale|märchen|conte de|cuento de hadas|fiab|legend|ballad|song|lullab|nursery|prayer|litan", re.I
+)
+
 _SCENES = "a break between scenes is a line with *** alone."
 _PLAIN_HEADINGS = f"and no headings; {_SCENES}"
 _HEADINGS = "and `##` headings where the matter changes. Lists and tables only where they help."
@@ -117,9 +123,9 @@ def kind_of(genre: str) -> str:
     return next((kind for words, kind in _KINDS if re.search(words, genre, re.IGNORECASE)), _UNDECIDED)
 
 
-def has_refrains(genre: str) -> bool:
-    """Whether books of its kind say a thing again for the sound of it."""
-    return kind_of(genre) in (_CHILDREN, _VERSE)
+def has_refrains(book: Book) -> bool:
+    """Whether the book may say a thing again for the sound of it: by its genre, or because its author asked for it."""
+    return kind_of(book.genre) in (_CHILDREN, _VERSE) or bool(_SUNG.search(book.genre)) or announces_refrains(book)
 
 
 def _readers(book: Book) -> str:

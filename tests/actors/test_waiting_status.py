@@ -48,10 +48,7 @@ def test_a_finished_book_tells_what_is_left_to_look_at() -> None:
     found = [{"chapter_number": number, "detail": f"It has {number}0 words."} for number in (2, 3, 5, 8)]
     done = replace(progress(RunStatus.COMPLETED, None), findings=found)
 
-    assert status.message(done) == (
-        "Completed. All 10 chapters are written. Worth a look: chapter 2: It has 20 words. chapter 3: It has 30 words. "
-        "chapter 5: It has 50 words. And 1 more, which the book's `quality` lists."
-    )
+    assert status.message(done) == ("Completed. All 10 chapters are written. The quality notes have 4 findings.")
     assert status.message(replace(done, findings=[])) == "Completed. All 10 chapters are written."
 
 

@@ -70,7 +70,7 @@ def test_what_is_left_to_look_at_is_told_in_words(capsys: pytest.CaptureFixture[
         "  Chapter 3: The model speaks to its user. “Here it is”",
     ]
     assert said[-2:] == [
-        "  and 2 more, which the book's `quality` lists.",
+        "  and 2 more in the book's quality notes.",
         "T is done: 3 chapters, 900 words.",
     ]
 

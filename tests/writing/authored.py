@@ -32,12 +32,12 @@ class ScriptServer(ModelServer):
         self.answer = answer
 
     async def _reply(self, call: Call, kind: str, options: dict[str, Any]) -> WireReply:
-        answer = self.answer(_request(call), call.brief, call.number)
+        answer = self.answer(as_request(call), call.brief, call.number)
         text, stop = (answer.text, _STOPS[answer.stop]) if isinstance(answer, TextReply) else (answer, "end")
         return WireReply(text, stop, call.body.get("model", ""), self._usage(call, text))
 
 
-def _request(call: Call) -> TextRequest:
+def as_request(call: Call) -> TextRequest:
     turns = call.body.get("messages") or call.body.get("input") or []
     messages = tuple(Message(turn["role"], _text(turn["content"])) for turn in turns if turn["role"] != "system")
     return TextRequest(call.stage, (), messages, 0, chapter_number=call.brief.get("chapter_number"))

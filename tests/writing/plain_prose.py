@@ -1,9 +1,8 @@
-"""Prose about a settled cast that contradicts nothing, in any amount."""
+"""Plain prose about a settled cast, in any amount."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 
 from bookgen.words import count_words
 
@@ -26,11 +25,11 @@ AND = (
 COLOURS = ("red", "blue", "green", "black", "white", "brown", "grey", "golden")
 
 
-def plain_prose(words: int, *, also: Sequence[str] = ()) -> str:
-    """About `words` words, with each of the sentences `also` in them once."""
+def plain_prose(words: int) -> str:
+    """About `words` words."""
     rng = random.Random(words)
-    said: list[str] = list(also)
-    written = sum(map(count_words, said))
+    said: list[str] = []
+    written = 0
     while written < words:
         said.append(_sentence(rng))
         written += count_words(said[-1])

@@ -218,7 +218,7 @@ def runs_away(second: float, stop: StopReason = StopReason.END):
     return answer
 
 
-async def test_a_runaway_is_told_once_more_and_the_tighter_version_is_kept_with_a_finding():
+async def test_a_runaway_is_told_once_more_and_the_first_version_can_be_put_back():
     steps = Scripted(runs_away(1.1))
 
     draft = await write_chapter(some_material(1), 1, steps)
@@ -226,8 +226,11 @@ async def test_a_runaway_is_told_once_more_and_the_tighter_version_is_kept_with_
     assert len(steps.calls) == 2
     assert numbers_in(draft.content)[0] == 20_000
     assert abs(draft.word_count - 3_300) <= 30
-    assert [finding.kind for finding in draft.findings] == ["runaway"]
-    assert "6017 words where 3000 were asked for" in draft.findings[0].detail
+    [change] = draft.changes
+    assert change.kind == "runaway"
+    assert "6,017 words where 3,000 were asked for" in change.detail
+    assert numbers_in(change.before)[0] == 10_000
+    assert draft.original == change.before
 
 
 @pytest.mark.parametrize("second", [2.5, 0.3])

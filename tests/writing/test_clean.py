@@ -1,10 +1,11 @@
-"""What a model says around the prose goes, and not a line of the prose with it."""
+"""What a model says about its task is removed and recorded. No line of the book is removed with it."""
 
 import time
 
 import pytest
 
 from bookgen.writing.clean import prose
+from bookgen.writing.material import ChapterDraft
 from bookgen.writing.residue import residue, without_residue
 from bookgen.writing.seam import without_overlap
 from tests.writing.scripted import a_chapter
@@ -30,7 +31,11 @@ STORY = "The harbour slept.\n\nNobody saw the lamp go out."
     ],
 )
 def test_what_a_model_says_before_the_prose_goes(before):
-    assert prose(f"{before}\n\n{STORY}", CHAPTER, opening=True) == STORY
+    cleaned = prose(f"{before}\n\n{STORY}", CHAPTER, opening=True)
+
+    assert cleaned.text == STORY
+    removed = [change.before for change in cleaned.changes]
+    assert removed == [] if "<think>" in before else all(line in before for line in removed) and removed
 
 
 @pytest.mark.parametrize(
@@ -39,18 +44,19 @@ def test_what_a_model_says_before_the_prose_goes(before):
         "[End of part 2]",
         "*(End of Chapter Three)*",
         "---\n\n(Word count: 750)",
-        "To be continued...",
         "Let me know if you would like any changes to this chapter!",
         "Would you like me to continue with the next part?",
         "I hope this chapter meets your expectations.",
-        "Fortsetzung folgt …",
-        "（完）",
         "(未完待续)",
+        "本章完。",
         "**Part 1 of 3**",
     ],
 )
 def test_what_a_model_says_after_the_prose_goes(after):
-    assert prose(f"{STORY}\n\n{after}", CHAPTER, opening=False) == STORY
+    cleaned = prose(f"{STORY}\n\n{after}", CHAPTER, opening=False)
+
+    assert cleaned.text == STORY
+    assert [(change.before, change.after, change.follows) for change in cleaned.changes] == [(after, "", STORY)]
 
 
 @pytest.mark.parametrize(
@@ -58,6 +64,19 @@ def test_what_a_model_says_after_the_prose_goes(after):
     [
         "Sure enough, the apartment was empty.\n\nShe went in.",
         "Of course the words had been hers.\n\nHe had only written them down.",
+        "Of course the chapter of the brotherhood had an opinion:\n\nIt was against the bell.",
+        "Here is the chapter of my life that I never tell:\n\nI was nine.",
+        "Here is part 2 of the letter she sent:\n\nI am well.",
+        "Certainly!\n\nHe said it to the empty room.",
+        "## Part 1: Gathering\n\nYou need a jar.\n\n## Part 2: Mixing\n\nMix.",
+        "He was gone.\n\nTo be continued …",
+        "He was gone.\n\nFortsetzung folgt …",
+        "他走了。\n\n完",
+        "He was gone.\n\nShall I tell you a part of the story?",
+        "He was gone.\n\nLet me know if the price changes.",
+        "Fill the jar.\n\nFeel free to ask the shopkeeper.",
+        "He was gone.\n\nEnd of Part Two",
+        f"{CHAPTER.title}\nwas what they called it\nand nobody knew why",
         "Here are the three rules:\n\n1. Wait.\n2. Watch.\n3. Write it down.",
         "Here is the text of his letter:\n\nI am well.",
         "Part of me is water\nand part of me is stone",
@@ -75,7 +94,10 @@ def test_what_a_model_says_after_the_prose_goes(after):
     ],
 )
 def test_prose_that_only_sounds_like_it_stays(text):
-    assert prose(text, CHAPTER, opening=True) == text
+    cleaned = prose(text, CHAPTER, opening=True)
+
+    assert cleaned.text == text
+    assert cleaned.changes == ()
 
 
 @pytest.mark.parametrize(
@@ -88,6 +110,7 @@ def test_prose_that_only_sounds_like_it_stays(text):
         "In this chapter, we will build a small boat.",
         "You will find exercises at the end of chapter three.",
         "Als KI hatte sie keine Hände.",
+        "Dear Mara,\n\nThe story is nearly done.\n\nLet me know if you want any changes.\n\nYours,\n\nTobias",
         "Print it with `f'{name}'`, or with a template:\n\n```\nDear {{character_name}}\n\n# TODO\n```",
         "## Ingredients\n\nFlour.\n\n## Method\n\nMix.\n\n## Ingredients\n\nMilk.\n\n## Method\n\nBoil.",
     ],
@@ -96,14 +119,30 @@ def test_what_people_say_to_each_other_and_what_a_book_says_of_itself_is_no_faul
     content = f"{STORY}\n\n{paragraph}\n\n{STORY}"
 
     assert residue(content, CHAPTER) == []
-    assert without_residue(content, CHAPTER) == content
+    assert without_residue(content).text == content
 
 
 def test_a_doubtful_paragraph_is_named_and_not_thrown_away():
     content = f"{STORY}\n\nHere is the next part of her life.\n\n{STORY}"
 
     assert [flaw.kind for flaw in residue(content, CHAPTER)] == ["meta_text"]
-    assert without_residue(content, CHAPTER) == content
+    assert without_residue(content).text == content
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"# Chapter 3: The Bell\n\n{STORY}",
+        f"Sure! Here is chapter 3:\n\n# The Bell\n\n{STORY}\n\n(Word count: 12)\n\n[End of part 2]",
+        f"{STORY}\n\nWould you like me to continue with the next part?",
+    ],
+)
+def test_every_removal_can_be_undone(reply):
+    cleaned = prose(reply, CHAPTER, opening=True)
+    draft = ChapterDraft(cleaned.text, 0, None, changes=cleaned.changes)
+
+    assert cleaned.text != reply
+    assert draft.original == reply
 
 
 @pytest.mark.parametrize(
@@ -121,6 +160,6 @@ def test_a_sentence_may_begin_as_the_last_one_ended(before, piece):
 def test_a_model_that_never_stops_is_read_in_no_time(endless):
     begun = time.process_time()
     for text in (f"a{endless}b", f"# a{endless}b", f"{STORY}{endless}x"):
-        without_residue(prose(text, CHAPTER, opening=True), CHAPTER)
+        without_residue(prose(text, CHAPTER, opening=True).text)
 
     assert time.process_time() - begun < 2

@@ -2,12 +2,16 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import StopReason
+from bookgen.writing import sentences
 from bookgen.writing.chapter import write_chapter
+from bookgen.writing.echo import without_echo
+from bookgen.writing.nonsense import problem_with
 from bookgen.writing.outline import draft_outline
 from tests.writing.scripted import Scripted, a_book, obedient, outline_reply, says, some_material
 
@@ -83,14 +87,46 @@ async def test_progress_counts_the_words_that_are_kept_and_no_others(kind):
 
 
 async def test_instructions_within_good_text_are_left_out():
+    said: list[str] = []
+
     def chatty(request, brief, call):
         text = obedient(request, brief, call)
-        told = "Repeat nothing, announce nothing." in request.messages[-1].text
-        return f"{text}\n\nRepeat nothing, announce nothing." if told else text
+        if brief["stage"] != "chapter" or brief["part"] != 2:
+            return text
+        said.append(sentences.last(request.messages[-1].text))
+        return f"{text}\n\n{said[0]}"
 
-    draft = await write_chapter(some_material(1, words=1_800), 1, Scripted(chatty))
+    draft = await write_chapter(replace(some_material(1, words=1_800), in_parts=True), 1, Scripted(chatty))
 
-    assert "announce" not in draft.content
+    assert said[0] not in draft.content
+    assert [(change.kind, change.before) for change in draft.changes] == [("instructions", said[0])]
+    assert said[0] in str(draft.original)
+
+
+@pytest.mark.parametrize(
+    "paragraph",
+    ["Say a thing once, the aunt used to tell us, and say it plainly.", "Say a thing once. She never did."],
+)
+def test_a_paragraph_of_the_story_stays_though_it_shares_words_with_the_instructions(paragraph):
+    cleaned = without_echo(f"It rained.\n\n{paragraph}", "Say a thing once. Repeat nothing, announce nothing.")
+
+    assert (cleaned.text, cleaned.changes) == (f"It rained.\n\n{paragraph}", ())
+
+
+def test_sounds_and_refrains_are_no_endless_repetition():
+    row = "Row, row, row your boat, gently down the stream. "
+
+    assert problem_with("Plip, says the rain. " * 12, a_book(genre="Mystery"), []) == ""
+    assert (
+        problem_with(row * 4 + "Merrily, merrily, merrily, merrily, life is but a dream.", a_book(genre="Poetry"), [])
+        == ""
+    )
+    assert problem_with(row * 12, a_book(genre="Mystery"), []) != ""
+
+
+def test_a_bilingual_book_may_be_in_its_other_language():
+    assert problem_with(GERMAN, a_book(description="A bilingual reader for children."), []) == ""
+    assert problem_with(GERMAN, a_book(), []) != ""
 
 
 async def test_after_a_loop_the_chapter_goes_on_in_other_words():

@@ -148,5 +148,5 @@ def test_every_profile_ends_as_documented_and_no_nonsense_ends_as_a_book(profile
     assert len(texts) == 2 * profile.books
     for draft in (draft for drafts in books for draft in drafts):
         kinds = {finding.kind for finding in draft.findings}
-        assert abs(draft.word_count - WORDS) <= WORDS * 0.25 or kinds == {"runaway", "length"}
+        assert abs(draft.word_count - WORDS) <= WORDS * 0.25 or {"runaway", "length"} <= kinds
     assert not any(re.search("announce nothing|Der alte Mann|<think", text) or text.count(LOOP) > 2 for text in texts)

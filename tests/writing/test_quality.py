@@ -1,23 +1,21 @@
-"""The gate sees what spoils a book, without a token, and the book goes on."""
+"""The gate reports what may spoil a book, without a token. It changes only what is certain, and records it."""
 
 import random
 from dataclasses import replace
 
 import pytest
 
-from bookgen.models import Digest
 from bookgen.words import count_words
 from bookgen.writing.chapter import write_chapter
-from bookgen.writing.contradictions import contradictions
 from bookgen.writing.foreign import foreign
-from bookgen.writing.material import Material
+from bookgen.writing.material import ChapterDraft, Material
 from bookgen.writing.quality import avoid, inspect
-from bookgen.writing.repetition import ProfileCache, profile, repeated, same_edges, to_avoid
+from bookgen.writing.repetition import ProfileCache, profile, repeated, same_edges, to_avoid, without_doubles
 from bookgen.writing.residue import residue, without_residue
-from bookgen.writing.revision import MOST_REPAIRS, to_repair
-from tests.writing.contradicted import BIBLE, DIGESTS, INNOCENT, planted
+from bookgen.writing.revision import MOST_REPAIRS
+from bookgen.writing.stock import moral, stock_paragraphs
 from tests.writing.misbehaved import doubled, repeats, writes
-from tests.writing.scripted import Scripted, a_chapter, obedient, prose, sentence, some_material
+from tests.writing.scripted import Scripted, a_book, a_chapter, obedient, prose, sentence, some_material
 
 ENGLISH = "She had left the lamp in the window, and when he came back it was the only light that he could see."
 GERMAN = "Sie hatte die Lampe im Fenster stehen lassen, und als er zurückkam, war sie das einzige Licht, das er sah."
@@ -43,9 +41,13 @@ JAPANESE = "彼女は窓辺にランプを置いたまま出かけた。彼が�
     ],
 )
 def test_a_paragraph_in_another_language_is_seen(tag, own, strangers):
-    assert foreign(own, tag) == []
+    book = a_book(content_language=tag)
+    glue = "" if tag in ("zh", "ja") else " "
+    whole = glue.join([own, own, own])
+    assert foreign(whole, book) == []
     for stranger in strangers:
-        assert [flaw.paragraph for flaw in foreign(f"{own}\n\n{stranger}\n\n{own}", tag)] == [1]
+        text = f"{whole}\n\n{stranger} {stranger}\n\n{whole}"
+        assert [flaw.paragraph for flaw in foreign(text, book)] == [1]
 
 
 @pytest.mark.parametrize(
@@ -57,12 +59,56 @@ def test_a_paragraph_in_another_language_is_seen(tag, own, strangers):
     ],
 )
 def test_code_terms_and_quotations_may_be_in_another_language(tag, paragraph):
-    assert foreign(paragraph, tag) == []
+    assert foreign(paragraph, a_book(content_language=tag)) == []
 
 
 def test_a_foreign_word_or_a_short_line_is_no_flaw():
-    assert foreign("“I would rather talk about a song nobody finished,” Mara said a little stiffly.", "en") == []
-    assert foreign(f"{ENGLISH}\n\n«C'est la vie», he said.\n\nУра!", "en") == []
+    book = a_book()
+    assert foreign("“I would rather talk about a song nobody finished,” Mara said a little stiffly.", book) == []
+    assert foreign(f"{ENGLISH}\n\n«C'est la vie», he said.\n\nУра!", book) == []
+
+
+@pytest.mark.parametrize(
+    "paragraph",
+    [
+        f"“{GERMAN} {GERMAN}”",
+        f"— {GERMAN} {GERMAN}",
+        f"> {GERMAN} {GERMAN}",
+        f"*{GERMAN} {GERMAN}*",
+        f"Liebe Mara,\n\n{GERMAN} {GERMAN}\n\nDein Tobias",
+        "Sah ein Knab ein Röslein stehn,\nRöslein auf der Heiden,\nwar so jung und morgenschön,\nlief er, es zu sehn",
+    ],
+)
+def test_speech_quotations_letters_and_verse_keep_their_language(paragraph):
+    assert foreign(f"{ENGLISH}\n\n{ENGLISH}\n\n{paragraph}\n\n{ENGLISH}\n\n{ENGLISH} {ENGLISH}", a_book()) == []
+
+
+AVE_MARIA = (
+    "Ave Maria, cheia de graça, o Senhor é convosco, bendita sois vós entre as mulheres e bendito é o fruto do vosso "
+    "ventre, Jesus. Santa Maria, Mãe de Deus, rogai por nós pecadores, agora e na hora da nossa morte. Amém."
+)
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"description": "A brotherhood in Porto prays an Ave Maria in Portuguese before it decides."},
+        {"style_notes": "The prayers stay in Portuguese."},
+        {"bible": {"terms": [{"name": "Ave Maria", "description": "what the brotherhood prays"}]}},
+    ],
+)
+def test_a_language_that_the_author_announces_is_no_flaw(wish):
+    content = f"{ENGLISH}\n\n{AVE_MARIA}\n\n{ENGLISH} {ENGLISH} {ENGLISH}"
+
+    assert foreign(content, a_book(**{"bible": {}, **wish})) == []
+    assert [flaw.kind for flaw in foreign(content, a_book(bible={}))] == ["wrong_language"]
+
+
+def test_a_chapter_in_another_language_is_a_flaw_unless_the_book_is_bilingual():
+    content = "\n\n".join([GERMAN] * 6)
+
+    assert [flaw.paragraph for flaw in foreign(content, a_book())] == [None]
+    assert foreign(content, a_book(description="A bilingual book, English and German in turn.")) == []
 
 
 @pytest.mark.parametrize(
@@ -90,10 +136,97 @@ def test_ordinary_prose_has_no_residue():
     assert residue(text, a_chapter(1)) == []
 
 
-def test_paragraphs_of_meta_text_alone_go_without_a_call():
-    text = f"{ENGLISH}\n\n(End of part two)\n\n## Here\n\n{GERMAN}\n\n## Here\n\n{FRENCH}"
+LETTER = """\
+The letter is short. Copy it, and fill in what stands in brackets.
 
-    assert without_residue(text, a_chapter(1)) == f"{ENGLISH}\n\n## Here\n\n{GERMAN}\n\n{FRENCH}"
+Dear [Name],
+
+I bake bread at [address] and would like to sell it at the market on [date].
+
+Yours sincerely,
+
+[Your name]"""
+
+
+@pytest.mark.parametrize(
+    "template",
+    [LETTER, "> Dear [Name], come on [date].", "- [Name]\n- [Date]", "Replace the placeholder: Hello {{name}}!"],
+)
+def test_blanks_that_the_text_announces_are_no_flaw(template):
+    assert residue(f"{ENGLISH}\n\n{template}\n\n{ENGLISH}", a_chapter(1)) == []
+
+
+def test_talk_about_the_task_is_removed_and_recorded():
+    text = f"{ENGLISH}\n\n(End of part two)\n\n## Here\n\n## Here\n\n{GERMAN}\n\n## Here\n\n{FRENCH}"
+
+    cleaned = without_residue(text)
+
+    assert cleaned.text == f"{ENGLISH}\n\n## Here\n\n{GERMAN}\n\n## Here\n\n{FRENCH}"
+    assert [(change.kind, change.before) for change in cleaned.changes] == [
+        ("meta_text", "(End of part two)"),
+        ("duplicate_heading", "## Here"),
+    ]
+    assert ChapterDraft(cleaned.text, 0, None, changes=cleaned.changes).original == text
+
+
+def test_the_second_of_two_equal_paragraphs_is_removed_and_recorded():
+    once = prose(40, 1).replace("\n\n", " ")
+    text = "\n\n".join([ENGLISH, once, prose(60, 100), GERMAN, once, prose(60, 200), FRENCH, FINNISH])
+
+    cleaned = without_doubles(text)
+
+    assert cleaned.text.count(once) == 1
+    assert [(change.kind, change.before) for change in cleaned.changes] == [("repeated_paragraph", once)]
+    assert ChapterDraft(cleaned.text, 0, None, changes=cleaned.changes).original == text
+
+
+@pytest.mark.parametrize("form", ["> {}", "{}"])
+def test_a_quotation_and_an_opening_that_comes_back_may_stand_twice(form):
+    once = form.format(prose(40, 1).replace("\n\n", " "))
+    text = "\n\n".join(
+        [once, prose(200, 100), once] if form == "{}" else [ENGLISH, once, prose(200, 100), once, GERMAN]
+    )
+
+    assert without_doubles(text).text == text
+
+
+STOCK = (
+    "Little did she know that everything was about to change. She let out a breath she didn't know she had been "
+    "holding. The words hung in the air, a testament to everything they had lost, and she couldn't help but smile."
+)
+
+
+def test_a_paragraph_of_stock_phrases_is_reported_and_one_phrase_is_not():
+    content = f"{ENGLISH}\n\n{STOCK}\n\nShe couldn't help but laugh, and shut the window."
+
+    assert [(flaw.kind, flaw.paragraph) for flaw in stock_paragraphs(content, "en")] == [("stock_phrases", 1)]
+
+
+@pytest.mark.parametrize(
+    ("tag", "ending"),
+    [
+        ("en", "And in that moment she understood that home had never been a place."),
+        ("en", "It was, he realised, not about the lamp but about the hands that lit it."),
+        ("en", "She shut the door. Perhaps that was what home meant."),
+        ("de", "Vielleicht war das genug."),
+        ("fr", "Peut-être était-ce cela, le bonheur."),
+    ],
+)
+def test_a_moral_as_the_last_lines_is_reported(tag, ending):
+    assert [flaw.kind for flaw in moral(f"{ENGLISH}\n\n{ending}", tag)] == ["moral"]
+    assert moral(f"{ending}\n\n{ENGLISH}", tag) == []
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "She paid for both and went down to the boat.",
+        "“Perhaps that was what home meant,” he said.",
+        "It was not about to rain.",
+    ],
+)
+def test_an_ending_that_is_a_scene_is_no_moral(ending):
+    assert moral(f"{ENGLISH}\n\n{ending}", "en") == []
 
 
 @pytest.mark.parametrize("language", ["en", "zh", "th", "ru"])
@@ -107,6 +240,32 @@ def test_a_sentence_of_an_earlier_chapter_is_seen(language):
 
     assert [flaw.kind for flaw in flaws] == ["repeated_sentence"]
     assert "1003" in flaws[0].excerpt
+
+
+REFRAIN = "And all the little lamps along the quay went out, went out."
+
+
+@pytest.mark.parametrize(
+    ("content", "earlier"),
+    [
+        (f"{prose(60, 1)}\n\n{REFRAIN}\n\n{prose(10, 90)}", [f"{prose(60, 200)}\n\n{REFRAIN}\n\n{prose(60, 400)}"] * 2),
+        (f"{REFRAIN} {prose(10, 1)}\n\n{REFRAIN} {prose(10, 9)}", []),
+        (f"{REFRAIN}\n\n{prose(300, 1)}\n\n{REFRAIN}", []),
+        (f"{prose(60, 1)}\n\n{REFRAIN}\n\n{prose(10, 90)}", [f"{REFRAIN} {prose(60, 200)}"]),
+        (f"{prose(60, 1)}\n\n> {REFRAIN}\n\n{prose(10, 90)}", [f"{prose(60, 200)}\n\n{REFRAIN}\n\n{prose(60, 400)}"]),
+    ],
+    ids=["refrain of three chapters", "anaphora", "frame", "opening taken up", "quotation"],
+)
+def test_what_is_repeated_on_purpose_is_no_flaw(content, earlier):
+    assert repeated(content, earlier) == []
+
+
+def test_a_sentence_that_stands_often_is_reported_once():
+    content = "\n\n".join(
+        [REFRAIN, prose(60, 1), prose(60, 90), prose(60, 190), REFRAIN, prose(60, 300), REFRAIN, ENGLISH, GERMAN]
+    )
+
+    assert [flaw.kind for flaw in repeated(content, [])] == ["repeated_sentence"]
 
 
 def test_fresh_prose_repeats_nothing():
@@ -142,57 +301,22 @@ def test_the_profiles_that_are_kept_are_bounded_by_their_bytes_and_the_newest_st
     assert cache.of(texts[0]) == profile(texts[0])
 
 
-def test_planted_contradictions_are_seen():
-    seen = sum(bool(contradictions(f"{ENGLISH} {each}", BIBLE, DIGESTS)) for each in planted())
-
-    assert seen >= 85
-
-
-@pytest.mark.parametrize(
-    ("fact", "text"),
-    [
-        ("Mara's brother drowned in 1979.", "Mara said nothing."),
-        ("Mara saw the man who was killed on the pier.", "Mara laughed."),
-        ("Mara believes her father was murdered.", "Mara nodded."),
-        ("Tobias was buried in work.", "Tobias walked in."),
-        ("Tobias married a woman with green eyes.", "Tobias's blue eyes were tired."),
-        ("Elias is the father of a boy aged 7.", "Elias, 34, walked in."),
-        ("Petra has her mother's brown eyes.", "Petra's blue eyes were tired."),
-    ],
-)
-def test_what_is_settled_of_somebody_else_contradicts_nothing(fact, text):
-    assert contradictions(text, {}, [Digest(1, "x", "…", (fact,))]) == []
-    name, _, said = fact.partition(" ")
-    described = {"people": [{"name": name.removesuffix("'s"), "description": f"34; {said}"}]}
-    assert contradictions(text, described, []) == []
-
-
-def test_a_person_who_may_have_aged_is_told_of_and_not_made_younger():
-    [older] = contradictions("Mara, forty-one, ran the place alone.", BIBLE, DIGESTS)
-    [younger] = contradictions("Mara, nineteen, ran the place alone.", BIBLE, DIGESTS)
-
-    assert (to_repair([older]), list(to_repair([younger]))) == ({}, [0])
-
-
-@pytest.mark.parametrize("text", INNOCENT)
-def test_what_only_seems_to_contradict_is_no_alarm(text):
-    assert contradictions(text, BIBLE, DIGESTS) == []
-
-
 @pytest.mark.parametrize(("genre", "kinds"), [("Poetry", []), ("Children's", []), ("Mystery", ["repeated_sentence"])])
 async def test_a_refrain_is_a_fault_only_where_none_belongs(genre, kinds):
-    refrain = "And all the little lamps along the quay went out, went out."
     material = some_material(2, words=100, genre=genre)
-    chapters = (a_chapter(1, words=100, content=f"{prose(80, 1)}\n\n{refrain}"), material.chapters[1])
+    chapters = (
+        a_chapter(1, words=100, content=f"{prose(80, 1)}\n\n{REFRAIN}\n\n{prose(80, 300)}"),
+        material.chapters[1],
+    )
     material = replace(material, chapters=chapters)
 
-    flaws = await inspect(f"{prose(80, 500)}\n\n{refrain}\n\n{prose(10, 900)}", material, chapters[1], [])
+    flaws = await inspect(f"{prose(80, 500)}\n\n{REFRAIN}\n\n{prose(10, 900)}", material, chapters[1])
 
     assert [flaw.kind for flaw in flaws] == kinds
     assert (await avoid(material, chapters[1]) == []) == (not kinds)
 
 
-async def test_a_repetitive_model_is_broken_of_its_habit():
+async def test_a_repetitive_model_is_told_what_it_has_worn_out():
     rng = random.Random(1)
     model = repeats(rng)
     material, plain, gated = some_material(10, words=1_500), [], []
@@ -211,53 +335,106 @@ async def test_a_repetitive_model_is_broken_of_its_habit():
         )
         material = Material(material.book, chapters, {**material.digests, chapter.chapter_number: draft.digest})
 
-    assert doubled(gated) <= 0.2 * doubled(plain)
+    assert doubled(gated) <= 0.5 * doubled(plain)
 
 
-async def test_a_fault_is_mended_once_and_recorded_when_it_stays():
-    def stubborn(request, brief, call):
-        if brief["stage"] == "revise":
-            return brief["passage"]
+def says_also(paragraph):
+    """A model that does what it is asked and says `paragraph` too, in the first part of a chapter."""
+
+    def answer(request, brief, call):
+        text = obedient(request, brief, call)
         if brief["stage"] == "chapter" and brief["part"] == 1:
-            return f"{obedient(request, brief, call)}\n\nShe met [insert name] on the quay."
-        return obedient(request, brief, call)
+            first, *rest = text.split("\n\n")
+            return "\n\n".join([first, paragraph, *rest])
+        return text
 
-    steps = Scripted(stubborn)
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "kinds"),
+    [
+        (LETTER, []),
+        ("She met [insert name] on the quay.", ["placeholder"]),
+        (STOCK, ["stock_phrases"]),
+        ("Here is the next part of her life.", ["meta_text"]),
+    ],
+)
+async def test_what_the_model_finished_stands_as_it_is_and_is_reported(paragraph, kinds):
+    steps = Scripted(says_also(paragraph))
 
     draft = await write_chapter(some_material(2, words=900), 1, steps)
 
-    assert len(steps.of_stage("revise")) == 1
-    assert [(finding.kind, finding.excerpt) for finding in draft.findings] == [("placeholder", "[insert name]")]
+    assert paragraph in draft.content
+    assert steps.of_stage("revise") == []
+    assert [finding.kind for finding in draft.findings if finding.kind != "length"] == kinds
+    assert draft.changes == ()
+    assert draft.original is None
 
 
-async def test_a_mended_fault_leaves_no_finding():
-    def careless(request, brief, call):
-        if brief["stage"] == "chapter" and brief["part"] == 1:
-            return f"{obedient(request, brief, call)}\n\nShe met [insert name] on the old quay at night."
-        return obedient(request, brief, call)
+async def test_the_first_line_of_a_story_stands_whatever_its_first_word():
+    line = "Of course the chapter of the brotherhood had an opinion:"
 
-    steps = Scripted(careless)
+    def answer(request, brief, call):
+        text = obedient(request, brief, call)
+        return f"{line}\n\n{text}" if call == 1 else text
+
+    draft = await write_chapter(some_material(2, words=900), 1, Scripted(answer))
+
+    assert draft.content.startswith(line)
+
+
+async def test_every_announcement_goes_back_to_its_own_reply():
+    replies = []
+
+    def answer(request, brief, call):
+        text = obedient(request, brief, call)
+        if brief["stage"] == "chapter":
+            text = f"Here is part {brief['part']} of chapter 1:\n\n{text}"
+            replies.append(text)
+        return text
+
+    draft = await write_chapter(some_material(2, words=1_800), 1, Scripted(answer))
+
+    assert len(replies) > 1
+    assert "Here is" not in draft.content
+    assert draft.original == "\n\n".join(replies)
+
+
+async def test_a_passage_in_another_language_is_put_right_and_the_models_own_is_kept():
+    passage = f"{GERMAN} {GERMAN}"
+    steps = Scripted(says_also(passage))
 
     draft = await write_chapter(some_material(2, words=900), 1, steps)
 
-    assert "insert" not in draft.content
-    assert draft.findings == ()
-    assert steps.of_stage("revise")[0].described()["passage"].startswith("She met [insert name]")
+    [asked] = steps.of_stage("revise")
+    [change] = draft.changes
+    assert asked.described()["passage"] == passage
+    assert passage not in draft.content
+    assert (change.kind, change.before) == ("wrong_language", passage)
+    assert change.after in draft.content
+    assert draft.original is not None
+    assert passage in draft.original
+    assert change.after not in draft.original
+    assert draft.notes()[-1]["before"] == passage
 
 
 async def test_a_chapter_full_of_faults_costs_a_bounded_number_of_repairs():
+    faults = [f"Kapitel {number}: {GERMAN} {GERMAN}" for number in range(9)]
+
     def awful(request, brief, call):
-        if brief["stage"] in ("chapter", "revise"):
-            return "\n\n".join(f"TODO {sentence(number)}" for number in range(call * 100, call * 100 + 40))
-        return obedient(request, brief, call)
+        text = obedient(request, brief, call)
+        if brief["stage"] != "chapter" or brief["part"] > 1:
+            return text
+        return (
+            "\n\n".join(each for pair in zip(text.split("\n\n"), faults, strict=False) for each in pair) + f"\n\n{text}"
+        )
 
     steps = Scripted(awful)
 
-    draft = await write_chapter(some_material(2, words=900), 1, steps)
+    await write_chapter(some_material(2, words=2_400), 1, steps)
 
     assert len(steps.of_stage("revise")) == MOST_REPAIRS
-    assert draft.findings
-    assert all(len(finding.excerpt) <= 200 for finding in draft.findings)
 
 
 async def test_a_chapter_that_stays_short_is_said_to_be_short():

@@ -10,6 +10,7 @@ from bookgen.providers.text import Block, Message, TextRequest
 from bookgen.threads import compute
 from bookgen.words import count_words
 from bookgen.writing import brief, clean, context, echo, nonsense, structured
+from bookgen.writing.clean import Cleaned
 from bookgen.writing.language import language
 from bookgen.writing.material import ChapterDraft, Finding, Material, Outline, Scene
 from bookgen.writing.picture_book.ages import Reading
@@ -54,7 +55,7 @@ Answer with one JSON object of this form, with your words in the place of each "
 _FORM = structured.object_of(dict.fromkeys(("text", "picture", "alt"), structured.TEXT))
 
 
-_Spread = tuple[str, Scene]  # its text, and what its picture shows
+_Spread = tuple[Cleaned, Scene]  # its text, and what its picture shows
 
 
 async def write_spread(material: Material, chapter: Chapter, steps: Steps) -> ChapterDraft:
@@ -67,9 +68,10 @@ async def write_spread(material: Material, chapter: Chapter, steps: Steps) -> Ch
         plan = await draft_spreads(material.book, steps, material.chapters)
         material, chapter = planned(material, plan), planned_chapter(chapter, plan)
     request = _request(material, chapter)
-    (text, scene), is_sample = await _ask(material.book, chapter, request, steps, echo.instructions(request))
+    (cleaned, scene), is_sample = await _ask(material.book, chapter, request, steps, echo.instructions(request))
+    text, changes = cleaned.text, cleaned.changes
     found = [] if is_sample else await compute(_difficulties, text, material)
-    return ChapterDraft(text, count_words(text), None, tuple(found), plan=plan, scene=scene)
+    return ChapterDraft(text, count_words(text), None, tuple(found), plan=plan, scene=scene, changes=changes)
 
 
 def planned(material: Material, plan: Outline) -> Material:
@@ -93,7 +95,7 @@ async def _ask(
 
     def read(reply: Mapping[str, object]) -> _Spread:
         text = clean.prose(_lines(reply.get("text")), chapter, opening=True)
-        if not text:
+        if not text.text:
             raise structured.Malformed('it has no text under "text"')
         picture = structured.text_of(reply, "picture", longest=MOST_PICTURE)
         return text, Scene(picture, structured.text_of(reply, "alt", longest=MOST_ALT))
@@ -101,8 +103,8 @@ async def _ask(
     def check(spread: _Spread) -> None:
         nonlocal is_sample
         is_sample = False
-        text, _ = spread
-        if problem := nonsense.problem_with(text, book.content_language, echo.echoed(text, instructed)):
+        text = spread[0].text
+        if problem := nonsense.problem_with(text, book, echo.echoed(text, instructed)):
             raise structured.Malformed(problem)
 
     return await structured.ask(request, steps, read, check), is_sample

@@ -121,7 +121,7 @@ def survey_of(book: Book, chapters: Iterable[Chapter]) -> Survey:
         for chapter_id, correction, proven in english.corrections(text, book.content_language):
             if len(checker[chapter_id]) < rules.MOST:
                 checker[chapter_id].append((correction, proven))
-    found = rules.check(text, refrains=has_refrains(book.genre))
+    found = rules.check(text, refrains=has_refrains(book))
     versions = {chapter.id: chapter.content_version for chapter in chapters}
     return Survey(found, dict(checker), versions)
 

@@ -6,6 +6,7 @@ import { Editor } from "./editor.js";
 import { Formers } from "./formers.js";
 import { html, useKeys } from "./hooks.js";
 import { Illustrations } from "./illustrations.js";
+import { ChapterNotes } from "./notes.js";
 import { go } from "./router.js";
 import { Prose } from "./prose.js";
 import { pictures } from "./spreads.js";
@@ -55,7 +56,8 @@ function Reading({ book, chapter, status, reload }) {
       <p class="row reading-foot"><span class="quiet">${words(chapter.word_count)}</span>
         ${!busy && html`<${Confirmed} kind="link" title="Write this chapter again?" yes="Write it again" work=${again}
           text="The model writes another text for this chapter, which may take a minute. The text of today is kept as a former text.">Have it written again<//>`}
-        <a href="#/books/${book.id}/chapters/${chapter.id}/pictures">Add a picture</a></p>`}`;
+        <a href="#/books/${book.id}/chapters/${chapter.id}/pictures">Add a picture</a></p>
+      <${ChapterNotes} book=${book} chapter=${chapter} reload=${reload} />`}`;
 }
 
 function Editing({ book, chapter, reload }) {

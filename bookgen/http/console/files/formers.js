@@ -14,6 +14,7 @@ const REPLACED_BY = {
   regenerate: "before it was written again",
   restore: "before another was put back",
   proofreading: "before proofreading",
+  quality_gate: "as the model wrote it, before the quality check",
 };
 
 // The model's title and summary are kept, without a text, where the author's own won over them.

@@ -3,6 +3,7 @@
 import { post } from "./api.js";
 import { cost, count, duration, inLanguage, number, since, words } from "./format.js";
 import { html } from "./hooks.js";
+import { BookNotes } from "./notes.js";
 import { Phases, Produce, starting } from "./produce.js";
 import { isQueued } from "./shelf.js";
 import { isOutlined, isPictureBook, Spreads } from "./spreads.js";
@@ -14,7 +15,7 @@ export default function Writing({ book, status, reload }) {
     <${Heading}>Writing<//>
     ${status ? html`<${Run} book=${book} status=${status} reload=${reload} />` : html`<${NotYet} book=${book} reload=${reload} />`}
     ${book.chapters.length > 0 && (isPictureBook(book) ? html`<${Spreads} book=${book} />` : html`<${Chapters} book=${book} status=${status} />`)}
-    <${Findings} book=${book} />`;
+    <${BookNotes} book=${book} />`;
 }
 
 function NotYet({ book, reload }) {
@@ -151,12 +152,4 @@ function Chapters({ book, status }) {
           </li>`;
       })}
     </ol>`;
-}
-
-function Findings({ book }) {
-  if (!book.quality?.length) return null;
-  return html`
-    <details><summary>${count(book.quality.length, "thing")} the quality check noticed and left</summary>
-      <ul>${book.quality.map((found) => html`<li>Chapter ${found.chapter_number}: ${found.detail} <q ...${inLanguage(book)}>${found.excerpt}</q></li>`)}</ul>
-    </details>`;
 }

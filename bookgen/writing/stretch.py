@@ -1,0 +1,72 @@
+"""One reply of a chapter: the text of the book that is in it, and whether it broke off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bookgen.providers.text import StopReason, TextReply, TextRequest
+from bookgen.words import count_words
+from bookgen.writing import clean, echo, nonsense, seam, sentences
+from bookgen.writing.budget import Part
+from bookgen.writing.draft import WorkingDraft
+from bookgen.writing.material import TextChange
+
+MIN_ENDED_SHARE = 0.75  # of a last part: a text that long which stops without a full stop has come to its own end
+OPEN_ENDINGS = ("—", "–", "-", "…")  # an author breaks off with these on purpose
+OVERLAP_REMOVED = "The model repeated the last words of its text before it continued. The repetition was removed."
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The usable text of one reply. `cut`: the reply broke off. `in_paragraph`: it did so inside a paragraph.
+
+    `problem` says why the text is empty, or not whole; `changes` are what was removed from the reply.
+    """
+
+    text: str
+    cut: bool = False
+    in_paragraph: bool = False
+    problem: str = ""
+    changes: tuple[TextChange, ...] = ()
+
+
+def read_stretch(draft: WorkingDraft, reply: TextReply, request: TextRequest, part: Part) -> Stretch:
+    """The text of a reply without what is certain to be no text of the book.
+
+    A reply that came to its own end is kept to its last word. One that broke off loses its unfinished last sentence.
+    """
+    cleaned = clean.prose(reply.text, draft.chapter, opening=not draft.text)
+    piece, changes = cleaned.text, cleaned.changes
+    instructed = echo.instructions(request)
+    sent_back = echo.echoed(piece, instructed)
+    if not reply.is_sample and (problem := nonsense.problem_with(piece, draft.book, sent_back)):
+        return Stretch("", problem=problem)
+    if sent_back:
+        without = echo.without_echo(piece, instructed)
+        piece, changes = without.text, (*changes, *without.changes)
+    cut = _broke_off(reply, piece, part)
+    whole = sentences.complete(piece) if cut else piece
+    kept = seam.without_overlap(draft.text, whole)
+    if kept and kept != whole:
+        changes = (*changes, TextChange("overlap", OVERLAP_REMOVED, whole[: -len(kept)].strip()))
+    broken_off = piece[len(whole) :]
+    in_paragraph = cut and bool(broken_off.strip()) and "\n\n" not in broken_off[: -len(broken_off.lstrip())]
+    problem = "it repeats one passage without end" if reply.stop is StopReason.LOOP else ""
+    return Stretch(kept, cut, in_paragraph, problem, changes)
+
+
+def _broke_off(reply: TextReply, piece: str, part: Part) -> bool:
+    """Whether a reply was cut off, admitted or not.
+
+    A text that stops without a full stop has come to its own end if it is a last part of about the length that was
+    asked for, or if its last line is a short one: a signature, a date, a line of a song.
+    """
+    if reply.stop in (StopReason.LENGTH, StopReason.LOOP):
+        return True
+    text = piece.rstrip()
+    if sentences.is_finished(text) or text.endswith(OPEN_ENDINGS):
+        return False
+    if part.is_last and count_words(text) >= part.ask * MIN_ENDED_SHARE:
+        return False
+    last_line = text.rsplit("\n", 1)[-1]
+    return len(last_line) > sentences.LONGEST_VERSE or not part.is_last
