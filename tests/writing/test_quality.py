@@ -394,7 +394,7 @@ async def test_every_announcement_goes_back_to_its_own_reply():
             replies.append(text)
         return text
 
-    draft = await write_chapter(some_material(2, words=1_800), 1, Scripted(answer))
+    draft = await write_chapter(replace(some_material(2, words=1_800), in_parts=True), 1, Scripted(answer))
 
     assert len(replies) > 1
     assert "Here is" not in draft.content
