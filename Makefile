@@ -2,8 +2,8 @@
 # make test    linters, types and every test
 # make serve   the service on http://127.0.0.1:8000
 
-TITLE ?= The Lighthouse at the End of Winter
-IDEA ?= The keeper of a lighthouse that no ship needs any more finds letters in the lamp room, one for each winter to come.
+TITLE ?= The Public Weigher
+IDEA ?= The keeper of a town's weighbridge has never written down a wrong figure. Then she notices that an empty lorry is eleven stone nine too heavy, and only on Thursdays.
 BIN := .venv/bin
 # Compiled modules are kept, also where the environment says not to: the suite starts hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE

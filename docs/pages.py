@@ -23,14 +23,15 @@ def main(source: Path, target: Path) -> None:
 
 
 def _opening(pdf: pypdfium2.PdfDocument) -> tuple[int, int]:
-    """The facing pages with most text in the middle of the book whose right one opens a chapter, or any two."""
-    pages = [pdf[number].get_textpage().get_text_range() for number in range(len(pdf))]
-    openings = [
-        n for n in range(len(pdf) // 4, len(pdf)) if n % 2 == 0 and len(pages[n - 1]) > 900 > 300 < len(pages[n])
-    ]
-    short = [n for n in openings if len(pages[n]) < 0.8 * len(pages[n - 1])]
-    right = (short or openings or [len(pdf) // 4 * 2])[0]
-    return right - 1, right
+    """Two facing pages, one of which opens a chapter, with the most text on the other."""
+    pages = [pdf[number].get_textpage().get_text_range().strip() for number in range(len(pdf))]
+    spreads = [(left, left + 1) for left in range(7, len(pages) - 1, 2)]
+
+    def text_beside_opening(spread: tuple[int, int]) -> int:
+        opens = [pages[number].upper().startswith("CHAPTER ") for number in spread]
+        return len(pages[spread[opens[0]]]) if any(opens) else 0
+
+    return max(spreads, key=text_beside_opening)
 
 
 def _picture(page: pypdfium2.PdfPage) -> Image.Image:

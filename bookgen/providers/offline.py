@@ -1,4 +1,4 @@
-"""The model that needs no key and no network: sample text made from the brief, deterministic and labelled as such."""
+"""The model that needs no key and no network: a sample story, or sample text made from the brief, labelled as such."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from bookgen import threads
 from bookgen.models import Usage
-from bookgen.providers.sample import picture_book
+from bookgen.providers.sample import picture_book, telling
 from bookgen.providers.sample.brief import Brief
 from bookgen.providers.sample.cast import Cast
 from bookgen.providers.sample.grammar import Grammar
@@ -17,6 +17,7 @@ from bookgen.providers.sample.outline import bible, outline_chapters
 from bookgen.providers.sample.phrases import language_of, phrases
 from bookgen.providers.sample.prose import write_prose
 from bookgen.providers.sample.shape import shaped
+from bookgen.providers.sample.story import StoryChapter, telling_for
 from bookgen.providers.text import StopReason, TextReply, TextRequest
 from bookgen.words import count_words
 
@@ -43,7 +44,7 @@ def answer(request: TextRequest) -> str:
     brief, stage = Brief.of(request), request.stage
     bank = phrases(language_of(brief.text("language", "en")))
     if request.schema is not None or stage == "digest":  # a digest may be asked for in words alone
-        known = _STRUCTURED[stage](brief, bank) if stage in _STRUCTURED else {}
+        known = _told(brief) or (_STRUCTURED[stage](brief, bank) if stage in _STRUCTURED else {})
         return json.dumps(shaped(request.schema, known) if request.schema else known, ensure_ascii=False)
     return _PROSE.get(stage, _prose)(brief, bank, request)
 
@@ -57,6 +58,23 @@ def _tokens(characters: int) -> int:
 
 
 # Replies in JSON
+
+
+def _told(brief: Brief) -> dict[str, Any]:
+    """The outline or the digest of a book that is told from a sample story; empty for anything else."""
+    told, stage = telling_for(brief), brief.text("stage")
+    if told and stage == "outline":
+        return telling.outline(brief, told)
+    chapter = _chapter_of_story(brief)
+    return telling.digest(chapter) if chapter and stage == "digest" else {}
+
+
+def _chapter_of_story(brief: Brief) -> StoryChapter | None:
+    """The story's chapter that a call is about; None if its book is told no story or plans that chapter otherwise."""
+    told, number = telling_for(brief), brief.number("chapter_number", 0)
+    chapter = told.chapters[number - 1] if told and 1 <= number <= len(told.chapters) else None
+    planned = brief.text("chapter_title"), brief.text("chapter_summary")
+    return chapter if chapter and (planned[0] == chapter.title or planned[1] == chapter.summary) else None
 
 
 def _outline(brief: Brief, bank: Bank) -> dict[str, Any]:
@@ -110,9 +128,13 @@ def _digest(brief: Brief, bank: Bank) -> dict[str, Any]:
 
 
 def _prose(brief: Brief, bank: Bank, request: TextRequest) -> str:
-    note = bank["note"] if _opens_book(brief) else ""
-    text = write_prose(brief, bank, max(brief.number("words", WORDS_WHEN_NOT_SAID) - count_words(note), 1))
-    return f"{note}\n\n{text}" if note else text
+    told, chapter = telling_for(brief), _chapter_of_story(brief)
+    name = "note" if not told or not chapter else "story_note" if told.is_whole else "beginning_note"
+    note = f"{bank[name]}\n\n" if _opens_book(brief) else ""
+    if chapter:
+        return note + telling.prose(brief, chapter, request)
+    words = brief.number("words", WORDS_WHEN_NOT_SAID) - count_words(note)
+    return note + write_prose(brief, bank, max(words, 1))
 
 
 def _opens_book(brief: Brief) -> bool:
@@ -125,6 +147,8 @@ def _opens_book(brief: Brief) -> bool:
 
 
 def _revision(brief: Brief, bank: Bank, request: TextRequest) -> str:
+    if _chapter_of_story(brief):
+        return brief.text("passage")
     return write_prose(brief, bank, max(count_words(brief.text("passage")), 1))
 
 

@@ -1,18 +1,20 @@
 """The brief: what one call asks for, as fields of its request.
 
-No provider is sent it. The offline model writes from it alone, and a model server of the tests answers by it.
+No provider is sent it. The offline model writes from it, and a model server of the tests answers by it.
 
-Every brief has `language`, `title`, `genre`, `audience` and `chapter_count`, and a `seed` that changes when a fresh
-text is wanted. By stage it adds:
+Every brief has `language`, `title`, `genre`, `audience`, `chapter_count` and `total` (the words of the whole book), and
+a `seed` that changes when a fresh text is wanted. By stage it adds:
 
 outline    first, last: the chapter numbers wanted in this reply
 rework     chapters: [{number, title, summary}] to think out anew
-chapter    chapter_title, chapter_summary, people (names), part, parts, words (of this part), characters (the same
-           length, null in scripts with spaces), task: "write", "continue" (the last reply was cut), "extend" or
-           "close" (a few sentences to end a chapter that broke off)
+chapter    people (names), part, parts, words (of this part), characters (the same length, null in scripts with
+           spaces), task: "write", "continue" (the last reply was cut), "extend" or "close" (a few sentences to end a
+           chapter that broke off)
 revise     passage: what to put differently; words: its length
 digest     threads: the open threads, numbered from 1
 support    question
+
+`chapter`, `revise` and `digest` also have `chapter_title` and `chapter_summary`.
 
 A children's book adds `ages`, `theme` and `characters` (name and description of each) to those of its plan and of its
 spreads; a spread's is the stage `chapter` with `spreads`, how many there are, and `words`, about as many as it has.
@@ -20,7 +22,7 @@ spreads; a spread's is the stage `chapter` with `spreads`, how many there are, a
 
 from __future__ import annotations
 
-from bookgen.models import Book
+from bookgen.models import Book, Chapter
 from bookgen.writing import context
 from bookgen.writing.fingerprint import content_hash
 
@@ -33,9 +35,15 @@ def of_book(book: Book, *, seed: str = "", **fields: object) -> dict[str, object
         "genre": book.genre,
         "audience": book.target_audience,
         "chapter_count": book.chapter_count,
+        "total": book.target_word_count,
         "seed": seed,
         **fields,
     }
+
+
+def of_chapter(book: Book, chapter: Chapter, *, seed: str = "", **fields: object) -> dict[str, object]:
+    """The brief of a call about one chapter, as it is planned."""
+    return of_book(book, seed=seed, chapter_title=chapter.title, chapter_summary=chapter.summary, **fields)
 
 
 def of_outline(book: Book, first: int, last: int) -> dict[str, object]:

@@ -133,7 +133,7 @@ async def digest_after(
         max_tokens=MAX_TOKENS,
         chapter_number=chapter.chapter_number,
         account_id=book.account_id,
-        brief=brief.of_book(book, threads=list(threads)),
+        brief=brief.of_chapter(book, chapter, threads=list(threads)),
     )
     try:
         reply = await steps.reply(request)
@@ -178,7 +178,7 @@ def _request(book: Book, chapter: Chapter, content: str, threads: Sequence[str],
         schema=SCHEMA,
         chapter_number=chapter.chapter_number,
         account_id=book.account_id,
-        brief=brief.of_book(book, threads=list(threads)),
+        brief=brief.of_chapter(book, chapter, threads=list(threads)),
     )
 
 

@@ -133,10 +133,9 @@ def _room(draft: WorkingDraft, part: budget.Part) -> int:
 def _brief(draft: WorkingDraft, part: budget.Part, task: Task) -> dict[str, object]:
     chapter, lang = draft.chapter, language(draft.book.content_language)
     named = (person["name"] for person in context.entries(draft.book.bible, "people") if person.get("name"))
-    return brief.of_book(
+    return brief.of_chapter(
         draft.book,
-        chapter_title=chapter.title,
-        chapter_summary=chapter.summary,
+        chapter,
         people=[str(name) for name in named][:MAX_PEOPLE],
         task=task,
         part=part.number,

@@ -95,5 +95,5 @@ def _request(
         max_tokens=lang.tokens(count_words(passage) * 2) + 400,
         chapter_number=chapter.chapter_number,
         account_id=book.account_id,
-        brief=brief.of_book(book, passage=passage, words=words),
+        brief=brief.of_chapter(book, chapter, passage=passage, words=words),
     )

@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from bookgen.providers.offline import OfflineModel
+from bookgen.providers.sample.story import told_in
 from bookgen.providers.text import TextReply, TextRequest
 from tests.http.conftest import Api, OpenApi
 from tests.http.test_generation import HeldModel
@@ -186,3 +187,20 @@ async def test_a_provider_that_fails_is_502_with_its_stage(open_api: OpenApi) ->
     assert (failed.status, failed.code) == (502, "UPSTREAM_AI_ERROR")
     assert failed.body["error"]["details"] | {"stage": "outline", "retryable": True} == failed.body["error"]["details"]
     assert (await api.get(f"/books/{book['id']}/")).body["status"] == "draft"
+
+
+async def test_a_book_of_the_usual_length_is_told_the_sample_story_and_can_be_changed(api: Api) -> None:
+    book = await api.written(chapter_count=10, target_word_count=20_000)
+    story = told_in("en", 10)
+    second, third = book["chapters"][1:3]
+
+    assert [chapter["title"] for chapter in book["chapters"]] == [chapter.title for chapter in story]
+    assert [chapter["content"] for chapter in book["chapters"][1:]] == [chapter.text for chapter in story[1:]]
+    assert book["quality"] == []
+    again = (await api.post(f"/chapters/{second['id']}/regenerate/")).body
+    assert again["content"] == story[1].text
+    replanned = (await api.post(f"/books/{book['id']}/regenerate-chapters/", {"chapter_ids": [third["id"]]})).body
+    assert replanned["chapters"][2]["title"] != third["title"]
+    rewritten = (await api.post(f"/chapters/{third['id']}/regenerate/")).body
+    assert rewritten["content"]
+    assert rewritten["content"] != third["content"]

@@ -1,0 +1,28 @@
+"""What the wheel holds beside modules. Hatchling takes the files of the package that Git does not ignore."""
+
+from __future__ import annotations
+
+import tomllib
+from fnmatch import fnmatch
+from pathlib import Path
+
+from bookgen.providers.sample.story import FOLDER
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_wheel_is_made_of_the_whole_package() -> None:
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"][
+        "wheel"
+    ]
+
+    assert wheel["packages"] == ["bookgen"]
+    assert not {"exclude", "include", "only-include"} & wheel.keys()
+
+
+def test_no_sample_story_is_ignored() -> None:
+    patterns = [line.strip("/") for line in (ROOT / ".gitignore").read_text(encoding="utf-8").split()]
+    stories = [path.relative_to(ROOT) for path in FOLDER.rglob("*.*")]
+
+    assert len(stories) >= 28
+    assert [path for path in stories for part in path.parts for each in patterns if fnmatch(part, each)] == []
