@@ -82,14 +82,15 @@ class Tools:
         self,
         title: str,
         idea: str,
-        chapters: Annotated[int, Field(ge=1, le=100)] = 10,
+        chapters: Annotated[int | None, Field(ge=1, le=100, description="10, fewer in a short book.")] = None,
         words: Annotated[int, Field(ge=1)] = 20_000,
         language: Annotated[str, Field(description="BCP 47, such as en or de.")] = "en",
         genre: str = "",
         style: Annotated[str, Field(description="Voice, tense, point of view.")] = "",
     ) -> JSON:
         """Make a draft and its outline. Called again with the same title and idea: the same book."""
-        fields = {"description": idea, "chapter_count": chapters, "target_word_count": words}
+        fields: JSON = {"description": idea, "target_word_count": words}
+        fields |= {} if chapters is None else {"chapter_count": chapters}
         fields |= {"content_language": language, "genre": genre, "style_notes": style}
         made = await self._made(title, description=idea)
         return await self._outlined(made or await self._client.books.create(title, **fields))
