@@ -10,7 +10,7 @@ import asyncpg
 from asyncpg import Record
 
 from bookgen.models import Chapter, Digest
-from bookgen.store.chapters import chapter_of
+from bookgen.store.chapters import chapter_of, settled_status
 from bookgen.store.database import DB
 from bookgen.store.rows import columns, field_names
 
@@ -98,6 +98,7 @@ REWORK = """
            word_count = CASE WHEN same THEN 0 ELSE c.word_count END,
            quality = CASE WHEN same THEN '[]' ELSE c.quality END,
            status = CASE WHEN same THEN 'pending' ELSE c.status END,
+           written_at = CASE WHEN same THEN NULL ELSE c.written_at END,
            rewrite_run = NULL, content_version = c.content_version + same::int, updated_at = now()
       FROM n, former
      WHERE c.book_id = $1 AND c.chapter_number = n.number AND former.id = c.id
@@ -175,13 +176,14 @@ async def add_chapters(connection: asyncpg.Connection, book_id: int, plans: Sequ
     await connection.execute(ADD_CHAPTERS, book_id, *_columns(plans))
 
 
-REWRITE = """
+REWRITE = f"""
     WITH former AS (
         SELECT book_id, content, word_count, content <> '' AS held, content_version = $5 AS same
           FROM chapter WHERE id = $1
            FOR UPDATE
     ), touched AS (
-        UPDATE book SET updated_at = now() FROM former WHERE book.id = former.book_id
+        UPDATE book SET updated_at = now(), status = {settled_status("book", "NOT (former.same OR former.held)", "$1")}
+          FROM former WHERE book.id = former.book_id
     ), revised AS (
         INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
         SELECT $1, CASE WHEN same THEN 'regenerate' ELSE 'model' END,
@@ -190,7 +192,7 @@ REWRITE = """
     )
     UPDATE chapter
        SET content = $2, word_count = $3, quality = $4, status = 'completed', content_version = content_version + 1,
-           updated_at = now()
+           updated_at = now(), written_at = now()
       FROM former
      WHERE id = $1 AND same
     RETURNING true
