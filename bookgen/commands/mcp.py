@@ -167,11 +167,11 @@ class Tools:
         book_id: BookId,
         folder: Annotated[str, Field(description="Whole path, on the computer of this command.")],
         formats: list[Literal["pdf", "docx", "epub"]] | None = None,
-    ) -> list[str]:
-        """Save the book as files; answers their paths."""
+    ) -> JSON:
+        """Save the book as files; answers their paths, and the chapters without text, which they lack."""
         book = await self._client.books.get(book_id)
         paths = await book.save(folder, formats or ["pdf", "docx", "epub"])
-        return [str(path) for path in paths]
+        return {"files": [str(path) for path in paths], "missing_chapters": list(book.missing_chapters)}
 
     async def _made(self, title: str, **told: str) -> BookHandle | None:
         """The book that an earlier call made, whose answer may have been lost."""

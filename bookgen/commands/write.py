@@ -168,6 +168,8 @@ class Journey:
             self._display.failed(f"{error.filename} can't be written: {error.strerror}.", {"retryable": True})
             return 1
         self._display.finished((await book.reload()).data, [cover, *files] if cover else files)
+        if book.missing_chapters:
+            self._display.missing(book.missing_chapters)
         return 0
 
 
