@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -43,6 +44,75 @@ async def test_after_a_new_outline_nothing_is_written(api: Api) -> None:
         "words_written": 0,
         "status_message": "None of the 2 chapters has text. Generate to write them.",
     }
+
+
+async def test_the_answer_to_a_change_has_the_figures_that_it_made(api: Api) -> None:
+    book = await api.written()
+    path = f"/books/{book['id']}"
+    answers = []
+    for action, body in (
+        ("update-outline", {"chapters": [{"title": "An Epilogue"}]}),
+        ("regenerate-chapters", {"chapter_ids": [book["chapters"][0]["id"]]}),
+        ("generate-outline", None),
+    ):
+        await api.get(f"{path}/generation-status/")  # is kept until something changes
+
+        progress = (await api.post(f"{path}/{action}/", body)).body["generation_progress"]
+        answers.append((progress["completed_chapters"], progress["total_chapters"]))
+
+    assert answers == [(2, 3), (1, 3), (0, 3)]
+
+
+async def test_an_outline_whose_caller_has_left_is_in_the_next_status(
+    open_api: OpenApi, outliner: SlowOutliner
+) -> None:
+    api = await (await open_api(model=outliner)).as_new_account("ada")
+    book = await api.written()
+    path = f"/books/{book['id']}"
+    outliner.gate.clear()
+    calling = asyncio.create_task(api.post(f"{path}/generate-outline/"))
+    await outliner.asked.wait()
+    calling.cancel()
+    assert (await told(api, book["id"]))["completed_chapters"] == 2
+
+    outliner.gate.set()
+    await api.until_true("SELECT NOT EXISTS (SELECT FROM book_job)")
+
+    assert (await told(api, book["id"]))["completed_chapters"] == 0
+
+
+async def test_who_waits_for_a_change_hears_of_a_new_outline(api: Api) -> None:
+    book = await api.written()
+    path = f"/books/{book['id']}"
+    tag = (await api.get(f"{path}/generation-status/")).headers["ETag"]
+    waiting = asyncio.create_task(
+        api.get(f"{path}/generation-status/", headers={"Prefer": "wait=60", "If-None-Match": tag})
+    )
+    while not len(api.services.supervisor.statuses.changes):  # noqa: ASYNC110 (the signal is the state of something)
+        await asyncio.sleep(0.01)
+
+    await api.post(f"{path}/generate-outline/")
+
+    async with asyncio.timeout(10):
+        assert (await waiting).body["completed_chapters"] == 0
+
+
+class SlowOutliner(HeldModel):
+    """Waits in outlines."""
+
+    async def complete(self, request: TextRequest) -> TextReply:
+        if request.stage != "outline" or self.gate.is_set():
+            return await super(HeldModel, self).complete(request)
+        self.asked.set()
+        await self.gate.wait()
+        return await super().complete(request)
+
+
+@pytest.fixture
+def outliner() -> SlowOutliner:
+    model = SlowOutliner()
+    model.gate.set()
+    return model
 
 
 async def test_after_a_rework_the_chapters_that_kept_their_text_are_counted(api: Api) -> None:
