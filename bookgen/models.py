@@ -212,7 +212,8 @@ class Book:
 class Chapter:
     """`content` is Markdown, empty until written; `content_version` grows with every overwrite.
 
-    `rewrite_run` is the run that will replace the content, where the reader asked for it.
+    `rewrite_run` is the run that will replace the content, where the reader asked for it. `written_at` is when the
+    model wrote the content; None when it did not, or when that is not known.
     """
 
     id: int
@@ -228,6 +229,7 @@ class Chapter:
     created_at: datetime
     updated_at: datetime
     rewrite_run: UUID | None = None
+    written_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +271,8 @@ class Run:
 
     `done` of `total` chapters need no writing any more; `written` of them this run wrote itself.
     `call_started_at` is set while a chapter is being written, or the work of another phase is done, also when the run
-    was paused meanwhile. `remark` says what was left out.
+    was paused meanwhile. `remark` says what was left out. `draft_words` are the words of the stored parts of
+    `current_chapter`, as long as it is not finished.
     """
 
     id: UUID
@@ -296,6 +299,7 @@ class Run:
     call_started_at: datetime | None = None
     phase: RunPhase = RunPhase.CHAPTERS
     remark: str = ""
+    draft_words: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,9 @@ class BookActor(Actor):
             case Generate() | Pause() | Resume() | Stop() | Abandon():
                 return await self._steer(message)
             case DraftOutline() | ReworkChapters() | RewriteChapter():
-                return await self._jobs.start(*self.key, message)
+                task = await self._jobs.start(*self.key, message)
+                task.add_done_callback(lambda _: self._statuses.changed(self.key))
+                return task
             case DeleteBook():
                 return await self._delete()
             case _:

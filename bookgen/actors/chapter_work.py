@@ -31,7 +31,7 @@ class ChapterWork(WorkInFlight[Written]):
     earlier: list[Digest] = field(default_factory=list)
 
     def hear_of(self, words: int) -> None:
-        self.words = words
+        self.words = self.steps.draft_words = words
 
     def shrink(self) -> None:
         self.material = None

@@ -133,7 +133,7 @@ class ChaptersInFlight:
                 work.stall()
 
     def words_in_flight(self, run: Run) -> int:
-        """Words of the run's chapter in flight, which this row of the run does not count yet."""
+        """Words of the run's chapter in flight, of which the stored parts are counted in this row of the run too."""
         work = self.by_run.get(run.id)
         same = work and (work.run.epoch, work.run.call_no) == (run.epoch, run.call_no)
         return work.words if work and same else 0

@@ -57,8 +57,10 @@ class Statuses:
 
     async def read(self, account_id: int, book_id: int) -> bytes:
         """The body of GenerationStatus. NotFound when there is no such book or it never had a run."""
-        if body := self.kept(account_id, book_id):
-            return body
+        return self.kept(account_id, book_id) or await self.read_anew(account_id, book_id)
+
+    async def read_anew(self, account_id: int, book_id: int) -> bytes:
+        """The same from the database, for an answer that belongs to a change which has just been made."""
         kept = self._kept.setdefault(account_id, {})[book_id] = Kept()
         try:
             found = must_exist(await self._reads.submit((account_id, book_id)))

@@ -89,6 +89,7 @@ class StoredSteps:
         self.unstored: Step | None = None
         self.awaits_picture = False
         self.paid = False  # any of its calls, whatever came of it
+        self.draft_words: int | None = None  # of the chapter, with the reply that came last
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
         with self.awaiting():
@@ -148,7 +149,7 @@ class StoredSteps:
         """Stores the reply that is unstored, if the database is there."""
         if step := self.unstored:
             await fault("step.before", self.scope.book_id)
-            epoch = await store.save(self._resources.pool, step)
+            epoch = await store.save(self._resources.pool, step, self.draft_words)
             self.unstored = None
             # Another process may have taken or steered the run without our having heard of it.
             if self.scope.epoch not in (None, epoch):

@@ -220,6 +220,7 @@ class Transactions:
             await steps.forget(connection, run.id)
         if Effect.FORGET_STEPS in effects:
             await steps.forget(connection, run.id, failed)
+            await runs.forget_draft(connection, run.id)
 
     async def _promote(self, connection: asyncpg.Connection, account_id: int) -> Run | None:
         resources = self._resources

@@ -50,6 +50,7 @@ class BookHandle:
     def __init__(self, client: Calls, data: JSON) -> None:
         self._client = client
         self.data = data
+        self.missing_chapters: tuple[int, ...] = ()  # of the files that were saved last
 
     def __repr__(self) -> str:
         return f"<Book {self.id} {self.title!r}, {self.status}>"
@@ -115,10 +116,12 @@ class BookHandle:
                 await self._client.generate(self.id)
 
     async def start_production(self) -> None:
-        """Sets a production going: a new run, a paused one, or none when it is running or done already."""
+        """Sets a production going: a new run, a paused one, or none when it is running, or done with all chapters."""
         status = await self._client.status_or_none(self.id) or {}
         match status.get("mode"), status.get("generation_status"):
-            case "automated", "running" | "completed":
+            case "automated", "running":
+                pass
+            case "automated", "completed" if status["completed_chapters"] == status["total_chapters"]:
                 pass
             case "automated", "paused" | "error":
                 await self._client.resume(self.id)
@@ -131,7 +134,10 @@ class BookHandle:
         formats: Iterable[str] = ("pdf", "docx", "epub"),
         settings: Mapping[str, Any] | None = None,
     ) -> list[Path]:
-        """The files' paths in `folder`, which is made if need be. `settings` are the API's for exports."""
+        """The files' paths in `folder`, which is made if need be. `settings` are the API's for exports.
+
+        Chapters without text are left out; `missing_chapters` has their numbers then.
+        """
         target = Path(folder)
         await asyncio.to_thread(target.mkdir, parents=True, exist_ok=True)
         paths = []
@@ -140,6 +146,7 @@ class BookHandle:
             path = target / file.filename
             await asyncio.to_thread(path.write_bytes, file.body)
             paths.append(path)
+            self.missing_chapters = file.missing_chapters
         return paths
 
     async def delete(self) -> None:

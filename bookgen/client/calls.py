@@ -36,11 +36,12 @@ TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=900)
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """An exported book."""
+    """An exported book. `missing_chapters`: the numbers of those that have no text, and so are not in it."""
 
     filename: str
     content_type: str
     body: bytes
+    missing_chapters: tuple[int, ...] = ()
 
 
 class Calls:
@@ -271,9 +272,9 @@ class Calls:
         """`format` is pdf, docx or epub."""
         body = {"settings": dict(settings)} if settings else {}
         headers, content = await self._send("POST", f"/books/{book_id}/export_{format}/", body)
-        return File(
-            _filename(headers.get("Content-Disposition", ""), f"book.{format}"), headers["Content-Type"], content
-        )
+        name = _filename(headers.get("Content-Disposition", ""), f"book.{format}")
+        missing = re.findall(r"\d+", headers.get("X-Missing-Chapters", ""))
+        return File(name, headers["Content-Type"], content, tuple(map(int, missing)))
 
     # The wire
 

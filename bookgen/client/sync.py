@@ -109,6 +109,11 @@ class SyncBook:
     def data(self) -> JSON:
         return self._book.data
 
+    @property
+    def missing_chapters(self) -> tuple[int, ...]:
+        """The numbers of the chapters that the files saved last lack, for want of text."""
+        return self._book.missing_chapters
+
     def outline(self) -> list[JSON]:
         """The chapters of the outline, which is drafted if there is none."""
         return self._run(self._book.outline())

@@ -82,14 +82,15 @@ class Tools:
         self,
         title: str,
         idea: str,
-        chapters: Annotated[int, Field(ge=1, le=100)] = 10,
+        chapters: Annotated[int | None, Field(ge=1, le=100, description="10, fewer in a short book.")] = None,
         words: Annotated[int, Field(ge=1)] = 20_000,
         language: Annotated[str, Field(description="BCP 47, such as en or de.")] = "en",
         genre: str = "",
         style: Annotated[str, Field(description="Voice, tense, point of view.")] = "",
     ) -> JSON:
         """Make a draft and its outline. Called again with the same title and idea: the same book."""
-        fields = {"description": idea, "chapter_count": chapters, "target_word_count": words}
+        fields: JSON = {"description": idea, "target_word_count": words}
+        fields |= {} if chapters is None else {"chapter_count": chapters}
         fields |= {"content_language": language, "genre": genre, "style_notes": style}
         made = await self._made(title, description=idea)
         return await self._outlined(made or await self._client.books.create(title, **fields))
@@ -166,11 +167,11 @@ class Tools:
         book_id: BookId,
         folder: Annotated[str, Field(description="Whole path, on the computer of this command.")],
         formats: list[Literal["pdf", "docx", "epub"]] | None = None,
-    ) -> list[str]:
-        """Save the book as files; answers their paths."""
+    ) -> JSON:
+        """Save the book as files; answers their paths, and the chapters without text, which they lack."""
         book = await self._client.books.get(book_id)
         paths = await book.save(folder, formats or ["pdf", "docx", "epub"])
-        return [str(path) for path in paths]
+        return {"files": [str(path) for path in paths], "missing_chapters": list(book.missing_chapters)}
 
     async def _made(self, title: str, **told: str) -> BookHandle | None:
         """The book that an earlier call made, whose answer may have been lost."""

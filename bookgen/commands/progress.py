@@ -82,6 +82,11 @@ class Lines:
         if len(found) > MOST_FINDINGS:
             self.say(f"  and {len(found) - MOST_FINDINGS} more in the book's quality notes.")
 
+    def missing(self, chapters: Sequence[int]) -> None:
+        """Says which chapters the files lack."""
+        numbers = ", ".join(map(str, chapters))
+        self.say(f"Not in the files, for want of text: chapter{'' if len(chapters) == 1 else 's'} {numbers}.")
+
 
 class Terminal(Lines):
     """The same words, with a bar that moves while the book is written."""

@@ -46,7 +46,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--author", default="", help="the name on the title page")
     parser.add_argument("--audience", default="", help="who it is for")
     parser.add_argument("--description", default="", help="the idea, in a few sentences")
-    parser.add_argument("--chapters", type=int, metavar="N", help="1 to 100 (10)")
+    parser.add_argument("--chapters", type=int, metavar="N", help="1 to 100 (10, fewer in a short book)")
     parser.add_argument("--words", type=int, metavar="N", help="length of the whole book (20000)")
     parser.add_argument("--language", metavar="TAG", help="such as en, de, pt, ja (en)")
     parser.add_argument("--trim", metavar="SIZE", help=f"{', '.join(TRIMS)} ({DEFAULT_TRIM})")
@@ -168,6 +168,8 @@ class Journey:
             self._display.failed(f"{error.filename} can't be written: {error.strerror}.", {"retryable": True})
             return 1
         self._display.finished((await book.reload()).data, [cover, *files] if cover else files)
+        if book.missing_chapters:
+            self._display.missing(book.missing_chapters)
         return 0
 
 

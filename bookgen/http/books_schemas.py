@@ -15,7 +15,7 @@ from bookgen.http.edge.schemas import Body, Integer, String, choice, shown
 from bookgen.http.generation_schemas import GenerationProgressSchema
 from bookgen.models import AgeRange, Book, BookKind, BookStatus, Chapter, Estimate, FundingSource
 from bookgen.render.trim import DEFAULT_TRIM, TRIMS
-from bookgen.services.editing import MAX_CHAPTERS
+from bookgen.services.editing import DEFAULT_CHAPTERS, MAX_CHAPTERS, WORDS_A_CHAPTER
 
 MAX_WORDS = 2**31 - 1  # what the column holds; how much of it one may have is the plan's affair
 DEFAULT_WORDS = 20_000
@@ -91,11 +91,20 @@ class BookCreationSchema(Body):
         5000, load_default="", metadata={"description": "The idea.", "example": "A keeper writes down every ship."}
     )
     style_notes = String(2000, load_default="", metadata={"description": "Voice, tense, point of view."})
-    chapter_count = Integer(minimum=1, maximum=MAX_CHAPTERS, load_default=10)
+    chapter_count = Integer(
+        minimum=1,
+        maximum=MAX_CHAPTERS,
+        metadata={
+            "description": f"Defaults to {DEFAULT_CHAPTERS} or one for each {WORDS_A_CHAPTER} words, whichever is less."
+        },
+    )
     target_word_count = Integer(
         minimum=1,
         maximum=MAX_WORDS,
-        metadata={"description": "Defaults to 20,000 or the caller's maximum, whichever is less."},
+        metadata={
+            "description": "At least the number of chapters. Defaults to 20,000 or the caller's maximum, whichever is "
+            "less."
+        },
     )
     trim_size = fields.String(load_default=DEFAULT_TRIM, validate=choice(TRIMS))
     content_language = Language()

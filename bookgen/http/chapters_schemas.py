@@ -38,6 +38,11 @@ class ChapterSchema(Schema):
     target_word_count = fields.Integer(required=True)
     status = fields.String(required=True, validate=choice(ChapterStatus))
     illustrations = fields.List(fields.Nested(IllustrationSchema), required=True)
+    written_at = fields.DateTime(
+        required=True,
+        allow_none=True,
+        metadata={"description": "When the model wrote the text; null if it did not, or if that is not known."},
+    )
     created_at = fields.DateTime(required=True)
     updated_at = fields.DateTime(required=True)
 

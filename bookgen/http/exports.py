@@ -19,7 +19,13 @@ from bookgen.render.formats import FORMATS, Format
 from bookgen.render.trim import TRIMS
 from bookgen.services.publishing import ExportedFile
 
-_ABOUT = "The body of the answer is the file; errors are JSON. Settings that are not named keep their defaults."
+_ABOUT = (
+    "The body of the answer is the file; errors are JSON. Settings that are not named keep their defaults. Chapters "
+    "without text are left out, and the header `X-Missing-Chapters` has their numbers; with `require_complete` a book "
+    "that lacks some is refused instead."
+)
+MISSING_CHAPTERS = "X-Missing-Chapters"
+_HEADERS = {MISSING_CHAPTERS: "Numbers of the chapters without text, comma separated; absent where all have some."}
 
 
 def _exporter(format: Format) -> Handler:
@@ -27,7 +33,7 @@ def _exporter(format: Format) -> Handler:
 
     @docs("export", f"Export the book as {format.noun}", _ABOUT)
     @json_schema(shapes.ExportRequestSchema)
-    @file_response(format.content_type, "The file")
+    @file_response(format.content_type, "The file", _HEADERS)
     @refuses(errors.PlanUpgradeRequired, errors.Conflict)
     async def export(request: web.Request) -> web.Response:
         book_id, settings = path_id(request), request[BODY]["settings"]
@@ -43,7 +49,7 @@ EXPORTS = tuple(map(_exporter, FORMATS.values()))
 
 @docs("export", "The first ten pages as a PDF, marked PREVIEW", _ABOUT)
 @json_schema(shapes.ExportRequestSchema)
-@file_response(FORMATS["pdf"].content_type, "The PDF")
+@file_response(FORMATS["pdf"].content_type, "The PDF", _HEADERS)
 @refuses(errors.Conflict)
 async def preview_pdf(request: web.Request) -> web.Response:
     settings = request[BODY]["settings"]
@@ -77,6 +83,8 @@ def _file(file: ExportedFile) -> web.Response:
         "ETag": f'"{file.etag}"',
         "Cache-Control": "private, no-cache",
     }
+    if file.missing_chapters:
+        headers[MISSING_CHAPTERS] = ", ".join(map(str, file.missing_chapters))
     return web.Response(body=file.body, headers=headers)
 
 

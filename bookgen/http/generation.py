@@ -129,9 +129,9 @@ async def _steer(request: web.Request, command: Command, message: str) -> web.Re
 
 
 async def progress_of(request: web.Request, book_id: int) -> dict[str, Any] | None:
-    """GenerationStatus without its outline; None for a book that never had a run."""
+    """GenerationStatus without its outline, as it is now; None for a book that never had a run."""
     try:
-        encoded = await request.app[SUPERVISOR].statuses.read(request[ACCOUNT_ID], book_id)
+        encoded = await request.app[SUPERVISOR].statuses.read_anew(request[ACCOUNT_ID], book_id)
     except errors.NotFound:
         return None
     return _without_outline(orjson.loads(encoded))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from marshmallow import Schema, fields
 
 from bookgen.http.edge.schemas import choice
-from bookgen.models import RunMode, RunStatus
+from bookgen.models import RunMode, RunPhase, RunStatus
 
 SHOWN_STATUSES = [status for status in RunStatus if status is not RunStatus.QUEUED]
+PHASES = [phase for phase in RunPhase if phase is not RunPhase.CORRECTIONS]
 
 
 class FailureSchema(Schema):
@@ -22,14 +23,29 @@ class GenerationProgressSchema(Schema):
     """GenerationStatus without its outline."""
 
     generation_status = fields.String(required=True, validate=choice(SHOWN_STATUSES))
-    completed_chapters = fields.Integer(required=True)
-    total_chapters = fields.Integer(required=True)
+    completed_chapters = fields.Integer(
+        required=True,
+        metadata={
+            "description": "Chapters that have text now. While a run that writes them all again may go on: those that "
+            "it has written."
+        },
+    )
+    total_chapters = fields.Integer(required=True, metadata={"description": "Chapters of the outline as it is now."})
     percentage = fields.Float(required=True)
     status_message = fields.String(required=True)
     task_id = fields.String(required=True)
     mode = fields.String(required=True, validate=choice(RunMode))
+    phase = fields.String(required=True, validate=choice(PHASES))
+    queue_position = fields.Integer(
+        required=True,
+        allow_none=True,
+        metadata={"description": "Among the account's runs that wait for another book; null for a run that does not."},
+    )
     current_chapter = fields.Integer(required=True, allow_none=True)
-    words_written = fields.Integer(required=True)
+    words_written = fields.Integer(
+        required=True,
+        metadata={"description": "Of all chapters as they are, and of the finished parts of the one being written."},
+    )
     started_at = fields.DateTime(required=True)
     updated_at = fields.DateTime(required=True)
     finished_at = fields.DateTime(required=True, allow_none=True)
@@ -43,6 +59,9 @@ class OutlineItemSchema(Schema):
     title = fields.String(required=True)
     has_content = fields.Boolean(required=True)
     word_count = fields.Integer(required=True)
+    is_new = fields.Boolean(
+        required=True, metadata={"description": "Whether the model has written its text since the run began."}
+    )
 
 
 class GenerationStatusSchema(GenerationProgressSchema):

@@ -14,6 +14,8 @@ from bookgen.render.trim import RULES
 
 @dataclass(frozen=True, slots=True)
 class ExportSettings:
+    """`require_complete` decides whether a file is made at all; every other setting, how it looks."""
+
     include_cover: bool = True
     include_title_page: bool = True
     include_copyright_page: bool = True
@@ -38,6 +40,7 @@ class ExportSettings:
     cover_wrap: bool = False
     paper: str = "white"
     binding: str = "paperback"
+    require_complete: bool = False
 
 
 CHOICES = {

@@ -43,17 +43,30 @@ if TYPE_CHECKING:
     from asyncpg import Connection
 
 MAX_CHAPTERS = 100
+DEFAULT_CHAPTERS, WORDS_A_CHAPTER = 10, 50
 CHANGED = "The chapter has changed since you read it."
 _OF_CHILDRENS = frozenset(("theme", "characters"))
 
 
 async def create_book(connection: Connection, quota: Quota, account_id: int, fields: Mapping[str, Any]) -> Book:
-    """A draft. BookQuotaExceeded, PlanUpgradeRequired."""
+    """A draft, with ten chapters or one for each 50 words, whichever is less, where `fields` do not say how many.
+
+    InvalidInput, BookQuotaExceeded, PlanUpgradeRequired.
+    """
+    words = fields["target_word_count"]
+    chapter_count = fields.get("chapter_count") or max(1, min(DEFAULT_CHAPTERS, words // WORDS_A_CHAPTER))
+    require_word_each(words, chapter_count)
     async with connection.transaction():
-        await quota.require_book(connection, account_id, fields["target_word_count"])
-        book = await books.create(connection, account_id, fields)
+        await quota.require_book(connection, account_id, words)
+        book = await books.create(connection, account_id, {**fields, "chapter_count": chapter_count})
         await require_stored(connection, quota, account_id)
     return book
+
+
+def require_word_each(words: int, chapter_count: int, field: str = "target_word_count") -> None:
+    """InvalidInput, for `field`, of a book that has fewer words than chapters."""
+    if words < chapter_count:
+        raise InvalidInput(**{field: [f"A book has at least as many words as chapters ({words} for {chapter_count})."]})
 
 
 async def duplicate_book(connection: Connection, quota: Quota, account_id: int, book_id: int) -> Book:
@@ -75,7 +88,8 @@ async def change_book(
     """Changes fields of the book; a new length is shared out over the chapters that are not written yet.
 
     NotFound; Conflict when the number of chapters is the outline's affair; PlanUpgradeRequired; InvalidInput for what
-    only a children's book has; GenerationInProgress when that would change while a run goes by it.
+    only a children's book has, and for fewer words than chapters; GenerationInProgress when that would change while a
+    run goes by it.
     """
     async with connection.transaction():
         found = must_exist(await books.find(connection, account_id, book_id))
@@ -92,6 +106,11 @@ async def change_book(
         if existing and changes.get("chapter_count", book.chapter_count) != book.chapter_count:
             raise Conflict("The outline already has its chapters. Use update-outline to add or remove some.")
         target = changes.get("target_word_count", book.target_word_count)
+        chapter_count = len(existing) or changes.get("chapter_count", book.chapter_count)
+        if target != book.target_word_count:
+            require_word_each(target, chapter_count)
+        elif chapter_count != book.chapter_count:
+            require_word_each(target, chapter_count, "chapter_count")
         if target > book.target_word_count:
             await quota.require_words(connection, account_id, book_id, target)
         if existing and target != book.target_word_count:

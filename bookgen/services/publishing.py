@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from bookgen.billing.plans import require_format
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, RenderTimeout, must_exist
-from bookgen.models import Book, Cover, Plan
+from bookgen.models import Book, Chapter, Cover, Plan
 from bookgen.render.characters import one_line
 from bookgen.render.cover.job import Copy, CoverDesign
 from bookgen.render.formats import FORMATS
@@ -29,10 +29,13 @@ MOST_HOPELESS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ExportedFile:
+    """`missing_chapters`: the numbers of those that have no text, and so are not in the file."""
+
     body: bytes
     content_type: str
     filename: str
     etag: str
+    missing_chapters: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class BookPages:
 class _MadeFile:
     digest: str
     body: bytes
+    missing_chapters: Sequence[int]
 
 
 @dataclass(slots=True)
@@ -88,7 +92,7 @@ class Publisher:
         require_format(plan, format, self._quota.upgrade_url)
         made = await self._made(format, book, parse_settings(settings), plan)
         await exports.count(self._database.http, account_id, format)
-        return ExportedFile(made.body, FORMATS[format].content_type, file_name(book.title, format), made.digest)
+        return _exported(made, FORMATS[format].content_type, file_name(book.title, format))
 
     async def make_files(self, account_id: int, book_id: int) -> None:
         """Has the files of all the plan's formats ready for exports without settings.
@@ -104,7 +108,7 @@ class Publisher:
         book, plan = await self._book(account_id, book_id)
         made = await self._made(PREVIEW, book, parse_settings(settings), plan)
         name = file_name(f"{book.title} (preview)", "pdf")
-        return ExportedFile(made.body, FORMATS["pdf"].content_type, name, made.digest)
+        return _exported(made, FORMATS["pdf"].content_type, name)
 
     async def pages(self, account_id: int, book_id: int) -> BookPages:
         """The pages as the PDF would have them."""
@@ -117,12 +121,9 @@ class Publisher:
         book = must_exist(await books.find(self._database.http, account_id, book_id))
         return book, await self._quota.plan(self._database.http, account_id)
 
-    async def _job(self, kind: str, book: Book, settings: ExportSettings, plan: Plan) -> Job:
-        written = [
-            chapter for chapter in await chapters.of_book(self._database.http, book.id) if chapter.content.strip()
-        ]
-        if not written:
-            raise Conflict("No chapter of this book is written yet.")
+    async def _job(
+        self, kind: str, book: Book, written: Sequence[Chapter], settings: ExportSettings, plan: Plan
+    ) -> Job:
         author = book.author_name or await accounts.author_name(self._database.http, book.account_id)
         selected = await covers.selected(self._database.http, book.id)
         cover = await self._picture(selected) if settings.include_cover or settings.cover_wrap else None
@@ -149,11 +150,17 @@ class Publisher:
         The account's turn is awaited first: a book is many megabytes, and those who wait hold none of them.
         """
         async with self._pool.turn(book.account_id):
-            job = await self._job(kind, book, settings, plan)
+            written, missing = _parted(await chapters.of_book(self._database.http, book.id))
+            if not written:
+                raise Conflict("No chapter of this book is written yet.")
+            if missing and settings.require_complete:
+                raise Conflict(f"{_named(missing)} not written yet.", missing_chapters=missing)
+            settings = replace(settings, require_complete=False)  # the file is the same
+            job = await self._job(kind, book, written, settings, plan)
             self._refuse_hopeless(job)
             digest = await asyncio.to_thread(lambda: job.digest)
             found = await exports.find(self._database.http, book.id, digest)
-            return _MadeFile(digest, found or await self._once(digest, lambda: self._make(job, digest)))
+            return _MadeFile(digest, found or await self._once(digest, lambda: self._make(job, digest)), missing)
 
     async def _once(self, key: str, make: Callable[[], Coroutine[Any, Any, bytes]]) -> bytes:
         """What `make` makes, called off when all who asked for it have left."""
@@ -187,6 +194,22 @@ class Publisher:
         self._hopeless[job.book.id, job.kind] = _changed(job)
         if len(self._hopeless) > MOST_HOPELESS:
             del self._hopeless[next(iter(self._hopeless))]
+
+
+def _exported(made: _MadeFile, content_type: str, name: str) -> ExportedFile:
+    return ExportedFile(made.body, content_type, name, made.digest, made.missing_chapters)
+
+
+def _parted(outline: Sequence[Chapter]) -> tuple[list[Chapter], list[int]]:
+    """The chapters that have text, and the numbers of those that have none."""
+    written = [chapter for chapter in outline if chapter.content.strip()]
+    return written, [chapter.chapter_number for chapter in outline if not chapter.content.strip()]
+
+
+def _named(numbers: Sequence[int]) -> str:
+    """Such as "Chapter 2 is" or "Chapters 2, 5 and 6 are"."""
+    *others, last = map(str, numbers)
+    return f"Chapters {', '.join(others)} and {last} are" if others else f"Chapter {last} is"
 
 
 def _design(cover: Cover | None) -> CoverDesign | None:

@@ -165,6 +165,20 @@ CHANGES_STILL_IN = """(
                                       ELSE note ->> 'before' END) = 0)"""
 
 
+def settled_status(book: str, lacks_text: str, chapter_id: str) -> str:
+    """SQL for the status of a book that no run is writing, once a chapter has lost or got its text.
+
+    `lacks_text` says whether that chapter has none now. Other states than `outline` and `completed` stay as they are.
+    """
+    return f"""CASE WHEN {book}.status = 'completed' AND {lacks_text} THEN 'outline'
+                     WHEN {book}.status = 'outline' AND NOT ({lacks_text})
+                          AND NOT EXISTS (SELECT FROM chapter other WHERE other.book_id = {book}.id
+                                             AND other.id <> {chapter_id} AND other.content = '')
+                          AND (SELECT r.status FROM run r WHERE r.book_id = {book}.id
+                                ORDER BY r.queue_seq DESC LIMIT 1) = 'completed' THEN 'completed'
+                     ELSE {book}.status END"""
+
+
 # One statement: neither the text that is overwritten nor the one that overwrites it need come here to be kept.
 SAVE = f"""
     WITH former AS ({LOCK}), changed AS (
@@ -176,7 +190,11 @@ SAVE = f"""
         INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
         SELECT id, $3, content, word_count FROM changed WHERE rewritten AND content ~ '\\S'
     ), touched AS (
-        UPDATE book SET updated_at = now() FROM changed WHERE book.id = changed.book_id
+        UPDATE book
+           SET updated_at = now(),
+               status = CASE WHEN changed.rewritten
+                             THEN {settled_status("book", "$7 = ''", "changed.id")} ELSE book.status END
+          FROM changed WHERE book.id = changed.book_id
     )
     UPDATE chapter AS c
        SET title = coalesce($4, c.title), summary = coalesce($5, c.summary),
@@ -185,6 +203,7 @@ SAVE = f"""
            word_count = CASE WHEN f.rewritten THEN $8 ELSE c.word_count END,
            status = CASE WHEN f.rewritten THEN $9 ELSE c.status END,
            quality = CASE WHEN f.rewritten THEN {CHANGES_STILL_IN} ELSE c.quality END,
+           written_at = CASE WHEN f.rewritten AND ($7 = '' OR $3 = 'restore') THEN NULL ELSE c.written_at END,
            content_version = c.content_version + f.rewritten::int, updated_at = now()
       FROM changed f
      WHERE c.id = f.id

@@ -10,7 +10,7 @@ import asyncpg
 from asyncpg import Record
 
 from bookgen.models import Chapter, Digest
-from bookgen.store.chapters import chapter_of
+from bookgen.store.chapters import chapter_of, settled_status
 from bookgen.store.database import DB
 from bookgen.store.revisions import keep_original, with_revision
 from bookgen.store.rows import columns, field_names
@@ -99,6 +99,7 @@ REWORK = """
            word_count = CASE WHEN same THEN 0 ELSE c.word_count END,
            quality = CASE WHEN same THEN '[]' ELSE c.quality END,
            status = CASE WHEN same THEN 'pending' ELSE c.status END,
+           written_at = CASE WHEN same THEN NULL ELSE c.written_at END,
            rewrite_run = NULL, content_version = c.content_version + same::int, updated_at = now()
       FROM n, former
      WHERE c.book_id = $1 AND c.chapter_number = n.number AND former.id = c.id
@@ -182,7 +183,8 @@ REWRITE = f"""
           FROM chapter WHERE id = $1
            FOR UPDATE
     ), touched AS (
-        UPDATE book SET updated_at = now() FROM former WHERE book.id = former.book_id
+        UPDATE book SET updated_at = now(), status = {settled_status("book", "NOT (former.same OR former.held)", "$1")}
+          FROM former WHERE book.id = former.book_id
     ), revised AS (
         INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
         SELECT $1, CASE WHEN same THEN 'regenerate' ELSE 'model' END,
@@ -191,7 +193,7 @@ REWRITE = f"""
     ), {keep_original("$6", "$7", "$1", "former")}
     UPDATE chapter
        SET content = $2, word_count = $3, quality = {with_revision("$4")}, status = 'completed',
-           content_version = content_version + 1, updated_at = now()
+           content_version = content_version + 1, updated_at = now(), written_at = now()
       FROM former
      WHERE id = $1 AND same
     RETURNING true

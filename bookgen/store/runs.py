@@ -23,7 +23,8 @@ The other statements leave the state as it is. Each may write a run while it is
     forget_calls  queued, paused                  the owner's lease has run out   epoch, owner, no call in flight
     hand_over     running                         epoch, owner                    epoch, no owner, no call in flight
     release       queued, running, paused         owner                           no owner, no call in flight
-    PROGRESS      queued, running, paused, error  the reply is new                crash count
+    PROGRESS      queued, running, paused, error  the reply is new                crash count, words of the draft
+    forget_draft  any                             the locks of `book_state.lock`  no words of a draft
     recount       paused                          the locks of `book_state.lock`  the number of chapters
     count_words   any                             the locks of `book_state.lock`  the words that its usage counts
 """
@@ -137,6 +138,14 @@ async def recount(connection: asyncpg.Connection, book_id: int, chapters: int) -
     await connection.execute(RECOUNT, book_id, chapters)
 
 
+FORGET_DRAFT = "UPDATE run SET draft_words = 0 WHERE id = $1"
+
+
+async def forget_draft(connection: asyncpg.Connection, run_id: UUID) -> None:
+    """Counts no words of the unfinished chapter: its stored parts are deleted."""
+    await connection.execute(FORGET_DRAFT, run_id)
+
+
 # Written: a chapter is announced before it is written and committed when it is
 
 
@@ -165,11 +174,13 @@ BEGIN = f"""
     WITH begun AS (
         UPDATE run r
            SET call_no = r.call_no + 1, call_started_at = now(), updated_at = now(),
-               (total, done, current_chapter) = (
-                   SELECT count(*),
-                          count(*) FILTER (WHERE c.content <> '' AND c.rewrite_run IS DISTINCT FROM r.id),
-                          min(c.chapter_number) FILTER (WHERE c.content = '' OR c.rewrite_run = r.id)
-                     FROM chapter c WHERE c.book_id = r.book_id)
+               (total, done, current_chapter, draft_words) = (
+                   SELECT n.total, n.done, n.next, CASE WHEN n.next = r.current_chapter THEN r.draft_words ELSE 0 END
+                     FROM (
+                         SELECT count(*) AS total,
+                                count(*) FILTER (WHERE c.content <> '' AND c.rewrite_run IS DISTINCT FROM r.id) AS done,
+                                min(c.chapter_number) FILTER (WHERE c.content = '' OR c.rewrite_run = r.id) AS next
+                           FROM chapter c WHERE c.book_id = r.book_id) AS n)
          WHERE r.id = ANY($1::uuid[]) AND r.status = $3 AND r.epoch = ($2::bigint[])[array_position($1, r.id)]
            AND (SELECT count(*) FROM chapter c
                  WHERE c.book_id = r.book_id AND (c.content = '' OR c.rewrite_run = r.id)) > 0
@@ -258,7 +269,7 @@ CHECKPOINT = f"""
     ), fenced AS (
         UPDATE run r
            SET total = others.total + 1, done = others.done + 1, written = r.written + 1, call_no = r.call_no + 1,
-               crash_count = 0, words_written = r.words_written + $7,
+               crash_count = 0, words_written = r.words_written + $7, draft_words = 0,
                writing_seconds = r.writing_seconds + coalesce(extract(epoch FROM now() - r.call_started_at), 0),
                call_started_at = CASE WHEN r.status = 'running' AND next IS NOT NULL THEN now() END,
                current_chapter = CASE WHEN r.status = 'running' THEN coalesce(next, r.current_chapter)
@@ -280,6 +291,7 @@ CHECKPOINT = f"""
                status = CASE WHEN same OR held THEN 'completed' ELSE 'pending' END,
                content_version = c.content_version + same::int,
                updated_at = CASE WHEN same THEN now() ELSE c.updated_at END,
+               written_at = CASE WHEN same THEN now() ELSE c.written_at END,
                rewrite_run = NULL
           FROM former WHERE c.id = $4
     ), revised AS (
@@ -337,10 +349,15 @@ def _step_values(step: Step) -> tuple[Any, ...]:
     return step.key, step.asked.stage, step.asked.chapter_number, step.reply, *values_of(step.asked.calls)
 
 
-# Part of `steps.SAVE`, whose parameter $3 is the run and whose CTE `stored` has a row when the reply is new: a new
-# reply is progress, which clears the run of suspicion.
+# Part of `steps.SAVE`. Its parameters are the run ($3), the chapter ($5) and the words that the chapter's draft has
+# with the reply ($16); its CTE `stored` has a row if the reply is new. A new reply is progress: it clears the run of
+# suspicion.
 PROGRESS = """progress AS (
-        UPDATE run SET crash_count = 0 WHERE id = $3 AND crash_count > 0 AND EXISTS (SELECT FROM stored)
+        UPDATE run
+           SET crash_count = 0,
+               draft_words = CASE WHEN current_chapter = $5 THEN coalesce($16, draft_words) ELSE draft_words END
+         WHERE id = $3 AND EXISTS (SELECT FROM stored)
+           AND (crash_count > 0 OR current_chapter = $5 AND draft_words <> $16)
     )"""
 
 

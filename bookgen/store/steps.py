@@ -41,15 +41,16 @@ SAVE = f"""
 """
 
 
-async def save(db: DB, step: Step) -> int | None:
+async def save(db: DB, step: Step, draft_words: int | None = None) -> int | None:
     """Stores a step and answers the epoch of its run; None for a step of no run, or of one that is not running.
 
-    Of a book that was deleted meanwhile only the price is kept.
+    `draft_words` are the words that the chapter has with it, if it is a part of one. Of a book that was deleted
+    meanwhile only the price is kept.
     """
     asked = step.asked
     epoch: int | None = await db.fetchval(
         SAVE, asked.account_id, asked.book_id, asked.run_id, asked.stage, asked.chapter_number, step.key, step.reply,
-        *values_of(asked.calls),
+        *values_of(asked.calls), draft_words,
     )  # fmt: skip
     return epoch
 

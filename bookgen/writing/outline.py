@@ -90,7 +90,7 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
             if not plan.form_shown:
                 raise
             plan.form_shown = False
-    budgets = spread(book.target_word_count, book.chapter_count)
+    budgets = spread(max(book.target_word_count, book.chapter_count), book.chapter_count)  # none of 0 words
     return Outline(
         plan.bible,
         tuple(OutlineChapter(title, text, words) for (title, text), words in zip(plan.chapters, budgets, strict=True)),

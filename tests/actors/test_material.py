@@ -42,7 +42,7 @@ async def test_a_book_that_nobody_touches_is_read_once_and_its_later_chapters_kn
     stored = await load_material(shelf.pool, account, book)
     assert stored.digests.items() >= third.digests.items()
     ours, theirs = third.chapters[1], stored.chapters[1]
-    assert replace(ours, updated_at=theirs.updated_at) == theirs
+    assert replace(ours, updated_at=theirs.updated_at, written_at=theirs.written_at) == theirs
 
 
 @pytest.mark.parametrize("change", ["text", "summary", "description"])

@@ -14,7 +14,7 @@ from bookgen.actors.supervisor import Supervisor
 from bookgen.models import Run, RunMode, RunStatus
 from bookgen.providers.halt import TOLD_SECONDS
 from bookgen.providers.text import Outage
-from bookgen.store.progress import RunProgress
+from bookgen.store.progress import ChapterCounts, RunProgress
 
 from .conftest import Model, Shelf
 
@@ -28,7 +28,7 @@ def progress(state: RunStatus, call_started_at: datetime | None) -> RunProgress:
         owner=None, crash_count=0, queue_seq=1, current_chapter=4, words_written=900, failure=None, last_op=None,
         started_at=NOW, updated_at=NOW, finished_at=None, call_started_at=call_started_at,
     )  # fmt: skip
-    return RunProgress(run, 0, None)
+    return RunProgress(run, 0, None, ChapterCounts(chapters=10, texts=3, kept=3))
 
 
 def test_a_run_that_waits_for_its_model_says_so() -> None:
@@ -46,7 +46,8 @@ def test_a_run_whose_model_is_busy_says_so() -> None:
 
 def test_a_finished_book_tells_what_is_left_to_look_at() -> None:
     found = [{"chapter_number": number, "detail": f"It has {number}0 words."} for number in (2, 3, 5, 8)]
-    done = replace(progress(RunStatus.COMPLETED, None), findings=found)
+    counts = ChapterCounts(chapters=10, texts=10, kept=10)
+    done = replace(progress(RunStatus.COMPLETED, None), counts=counts, findings=found)
 
     assert status.message(done) == ("Completed. All 10 chapters are written. The quality notes have 4 findings.")
     assert status.message(replace(done, findings=[])) == "Completed. All 10 chapters are written."

@@ -70,6 +70,37 @@ async def test_a_book_is_produced_in_one_call_and_not_again(visitor: Api) -> Non
     assert (first, covers) == (second, 1)
 
 
+async def test_a_book_with_a_new_outline_is_produced_once_more(visitor: Api) -> None:
+    async with Client(address(visitor)) as client:
+        await client.register("ada", "ada@example.com", PASSWORD)
+        book = await client.books.create("The Salt Road", chapter_count=1, target_word_count=200)
+        await book.produce(every=0.05)
+        await client.generate_outline(book.id)
+
+        await book.produce(every=0.05)
+
+    assert book.data["chapters"][0]["content"]
+
+
+async def test_files_that_lack_a_chapter_say_so(visitor: Api, tmp_path: Path) -> None:
+    account = await visitor.as_new_account("ada")
+    written = await account.written()
+
+    def script() -> tuple[list[Path], tuple[int, ...], tuple[int, ...]]:
+        with SyncClient(address(visitor)) as client:
+            client.login("ada", PASSWORD)
+            book = client.books.get(written["id"])
+            book.save(tmp_path, ["epub"])
+            whole = book.missing_chapters
+            client.call("PATCH", f"/chapters/{written['chapters'][0]['id']}/", {"content": ""})
+            return book.save(tmp_path, ["epub"]), whole, book.missing_chapters
+
+    files, whole, without_one = await asyncio.to_thread(script)
+
+    assert [file.name for file in files] == ["A Book.epub"]
+    assert (whole, without_one) == ((), (1,))
+
+
 async def test_a_script_makes_any_call_by_its_path(visitor: Api) -> None:
     def script() -> list[str]:
         with SyncClient(address(visitor)) as client:

@@ -93,13 +93,16 @@ async def test_an_agent_makes_a_book(tmp_path: Path, account: Api) -> None:
         chapter = await ask(client, "chapter", **book, chapter_number=2)
         with pytest.raises(MCPError, match="did not declare"):  # it knows no tasks
             await task(client, "get", started["task_id"])
-        paths = await client.call_tool("export", {**book, "folder": str(tmp_path / "out"), "formats": ["epub"]})
+        saved = await ask(client, "export", **book, folder=str(tmp_path / "out"), formats=["epub"])
+        await ask(client, "chapter", **book, chapter_number=2, content="")
+        without = await ask(client, "export", **book, folder=str(tmp_path / "out"), formats=["epub"])
 
     assert changed["chapters"][0]["title"] == "Salt"
     assert status["generation_status"] == "completed"
     assert status["task_id"] == started["task_id"]
     assert chapter["content"] == "By hand."
-    assert Path(paths.content[0].text).read_bytes().startswith(b"PK")
+    assert Path(saved["files"][0]).read_bytes().startswith(b"PK")
+    assert (saved["missing_chapters"], without["missing_chapters"]) == ([], [2])
 
 
 async def test_an_agent_has_a_picture_book_produced_and_no_book_made_twice(account: Api) -> None:

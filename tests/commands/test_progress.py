@@ -102,6 +102,16 @@ def test_the_end_names_the_files(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.splitlines()[-1] == "out/T.pdf"
 
 
+def test_chapters_that_the_files_lack_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    Lines().missing((2,))
+    Lines().missing((2, 5))
+
+    assert capsys.readouterr().out.splitlines() == [
+        "Not in the files, for want of text: chapter 2.",
+        "Not in the files, for want of text: chapters 2, 5.",
+    ]
+
+
 def test_a_terminal_shows_the_chapter_by_its_title(capsys: pytest.CaptureFixture[str]) -> None:
     with Terminal().following() as show:
         show(status())

@@ -218,6 +218,7 @@ CHAPTER = {
     "target_word_count": is_integer,
     "status": one_of("pending", "writing", "completed", "error"),
     "illustrations": [ILLUSTRATION],
+    "written_at": (is_time, NONE),
     "created_at": is_time,
     "updated_at": is_time,
 }
@@ -239,6 +240,8 @@ PROGRESS = {
     "status_message": str,
     "task_id": is_uuid,
     "mode": MODE,
+    "phase": one_of("outline", "chapters", "proofreading", "cover", "files"),
+    "queue_position": (is_id, NONE),
     "current_chapter": (is_id, NONE),
     "words_written": is_integer,
     "started_at": is_time,
@@ -248,7 +251,16 @@ PROGRESS = {
     "failure": (FAILURE, NONE),
 }
 GENERATION_STATUS = PROGRESS | {
-    "outline": [{"id": is_id, "chapter_number": is_id, "title": str, "has_content": bool, "word_count": is_integer}]
+    "outline": [
+        {
+            "id": is_id,
+            "chapter_number": is_id,
+            "title": str,
+            "has_content": bool,
+            "word_count": is_integer,
+            "is_new": bool,
+        }
+    ]
 }
 GENERATION_START = {
     "message": str,

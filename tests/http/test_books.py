@@ -94,6 +94,69 @@ async def test_a_change_touches_what_it_names(api: Api) -> None:
     assert changed["updated_at"] > book["updated_at"]
 
 
+async def test_a_book_has_at_least_as_many_words_as_chapters(api: Api) -> None:
+    few = await api.post("/books/", {"title": "A", "target_word_count": 10, "chapter_count": 50})
+    as_many = await api.post("/books/", {"title": "A", "target_word_count": 10, "chapter_count": 10})
+
+    assert (few.status, few.code, list(few.body["error"]["details"])) == (
+        400,
+        "VALIDATION_ERROR",
+        ["target_word_count"],
+    )
+    assert few.body["error"]["details"]["target_word_count"] == [
+        "A book has at least as many words as chapters (10 for 50)."
+    ]
+    assert as_many.status == 201
+
+
+@pytest.mark.parametrize(
+    ("words", "chapters"), [({}, 10), ({"target_word_count": 499}, 9), ({"target_word_count": 1}, 1)]
+)
+async def test_a_short_book_has_a_chapter_for_each_50_words_unless_it_says_how_many(
+    api: Api, words: dict[str, int], chapters: int
+) -> None:
+    book = (await api.post("/books/", {"title": "A", **words})).body
+    outlined = (await api.post(f"/books/{book['id']}/generate-outline/")).body
+
+    assert book["chapter_count"] == chapters
+    budgets = [chapter["target_word_count"] for chapter in outlined["chapters"]]
+    assert len(budgets) == chapters
+    assert min(budgets) >= 1
+
+
+async def test_a_change_leaves_a_word_for_each_chapter(api: Api) -> None:
+    draft, outlined = await api.book(chapter_count=3, target_word_count=30), await api.outlined(chapter_count=3)
+
+    wrong = {}
+    for book, changes in (
+        (draft, {"target_word_count": 2}),
+        (draft, {"chapter_count": 31}),
+        (draft, {"chapter_count": 50, "target_word_count": 49}),
+        (outlined, {"target_word_count": 2}),
+    ):
+        refused = await api.patch(f"/books/{book['id']}/", changes)
+        assert refused.status == 400
+        wrong[book["id"], *changes] = list(refused.body["error"]["details"])
+
+    assert wrong == {
+        (draft["id"], "target_word_count"): ["target_word_count"],
+        (draft["id"], "chapter_count"): ["chapter_count"],
+        (draft["id"], "chapter_count", "target_word_count"): ["target_word_count"],
+        (outlined["id"], "target_word_count"): ["target_word_count"],
+    }
+
+
+async def test_a_budget_of_no_words_is_refused(api: Api) -> None:
+    book = await api.outlined(chapter_count=2)
+    path, first = f"/books/{book['id']}/update-outline/", {"chapter_number": 1, "target_word_count": 0}
+
+    refused = await api.post(path, {"chapters": [first]})
+    of_chapter = await api.patch(f"/chapters/{book['chapters'][0]['id']}/", {"target_word_count": 0})
+
+    assert (refused.status, list(refused.body["error"]["details"])) == (400, ["chapters"])
+    assert (of_chapter.status, list(of_chapter.body["error"]["details"])) == (400, ["target_word_count"])
+
+
 async def test_the_chapter_count_is_fixed_by_the_outline(api: Api) -> None:
     book = await api.outlined()
 
@@ -117,10 +180,9 @@ async def test_a_new_length_is_shared_out_over_the_chapters_to_come(api: Api) ->
     assert abs(budgets[1] - budgets[2]) <= 3
 
 
-async def test_chapters_that_had_no_word_get_their_share_of_a_longer_book(api: Api) -> None:
-    book = await api.outlined(chapter_count=2, target_word_count=1)
-    written = next(chapter for chapter in book["chapters"] if chapter["target_word_count"] == 1)
-    await api.patch(f"/chapters/{written['id']}/", {"content": "Word."})
+async def test_chapters_of_one_word_get_their_share_of_a_longer_book(api: Api) -> None:
+    book = await api.outlined(chapter_count=2, target_word_count=2)
+    await api.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": "Word."})
 
     longer = await api.patch(f"/books/{book['id']}/", {"target_word_count": 100})
 

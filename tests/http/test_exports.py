@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from pypdfium2 import PdfDocument
 
 from bookgen.http.exports import disposition
 from tests.http.conftest import Api, OpenApi, Reply
@@ -64,10 +65,77 @@ async def test_a_book_with_no_written_chapter_is_a_conflict(api: Api, action: st
         assert (reply.status, reply.code) == (409, "CONFLICT")
 
 
+async def of_three(api: Api, **emptied: str) -> dict[str, Any]:
+    """A book of three chapters, with these texts in some of them."""
+    book = await api.written(chapter_count=3, target_word_count=600)
+    for chapter, content in emptied.items():
+        path = f"/chapters/{book['chapters'][int(chapter.removeprefix('chapter')) - 1]['id']}/"
+        assert (await api.patch(path, {"content": content})).status == 200
+    return book
+
+
+@pytest.mark.parametrize("action", ["export_pdf", "export_docx", "export_epub", "preview_pdf"])
+async def test_a_file_says_which_chapters_it_lacks(api: Api, action: str) -> None:
+    book = await of_three(api)
+    path = f"/books/{book['id']}/{action}/"
+
+    whole = await api.post(path, {})
+    await api.patch(f"/chapters/{book['chapters'][1]['id']}/", {"content": ""})
+    without_2 = await api.post(path, {})
+    await api.patch(f"/chapters/{book['chapters'][2]['id']}/", {"content": " \n"})
+    without_2_and_3 = await api.post(path, {})
+
+    assert "X-Missing-Chapters" not in whole.headers
+    assert (without_2.status, without_2.headers["X-Missing-Chapters"]) == (200, "2")
+    assert (without_2_and_3.status, without_2_and_3.headers["X-Missing-Chapters"]) == (200, "2, 3")
+
+
+@pytest.mark.parametrize("action", ["export_pdf", "export_docx", "export_epub", "preview_pdf"])
+async def test_a_book_that_has_to_be_complete_is_refused_while_chapters_lack_text(api: Api, action: str) -> None:
+    book = await of_three(api, chapter2="")
+    path, complete = f"/books/{book['id']}/{action}/", {"settings": {"require_complete": True}}
+
+    one = await api.post(path, complete)
+    await api.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": ""})
+    two = await api.post(path, complete)
+    for chapter in book["chapters"][:2]:
+        await api.patch(f"/chapters/{chapter['id']}/", {"content": "By hand."})
+    none, as_usual = await api.post(path, complete), await api.post(path, {})
+
+    assert (one.status, one.code, one.body["error"]["message"]) == (409, "CONFLICT", "Chapter 2 is not written yet.")
+    assert two.body["error"]["message"] == "Chapters 1 and 2 are not written yet."
+    assert two.body["error"]["details"] == {"missing_chapters": [1, 2]}
+    assert none.status == as_usual.status == 200
+    assert none.headers["ETag"] == as_usual.headers["ETag"]
+
+
+async def test_chapters_of_a_file_that_lacks_some_keep_their_numbers(api: Api) -> None:
+    book = await of_three(api, chapter1="The first.", chapter2="", chapter3="The third.")
+
+    texts = await texts_of_files(api, book["id"])
+
+    for format, text in texts.items():
+        numbers = re.findall(r"chapter (\w+)", text.lower())
+        assert {"three", "3"} & set(numbers), (format, numbers)
+        assert not {"two", "2"} & set(numbers), (format, numbers)
+
+
+async def texts_of_files(api: Api, book_id: int) -> dict[str, str]:
+    """What each of the book's files says."""
+    files = {name: (await api.post(f"/books/{book_id}/export_{name}/", {})).raw for name in ("pdf", "docx", "epub")}
+    texts = {"pdf": " ".join(page.get_textpage().get_text_bounded() for page in PdfDocument(files["pdf"]))}
+    for name in ("docx", "epub"):
+        archive = zipfile.ZipFile(io.BytesIO(files[name]))
+        parts = [part for part in archive.namelist() if part.endswith(("document.xml", ".xhtml"))]
+        texts[name] = re.sub(r"<[^>]+>", " ", " ".join(archive.read(part).decode() for part in parts))
+    return texts
+
+
 @pytest.mark.parametrize(
     "settings",
     [{"font_size": 7}, {"font_size": "12"}, {"line_spacing": 2.1}, {"font": "comic"}, {"include_toc": 1},
-     {"profile": "web"}, {"chapter_starts": "left"}, {"isbn": 5}, {"paper": ["white"]}, {"justify": "true"}],
+     {"profile": "web"}, {"chapter_starts": "left"}, {"isbn": 5}, {"paper": ["white"]}, {"justify": "true"},
+     {"require_complete": 1}],
 )  # fmt: skip
 async def test_a_wrong_setting_is_refused_under_settings(api: Api, settings: dict[str, Any]) -> None:
     book = await api.written()

@@ -117,3 +117,22 @@ async def test_the_digest_of_a_text_that_lost_to_its_author_is_not_kept(pool: as
     assert await pool.fetchval("SELECT count(*) FROM digest") == 0
     assert await pool.fetchval("SELECT content FROM chapter WHERE id = $1", row.chapter_id) == "Mine."
     assert await pool.fetchval("SELECT content FROM chapter_revision") == "Text."
+
+
+async def test_words_of_a_draft_are_those_of_the_chapter_that_is_announced(pool: asyncpg.Pool, row: Checkpoint) -> None:
+    await pool.execute("UPDATE run SET draft_words = 7")
+
+    again = (await runs.begin(pool, [Begin(row.run_id, 1)]))[row.run_id].run
+    await pool.execute("UPDATE chapter SET content = 'By its author.' WHERE id = $1", row.chapter_id)
+    another = (await runs.begin(pool, [Begin(row.run_id, 1)]))[row.run_id].run
+
+    assert (again.current_chapter, again.draft_words) == (1, 7)
+    assert (another.current_chapter, another.draft_words) == (2, 0)
+
+
+async def test_a_finished_chapter_leaves_no_words_of_its_draft(pool: asyncpg.Pool, row: Checkpoint) -> None:
+    await pool.execute("UPDATE run SET draft_words = 7")
+
+    saved = (await runs.checkpoint(pool, [row]))[row.run_id].run
+
+    assert (saved.current_chapter, saved.draft_words) == (2, 0)

@@ -198,3 +198,39 @@ async def test_an_older_use_of_an_addon_is_charged_to_a_purchase(
         assert await connection.fetchval("SELECT checkout_id FROM addon_use") == ids[charged]
     finally:
         await connection.close()
+
+
+REWRITTEN = """
+    WITH about AS (
+        INSERT INTO book (account_id, title, chapter_count, target_word_count, trim_size, content_language)
+        SELECT id, 'A book', 3, 2, '6x9', 'en' FROM account RETURNING id, account_id
+    ), rewrite AS (
+        INSERT INTO run (id, book_id, account_id, status, mode, total, started_at)
+        SELECT gen_random_uuid(), id, account_id, $1, 'full', 3, '2026-01-01T12:00Z' FROM about RETURNING id, book_id)
+    INSERT INTO chapter (book_id, chapter_number, title, content, target_word_count, updated_at, rewrite_run)
+    SELECT book_id, n, 'A chapter', 'Text.', n - 1, '2026-01-01T12:00Z'::timestamptz + (2 - n) * interval '1 hour',
+           CASE WHEN n = 3 THEN id END
+      FROM rewrite, generate_series(1, 3) AS n
+"""
+
+
+@pytest.mark.parametrize(("status", "new"), [("stopped", [True, True, False]), ("completed", [False, False, False])])
+async def test_chapters_of_an_older_rewrite_are_new_and_none_has_a_budget_of_no_words(
+    empty_dsn: str, tmp_path: Path, status: str, new: list[bool]
+) -> None:
+    for file in SQL.glob("00[0123]*_*.sql"):
+        if file.name < "0033":
+            shutil.copy(file, tmp_path)
+    await migrate(empty_dsn, tmp_path)
+    connection = await asyncpg.connect(empty_dsn)
+    try:
+        await connection.execute("INSERT INTO account (username, email) VALUES ('ada', 'ada@example.com')")
+        await connection.execute(REWRITTEN, status)
+
+        await migrate(empty_dsn, SQL)
+
+        rows = await connection.fetch("SELECT written_at, target_word_count FROM chapter ORDER BY chapter_number")
+        assert [row["written_at"] is not None for row in rows] == new
+        assert [row["target_word_count"] for row in rows] == [1, 1, 2]
+    finally:
+        await connection.close()

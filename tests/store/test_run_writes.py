@@ -125,8 +125,8 @@ A_RUN = """
         INSERT INTO chapter (book_id, chapter_number, title, target_word_count)
         SELECT id, n, 'A chapter', 50 FROM about, generate_series(1, 2) AS n)
     INSERT INTO run (id, book_id, account_id, status, mode, total, owner, epoch, call_no, crash_count, call_started_at,
-                     words_written)
-    SELECT $1, id, account_id, $2, 'full', 2, $3, 1, 1, 1, now(), 5 FROM about
+                     words_written, draft_words)
+    SELECT $1, id, account_id, $2, 'full', 2, $3, 1, 1, 1, now(), 5, 3 FROM about
 """
 
 
@@ -193,6 +193,11 @@ async def recount(pool: asyncpg.Pool, run: Run) -> None:
         await runs.recount(connection, run.book_id, 7)
 
 
+async def forget_draft(pool: asyncpg.Pool, run: Run) -> None:
+    async with pool.acquire() as connection:
+        await runs.forget_draft(connection, run.id)
+
+
 async def count_words(pool: asyncpg.Pool, run: Run) -> None:
     async with pool.acquire() as connection:
         await runs.count_words(connection, run.id)
@@ -216,11 +221,13 @@ WRITTEN_IN: dict[Callable[[asyncpg.Pool, Run], Awaitable[None]], set[RunStatus]]
     release: {QUEUED, RUNNING, PAUSED},
     progress: set(RunStatus) - {RunStatus.STOPPED, RunStatus.COMPLETED},
     recount: {PAUSED},
+    forget_draft: set(RunStatus),
     count_words: set(RunStatus),
     promote: {QUEUED},
 }
 STORED = """
-    SELECT status, total, done, written, call_no, epoch, owner, crash_count, current_chapter, words_counted FROM run
+    SELECT status, total, done, written, call_no, epoch, owner, crash_count, current_chapter, words_counted, draft_words
+      FROM run
 """
 
 

@@ -48,12 +48,10 @@ def answers_content(content_type: str, schema: Mapping[str, str], description: s
     return mark
 
 
-def file_response(content_type: str, description: str) -> Mark:
-    """Says that a success is a file."""
-    headers = {
-        name: {"description": text, "schema": {"type": "string"}}
-        for name, text in (("Content-Disposition", "A file name after RFC 5987."), ("ETag", "Of these very bytes."))
-    }
+def file_response(content_type: str, description: str, more: Mapping[str, str] | None = None) -> Mark:
+    """Says that a success is a file. `more`: other headers that it may have, with what each says."""
+    told = {"Content-Disposition": "A file name after RFC 5987.", "ETag": "Of these very bytes."} | dict(more or {})
+    headers = {name: {"description": text, "schema": {"type": "string"}} for name, text in told.items()}
     # The format is not JSON Schema's any more, but what generated clients know bytes by.
     return answers_content(content_type, {"type": "string", "format": "binary"}, description, headers=headers)
 

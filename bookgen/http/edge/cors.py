@@ -7,7 +7,7 @@ from collections.abc import Collection
 _EXPOSED = ", ".join([
     "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After", "X-Request-Id", "X-API-Version",
     "X-API-Version-Latest", "Deprecation", "Sunset", "Link", "ETag", "Content-Disposition", "WWW-Authenticate",
-    "Preference-Applied",
+    "Preference-Applied", "X-Missing-Chapters",
 ])  # fmt: skip
 _ACCEPTED = "Authorization, Content-Type, If-Match, If-None-Match, Prefer, X-Request-Id, X-Browser-Fingerprint"
 

@@ -51,6 +51,17 @@ async def test_what_is_typed_of_a_book_is_there_again_until_it_is_saved(
     assert "details-edit" not in await page.script("return JSON.stringify(localStorage)")
 
 
+async def test_the_files_say_which_chapters_they_lack(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
+    await page.open(f"books/{book['id']}/files")
+    await page.sees("For e-readers and phones.")
+    await page.misses("no text yet")
+
+    await account.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": ""})
+    await page.load(f"books/{book['id']}/files")
+
+    await page.sees("Chapter 1 has no text yet: the files leave it out.")
+
+
 async def test_what_is_typed_of_a_book_is_undone(page: BrowserPage, book: dict[str, Any]) -> None:
     await page.open(f"books/{book['id']}/details")
     await page.fill("Title", "The Salt Roads")

@@ -89,6 +89,47 @@ async def test_chapters_are_seen_as_they_are_finished(
     await page.named("Take it with you")
 
 
+async def test_a_book_with_a_new_outline_is_offered_to_be_written(
+    page: BrowserPage, account: Api, author: MoodyModel
+) -> None:
+    author.gate.set()
+    book = await account.written()
+    await account.post(f"/books/{book['id']}/regenerate-chapters/", {"chapter_ids": [book["chapters"][0]["id"]]})
+
+    await page.open(f"books/{book['id']}/writing")
+    await page.sees("1 of 2 chapters has text. Generate to write the other one.")
+    await page.sees("1 of 2")
+    await page.misses("Write it again")
+    await page.press("Write the other chapter")
+    await account.until(book["id"], "completed")
+    await page.look()
+
+    await page.sees("Completed. All 2 chapters are written.")
+
+
+async def test_a_rewrite_that_is_stopped_shows_which_chapters_are_new(
+    page: BrowserPage, account: Api, author: MoodyModel
+) -> None:
+    author.gate.set()
+    book = await account.written(chapter_count=3, target_word_count=600)
+    author.gate.clear()
+    author.fails = True
+    await account.post(f"/books/{book['id']}/generate/")
+    author.gate.set()
+    await account.until(book["id"], "error")
+    await account.post(f"/books/{book['id']}/stop-generation/")
+
+    await page.open(f"books/{book['id']}/writing")
+
+    await page.sees("Stopped. 1 of 3 chapters is new; the others have their former text.")
+    await page.until("document.querySelector('.chapters .quiet')?.innerText.endsWith(', new')")
+    labels = await page.script(
+        "return [...document.querySelectorAll('.chapters .quiet')].map((each) => each.innerText)"
+    )
+    assert [label.endswith(", new") for label in labels] == [True, False, False]
+    await page.named("Write it again")
+
+
 async def test_a_book_in_the_queue_is_told_its_place(page: BrowserPage, account: Api, running: dict[str, Any]) -> None:
     second = await account.outlined(title="The Second")
     await page.open(f"books/{second['id']}/writing")

@@ -94,8 +94,8 @@ def test_messages_of_nested_fields_say_where() -> None:
 def test_a_book_needs_only_its_title() -> None:
     book = load(BookCreationSchema(), {"title": "A"})
 
-    assert (book["chapter_count"], book["trim_size"]) == (10, "6x9")
-    assert "target_word_count" not in book  # it depends on the plan
+    assert book["trim_size"] == "6x9"
+    assert not {"target_word_count", "chapter_count"} & book.keys()  # they depend on the plan and on each other
     assert (book["content_language"], book["genre"]) == ("en", "")
 
 

@@ -1,11 +1,13 @@
 // The book as a file: which formats the plan gives, how it shall look, and the download.
 
 import { file } from "./api.js";
+import { named } from "./format.js";
 import { html } from "./hooks.js";
 import { useKept } from "./kept.js";
 import { useResource } from "./live.js";
 import { useSignal } from "./signal.js";
 import { settings } from "./site.js";
+import { isPictureBook } from "./spreads.js";
 import { Action, Check, Field, Heading, Notice } from "./ui.js";
 
 const FORMATS = [
@@ -47,12 +49,13 @@ export default function Files({ book }) {
   const [chosen, choose] = useKept("files-look", book);
   const features = user?.subscription?.plan.features;
   const allowed = features?.export_formats ?? ["pdf"];
+  const missing = book.chapters.filter(({ content }) => !content.trim()).map((chapter) => chapter.chapter_number);
   const put = (name, value) => choose({ ...chosen, [name]: value });
   const load = (format, more) => () => download(`/books/${book.id}/${format}/`, { ...wanted(chosen), ...more });
   return html`
     <${Heading}>Files<//>
     ${features?.watermark && html`<${Notice}><p>Files of your plan carry a small “Made with bookgen”. <a href="#/plan">See the other plans</a></p><//>`}
-    ${book.status !== "completed" && html`<${Notice}><p>Not all chapters are written: the files hold what there is.</p><//>`}
+    ${missing.length > 0 && html`<${Notice}><p>${named(isPictureBook(book) ? "Spread" : "Chapter", missing)} ${missing.length === 1 ? "has" : "have"} no text yet: the files leave ${missing.length === 1 ? "it" : "them"} out.</p><//>`}
     <ul class="plain formats">
       ${FORMATS.map(([format, name, use]) => html`
         <li key=${format} class="card">

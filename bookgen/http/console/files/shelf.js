@@ -36,7 +36,7 @@ function Books({ session }) {
 export const isActive = (book) => ["running", "paused"].includes(book.generation_progress?.generation_status);
 
 /** Behind another book of the account; a run may also wait for its model. */
-export const isQueued = (run) => run?.status_message.startsWith("Waiting for another book");
+export const isQueued = (run) => run?.queue_position != null;
 
 function Spine({ book }) {
   const run = book.generation_progress;

@@ -3,6 +3,7 @@
 import { post } from "./api.js";
 import { cost, count, duration, inLanguage, number, since, words } from "./format.js";
 import { html } from "./hooks.js";
+import { useResource } from "./live.js";
 import { BookNotes } from "./notes.js";
 import { Phases, Produce, starting } from "./produce.js";
 import { isQueued } from "./shelf.js";
@@ -43,7 +44,7 @@ function Run({ book, status, reload }) {
       ${status.mode === "automated" && !waits && html`<${Phases} status=${status} />`}
       <dl class="facts">
         <div><dt>Chapters</dt><dd>${number(status.completed_chapters)} of ${number(status.total_chapters)}</dd></div>
-        <div><dt>Words</dt><dd>${number(written(book, status))}</dd></div>
+        <div><dt>Words</dt><dd>${number(status.words_written)}</dd></div>
         ${is === "running" && !waits && left(status) && html`<div><dt>Time left</dt><dd>${left(status)}</dd></div>`}
         <div><dt>Cost so far</dt><dd>${spent(book.usage)}</dd></div>
       </dl>
@@ -59,9 +60,6 @@ function left({ estimated_seconds_remaining: seconds, completed_chapters: finish
   if (seconds != null) return duration(seconds);
   return finished ? null : "known after the first chapter";
 }
-
-// A run that goes on counts its own words alone, but all chapters that are there.
-const written = (book, { mode, words_written }) => (mode === "continue" ? Math.max(book.word_count, words_written) : words_written);
 
 const said = (status) => (status.generation_status === "error" ? `Stopped by a failure after ${number(status.completed_chapters)} of ${count(status.total_chapters, "chapter")}.` : status.status_message);
 
@@ -82,15 +80,27 @@ function Controls({ book, status, reload }) {
       return html`<div class="row"><${Command} ...${give} name="resume-generation" kind="primary">Go on writing<//>${stop}
         <a href="#/books/${book.id}/outline">Change what comes</a></div>`;
     case "stopped":
+      if (status.completed_chapters === status.total_chapters) return html`<${Written} book=${book} reload=${reload} />`;
       return html`<div class="row"><${Command} ...${give} name=${starting(status)} kind="primary">Go on writing<//></div>`;
     case "error":
       return null;
     default:
-      return html`
-        <div class="row"><a class="button primary" href="#/books/${book.id}/read">Read the book</a><a class="button" href="#/books/${book.id}/files">Take it with you</a>
-          <${Confirmed} title="Write the whole book again?" yes="Write it again" work=${() => command(book, "generate", reload)}
-            text="Every chapter is written anew. The texts of today are kept as former texts.">Write it again<//></div>`;
+      return status.completed_chapters < status.total_chapters
+        ? html`<div class="row"><${Command} ...${give} name="generate" kind="primary">${missing(status)}<//>
+            <a href="#/books/${book.id}/outline">Look over the outline first</a></div>`
+        : html`<${Written} book=${book} reload=${reload} />`;
   }
+}
+
+/** What is offered where every chapter has text. */
+const Written = ({ book, reload }) => html`
+  <div class="row"><a class="button primary" href="#/books/${book.id}/read">Read the book</a><a class="button" href="#/books/${book.id}/files">Take it with you</a>
+    <${Confirmed} title="Write the whole book again?" yes="Write it again" work=${() => command(book, "generate", reload)}
+      text="Every chapter is written anew. The texts of today are kept as former texts.">Write it again<//></div>`;
+
+function missing({ completed_chapters: texts, total_chapters: all }) {
+  if (!texts) return "Write the book";
+  return all - texts === 1 ? "Write the other chapter" : `Write the other ${count(all - texts, "chapter")}`;
 }
 
 const ADVICE = {
@@ -137,7 +147,10 @@ async function command(book, name, reload) {
 }
 
 function Chapters({ book, status }) {
-  const live = new Map((status?.outline ?? []).map((item) => [item.id, item]));
+  // Where a run has written only some of a book's texts again, the reader is told which.
+  const isRewritten = status && status.generation_status !== "completed" && book.chapters.every(({ content }) => content);
+  const { data: ended } = useResource(isRewritten && !status.outline ? `/books/${book.id}/generation-status/` : null);
+  const live = new Map((status?.outline ?? ended?.outline ?? []).map((item) => [item.id, item]));
   return html`
     <h2>Chapters</h2>
     <ol class="plain chapters">
@@ -148,7 +161,7 @@ function Chapters({ book, status }) {
           <li key=${chapter.id} class=${item.has_content ? "done" : now ? "now" : ""}>
             <span class="number">${chapter.chapter_number}</span>
             <span ...${inLanguage(book)}>${item.has_content ? html`<a href="#/books/${book.id}/chapters/${chapter.id}">${chapter.title}</a>` : chapter.title}</span>
-            <span class="quiet">${item.has_content ? words(item.word_count) : now ? "being written" : "to come"}</span>
+            <span class="quiet">${now ? "being written" : item.has_content ? [words(item.word_count), isRewritten && item.is_new && ", new"] : "to come"}</span>
           </li>`;
       })}
     </ol>`;

@@ -1,0 +1,167 @@
+"""The words in a run's status: of the chapters as they are, and of the stored parts of the one that is unfinished."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import orjson
+import pytest
+
+from bookgen.actors.messages import Generate, Pause, Resume, Stop
+from bookgen.actors.supervisor import Supervisor
+from bookgen.errors import UpstreamAIError
+from bookgen.providers.offline import OfflineModel
+from bookgen.providers.text import TextReply, TextRequest
+from bookgen.store.database import Database
+from bookgen.writing.chapter import write_chapter
+
+from .conftest import Shelf, crash, supervising
+
+RESTING = "SELECT call_started_at IS NULL FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1"
+
+
+class Slow(OfflineModel):
+    """Answers like the offline model, but the calls of chapters whose places in their order are in `held`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+        self.held: set[int] = set()
+        self.failing: set[int] = set()
+        self.waits, self.let_go = asyncio.Event(), asyncio.Event()
+
+    async def complete(self, request: TextRequest) -> TextReply:
+        if request.stage == "chapter":
+            self.calls += 1
+            if self.calls in self.failing:
+                raise UpstreamAIError("Away.", stage="chapter", chapter_number=request.chapter_number, retryable=True)
+            if self.calls in self.held:
+                self.waits.set()
+                await self.let_go.wait()
+        return await super().complete(request)
+
+    async def until_held(self) -> None:
+        async with asyncio.timeout(10):
+            await self.waits.wait()
+        self.waits.clear()
+
+
+@pytest.fixture
+def slow() -> Slow:
+    return Slow()
+
+
+@pytest.fixture
+async def writer(database: Database, slow: Slow) -> AsyncIterator[Supervisor]:
+    async with supervising(database, slow, write_chapter) as supervisor:
+        yield supervisor
+
+
+@pytest.fixture
+async def book(shelf: Shelf) -> tuple[int, int]:
+    """An account and its book of two chapters, each of which takes several calls."""
+    account, book = await shelf.outlined(chapters=2)
+    await shelf.pool.execute("UPDATE book SET target_word_count = 6000")
+    await shelf.pool.execute("UPDATE chapter SET target_word_count = 3000")
+    return account, book
+
+
+async def words(supervisor: Supervisor, account: int, book: int) -> int:
+    return int(orjson.loads(await supervisor.statuses.read(account, book))["words_written"])
+
+
+async def test_a_pause_keeps_the_words_of_the_call_in_flight_and_of_those_before_it(
+    writer: Supervisor, slow: Slow, shelf: Shelf, book: tuple[int, int]
+) -> None:
+    slow.held = {3}
+    await writer.ask(*book, Generate())
+    await slow.until_held()
+    two_parts = await words(writer, *book)
+
+    await writer.ask(*book, Pause())
+    while_it_finishes = await words(writer, *book)
+    slow.let_go.set()
+    await shelf.until(RESTING, book[1])
+    at_rest = await words(writer, *book)
+
+    assert two_parts > 1000
+    assert while_it_finishes == two_parts
+    assert at_rest >= two_parts + 500  # the third part's
+    assert await shelf.texts(book[1]) == ["", ""]
+
+
+async def test_words_never_become_fewer_over_pauses_and_the_end_of_a_process(
+    database: Database, writer: Supervisor, slow: Slow, shelf: Shelf, book: tuple[int, int]
+) -> None:
+    slow.held, seen = {3, 4}, []
+    await writer.ask(*book, Generate())
+    await slow.until_held()
+    await writer.ask(*book, Pause())
+    slow.let_go.set()
+    await shelf.until(RESTING, book[1])
+    seen.append(await words(writer, *book))
+    slow.let_go.clear()
+    await writer.ask(*book, Resume())
+    await slow.until_held()
+    seen.append(await words(writer, *book))
+    await crash(writer, shelf)
+
+    slow.held = {5}  # the call that the dead process had made, made again
+    async with supervising(database, slow, write_chapter) as other:
+        await slow.until_held()
+        seen.append(await words(other, *book))
+        slow.let_go.set()
+        await shelf.until_status(book[1], "completed")
+        seen.append(await words(other, *book))
+
+    assert seen == sorted(seen)
+    assert seen[0] > 1000
+    assert seen[-1] == await shelf.value("SELECT sum(word_count) FROM chapter WHERE book_id = $1", book[1])
+
+
+async def test_the_words_of_an_unfinished_chapter_go_with_a_stop(
+    writer: Supervisor, slow: Slow, shelf: Shelf, book: tuple[int, int]
+) -> None:
+    slow.held = {3}
+    await writer.ask(*book, Generate())
+    await slow.until_held()
+
+    await writer.ask(*book, Stop())
+
+    assert await words(writer, *book) == 0
+
+
+async def test_a_chapter_that_failed_keeps_the_words_of_its_finished_parts(
+    writer: Supervisor, slow: Slow, shelf: Shelf, book: tuple[int, int]
+) -> None:
+    slow.failing = {3}
+    await writer.ask(*book, Generate())
+    await shelf.until_status(book[1], "error")
+    failed = await words(writer, *book)
+
+    slow.held = {4}
+    await writer.ask(*book, Resume())
+    await slow.until_held()
+    again = await words(writer, *book)
+    slow.let_go.set()
+    await shelf.until_status(book[1], "completed")
+
+    assert failed == again > 1000
+
+
+async def test_words_of_a_chapter_that_is_written_again_count_once_it_is_finished(
+    writer: Supervisor, slow: Slow, shelf: Shelf, book: tuple[int, int]
+) -> None:
+    await writer.ask(*book, Generate())
+    await shelf.until_status(book[1], "completed")
+    before = await words(writer, *book)
+    slow.held = {slow.calls + 3}
+
+    await writer.ask(*book, Generate())
+    await slow.until_held()
+
+    assert await words(writer, *book) == before
+    slow.let_go.set()
+    await shelf.until_status(book[1], "completed")
+    assert await words(writer, *book) == await shelf.value("SELECT sum(word_count) FROM chapter")
