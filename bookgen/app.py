@@ -232,6 +232,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         caps=caps,
         chapters_at_once=config.sizes.chapters_at_once,
         shortage=shortage,
+        names_model=config.model != "auto",
     )
     closing.push_async_callback(supervisor.drain, 0)
     mailer = _mailer(config)

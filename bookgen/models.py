@@ -10,6 +10,8 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+SAMPLE_WRITER = "offline"  # the name of the model that writes sample text
+
 
 class BookStatus(StrEnum):
     DRAFT = "draft"
@@ -211,7 +213,8 @@ class Book:
 class Chapter:
     """`content` is Markdown, empty until written; `content_version` grows with every overwrite.
 
-    `rewrite_run` is the run that will replace the content, where the reader asked for it.
+    `rewrite_run` is the run that will replace the content, where the reader asked for it. `writer` is the model that
+    wrote the content; empty for an author's text.
     """
 
     id: int
@@ -227,6 +230,12 @@ class Chapter:
     created_at: datetime
     updated_at: datetime
     rewrite_run: UUID | None = None
+    writer: str = ""
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether the content is sample text, which no language model wrote."""
+        return self.writer == SAMPLE_WRITER and bool(self.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +277,8 @@ class Run:
 
     `done` of `total` chapters need no writing any more; `written` of them this run wrote itself.
     `call_started_at` is set while a chapter is being written, or the work of another phase is done, also when the run
-    was paused meanwhile. `remark` says what was left out.
+    was paused meanwhile. `remark` says what was left out. `writer` is the model that writes the run; None before its
+    first call.
     """
 
     id: UUID
@@ -295,6 +305,22 @@ class Run:
     call_started_at: datetime | None = None
     phase: RunPhase = RunPhase.CHAPTERS
     remark: str = ""
+    writer: str | None = None
+
+    @property
+    def keeps_writer(self) -> bool:
+        """Whether a real model writes it: sample text may be continued by any model."""
+        return self.writer not in (None, SAMPLE_WRITER)
+
+    @property
+    def waits_for_writer(self) -> bool:
+        """Whether it waits for a process that has its model: it is running, and no process has it."""
+        return (
+            self.status is RunStatus.RUNNING
+            and self.owner is None
+            and self.call_started_at is None
+            and self.keeps_writer
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,7 @@ class ChapterWork(WorkInFlight[Written]):
             quality=[{"kind": f.kind, "excerpt": f.excerpt, "detail": f.detail} for f in draft.findings],
             digest={name: getattr(draft.digest, name) for name in DIGEST_FIELDS} if draft.digest else None,
             step=self.steps.unstored,
+            writer=draft.writer,
         )
 
     def material_after(self, written: Written, saved: Saved) -> Material | None:
@@ -78,6 +79,7 @@ class ChapterWork(WorkInFlight[Written]):
             status=ChapterStatus.COMPLETED,
             content_version=former.content_version + 1,
             rewrite_run=None,
+            writer=draft.writer,
         )
         chapters = tuple(chapter if each is former else each for each in self.material.chapters)
         made = {digest.chapter_number: digest for digest in (*self.earlier, draft.digest) if digest}

@@ -67,7 +67,9 @@ class Lease:
         """Gets a lease under this process's name. It can be repeated, also while another try is on its way."""
         started, boot_id = now(), self._resources.boot_id
         pool, pid = self._resources.lease_pool, os.getpid()
-        await processes.register(pool, boot_id, this_host(), pid, started_at(pid), TTL_SECONDS)
+        writer, any_writer = self._resources.model.name, self._resources.any_writer
+        told = (boot_id, this_host(), pid, started_at(pid), TTL_SECONDS)
+        await processes.register(pool, *told, writer=writer, any_writer=any_writer)
         await notifications.tell_of_joining(pool)
         if former := self._former:  # before anything is claimed: who takes its own runs again charges none
             await processes.drain(pool, former)

@@ -57,8 +57,10 @@ class Supervisor:
         caps: CostCaps,
         chapters_at_once: int,
         shortage: Callable[[], str | None],
+        names_model: bool = False,
     ) -> None:
-        self.resources = Resources(database.runs, database.lease, quota, writing, products, model, price, caps, painter)
+        parts = (quota, writing, products, model, price, caps, painter, names_model)
+        self.resources = Resources(database.runs, database.lease, *parts)
         self.transactions = Transactions(self.resources)
         self.chapters = ChaptersInFlight(self.resources, chapters_at_once)
         self.jobs = Jobs(self.resources, self.transactions)

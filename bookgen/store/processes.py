@@ -8,14 +8,25 @@ from uuid import UUID
 from bookgen.store.database import DB
 
 REGISTER = """
-    INSERT INTO process (boot_id, host, pid, pid_started, lease_until)
-    VALUES ($1, $2, $3, $4, now() + $5 * interval '1 second')
+    INSERT INTO process (boot_id, host, pid, pid_started, lease_until, writer, any_writer)
+    VALUES ($1, $2, $3, $4, now() + $5 * interval '1 second', $6, $7)
     ON CONFLICT (boot_id) DO UPDATE SET lease_until = EXCLUDED.lease_until
 """
 
 
-async def register(db: DB, boot_id: UUID, host: str, pid: int, pid_started: str, seconds: float) -> None:
-    await db.execute(REGISTER, boot_id, host, pid, pid_started, float(seconds))
+async def register(
+    db: DB,
+    boot_id: UUID,
+    host: str,
+    pid: int,
+    pid_started: str,
+    seconds: float,
+    *,
+    writer: str = "",
+    any_writer: bool = True,
+) -> None:
+    """Gives the process a lease. `writer` is the model that it has; `any_writer`: it may continue any run with it."""
+    await db.execute(REGISTER, boot_id, host, pid, pid_started, float(seconds), writer, any_writer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 class Revision:
     """A former text; `origin` is what replaced it. `content` is None in a list.
 
-    With a title and a summary it is no text, but these: the model's, which the author's own won over.
+    With a title and a summary it is no text, but these: the model's, which the author's own won over. `writer` is the
+    model that wrote the text.
     """
 
     id: int
@@ -24,6 +25,7 @@ class Revision:
     content: str | None = None
     title: str | None = None
     summary: str | None = None
+    writer: str = ""
 
 
 OF_CHAPTER = """
@@ -42,7 +44,7 @@ async def of_chapter(db: DB, account_id: int, chapter_id: int) -> list[Revision]
 
 
 FIND = """
-    SELECT r.id, r.origin, r.word_count, r.created_at, r.content, r.title, r.summary
+    SELECT r.id, r.origin, r.word_count, r.created_at, r.content, r.title, r.summary, r.writer
       FROM chapter_revision r
       JOIN chapter c ON c.id = r.chapter_id
       JOIN book b ON b.id = c.book_id

@@ -69,12 +69,12 @@ async def write_chapter(
     try:
         digest = await _digest(draft, content, steps)
     except CallsHalted:  # the chapter is written all the same; whoever needs to know of it sums it up then
-        return ChapterDraft(content, count_words(content), None, tuple(findings))
+        return ChapterDraft(content, count_words(content), None, tuple(findings), writer=draft.writer)
     except UpstreamAIError:
         digest = None
     if digest is None:
         findings.append(Finding("digest", clip(content, 40), "The model could not sum the chapter up."))
-    return ChapterDraft(content, count_words(content), digest, tuple(findings))
+    return ChapterDraft(content, count_words(content), digest, tuple(findings), writer=draft.writer)
 
 
 async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], None]) -> str:
@@ -136,6 +136,7 @@ def _keep(draft: WorkingDraft, reply: TextReply, request: TextRequest) -> tuple[
         broken_off = piece[len(whole) :]
         in_paragraph = bool(broken_off.strip()) and "\n\n" not in broken_off[: -len(broken_off.lstrip())]
         draft.add(kept, same_paragraph=cut and in_paragraph)
+        draft.credit(reply)
     return kept, cut
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from bookgen.models import Book, Chapter, Digest
-from bookgen.providers.text import Block, Message
+from bookgen.models import SAMPLE_WRITER, Book, Chapter, Digest
+from bookgen.providers.text import Block, Message, TextReply
 from bookgen.words import measure
 from bookgen.writing import budget, context
 from bookgen.writing.language import language
@@ -27,6 +27,7 @@ class WorkingDraft:
     length: float = 0.0  # of the text, in words
     problem: str = ""  # why the last reply could not be used, or not whole
     is_sample: bool = False  # no model writes it
+    writer: str = ""  # the model that wrote the text
     same_paragraph: bool = False  # the last reply broke off in the middle of a paragraph
     window: int = WINDOW  # tokens that a call may have
     turns: list[Message] = field(default_factory=list)
@@ -49,6 +50,11 @@ class WorkingDraft:
         self.text = join(self.text, kept, same_paragraph=self.same_paragraph)
         self.length += measure(kept)
         self.same_paragraph = same_paragraph
+
+    def credit(self, reply: TextReply) -> None:
+        """Notes which model wrote what is kept of a reply. A text that is sample text in part is called so."""
+        if self.writer != SAMPLE_WRITER:
+            self.writer = reply.model
 
     def system(self) -> tuple[Block, ...]:
         chapters, number, first = self.material.chapters, self.chapter.chapter_number, not self.turns

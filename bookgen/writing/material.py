@@ -68,7 +68,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class ChapterDraft:
-    """A chapter's text; without `digest` where none could be made.
+    """A chapter's text; without `digest` where none could be made. `writer` is the model that wrote the text.
 
     Of a spread also what is to be painted for it, and the `plan` of the book if it had to be made first.
     """
@@ -79,3 +79,4 @@ class ChapterDraft:
     findings: tuple[Finding, ...] = ()
     plan: Outline | None = None
     scene: Scene | None = None
+    writer: str = ""

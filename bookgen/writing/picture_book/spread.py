@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from bookgen.models import Book, Chapter
-from bookgen.providers.text import Block, Message, TextRequest
+from bookgen.providers.text import Block, Message, TextReply, TextRequest
 from bookgen.threads import compute
 from bookgen.words import count_words
 from bookgen.writing import brief, clean, context, echo, nonsense, structured
@@ -74,8 +74,22 @@ async def write_spread(material: Material, chapter: Chapter, steps: Steps) -> Ch
         plan = await draft_spreads(material.book, steps, material.chapters)
         material, chapter = planned(material, plan), planned_chapter(chapter, plan)
     request = _request(material, chapter)
-    (text, scene), found = await _readable(material.book, chapter, request, steps)
-    return ChapterDraft(text, count_words(text), None, tuple(found), plan=plan, scene=scene)
+    credited = _CreditedSteps(steps)
+    (text, scene), found = await _readable(material.book, chapter, request, credited)
+    return ChapterDraft(text, count_words(text), None, tuple(found), plan=plan, scene=scene, writer=credited.writer)
+
+
+class _CreditedSteps:
+    """Steps that note which model answered last."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+        self.writer = ""
+
+    async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
+        reply = await self._steps.reply(request, attempt=attempt)
+        self.writer = reply.model
+        return reply
 
 
 def planned(material: Material, plan: Outline) -> Material:
