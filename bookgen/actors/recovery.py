@@ -23,6 +23,7 @@ from bookgen.actors.statuses import Statuses
 from bookgen.actors.transaction import Transactions
 from bookgen.errors import Unavailable
 from bookgen.models import Run, RunStatus
+from bookgen.providers.text import refusals_of
 from bookgen.store import ownership, runs, slots
 from bookgen.store.outages import is_outage
 
@@ -50,6 +51,7 @@ class Recovery:
         self._registry = registry
         self._crashes = crashes
         self._waiting: dict[str, int] = {}
+        self._refusing: set[str] = set()
 
     async def sweep(self, *, takes_over: bool) -> None:
         """`takes_over`: whether a process without a lease is to be believed dead."""
@@ -58,6 +60,7 @@ class Recovery:
         await self._go_on_with_what_nobody_handles()
         await self.check_chapters_in_flight()
         await self._tell_of_waiting()
+        self._tell_of_refusals()
 
     async def check_chapters_in_flight(self) -> bool:
         """What is written here must still be ours and running: another process may have steered it.
@@ -104,6 +107,13 @@ class Recovery:
         for writer in waiting.keys() | self._waiting.keys():
             telemetry.WAITING_RUNS.labels(writer).set(waiting.get(writer, 0))
         self._waiting = waiting
+
+    def _tell_of_refusals(self) -> None:
+        """Counts the models whose providers refuse this server. The log has said so at once."""
+        refusing = set(refusals_of(self._resources.model))
+        for model in refusing | self._refusing | {self._resources.model.name}:
+            telemetry.MODEL_REFUSES.labels(model).set(model in refusing)
+        self._refusing = refusing
 
     async def _promote(self) -> None:
         pool, seconds = self._resources.pool, self._resources.call_seconds

@@ -22,6 +22,7 @@ from bookgen.providers.text import (
     Timed,
     bound_of,
     paid_for,
+    refusals_of,
 )
 
 log = structlog.get_logger(__name__)
@@ -39,6 +40,10 @@ class FallbackModel:
     @property
     def outage(self) -> Outage | None:
         return self._second.outage if isinstance(self._second, Patient) else None
+
+    @property
+    def refusals(self) -> dict[str, Outage]:
+        return {name: each for model in (self._first, self._second) for name, each in refusals_of(model).items()}
 
     @property
     def shown_speed(self) -> ShownSpeed | None:

@@ -167,6 +167,19 @@ class Patient(Protocol):
     def outage(self) -> Outage | None: ...
 
 
+@runtime_checkable
+class Refusable(Protocol):
+    """A model whose provider may refuse this server. `refusals`: since when it does and why, by the model's name."""
+
+    @property
+    def refusals(self) -> Mapping[str, Outage]: ...
+
+
+def refusals_of(model: object) -> Mapping[str, Outage]:
+    """The providers behind the model that refuse this server's key or credit now."""
+    return model.refusals if isinstance(model, Refusable) else {}
+
+
 @dataclass(frozen=True, slots=True)
 class ShownSpeed:
     """What a model has shown: the tokens that it writes a second, and the seconds that it reads a token of a prompt."""

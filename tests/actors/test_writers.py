@@ -21,7 +21,7 @@ from .conftest import Model, Shelf, crash, supervising
 REAL, OTHER, OFFLINE = "anthropic:claude-test", "openai:gpt-test", "offline"
 
 
-class Writer(Model):
+class NamedModel(Model):
     """The model of the tests under a name of its own, which it leaves in its chapters."""
 
     def __init__(self, name: str) -> None:
@@ -33,7 +33,7 @@ class Writer(Model):
         return ChapterDraft(draft.content, draft.word_count, draft.digest, writer=self.name)
 
 
-Process = Callable[..., Awaitable[tuple[Supervisor, Writer]]]
+Process = Callable[..., Awaitable[tuple[Supervisor, NamedModel]]]
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ async def process(database: Database) -> AsyncIterator[Process]:
     """Starts a process that has the model of this name. `named`: by its operator; `free`: it answers at once."""
     async with contextlib.AsyncExitStack() as running:
 
-        async def process(name: str, *, named: bool = False, free: bool = False) -> tuple[Supervisor, Writer]:
-            model = Writer(name)
+        async def process(name: str, *, named: bool = False, free: bool = False) -> tuple[Supervisor, NamedModel]:
+            model = NamedModel(name)
             model.free = free
             started = supervising(database, model, model.write_chapter, names_model=named)
             return await running.enter_async_context(started), model
