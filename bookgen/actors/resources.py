@@ -81,6 +81,28 @@ class Products:
     make_files: Callable[[int, int], Awaitable[None]]
 
 
+class Deciding(Protocol):
+    """What the transactions on runs know of their process. `serves`: it writes runs itself, under a lease."""
+
+    @property
+    def pool(self) -> asyncpg.Pool: ...
+
+    @property
+    def quota(self) -> Quota: ...
+
+    @property
+    def boot_id(self) -> UUID: ...
+
+    @property
+    def serves(self) -> bool: ...
+
+    @property
+    def takes_runs(self) -> bool: ...
+
+    @property
+    def call_seconds(self) -> float: ...
+
+
 class LeaseState(Enum):
     """What this process knows of its lease."""
 
@@ -133,6 +155,10 @@ class Resources:
     def may_write(self, run: Run) -> bool:
         """Whether this process has the run's model, or may replace it. As `store.writers.may_write`."""
         return self.any_writer or not run.keeps_writer or run.writer == self.model.name
+
+    @property
+    def serves(self) -> bool:
+        return True
 
     @property
     def takes_runs(self) -> bool:

@@ -130,9 +130,8 @@ class Supervisor:
             return
         for actor in self.registry:
             if actor.book_id == book_id:
-                self.statuses.changed(actor.key)
                 actor.tell(RowChanged())
-        self.statuses.changes.tell(book_id)
+        self.statuses.book_changed(book_id)
 
     async def _listening(self) -> None:
         """Whoever came while nobody listened is counted, and what is kept from that time forgotten."""
