@@ -235,7 +235,7 @@ class Chapter:
     @property
     def is_sample(self) -> bool:
         """Whether the content is sample text, which no language model wrote."""
-        return self.writer == SAMPLE_WRITER and bool(self.content)
+        return self.writer == SAMPLE_WRITER
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,13 +151,17 @@ class PlacedPicture:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A chapter: its id in the service, its number, its title, its blocks and its notes."""
+    """A chapter: its id in the service, its number, its title, its blocks and its notes.
+
+    `labelled`: its first block is a label that stands above its text.
+    """
 
     id: int
     number: int
     title: str
     blocks: tuple[Block, ...]
     notes: tuple[tuple[Block, ...], ...] = ()
+    labelled: bool = False
 
     @property
     def name(self) -> str:
@@ -191,6 +195,7 @@ class Manuscript:
     cover: Picture | None = None
     watermark: str = ""
     ages: str = ""  # of the readers of a picture book, whose chapters are spreads
+    notice: str = ""  # what the first page says of sample text
 
     @property
     def figures(self) -> list[Figure]:
