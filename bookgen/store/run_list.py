@@ -56,5 +56,17 @@ async def by_id(db: DB, beginning: str) -> list[ListedRun]:
     return [_listed(row) for row in await db.fetch(BY_ID, beginning)]
 
 
+OF_OTHERS = """
+    SELECT writer, count(*) AS runs FROM run
+     WHERE status IN ('queued', 'running', 'paused') AND writer NOT IN ('offline', $1)
+     GROUP BY writer ORDER BY writer
+"""
+
+
+async def of_other_models(db: DB, writer: str) -> dict[str, int]:
+    """How many active runs were begun by each real model but `writer`."""
+    return {row["writer"]: row["runs"] for row in await db.fetch(OF_OTHERS, writer)}
+
+
 def _listed(row: Record) -> ListedRun:
     return ListedRun(run_of(row), row["title"], row["email"], row["place"])
