@@ -223,7 +223,7 @@ class BookActor(Actor):
         return True
 
     async def _begin_phase(self, run: Run) -> None:
-        begun = await runs.begin_phase(self._resources.pool, run, self._resources.model.name)
+        begun = await runs.begin_phase(self._resources.pool, run, self._resources.writer)
         if begun is None:
             await self._look()
             return

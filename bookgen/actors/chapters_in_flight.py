@@ -61,7 +61,7 @@ class ChaptersInFlight:
         pool = resources.pool
         of_run = attrgetter("run_id")
         self._begins = Batches[Begin, Begun](
-            lambda rows: runs.begin(pool, rows, resources.model.name), of_run, BEGINS_AT_ONCE
+            lambda rows: runs.begin(pool, rows, resources.writer), of_run, BEGINS_AT_ONCE
         )
         self._checkpoints = Batches[Checkpoint, Saved](
             lambda rows: runs.checkpoint(pool, rows), of_run, CHECKPOINTS_AT_ONCE

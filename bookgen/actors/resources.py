@@ -17,7 +17,17 @@ from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.models import SAMPLE_WRITER, Book, Chapter, Digest, Run, Usage
 from bookgen.providers.images import Painted
-from bookgen.providers.text import CALL_SECONDS, Bounded, CallBudget, Halt, Outage, Patient, TextModel
+from bookgen.providers.text import (
+    CALL_SECONDS,
+    Bounded,
+    CallBudget,
+    Discovering,
+    Halt,
+    Outage,
+    Patient,
+    TextModel,
+    known_name,
+)
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter, Scene
 from bookgen.writing.steps import Steps
 
@@ -148,13 +158,23 @@ class Resources:
         self._bounded = self.model if isinstance(self.model, Bounded) else None
 
     @property
+    def writer(self) -> str | None:
+        """The name of the model of this process; None where its server has not told it yet."""
+        return known_name(self.model)
+
+    async def find_writer(self) -> None:
+        """Asks the model's server for the model's name, where it is not known."""
+        if self.writer is None and isinstance(self.model, Discovering):
+            await self.model.find_name()
+
+    @property
     def any_writer(self) -> bool:
         """Whether this process may continue what another model has begun. Sample text never continues a book."""
         return self.names_model and self.model.name != SAMPLE_WRITER
 
     def may_write(self, run: Run) -> bool:
         """Whether this process has the run's model, or may replace it. As `store.writers.may_write`."""
-        return self.any_writer or not run.keeps_writer or run.writer == self.model.name
+        return self.any_writer or not run.keeps_writer or run.writer == self.writer
 
     @property
     def serves(self) -> bool:

@@ -83,6 +83,7 @@ class Supervisor:
     async def start(self) -> None:
         """Takes a lease, takes over what nobody writes any more, and keeps doing so."""
         health = self.resources.health
+        await self.resources.find_writer()
         await health.through_outages(self.lease.take_and_renew)
         # Before the rest, which needs a lease for as long as an outage keeps it from its end.
         self._loops.append(spawn(every(RENEW_SECONDS, self.lease.renew, self.resources, again=RENEW_AGAIN_SECONDS)))
@@ -95,6 +96,8 @@ class Supervisor:
             spawn(listen(self._database.direct_dsn, self._notified, self.limits.heard, self._listening)),
             spawn(self.reports.run()),
         ]
+        if self.resources.writer is None:  # its server was away
+            self._loops.append(spawn(every(SWEEP_SECONDS, self.lease.tell_writer, self.resources)))
 
     async def _restore(self) -> None:
         if not await self.sweep():

@@ -10,6 +10,7 @@ import structlog
 from bookgen.errors import CostCapReached, UpstreamAIError
 from bookgen.providers.text import (
     CallsHalted,
+    Discovering,
     Outage,
     Patient,
     Shared,
@@ -40,6 +41,10 @@ class FallbackModel:
     @property
     def outage(self) -> Outage | None:
         return self._second.outage if isinstance(self._second, Patient) else None
+
+    async def find_name(self) -> None:
+        if isinstance(self._first, Discovering):
+            await self._first.find_name()
 
     @property
     def refusals(self) -> dict[str, Outage]:

@@ -28,6 +28,7 @@ from bookgen.providers.text import (
     CALL_SECONDS,
     Bounded,
     CallsHalted,
+    Discovering,
     Limited,
     Outage,
     PromptTooLong,
@@ -120,6 +121,10 @@ class RetryingModel:
     @property
     def name(self) -> str:
         return self._provider.name
+
+    async def find_name(self) -> None:
+        if isinstance(self._provider, Discovering):
+            await self._provider.find_name()
 
     @property
     def refusals(self) -> dict[str, Outage]:

@@ -168,6 +168,19 @@ class Patient(Protocol):
 
 
 @runtime_checkable
+class Discovering(Protocol):
+    """A model or provider whose name may be found out by asking its server. Until then it ends in THE_ONLY_ONE."""
+
+    async def find_name(self) -> None:
+        """Asks the server for the name, if it is not known. Any failure leaves it unknown."""
+
+
+def known_name(model: TextModel) -> str | None:
+    """The model's name; None where its server has not told it yet."""
+    return None if model.name.endswith(f":{THE_ONLY_ONE}") else model.name
+
+
+@runtime_checkable
 class Refusable(Protocol):
     """A model whose provider may refuse this server. `refusals`: since when it does and why, by the model's name."""
 

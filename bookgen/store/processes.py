@@ -67,6 +67,14 @@ async def set_suspect(db: DB, boot_id: UUID, run_id: UUID | None) -> None:
     await db.execute(SET_SUSPECT, boot_id, run_id)
 
 
+SET_WRITER = "UPDATE process SET writer = $2 WHERE boot_id = $1"
+
+
+async def set_writer(db: DB, boot_id: UUID, writer: str) -> None:
+    """Says which model the process has, where its server has told that late."""
+    await db.execute(SET_WRITER, boot_id, writer)
+
+
 EXPIRE = "UPDATE process SET lease_until = now() WHERE boot_id = $1 AND lease_until > now()"
 
 

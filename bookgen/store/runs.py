@@ -261,7 +261,7 @@ CHECKPOINT = f"""
     ), fenced AS (
         UPDATE run r
            SET total = others.total + 1, done = others.done + 1, written = r.written + 1, call_no = r.call_no + 1,
-               crash_count = 0, words_written = r.words_written + $7,
+               crash_count = 0, words_written = r.words_written + $7, writer = coalesce(r.writer, nullif($22, '')),
                writing_seconds = r.writing_seconds + coalesce(extract(epoch FROM now() - r.call_started_at), 0),
                call_started_at = CASE WHEN r.status = 'running' AND next IS NOT NULL THEN now() END,
                current_chapter = CASE WHEN r.status = 'running' THEN coalesce(next, r.current_chapter)

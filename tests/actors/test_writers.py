@@ -210,3 +210,52 @@ async def test_processes_with_different_models_share_no_runs(process: Process, s
     for _, book in books:
         await shelf.until_status(book, "completed")
     assert third.chapters.surplus == 0
+
+
+class UnnamedModel(NamedModel):
+    """The only model of a server of one's own, which tells its name once it is `there`."""
+
+    def __init__(self, *, there: bool) -> None:
+        super().__init__("openai:auto")
+        self.there, self.free = there, True
+
+    async def find_name(self) -> None:
+        if self.there:
+            self.name = OTHER
+
+
+@pytest.mark.parametrize("there", [True, False])
+async def test_the_only_model_of_a_server_is_known_by_the_name_that_it_tells(
+    process: Process, database: Database, shelf: Shelf, there: bool
+) -> None:
+    first, _, book = await begun_by(process, shelf, OTHER)
+    await first.drain(0)
+    model = UnnamedModel(there=there)
+
+    async with supervising(database, model, model.write_chapter) as service:
+        if not there:
+            await service.sweep()
+            assert sum(model.asked.values()) == 0
+            model.there = True
+            assert await service.lease.tell_writer()
+            await service.sweep()
+        await shelf.until_status(book, "completed")
+
+    assert (await shelf.run(book))["writer"] == OTHER
+
+
+async def test_a_run_of_a_model_without_a_name_records_it_with_its_first_chapter(
+    database: Database, shelf: Shelf
+) -> None:
+    model = UnnamedModel(there=False)
+    async with supervising(database, model, model.write_chapter) as service:
+        account, book = await shelf.outlined(2)
+        model.kept = {(book, 1)}
+        await service.ask(account, book, Generate())
+        await model.wait_until_asked(book, 1)
+        before = (await shelf.run(book))["writer"]
+        model.name = OTHER  # as its first call finds out
+        model.answer(book, 1)
+        await shelf.until_status(book, "completed")
+
+    assert (before, (await shelf.run(book))["writer"]) == (None, OTHER)
