@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -43,8 +44,9 @@ async def serving(open_api: OpenApi, models: ModelServer, provider: str) -> Api:
 
 
 async def until_told(api: Api, book_id: int, words: str) -> str:
-    while words not in (seen := (await api.get(f"/books/{book_id}/generation-status/")).body["status_message"]):
-        pass
+    async with asyncio.timeout(20):
+        while words not in (seen := (await api.get(f"/books/{book_id}/generation-status/")).body["status_message"]):
+            pass
     return str(seen)
 
 
