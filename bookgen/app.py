@@ -210,7 +210,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     images = overrides.get("images") or build_images(config)
     if images is not None:
         closing.push_async_callback(images.close)
-    quota = Quota(billing=config.billing_enabled, public_url=public_url)
+    quota = build_quota(config)
     caps = _caps(config, model, alone=overrides.get("alone", False))
     least_free = overrides.get("least_free", LEAST_FREE)
     shortage = no_shortage if config.database_url else DiskGuard(config.data_dir, least_free).shortage
@@ -232,6 +232,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         caps=caps,
         chapters_at_once=config.sizes.chapters_at_once,
         shortage=shortage,
+        names_model=config.model != "auto",
     )
     closing.push_async_callback(supervisor.drain, 0)
     mailer = _mailer(config)
@@ -285,6 +286,10 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         shortage=shortage,
     )
     return Service(services, supervisor, model, tokens, rights, mailing)
+
+
+def build_quota(config: Config) -> Quota:
+    return Quota(billing=config.billing_enabled, public_url=_public_url(config))
 
 
 def build_payments(config: Config, database: Database, wake_mail: Callable[[], None] = lambda: None) -> Payments:

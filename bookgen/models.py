@@ -10,6 +10,8 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+SAMPLE_WRITER = "offline"  # the name of the model that writes sample text
+
 
 class BookStatus(StrEnum):
     DRAFT = "draft"
@@ -213,7 +215,8 @@ class Chapter:
     """`content` is Markdown, empty until written; `content_version` grows with every overwrite.
 
     `rewrite_run` is the run that will replace the content, where the reader asked for it. `written_at` is when the
-    model wrote the content; None when it did not, or when that is not known.
+    model wrote the content; None when it did not, or when that is not known. `writer` is the model that wrote the
+    content; empty for an author's text.
     """
 
     id: int
@@ -230,6 +233,12 @@ class Chapter:
     updated_at: datetime
     rewrite_run: UUID | None = None
     written_at: datetime | None = None
+    writer: str = ""
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether the content is sample text, which no language model wrote."""
+        return self.writer == SAMPLE_WRITER
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +281,8 @@ class Run:
     `done` of `total` chapters need no writing any more; `written` of them this run wrote itself.
     `call_started_at` is set while a chapter is being written, or the work of another phase is done, also when the run
     was paused meanwhile. `remark` says what was left out. `draft_words` are the words of the stored parts of
-    `current_chapter`, as long as it is not finished.
+    `current_chapter`, as long as it is not finished. `writer` is the model that writes the run; None before its first
+    call.
     """
 
     id: UUID
@@ -300,6 +310,22 @@ class Run:
     phase: RunPhase = RunPhase.CHAPTERS
     remark: str = ""
     draft_words: int = 0
+    writer: str | None = None
+
+    @property
+    def keeps_writer(self) -> bool:
+        """Whether a real model writes it: sample text may be continued by any model."""
+        return self.writer not in (None, SAMPLE_WRITER)
+
+    @property
+    def waits_for_writer(self) -> bool:
+        """Whether it waits for a process that has its model: it is running, and no process has it."""
+        return (
+            self.status is RunStatus.RUNNING
+            and self.owner is None
+            and self.call_started_at is None
+            and self.keeps_writer
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,10 @@ ANSWER_TIMES = Histogram(
 )
 REFUSED = Counter("bookgen_http_rate_limited_total", "Requests over their budget.", ["limit_class"])
 COST_CAPS_REACHED = Counter("bookgen_cost_caps_reached_total", "Model calls that a cost cap refused.", ["cap"])
+WAITING_RUNS = Gauge("bookgen_runs_waiting_for_model", "Runs whose model this process does not have.", ["model"])
+MODEL_REFUSES = Gauge(
+    "bookgen_model_refuses", "1 while the model's provider refuses this server's key or credit.", ["model"]
+)
 LOOP_LAG = Histogram(
     "bookgen_event_loop_lag_seconds",
     "How late the event loop gets to what is due, measured twenty times a second.",

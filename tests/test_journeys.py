@@ -72,6 +72,36 @@ async def test_a_killed_service_goes_on_by_itself_where_it_was(tmp_path: Path, m
     assert len(after) == 10
 
 
+async def test_a_book_keeps_its_model_when_the_key_is_gone(tmp_path: Path, models: ModelServer) -> None:
+    models.script(fault("hold", stage="chapter", chapter_number=2, times=2))
+    key = {"ANTHROPIC_API_KEY": f"key-{CANARY}", "ANTHROPIC_BASE_URL": models.anthropic_url}
+    async with ServiceProcess(tmp_path, **key) as service, Client(service.url) as client:
+        book_id = await begun(await signed_in(client), chapter_count=3, target_word_count=1500)
+        await models.until(lambda: any(call.brief.get("chapter_number") == 2 for call in models.requests))
+        await service.kill()
+
+    async with ServiceProcess(tmp_path) as service, Client(service.url) as client:
+        await client.login("ada", PASSWORD)
+        waiting = await client.status(book_id)
+        code, listed, _ = await run(tmp_path, "runs", "list")
+        chapters = (await client.book(book_id))["chapters"]
+        await service.stop()
+    models.release()
+    models.forget_script()
+
+    async with ServiceProcess(tmp_path, **key) as service, Client(service.url) as client:
+        await client.login("ada", PASSWORD)
+        status = await client.finished(book_id, every=0.2)
+        after = (await client.book(book_id))["chapters"]
+
+    assert waiting["generation_status"] == "running"
+    assert waiting["status_message"].startswith("This book is being written by anthropic:")
+    assert [bool(each["content"]) for each in chapters] == [True, False, False]
+    assert (code, "This book is being written by anthropic:" in listed) == (0, True)
+    assert status["generation_status"] == "completed"
+    assert [(bool(each["content"]), each["is_sample"]) for each in after] == [(True, False)] * 3
+
+
 async def test_a_killed_database_comes_back_and_the_book_is_finished(tmp_path: Path, models: ModelServer) -> None:
     models.script(fault("hold", stage="chapter", chapter_number=3))
     settings = {"ANTHROPIC_API_KEY": f"key-{CANARY}", "ANTHROPIC_BASE_URL": models.anthropic_url}

@@ -205,6 +205,10 @@ class BookActor(Actor):
         """Whether the database was asked."""
         if self._work_in_flight or self._resources.draining:
             return False
+        if not self._resources.may_write(run):  # it waits for a process that has its model
+            await runs.hand_over(self._resources.pool, run)
+            self._statuses.changed(self.key)
+            return True
         if run.phase is not RunPhase.CHAPTERS:
             await self._begin_phase(run)
         elif not await self._begin_chapter(run):
@@ -221,7 +225,7 @@ class BookActor(Actor):
         return True
 
     async def _begin_phase(self, run: Run) -> None:
-        begun = await runs.begin_phase(self._resources.pool, run)
+        begun = await runs.begin_phase(self._resources.pool, run, self._resources.writer)
         if begun is None:
             await self._look()
             return

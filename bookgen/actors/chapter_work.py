@@ -61,6 +61,7 @@ class ChapterWork(WorkInFlight[Written]):
             step=self.steps.unstored,
             original=draft.original,
             original_words=draft.original_words,
+            writer=draft.writer,
         )
 
     def material_after(self, written: Written, saved: Saved) -> Material | None:
@@ -80,6 +81,7 @@ class ChapterWork(WorkInFlight[Written]):
             status=ChapterStatus.COMPLETED,
             content_version=former.content_version + 1,
             rewrite_run=None,
+            writer=draft.writer,
         )
         chapters = tuple(chapter if each is former else each for each in self.material.chapters)
         made = {digest.chapter_number: digest for digest in (*self.earlier, draft.digest) if digest}

@@ -60,7 +60,9 @@ class ChaptersInFlight:
         self._places_of_suspects = asyncio.Semaphore(max(1, chapters_at_once // 4))
         pool = resources.pool
         of_run = attrgetter("run_id")
-        self._begins = Batches[Begin, Begun](lambda rows: runs.begin(pool, rows), of_run, BEGINS_AT_ONCE)
+        self._begins = Batches[Begin, Begun](
+            lambda rows: runs.begin(pool, rows, resources.writer), of_run, BEGINS_AT_ONCE
+        )
         self._checkpoints = Batches[Checkpoint, Saved](
             lambda rows: runs.checkpoint(pool, rows), of_run, CHECKPOINTS_AT_ONCE
         )

@@ -115,6 +115,7 @@ def _generate(state: BookState, message: Generate, fresh: Run) -> Decision:
         total=state.chapters,
         done=0 if rewrite else state.written,
         phase=RunPhase.CHAPTERS if state.chapters else RunPhase.OUTLINE,
+        writer=None if rewrite else state.writer,  # what is written is continued by the model that wrote it
     )
     return Decision(run, frozenset({Effect.INSERT, Effect.HOLD} | ({Effect.REWRITE} if rewrite else set())))
 

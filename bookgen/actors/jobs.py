@@ -30,7 +30,7 @@ from bookgen.errors import (
     UpstreamAIError,
     must_exist,
 )
-from bookgen.models import Allowance, Digest
+from bookgen.models import SAMPLE_WRITER, Allowance, Digest
 from bookgen.store import jobs
 from bookgen.store import material as store
 from bookgen.writing.material import Material
@@ -58,6 +58,7 @@ class Jobs:
                     raise Conflict(f"The book's {state.job} is being made. Try again when it is done.")
                 if state.run and state.run.status.active:
                     raise GenerationInProgress
+                self._require_writer(job, state.writer)
                 await self._require_allowed(connection, account_id, book_id, job)
                 if not self._resources.takes_runs or boot_id != self._resources.boot_id:
                     raise Unavailable
@@ -71,6 +72,14 @@ class Jobs:
         self.tasks[task] = book_id
         task.add_done_callback(self._over)
         return task
+
+    def _require_writer(self, job: Job, writer: str | None) -> None:
+        """Conflict where sample text would be put into a book that a real model wrote."""
+        if writer and self._resources.model.name == SAMPLE_WRITER and not isinstance(job, DraftOutline):
+            raise Conflict(
+                f"This book was written by {writer}, and this server has no language model now, only sample text. "
+                "Try again when the operator has set the model's key."
+            )
 
     def _over(self, task: asyncio.Task[None]) -> None:
         """Forgets the task. Its caller hears of its failure, or has gone: asyncio is to say nothing of it then."""
@@ -162,7 +171,6 @@ class Jobs:
         finally:
             if earlier:  # they are paid for, also where no chapter comes of it
                 await resources.health.through_outages(lambda: store.keep_digests(resources.pool, book.id, earlier))
-        notes, original = draft.notes(), (draft.original, draft.original_words)
 
         async def save(connection: asyncpg.Connection) -> None:
             await edits.spend(connection, *told)
@@ -170,7 +178,18 @@ class Jobs:
             if draft.plan:
                 await store.write_plan(connection, book.id, draft.plan.bible, numbered(draft.plan.chapters))
             seen, words = chapter.content_version, draft.word_count
-            await store.rewrite(connection, chapter.id, seen, draft.content, words, notes, draft.digest, *original)
+            await store.rewrite(
+                connection,
+                chapter.id,
+                seen,
+                draft.content,
+                words,
+                draft.notes(),
+                draft.digest,
+                original=draft.original,
+                original_words=draft.original_words,
+                writer=draft.writer,
+            )
 
         return save
 

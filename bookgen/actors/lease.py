@@ -43,6 +43,7 @@ class Lease:
         self._registry = registry
         self._fence: asyncio.TimerHandle | None = None
         self._former: UUID | None = None
+        self._told_writer = ""
         self._settled_at = self._counts_from = -math.inf
         self._held_from = math.inf
 
@@ -67,7 +68,10 @@ class Lease:
         """Gets a lease under this process's name. It can be repeated, also while another try is on its way."""
         started, boot_id = now(), self._resources.boot_id
         pool, pid = self._resources.lease_pool, os.getpid()
-        await processes.register(pool, boot_id, this_host(), pid, started_at(pid), TTL_SECONDS)
+        writer, any_writer = self._resources.writer or "", self._resources.any_writer
+        told = (boot_id, this_host(), pid, started_at(pid), TTL_SECONDS)
+        await processes.register(pool, *told, writer=writer, any_writer=any_writer)
+        self._told_writer = writer
         await notifications.tell_of_joining(pool)
         if former := self._former:  # before anything is claimed: who takes its own runs again charges none
             await processes.drain(pool, former)
@@ -77,6 +81,17 @@ class Lease:
             self._held_from = started
             if self._resources.lease_state is LeaseState.NONE:
                 self._resources.lease_state = LeaseState.HELD
+
+    async def tell_writer(self) -> bool:
+        """Tells which model this process has, once its server has told its name. Whether the database was asked."""
+        resources = self._resources
+        await resources.find_writer()
+        writer = resources.writer or ""
+        if writer == self._told_writer:
+            return False
+        await processes.set_writer(resources.lease_pool, resources.boot_id, writer)
+        self._told_writer = writer
+        return True
 
     async def take_and_renew(self) -> None:
         """Gets a lease that counts from now, however late the answer to the taking came, and hears of the others."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncpg
 
 from bookgen.actors.material import numbered
-from bookgen.actors.resources import Resources, Save
+from bookgen.actors.resources import Deciding, Resources, Save
 from bookgen.actors.steps import StoredSteps
 from bookgen.billing import outlines
 from bookgen.models import Allowance, Book
@@ -25,7 +25,7 @@ async def drafted(resources: Resources, book: Book, steps: StoredSteps) -> tuple
     return len(plans), save
 
 
-async def count_outline(resources: Resources, connection: asyncpg.Connection, account_id: int, book_id: int) -> None:
+async def count_outline(resources: Deciding, connection: asyncpg.Connection, account_id: int, book_id: int) -> None:
     """An outline or a rework beyond the free ones of the book, or of the period, is an AI edit. QuotaExceeded."""
     quota = resources.quota
     had = await jobs.count_outline(connection, book_id) - 1

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import structlog
 
+from bookgen import telemetry
 from bookgen.actors.book import BookActor
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.crashes import Crashes
@@ -22,6 +23,7 @@ from bookgen.actors.statuses import Statuses
 from bookgen.actors.transaction import Transactions
 from bookgen.errors import Unavailable
 from bookgen.models import Run, RunStatus
+from bookgen.providers.text import refusals_of
 from bookgen.store import ownership, runs, slots
 from bookgen.store.outages import is_outage
 
@@ -48,6 +50,8 @@ class Recovery:
         self._statuses = statuses
         self._registry = registry
         self._crashes = crashes
+        self._waiting: dict[str, int] = {}
+        self._refusing: set[str] = set()
 
     async def sweep(self, *, takes_over: bool) -> None:
         """`takes_over`: whether a process without a lease is to be believed dead."""
@@ -55,6 +59,8 @@ class Recovery:
         await self._promote()
         await self._go_on_with_what_nobody_handles()
         await self.check_chapters_in_flight()
+        await self._tell_of_waiting()
+        self._tell_of_refusals()
 
     async def check_chapters_in_flight(self) -> bool:
         """What is written here must still be ours and running: another process may have steered it.
@@ -84,6 +90,30 @@ class Recovery:
                 await self._begin(run)
             await asyncio.sleep(0)
         await runs.forget_calls(pool, boot_id)
+        await runs.set_aside(pool)
+
+    async def _tell_of_waiting(self) -> None:
+        """Tells the operator of the runs that wait for a model which this process does not have, once for each."""
+        resources = self._resources
+        waiting = {} if resources.any_writer else await runs.waiting(resources.pool, resources.boot_id)
+        for writer in waiting.keys() - self._waiting.keys():
+            log.warning(
+                "runs_wait_for_their_model",
+                model=writer,
+                runs=waiting[writer],
+                here=resources.model.name,
+                to_do=f"Set the key of {writer}, or name the model that is to continue them in BOOKGEN_MODEL.",
+            )
+        for writer in waiting.keys() | self._waiting.keys():
+            telemetry.WAITING_RUNS.labels(writer).set(waiting.get(writer, 0))
+        self._waiting = waiting
+
+    def _tell_of_refusals(self) -> None:
+        """Counts the models whose providers refuse this server. The log has said so at once."""
+        refusing = set(refusals_of(self._resources.model))
+        for model in refusing | self._refusing | {self._resources.model.name}:
+            telemetry.MODEL_REFUSES.labels(model).set(model in refusing)
+        self._refusing = refusing
 
     async def _promote(self) -> None:
         pool, seconds = self._resources.pool, self._resources.call_seconds

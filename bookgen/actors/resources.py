@@ -15,9 +15,19 @@ from bookgen.actors.health import Health
 from bookgen.actors.ledger_writes import LedgerWrites
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
-from bookgen.models import Book, Chapter, Digest, Usage
+from bookgen.models import SAMPLE_WRITER, Book, Chapter, Digest, Run, Usage
 from bookgen.providers.images import Painted
-from bookgen.providers.text import CALL_SECONDS, Bounded, CallBudget, Halt, Outage, Patient, TextModel
+from bookgen.providers.text import (
+    CALL_SECONDS,
+    Bounded,
+    CallBudget,
+    Discovering,
+    Halt,
+    Outage,
+    Patient,
+    TextModel,
+    known_name,
+)
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter, Scene
 from bookgen.writing.steps import Steps
 
@@ -81,6 +91,28 @@ class Products:
     make_files: Callable[[int, int], Awaitable[None]]
 
 
+class Deciding(Protocol):
+    """What the transactions on runs know of their process. `serves`: it writes runs itself, under a lease."""
+
+    @property
+    def pool(self) -> asyncpg.Pool: ...
+
+    @property
+    def quota(self) -> Quota: ...
+
+    @property
+    def boot_id(self) -> UUID: ...
+
+    @property
+    def serves(self) -> bool: ...
+
+    @property
+    def takes_runs(self) -> bool: ...
+
+    @property
+    def call_seconds(self) -> float: ...
+
+
 class LeaseState(Enum):
     """What this process knows of its lease."""
 
@@ -94,7 +126,8 @@ class Resources:
     """`boot_id` is who this process is to the database; it changes when its lease was lost, and is known there again
     once another one is held. `other_processes` live.
 
-    `draining`: the process ends soon. No further chapter is begun and no further model call is made.
+    `names_model`: the operator has named the model, so that it was not chosen by what keys there are. `draining`: the
+    process ends soon. No further chapter is begun and no further model call is made.
     """
 
     pool: asyncpg.Pool
@@ -106,6 +139,7 @@ class Resources:
     price: Callable[[str, Usage], int | None]
     caps: CostCaps
     painter: PaintsSpreads
+    names_model: bool = False
     boot_id: UUID = field(default_factory=uuid4)
     lease_state: LeaseState = LeaseState.NONE
     draining: bool = False
@@ -122,6 +156,29 @@ class Resources:
         self._patient = self.model if isinstance(self.model, Patient) else None
         self._patient_painter = self.painter if isinstance(self.painter, Patient) else None
         self._bounded = self.model if isinstance(self.model, Bounded) else None
+
+    @property
+    def writer(self) -> str | None:
+        """The name of the model of this process; None where its server has not told it yet."""
+        return known_name(self.model)
+
+    async def find_writer(self) -> None:
+        """Asks the model's server for the model's name, where it is not known."""
+        if self.writer is None and isinstance(self.model, Discovering):
+            await self.model.find_name()
+
+    @property
+    def any_writer(self) -> bool:
+        """Whether this process may continue what another model has begun. Sample text never continues a book."""
+        return self.names_model and self.model.name != SAMPLE_WRITER
+
+    def may_write(self, run: Run) -> bool:
+        """Whether this process has the run's model, or may replace it. As `store.writers.may_write`."""
+        return self.any_writer or not run.keeps_writer or run.writer == self.writer
+
+    @property
+    def serves(self) -> bool:
+        return True
 
     @property
     def takes_runs(self) -> bool:

@@ -86,6 +86,16 @@ def message(report: RunProgress, outage: Outage | None = None) -> str:
     match run.status:
         case RunStatus.QUEUED:
             return f"Waiting for another book of this account. Place {report.place} in the queue."
+        case RunStatus.RUNNING if run.waits_for_writer:
+            return (
+                f"This book is being written by {run.writer}, which is not set up on this server now. "
+                f"It continues by itself when the operator has set its key again. {progress} finished."
+            )
+        case RunStatus.RUNNING if run.call_started_at and outage and outage.by_operator:
+            return (
+                f"Waiting since {outage.since:%H:%M} UTC: the writing model {outage.reason}. "
+                f"The operator has to look at it; the book continues by itself afterwards. {progress} finished."
+            )
         case RunStatus.RUNNING if run.call_started_at and outage:
             return (
                 f"Waiting for the model since {outage.since:%H:%M} UTC: it {outage.reason}. {progress} finished. "

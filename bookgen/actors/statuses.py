@@ -124,6 +124,12 @@ class Statuses:
         self._drop(account_id, book_id, self._kept.get(account_id, {}).get(book_id))
         self.changes.tell(book_id)
 
+    def book_changed(self, book_id: int) -> None:
+        """The same for a book whose account is not known, as another process tells of it."""
+        for account_id, books in list(self._kept.items()):
+            self._drop(account_id, book_id, books.get(book_id))
+        self.changes.tell(book_id)
+
     def account_changed(self, account_id: int) -> None:
         """Drops what is kept of every book of the account, which has asked for a change of something."""
         self._kept.pop(account_id, None)

@@ -57,8 +57,10 @@ class Supervisor:
         caps: CostCaps,
         chapters_at_once: int,
         shortage: Callable[[], str | None],
+        names_model: bool = False,
     ) -> None:
-        self.resources = Resources(database.runs, database.lease, quota, writing, products, model, price, caps, painter)
+        parts = (quota, writing, products, model, price, caps, painter, names_model)
+        self.resources = Resources(database.runs, database.lease, *parts)
         self.transactions = Transactions(self.resources)
         self.chapters = ChaptersInFlight(self.resources, chapters_at_once)
         self.jobs = Jobs(self.resources, self.transactions)
@@ -81,6 +83,7 @@ class Supervisor:
     async def start(self) -> None:
         """Takes a lease, takes over what nobody writes any more, and keeps doing so."""
         health = self.resources.health
+        await self.resources.find_writer()
         await health.through_outages(self.lease.take_and_renew)
         # Before the rest, which needs a lease for as long as an outage keeps it from its end.
         self._loops.append(spawn(every(RENEW_SECONDS, self.lease.renew, self.resources, again=RENEW_AGAIN_SECONDS)))
@@ -93,6 +96,8 @@ class Supervisor:
             spawn(listen(self._database.direct_dsn, self._notified, self.limits.heard, self._listening)),
             spawn(self.reports.run()),
         ]
+        if self.resources.writer is None:  # its server was away
+            self._loops.append(spawn(every(SWEEP_SECONDS, self.lease.tell_writer, self.resources)))
 
     async def _restore(self) -> None:
         if not await self.sweep():
@@ -128,9 +133,8 @@ class Supervisor:
             return
         for actor in self.registry:
             if actor.book_id == book_id:
-                self.statuses.changed(actor.key)
                 actor.tell(RowChanged())
-        self.statuses.changes.tell(book_id)
+        self.statuses.book_changed(book_id)
 
     async def _listening(self) -> None:
         """Whoever came while nobody listened is counted, and what is kept from that time forgotten."""

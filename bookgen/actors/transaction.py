@@ -16,7 +16,7 @@ from bookgen.actors.decide import Decision, Effect, decide, taken_by
 from bookgen.actors.faults import fault
 from bookgen.actors.messages import Command, Event, Generate, Resume
 from bookgen.actors.outlining import count_outline
-from bookgen.actors.resources import Resources, Save
+from bookgen.actors.resources import Deciding, Save
 from bookgen.billing import addons
 from bookgen.billing.addons import AUTOMATED_PRODUCTION, CHILDRENS_BOOK
 from bookgen.billing.images import require_images
@@ -61,7 +61,7 @@ class Committed:
 class Transactions:
     """The transactions of one process. Each can be repeated: `op` tells that it was committed before."""
 
-    def __init__(self, resources: Resources) -> None:
+    def __init__(self, resources: Deciding) -> None:
         self._resources = resources
         self._of_account: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
 
@@ -158,7 +158,7 @@ class Transactions:
             run = await runs.save(connection, run, to_tail=Effect.TO_TAIL in effects)
         await self._settle_quota(connection, state, run, effects)
         await self._settle_rows(connection, state, run, effects)
-        if run.owner not in (None, self._resources.boot_id):
+        if run.owner not in (None, self._resources.boot_id) or not self._resources.serves:
             await notifications.notify(connection, run.book_id)
         promoted = await self._promote(connection, run.account_id) if Effect.PROMOTE in effects else None
         return Committed(run, promoted)
@@ -231,6 +231,8 @@ class Transactions:
     def _owned(self, state: BookState, run: Run) -> Run:
         """A run that begins to run belongs to this process, unless another one is just finishing its call.
 
+        A process that does not serve leaves it to one that does.
+
         Unavailable while this process has no lease: the others would take the run from it at once.
         """
         before = state.run
@@ -239,6 +241,8 @@ class Transactions:
         in_flight = run.call_started_at is not None
         if in_flight and (run.owner == self._resources.boot_id or state.owner_alive):
             return run
+        if not self._resources.serves:
+            return replace(taken_by(run, self._resources.boot_id), owner=None)
         if not self._resources.takes_runs:
             raise Unavailable
         return taken_by(run, self._resources.boot_id)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
-import os
 import secrets
-import socket
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -22,6 +19,7 @@ from bookgen.app import open_database
 from bookgen.billing import credits
 from bookgen.billing.standing import is_live, standard_plan
 from bookgen.commands import passwords
+from bookgen.commands.operators import operator
 from bookgen.errors import Conflict, InvalidInput, NotFound
 from bookgen.models import Account, CreditKind
 from bookgen.store import accounts, audit, bans, plans, subscriptions
@@ -201,16 +199,8 @@ async def _record(
     connection: asyncpg.Connection, action: str, account: Account, details: Mapping[str, Any], reason: str = ""
 ) -> None:
     await audit.record(
-        connection, actor=_operator(), action=action, account_id=account.id, details=details, reason=reason
+        connection, actor=operator(), action=action, account_id=account.id, details=details, reason=reason
     )
-
-
-def _operator() -> str:
-    try:
-        user = os.environ.get("SUDO_USER") or getpass.getuser()
-    except (KeyError, OSError):
-        user = f"uid {os.getuid()}"
-    return f"{user}@{socket.gethostname()}"
 
 
 def _positive(text: str) -> int:

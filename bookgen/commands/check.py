@@ -18,9 +18,19 @@ from bookgen.commands.model_trouble import explained
 from bookgen.config import Config
 from bookgen.errors import BookgenError, StartupError, UpstreamAIError
 from bookgen.http.edge import serving
+from bookgen.models import SAMPLE_WRITER
 from bookgen.providers.attempt import CallFailed
-from bookgen.providers.text import Message, PromptTooLong, TextModel, TextReply, TextRequest
+from bookgen.providers.text import (
+    Discovering,
+    Message,
+    PromptTooLong,
+    TextModel,
+    TextReply,
+    TextRequest,
+    known_name,
+)
 from bookgen.render.fonts.typeface import without_font
+from bookgen.store import run_list
 from bookgen.store.database import LEASE_CONNECTIONS, LISTENERS, room
 from bookgen.store.migrate import pending
 from bookgen.store.pooler import require_prepared_statements
@@ -185,6 +195,32 @@ class _Calls:
         return False
 
 
+async def runs(settings: Config) -> str:
+    """Whether this server's model may continue every book that is being written. StartupError where some wait."""
+    chosen = build_model(settings, tries=1)
+    if isinstance(chosen, Discovering):
+        await chosen.find_name()
+    await chosen.close()
+    if (writer := known_name(chosen)) is None:
+        return "not looked at: the server of the model does not tell its name"
+    async with postgres(settings) as address:
+        if await pending(address.direct_dsn, migrations()):
+            return "not looked at before the migrations are applied"
+        connection = await asyncpg.connect(address.direct_dsn)
+        try:
+            others = await run_list.of_other_models(connection, writer)
+        finally:
+            await connection.close()
+    named = settings.model != "auto" and writer != SAMPLE_WRITER
+    if not others or named:
+        return "none waits for another model"
+    waiting = ", ".join(f"{count} for {writer}" for writer, count in others.items())
+    raise StartupError(
+        f"Books wait for the model that began them, which is not {writer}: {waiting}. "
+        "Set the key of that model, or name the model that is to continue them in BOOKGEN_MODEL."
+    )
+
+
 async def fonts(_: Config) -> str:
     """Never a fault: books in other languages want for nothing."""
     missing = await asyncio.to_thread(without_font)
@@ -200,6 +236,7 @@ CHECKS: dict[str, Check] = {
     "address": address,
     "data folder": data_folder,
     "database": database,
+    "runs": runs,
     "fonts": fonts,
     "model": model,
 }

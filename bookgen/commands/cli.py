@@ -25,6 +25,7 @@ COMMANDS = {
     "migrate": "apply the migrations to the database",
     "check": "try the settings, the address, the database and the model provider",
     "account": "create, list and change accounts",
+    "runs": "list, pause, resume and cancel the runs of all accounts",
     "payments": "set the payment processor up, replay its events, compare the books",
 }
 

@@ -37,6 +37,10 @@ class ChapterSchema(Schema):
     word_count = fields.Integer(required=True)
     target_word_count = fields.Integer(required=True)
     status = fields.String(required=True, validate=choice(ChapterStatus))
+    is_sample = fields.Boolean(
+        required=True,
+        metadata={"description": "Whether the content is sample text, which no language model wrote."},
+    )
     illustrations = fields.List(fields.Nested(IllustrationSchema), required=True)
     written_at = fields.DateTime(
         required=True,

@@ -17,7 +17,12 @@ class FailureKind(StrEnum):
     BUSY = "busy"  # 429: wait as long as it says; costs no try
     AWAY = "away"  # 408, 5xx, no connection, too slow, cut: try again
     GARBLED = "garbled"  # an answer that nobody can read: try again, but somebody is there
-    DENIED = "denied"  # 400, 401, 403 and the like: the same call will never succeed
+    LOCKED_OUT = "locked out"  # 401, 402, 403, no credit: every call fails until the operator has done something
+    DENIED = "denied"  # 400, 404 and the like: the same call will never succeed
+
+
+# Failures that no other try mends soon.
+FINAL = frozenset({FailureKind.LOCKED_OUT, FailureKind.DENIED})
 
 
 class Cure(StrEnum):
@@ -58,6 +63,11 @@ class CallFailed(Exception):
         self.address = self.to_do = ""
         self.usage = Usage()
         self.cut = False
+
+    @property
+    def of_all_calls(self) -> bool:
+        """Whether the provider refuses this server's key or credit, and not just this call."""
+        return self.failure is FailureKind.LOCKED_OUT and self.cure in (Cure.KEY, Cure.CREDIT)
 
 
 class Looped(Exception):

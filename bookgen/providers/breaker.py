@@ -6,16 +6,24 @@ import asyncio
 
 THRESHOLD = 5
 OPEN_SECONDS = 30.0
+MAX_DOUBLINGS = 30
 
 
 class CircuitBreaker:
     """Opens after `threshold` calls in a row found nobody there; every `open_seconds` one probe may try.
 
-    Who waits here has not tried, so an outage costs a waiting caller none of its tries.
+    A caller that waits here has not tried, so an outage costs it none of its tries. `longest_open_seconds`: each probe
+    that fails doubles the wait, up to so long.
     """
 
-    def __init__(self, threshold: int = THRESHOLD, open_seconds: float = OPEN_SECONDS) -> None:
+    def __init__(
+        self,
+        threshold: int = THRESHOLD,
+        open_seconds: float = OPEN_SECONDS,
+        longest_open_seconds: float | None = None,
+    ) -> None:
         self._threshold, self._open_seconds = threshold, open_seconds
+        self._longest = open_seconds if longest_open_seconds is None else longest_open_seconds
         self._failures = 0
         self._opened_until: float | None = None
         self._probing = False
@@ -24,6 +32,11 @@ class CircuitBreaker:
     @property
     def closed(self) -> bool:
         return self._opened_until is None
+
+    @property
+    def probing(self) -> bool:
+        """Whether a probe is under way."""
+        return self._probing
 
     async def admitted(self) -> bool:
         """Waits until this caller may try. True: it is the probe."""
@@ -40,7 +53,10 @@ class CircuitBreaker:
     def failed(self) -> None:
         self._failures += 1
         if self._probing or self._failures >= self._threshold:
-            self._opened_until = asyncio.get_running_loop().time() + self._open_seconds
+            doubled = self._open_seconds * 2.0 ** min(self._failures - self._threshold, MAX_DOUBLINGS)
+            self._opened_until = asyncio.get_running_loop().time() + max(
+                self._open_seconds, min(doubled, self._longest)
+            )
         self._probing = False
         self._tell()
 

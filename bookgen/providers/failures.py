@@ -15,6 +15,7 @@ from bookgen.providers.attempt import CallFailed, Cure, FailureKind
 from bookgen.providers.headers import retry_after
 from bookgen.providers.transport import ReplyTooLarge
 
+CREDIT_SPENT = "says that this server's credit with it is spent"
 MOST_DETAIL = 500
 MOST_SAID = 20_000  # characters that are searched for what is known; a page of an error's megabytes says no more
 _FILTERED = re.compile(
@@ -43,7 +44,9 @@ _SENTENCES = ("error", "message", "detail", "title")  # fields that hold one, or
 _MARKUP = re.compile(r"<(style|script)\b.*?(?:</\1>|\Z)|<[^<>]*>", re.DOTALL | re.IGNORECASE)
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _BUSY_EVENTS = ("rate_limit",)
-_DENIED_EVENTS = ("invalid_request", "authentication", "permission", "not_found", "insufficient_quota")
+_DENIED_EVENTS = ("invalid_request", "not_found")
+# What an event says of the key or of the credit, as the status that it would have.
+_LOCKED_EVENTS = {"authentication": 401, "permission": 403, "insufficient_quota": 402, "billing": 402}
 
 
 def failure_of(error: Exception) -> CallFailed:
@@ -122,15 +125,20 @@ def _of_status(status: int, error: Exception) -> CallFailed:
         return CallFailed("is busy", FailureKind.BUSY, retry_after=wait, detail=detail, cure=Cure.WAIT)
     if status in (408, 409) or status >= 500:
         return CallFailed(f"answered {status}", FailureKind.AWAY, retry_after=wait, detail=detail, cure=Cure.WAIT)
+    return _denied(status, error, detail)
+
+
+def _denied(status: int, error: Exception, detail: str) -> CallFailed:
     message, cure = _denial(status, error)
-    return CallFailed(message, FailureKind.DENIED, detail=detail, cure=cure)
+    locked_out = status in (401, 402, 403) or cure is Cure.CREDIT
+    return CallFailed(message, FailureKind.LOCKED_OUT if locked_out else FailureKind.DENIED, detail=detail, cure=cure)
 
 
 def _denial(status: int, error: Exception) -> tuple[str, Cure | None]:
-    """Why the same call will never succeed, and what the one may do who can change it."""
+    """Why the same call fails again, and what the operator can do about it."""
     words = said(error)
     if status == 402 or _SPENT.search(words):
-        return "says that this server's credit with it is spent", Cure.CREDIT
+        return CREDIT_SPENT, Cure.CREDIT
     if status == 401 or (status == 403 and _ABOUT_THE_KEY.search(words)):
         return "does not accept this server's key", Cure.KEY
     if status == 403:
@@ -153,6 +161,8 @@ def _of_event(error: Exception, detail: str) -> CallFailed:
     kind = f"{inner.get('type', '')} {inner.get('code', '')}" if isinstance(inner, dict) else ""
     if any(word in kind for word in _BUSY_EVENTS):
         return CallFailed("is busy", FailureKind.BUSY, detail=detail)
+    if status := next((status for word, status in _LOCKED_EVENTS.items() if word in kind), None):
+        return _denied(status, error, detail)
     if any(word in kind for word in _DENIED_EVENTS):
         return CallFailed("refused the request", FailureKind.DENIED, detail=detail)
     return CallFailed("failed in mid-answer", FailureKind.AWAY, detail=detail, cure=Cure.WAIT)

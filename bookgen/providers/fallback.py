@@ -10,6 +10,7 @@ import structlog
 from bookgen.errors import CostCapReached, UpstreamAIError
 from bookgen.providers.text import (
     CallsHalted,
+    Discovering,
     Outage,
     Patient,
     Shared,
@@ -22,6 +23,7 @@ from bookgen.providers.text import (
     Timed,
     bound_of,
     paid_for,
+    refusals_of,
 )
 
 log = structlog.get_logger(__name__)
@@ -39,6 +41,14 @@ class FallbackModel:
     @property
     def outage(self) -> Outage | None:
         return self._second.outage if isinstance(self._second, Patient) else None
+
+    async def find_name(self) -> None:
+        if isinstance(self._first, Discovering):
+            await self._first.find_name()
+
+    @property
+    def refusals(self) -> dict[str, Outage]:
+        return {name: each for model in (self._first, self._second) for name, each in refusals_of(model).items()}
 
     @property
     def shown_speed(self) -> ShownSpeed | None:

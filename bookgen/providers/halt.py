@@ -13,11 +13,15 @@ TOLD_SECONDS = 5.0  # what takes no longer is worth no word
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """A provider that runs wait for. `until`: when they give up, where it is away; both moments in UTC."""
+    """A provider that runs wait for. `until`: when they give up, where it is away; both moments in UTC.
+
+    `by_operator`: it lasts until the operator has done something.
+    """
 
     since: datetime
     until: datetime | None
     reason: str
+    by_operator: bool = False
 
 
 class Halted(Exception):

@@ -83,6 +83,12 @@ class OpenAIProvider(SdkProvider):
                 return await protocol.listen(stream, partial)
         raise RuntimeError("the server rejects one field after the other")
 
+    async def find_name(self) -> None:
+        if not self._chosen:
+            with contextlib.suppress(Exception):  # the first call tells what is wrong
+                async with asyncio.timeout(NAMING_SECONDS):
+                    await self._choose_model(await self._client())
+
     async def _choose_model(self, client: Any) -> None:
         """Takes the one model that the server has; of more, somebody must say which."""
         names = await _model_names(client)

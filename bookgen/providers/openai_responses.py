@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from bookgen.providers.attempt import THINKING_ROOM, CallFailed, FailureKind, PartialReply
+from bookgen.providers.attempt import THINKING_ROOM, CallFailed, Cure, FailureKind, PartialReply
 from bookgen.providers.events import read_events
-from bookgen.providers.failures import filtered, output_limit, said
+from bookgen.providers.failures import CREDIT_SPENT, filtered, output_limit, said
 from bookgen.providers.json_mode import JsonLadder, JsonMode
 from bookgen.providers.openai_usage import usage_of
 from bookgen.providers.schema import strict
@@ -148,7 +148,9 @@ def _refusal_or_raise(error: Told) -> StopReason:
         return StopReason.REFUSAL
     if "rate_limit" in code:
         raise CallFailed("is busy", FailureKind.BUSY, detail=message)
-    if "invalid" in code or "insufficient_quota" in code:
+    if "insufficient_quota" in code:
+        raise CallFailed(CREDIT_SPENT, FailureKind.LOCKED_OUT, detail=message, cure=Cure.CREDIT)
+    if "invalid" in code:
         raise CallFailed("refused the request", FailureKind.DENIED, detail=message)
     raise CallFailed("failed in mid-answer", FailureKind.AWAY, detail=message)
 

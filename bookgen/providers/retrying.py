@@ -18,15 +18,17 @@ from uuid import uuid4
 import structlog
 
 from bookgen.errors import CostCapReached, UpstreamAIError
-from bookgen.providers.attempt import CallFailed, FailureKind, Provider
+from bookgen.providers.attempt import FINAL, CallFailed, FailureKind, Provider
 from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.halt import Halt, Halted
+from bookgen.providers.lockout import Lockout
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.slots import Slot
 from bookgen.providers.text import (
     CALL_SECONDS,
     Bounded,
     CallsHalted,
+    Discovering,
     Limited,
     Outage,
     PromptTooLong,
@@ -87,6 +89,7 @@ class RetryingModel:
         *,
         pacing: Pacing,
         breaker: CircuitBreaker | None = None,
+        lockout: Lockout | None = None,
         rules: RetryRules | None = None,
         waits: bool = True,
         follows: bool = False,
@@ -95,6 +98,7 @@ class RetryingModel:
         as the provider's limits have room for, where it tells them."""
         self._provider, self._pacing = provider, pacing
         self._breaker, self._rules = breaker or CircuitBreaker(), rules or RetryRules()
+        self._lockout = lockout or Lockout(provider.name)
         self._gate = BusyGate()
         self._waits = waits
         self._timed = provider if isinstance(provider, Timed) else None  # to find it out costs more than to ask it
@@ -117,6 +121,15 @@ class RetryingModel:
     @property
     def name(self) -> str:
         return self._provider.name
+
+    async def find_name(self) -> None:
+        if isinstance(self._provider, Discovering):
+            await self._provider.find_name()
+
+    @property
+    def refusals(self) -> dict[str, Outage]:
+        refusal = self._lockout.refusal
+        return {self.name: refusal} if refusal else {}
 
     @property
     def shown_speed(self) -> ShownSpeed | None:
@@ -158,6 +171,7 @@ class RetryingModel:
 
     async def _complete(self, request: TextRequest, halt: Halt, spent: list[Spent]) -> TextReply:
         sits_out = self._waits and request.patience is None and self._rules.outage > 0
+        lockout = self._lockout if sits_out else None  # a caller who waits for the answer is told at once
         usual = self._rules.outage if sits_out else self._rules.patience
         patience = _Patience(usual if request.patience is None else request.patience)
         failures = absences = 0
@@ -165,21 +179,27 @@ class RetryingModel:
         waits_for: Outage | None = None
         while True:
             try:
-                reply = await self._try(request, patience, halt, spent, waits_for)
+                reply = await self._try(request, patience, halt, spent, waits_for, lockout)
             except _Failed as failure:
                 failed = last = failure.call
-                halt.waits_for = waits_for = Outage(waits_for.since if waits_for else _now(), None, str(failed))
+                locked_out = failed.failure is FailureKind.LOCKED_OUT
+                waits_for = Outage(waits_for.since if waits_for else _now(), None, str(failed), by_operator=locked_out)
+                halt.waits_for = waits_for
                 away = sits_out and failed.failure is FailureKind.AWAY
-                failures += failure.costs_a_try and not away
-                absences = absences + 1 if away else 0
+                refused = sits_out and locked_out
+                failures += failure.costs_a_try and not (away or refused)
+                absences = absences + 1 if away or refused else 0
                 if away and self.outage is None:
                     now = _now()
                     self.outage = Outage(now, now + timedelta(seconds=self._rules.outage), str(failed))
-                self._log(request, failed, failures)
-                if failed.failure is FailureKind.DENIED or failures >= self._rules.tries:
+                if not failure.is_known or request.patience is not None or self._rules.outage == 0:
+                    self._log(request, failed, failures)
+                if (failed.failure in FINAL and not refused) or failures >= self._rules.tries:
                     raise self._error(request, failed, spent) from failed
                 async with halt.waiting():
-                    if away:
+                    if refused:
+                        await self._lockout.sit_out_one(failed, absences)
+                    elif away:
                         await self._sit_out(patience, absences)
                     else:
                         await self._back_off(failure, failures)
@@ -190,12 +210,28 @@ class RetryingModel:
                     return replace(reply, also=tuple(spent))
 
     async def _try(
-        self, request: TextRequest, patience: _Patience, halt: Halt, spent: list[Spent], waits_for: Outage | None
+        self,
+        request: TextRequest,
+        patience: _Patience,
+        halt: Halt,
+        spent: list[Spent],
+        waits_for: Outage | None,
+        lockout: Lockout | None,
     ) -> TextReply | None:
         """None: the provider went away or got busy while this call waited for its turn; no try was made.
 
-        `waits_for`: what it is told to wait for while it is tried.
+        `waits_for`: what it is told to wait for while it is tried. `lockout` is waited for, however long it lasts.
         """
+        async with AsyncExitStack() as held:
+            if lockout:
+                halt.waits_for = halt.waits_for or lockout.refusal
+                async with halt.waiting():
+                    await held.enter_async_context(lockout.sat_out())
+            return await self._try_now(request, patience, halt, spent, waits_for)
+
+    async def _try_now(
+        self, request: TextRequest, patience: _Patience, halt: Halt, spent: list[Spent], waits_for: Outage | None
+    ) -> TextReply | None:
         turn = "has other calls to answer first" if self._gate.is_open else "is busy"
         halt.waits_for = halt.waits_for or Outage(_now(), None, turn)
         async with halt.waiting():
@@ -210,10 +246,7 @@ class RetryingModel:
                 halt.waits_for = waits_for
                 reply = await self._within_budget(replace(request, on_first_word=partial(_begins, slot, halt)), spent)
         except CallFailed as failed:
-            if failed.failure is FailureKind.AWAY:
-                self._breaker.failed()
-            else:
-                self._breaker.succeeded()
+            is_known = self._hear_of(failed)
             if failed.failure is FailureKind.BUSY:
                 asked = failed.retry_after
                 # 0, or a date that has gone by, would have it asked again at once, and for ever.
@@ -223,16 +256,25 @@ class RetryingModel:
             costs_a_try = not probe and failed.failure is not FailureKind.BUSY
             if not costs_a_try:
                 patience.spend(asyncio.get_running_loop().time() - tried)
-            raise _Failed(failed, costs_a_try=costs_a_try) from failed
+            raise _Failed(failed, costs_a_try=costs_a_try, is_known=is_known) from failed
         except BaseException:
             if probe:
                 self._breaker.let_go()
             raise
         self._breaker.succeeded()
+        self._lockout.accepted()
         self.outage = None
         if self._limited and (calls := self._limited.calls_at_once):
             self._pacing.allow(calls)
         return reply
+
+    def _hear_of(self, failed: CallFailed) -> bool:
+        """Notes what a failure says of the provider. Whether it was known that it refuses this server."""
+        if failed.failure is FailureKind.AWAY:
+            self._breaker.failed()
+            return False
+        self._breaker.succeeded()
+        return self._lockout.heard(failed)
 
     async def _within_budget(self, request: TextRequest, spent: list[Spent]) -> TextReply:
         """An attempt for which there is room in the budget. One that nobody sees the end of keeps its room: what was
@@ -271,8 +313,8 @@ class RetryingModel:
             await asyncio.sleep(max(self._rules.delay(failures), asked))
 
     def _log(self, request: TextRequest, failed: CallFailed, failures: int) -> None:
-        # Nothing but an operator ends a denial: a key, a balance, a model's name.
-        level = log.error if failed.failure is FailureKind.DENIED else log.warning
+        # Only the operator ends these: a key, a balance, a model's name.
+        level = log.error if failed.failure in FINAL else log.warning
         level(
             "model_call_failed",
             model=self.name,
@@ -291,7 +333,7 @@ class RetryingModel:
             f"The model provider {failed}.",
             stage=request.stage,
             chapter_number=request.chapter_number,
-            retryable=failed.failure is not FailureKind.DENIED,
+            retryable=failed.failure not in FINAL,
             spent=tuple(spent),
         )
 
@@ -307,9 +349,11 @@ def _now() -> datetime:
 
 
 class _Failed(Exception):
-    def __init__(self, call: CallFailed, *, costs_a_try: bool) -> None:
+    """`is_known`: the provider refused this server before, and the operator knows of it."""
+
+    def __init__(self, call: CallFailed, *, costs_a_try: bool, is_known: bool) -> None:
         super().__init__(str(call))
-        self.call, self.costs_a_try = call, costs_a_try
+        self.call, self.costs_a_try, self.is_known = call, costs_a_try, is_known
 
 
 class _OutOfPatience(Exception):

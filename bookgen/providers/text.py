@@ -167,6 +167,32 @@ class Patient(Protocol):
     def outage(self) -> Outage | None: ...
 
 
+@runtime_checkable
+class Discovering(Protocol):
+    """A model or provider whose name may be found out by asking its server. Until then it ends in THE_ONLY_ONE."""
+
+    async def find_name(self) -> None:
+        """Asks the server for the name, if it is not known. Any failure leaves it unknown."""
+
+
+def known_name(model: TextModel) -> str | None:
+    """The model's name; None where its server has not told it yet."""
+    return None if model.name.endswith(f":{THE_ONLY_ONE}") else model.name
+
+
+@runtime_checkable
+class Refusable(Protocol):
+    """A model whose provider may refuse this server. `refusals`: since when it does and why, by the model's name."""
+
+    @property
+    def refusals(self) -> Mapping[str, Outage]: ...
+
+
+def refusals_of(model: object) -> Mapping[str, Outage]:
+    """The providers behind the model that refuse this server's key or credit now."""
+    return model.refusals if isinstance(model, Refusable) else {}
+
+
 @dataclass(frozen=True, slots=True)
 class ShownSpeed:
     """What a model has shown: the tokens that it writes a second, and the seconds that it reads a token of a prompt."""

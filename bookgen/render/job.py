@@ -48,7 +48,7 @@ class Job:
             *(book.id, book.title, book.subtitle, book.genre, book.description),
             book.age_range,
             *(book.trim_size, book.content_language, book.created_at.year, last_change(book, self.chapters)),
-            *((chapter.id, chapter.chapter_number, chapter.title, chapter.content) for chapter in self.chapters),
+            *((each.id, each.chapter_number, each.title, each.content, each.is_sample) for each in self.chapters),
         ):
             seen.update(repr(value).encode("utf-8", "surrogatepass"))
             seen.update(b"\x00")

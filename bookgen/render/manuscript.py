@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bookgen.models import Book, BookKind, Chapter
+from bookgen.render import sample_text
 from bookgen.render.bounds import require_few_texts
 from bookgen.render.characters import one_line
 from bookgen.render.headings import says_the_same, without_label
@@ -58,6 +59,7 @@ def manuscript(
         cover=cover,
         watermark=WATERMARK if watermark else "",
         ages=book.age_range or "",
+        notice=sample_text.notice(chapters),
     )
 
 
@@ -83,12 +85,14 @@ def _is_verse(book: Book) -> bool:
 
 
 def _section(chapter: Chapter, polish: Polish, illustrations: Sequence[PlacedPicture], *, verse: bool) -> Section:
-    blocks, notes = parse(chapter.content, chapter.title, polish, verse=verse)
-    require_few_texts(chapter.chapter_number, (*blocks, *itertools.chain.from_iterable(notes)))
-    illustrated = list(blocks)
+    written, notes = parse(chapter.content, chapter.title, polish, verse=verse)
+    require_few_texts(chapter.chapter_number, (*written, *itertools.chain.from_iterable(notes)))
+    illustrated = list(written)
     for each in sorted(illustrations, key=lambda each: each.position, reverse=True):
         text = one_line(polish(each.caption))
         caption = (Span(text),) if text else ()
         illustrated.insert(each.position, Figure(each.picture, one_line(each.alt), caption))
-    shown = tuple(without_needless_breaks(illustrated))
-    return Section(chapter.id, chapter.chapter_number, one_line(polish(chapter.title)), shown, notes)
+    label = sample_text.label(chapter)
+    blocks = (*label, *without_needless_breaks(illustrated))
+    title = one_line(polish(chapter.title))
+    return Section(chapter.id, chapter.chapter_number, title, blocks, notes, labelled=bool(label))

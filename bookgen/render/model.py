@@ -189,6 +189,7 @@ class Section:
     """A chapter: its id in the service, its number, its title, its blocks and its notes.
 
     The only chapter of a book is not `numbered`; `repeats_book_title` says that its title is the book's.
+    `labelled`: its first block is a label that stands above its text.
     """
 
     id: int
@@ -198,6 +199,7 @@ class Section:
     notes: tuple[tuple[Block, ...], ...] = ()
     numbered: bool = True
     repeats_book_title: bool = False
+    labelled: bool = False
 
     @property
     def name(self) -> str:
@@ -231,6 +233,7 @@ class Manuscript:
     cover: Picture | None = None
     watermark: str = ""
     ages: str = ""  # of the readers of a picture book, whose chapters are spreads
+    notice: str = ""  # what the first page says of sample text
 
     @property
     def has_contents(self) -> bool:

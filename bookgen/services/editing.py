@@ -128,8 +128,11 @@ async def save_chapter(
     changes: Mapping[str, Any],
     origin: RevisionOrigin = RevisionOrigin.EDITOR,
     read: Chapter | None = None,
+    writer: str | None = None,
 ) -> SavedChapter:
     """Changes fields of the chapter; a text that is overwritten is kept as a revision, and a blank one is none.
+
+    `writer`: the model that wrote the new text, where it is known.
 
     NotFound; Conflict when the chapter is no longer as it was `read`; PlanUpgradeRequired when its new budget makes the
     book too long, or its text is more than the plan keeps.
@@ -137,9 +140,10 @@ async def save_chapter(
     if changes.get("content", "").isspace():
         changes = {**changes, "content": ""}
     words = await _count_words(changes.get("content", ""))
+    told = account_id, chapter_id, changes, words, origin
     alone = read is None and "target_word_count" not in changes  # a transaction of its own, if anything may be kept
     if alone and (plan := quota.plan_of_all):
-        saved = await chapters.save(connection, account_id, chapter_id, changes, words, origin, unbounded=plan)
+        saved = await chapters.save(connection, *told, unbounded=plan, writer=writer)
         if saved:
             return saved
     unbounded = await keeps_everything(connection, quota, account_id)
@@ -148,7 +152,7 @@ async def save_chapter(
             await slots.lock(connection, account_id)
         if read is not None and await chapters.lock(connection, account_id, chapter_id) not in (read, None):
             raise Conflict(CHANGED)
-        saved = must_exist(await chapters.save(connection, account_id, chapter_id, changes, words, origin))
+        saved = must_exist(await chapters.save(connection, *told, writer=writer))
         if "target_word_count" in changes:
             await _require_budgets(connection, quota, account_id, saved.chapter.book_id)
         if saved.grown and not unbounded:
@@ -161,10 +165,10 @@ async def restore_revision(
 ) -> SavedChapter:
     """Puts a former text back, which makes the one that it replaces a revision; or a title and a summary. NotFound."""
     revision = must_exist(await revisions.find(connection, account_id, chapter_id, revision_id))
-    changes = {"content": revision.content}
+    changes, told = {"content": revision.content}, (connection, quota, account_id, chapter_id)
     if revision.title is not None:
         changes = {"title": revision.title, "summary": revision.summary}
-    return await save_chapter(connection, quota, account_id, chapter_id, changes, RevisionOrigin.RESTORE)
+    return await save_chapter(*told, changes, RevisionOrigin.RESTORE, writer=revision.writer)
 
 
 async def revise_outline(

@@ -7,7 +7,7 @@ from operator import itemgetter
 
 import asyncpg
 
-from bookgen.models import BookKind, Run
+from bookgen.models import SAMPLE_WRITER, BookKind, Run
 from bookgen.store import slots
 from bookgen.store.rows import mapper
 from bookgen.store.runs import run_of
@@ -23,6 +23,7 @@ class BookState:
     run wrote chapters, or had calls that are charged, since the book was last completed. `slot_free`: no other run
     of the account is running, waiting or finishing a call. `owner_alive`: the process that owns the run still renews
     its lease. `job`: what a process that lives makes of the book outside a run; `job_row` is left of a dead one's, too.
+    `writer`: the real model that wrote the last of the written chapters.
     """
 
     target_word_count: int
@@ -36,6 +37,7 @@ class BookState:
     owner_alive: bool
     job: str | None
     job_row: bool
+    writer: str | None = None
 
 
 _state = mapper(
@@ -43,6 +45,7 @@ _state = mapper(
     kind=lambda row: BookKind(row["book_kind"]),
     run=lambda row: run_of(row) if row["id"] is not None else None,
     written=itemgetter("chapters_written"),
+    writer=itemgetter("chapters_writer"),
 )
 
 LOCK_RUN = "SELECT 1 FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1 FOR UPDATE"
@@ -50,6 +53,9 @@ LOCK_RUN = "SELECT 1 FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1
 BOOK_STATE = f"""
     SELECT greatest(b.target_word_count, k.budgets) AS target_word_count, b.kind AS book_kind, newest.*, k.chapters,
            k.written AS chapters_written, k.todo,
+           (SELECT c.writer FROM chapter c
+             WHERE c.book_id = b.id AND c.content <> '' AND c.writer NOT IN ('', '{SAMPLE_WRITER}')
+             ORDER BY c.chapter_number DESC LIMIT 1) AS chapters_writer,
            EXISTS (SELECT FROM run r
                     WHERE r.book_id = b.id
                       AND (r.written > 0

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bookgen.models import UNLIMITED, Chapter, ChapterStatus, RevisionOrigin
+from bookgen.models import SAMPLE_WRITER, UNLIMITED, Chapter, ChapterStatus, RevisionOrigin
 from bookgen.store.rows import columns, field_names, mapper
 
 if TYPE_CHECKING:
@@ -179,6 +179,16 @@ def settled_status(book: str, lacks_text: str, chapter_id: str) -> str:
                      ELSE {book}.status END"""
 
 
+def _replaces_most(new: str, old: str) -> str:
+    """The SQL condition that more than half of the text `new` are other sentences than those of `old`."""
+    sentences = r"regexp_split_to_table({}, '[.!?]\s+|\n+')"
+    return f"""(
+        SELECT 2 * coalesce(sum(length(n.sentence)) FILTER (WHERE o.sentence IS NOT NULL), 0) < sum(length(n.sentence))
+          FROM {sentences.format(new)} AS n (sentence)
+          LEFT JOIN (SELECT DISTINCT s.sentence FROM {sentences.format(old)} AS s (sentence)) AS o
+            ON o.sentence = n.sentence)"""
+
+
 # One statement: neither the text that is overwritten nor the one that overwrites it need come here to be kept.
 SAVE = f"""
     WITH former AS ({LOCK}), changed AS (
@@ -187,8 +197,8 @@ SAVE = f"""
          WHERE $10::text IS NULL
             OR EXISTS (SELECT FROM plan p WHERE p.slug = $10 AND p.features -> 'max_stored_mb' = '{UNLIMITED}')
     ), kept AS (
-        INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
-        SELECT id, $3, content, word_count FROM changed WHERE rewritten AND content ~ '\\S'
+        INSERT INTO chapter_revision (chapter_id, origin, content, word_count, writer)
+        SELECT id, $3, content, word_count, writer FROM changed WHERE rewritten AND content ~ '\\S'
     ), touched AS (
         UPDATE book
            SET updated_at = now(),
@@ -204,6 +214,12 @@ SAVE = f"""
            status = CASE WHEN f.rewritten THEN $9 ELSE c.status END,
            quality = CASE WHEN f.rewritten THEN {CHANGES_STILL_IN} ELSE c.quality END,
            written_at = CASE WHEN f.rewritten AND ($7 = '' OR $3 = 'restore') THEN NULL ELSE c.written_at END,
+           writer = CASE WHEN NOT f.rewritten THEN c.writer
+                         WHEN $11::text IS NOT NULL THEN $11
+                         WHEN $7 = '' THEN ''
+                         WHEN $3 = 'editor' AND c.writer = '{SAMPLE_WRITER}'
+                              AND {_replaces_most("$7", "f.content")} THEN ''
+                         ELSE c.writer END,
            content_version = c.content_version + f.rewritten::int, updated_at = now()
       FROM changed f
      WHERE c.id = f.id
@@ -222,16 +238,19 @@ async def save(
     origin: RevisionOrigin,
     *,
     unbounded: str | None = None,
+    writer: str | None = None,
 ) -> SavedChapter | None:
     """Changes fields of the account's chapter, and says that its book has changed.
 
     One with another text, of so many words, has a new version and no findings of the quality gate; its former text is
     kept as a revision that was replaced by `origin`. `unbounded`: nothing is done unless this plan keeps everything.
+    `writer`: the model that wrote the new text. None: the former text's, but sample text of which its author replaces
+    more than half is sample text no longer.
     """
     content = changes.get("content")
     status = ChapterStatus.COMPLETED if content else ChapterStatus.PENDING
     told = (changes.get("title"), changes.get("summary"), changes.get("target_word_count"), content)
-    row = await db.fetchrow(SAVE, account_id, chapter_id, origin, *told, words, status, unbounded)
+    row = await db.fetchrow(SAVE, account_id, chapter_id, origin, *told, words, status, unbounded, writer)
     if row is None:
         return None
     chapter = chapter_of(row) if content is None else replace(chapter_of(row), content=content)

@@ -77,15 +77,15 @@ REWORK = """
           FROM unnest($2::int[], $3::text[], $4::text[], $5::int[], $6::text[], $7::text[], $8::int[], $9::int[])
                AS n (number, title, summary, target_word_count, seen_title, seen_summary, seen_target, seen_version)
     ), former AS (
-        SELECT c.id, c.content, c.word_count, coalesce(c.content_version = n.seen_version, true) AS same,
+        SELECT c.id, c.content, c.word_count, c.writer, coalesce(c.content_version = n.seen_version, true) AS same,
                n.title, n.summary,
                c.title NOT IN (coalesce(n.seen_title, c.title), n.title)
                OR c.summary NOT IN (coalesce(n.seen_summary, c.summary), n.summary) AS outdone
           FROM chapter c JOIN n ON c.chapter_number = n.number WHERE c.book_id = $1
            FOR UPDATE OF c
     ), kept AS (
-        INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
-        SELECT id, 'regenerate', content, word_count FROM former WHERE same AND content <> ''
+        INSERT INTO chapter_revision (chapter_id, origin, content, word_count, writer)
+        SELECT id, 'regenerate', content, word_count, writer FROM former WHERE same AND content <> ''
     ), kept_plan AS (
         INSERT INTO chapter_revision (chapter_id, origin, content, word_count, title, summary)
         SELECT id, 'model', '', 0, title, summary FROM former WHERE outdone
@@ -98,6 +98,7 @@ REWORK = """
            content = CASE WHEN same THEN '' ELSE c.content END,
            word_count = CASE WHEN same THEN 0 ELSE c.word_count END,
            quality = CASE WHEN same THEN '[]' ELSE c.quality END,
+           writer = CASE WHEN same THEN '' ELSE c.writer END,
            status = CASE WHEN same THEN 'pending' ELSE c.status END,
            written_at = CASE WHEN same THEN NULL ELSE c.written_at END,
            rewrite_run = NULL, content_version = c.content_version + same::int, updated_at = now()
@@ -179,21 +180,22 @@ async def add_chapters(connection: asyncpg.Connection, book_id: int, plans: Sequ
 
 REWRITE = f"""
     WITH former AS (
-        SELECT book_id, content, word_count, content <> '' AS held, content_version = $5 AS same
+        SELECT book_id, content, word_count, writer, content <> '' AS held, content_version = $5 AS same
           FROM chapter WHERE id = $1
            FOR UPDATE
     ), touched AS (
         UPDATE book SET updated_at = now(), status = {settled_status("book", "NOT (former.same OR former.held)", "$1")}
           FROM former WHERE book.id = former.book_id
     ), revised AS (
-        INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
+        INSERT INTO chapter_revision (chapter_id, origin, content, word_count, writer)
         SELECT $1, CASE WHEN same THEN 'regenerate' ELSE 'model' END,
-               CASE WHEN same THEN content ELSE $2 END, CASE WHEN same THEN word_count ELSE $3 END
+               CASE WHEN same THEN content ELSE $2 END, CASE WHEN same THEN word_count ELSE $3 END,
+               CASE WHEN same THEN writer ELSE $8 END
           FROM former WHERE held OR NOT same
-    ), {keep_original("$6", "$7", "$1", "former")}
+    ), {keep_original("$6", "$7", "$8", "$1", "former")}
     UPDATE chapter
        SET content = $2, word_count = $3, quality = {with_revision("$4")}, status = 'completed',
-           content_version = content_version + 1, updated_at = now(), written_at = now()
+           content_version = content_version + 1, updated_at = now(), written_at = now(), writer = $8
       FROM former
      WHERE id = $1 AND same
     RETURNING true
@@ -215,13 +217,14 @@ async def rewrite(
     digest: Digest | None,
     original: str | None = None,
     original_words: int = 0,
+    writer: str = "",
 ) -> None:
     """Replaces a chapter's text; the former one goes to the revisions, and so does the model's own text `original`.
 
     An author's edit since the chapter's content had the version `seen` wins: then the new text goes to the revisions.
     """
     replaced = await connection.fetchval(
-        REWRITE, chapter_id, content, word_count, quality, seen, original, original_words
+        REWRITE, chapter_id, content, word_count, quality, seen, original, original_words, writer
     )
     if replaced and digest:
         await connection.execute(SAVE_DIGEST, chapter_id, *_told(digest))

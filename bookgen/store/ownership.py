@@ -10,6 +10,7 @@ from uuid import UUID
 from bookgen.models import Run
 from bookgen.store.database import DB
 from bookgen.store.runs import run_of
+from bookgen.store.writers import may_write
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +25,26 @@ class Balance:
     alive: bool
 
 
-COUNTS = """
-    SELECT (SELECT count(*) FROM run WHERE status = 'running') AS running,
+# Runs are shared by the processes that have the same model, so that each run finds one that may write it.
+COUNTS = f"""
+    SELECT (SELECT count(*) FROM run r
+             WHERE status = 'running'
+               AND NOT EXISTS (SELECT FROM process me WHERE me.boot_id = $1 AND NOT {may_write("me")})) AS running,
            (SELECT count(*) FROM run WHERE status = 'running' AND owner = $1) AS mine,
-           (SELECT count(*) FROM process WHERE lease_until > now() AND NOT draining) AS processes,
+           (SELECT count(*) FROM process p
+             WHERE p.lease_until > now() AND NOT p.draining
+               AND NOT EXISTS (SELECT FROM process me
+                                WHERE me.boot_id = $1
+                                  AND (me.writer <> p.writer OR me.any_writer <> p.any_writer))) AS processes,
            EXISTS (SELECT FROM process WHERE boot_id = $1 AND lease_until > now()) AS alive
 """
 
 
 async def balance(db: DB, owner: UUID) -> Balance:
-    """Compares what the process writes with an even share of all running runs. A quarter more is no surplus yet."""
+    """Compares what the process writes with an even share of the running runs that it may write.
+
+    A quarter more is no surplus yet.
+    """
     row = await db.fetchrow(COUNTS, owner)
     share = math.ceil(row["running"] / max(1, row["processes"]))
     return Balance(max(0, share - row["mine"]), max(0, row["mine"] - share - max(1, share // 4)), row["alive"])

@@ -8,14 +8,25 @@ from uuid import UUID
 from bookgen.store.database import DB
 
 REGISTER = """
-    INSERT INTO process (boot_id, host, pid, pid_started, lease_until)
-    VALUES ($1, $2, $3, $4, now() + $5 * interval '1 second')
+    INSERT INTO process (boot_id, host, pid, pid_started, lease_until, writer, any_writer)
+    VALUES ($1, $2, $3, $4, now() + $5 * interval '1 second', $6, $7)
     ON CONFLICT (boot_id) DO UPDATE SET lease_until = EXCLUDED.lease_until
 """
 
 
-async def register(db: DB, boot_id: UUID, host: str, pid: int, pid_started: str, seconds: float) -> None:
-    await db.execute(REGISTER, boot_id, host, pid, pid_started, float(seconds))
+async def register(
+    db: DB,
+    boot_id: UUID,
+    host: str,
+    pid: int,
+    pid_started: str,
+    seconds: float,
+    *,
+    writer: str = "",
+    any_writer: bool = True,
+) -> None:
+    """Gives the process a lease. `writer` is the model that it has; `any_writer`: it may continue any run with it."""
+    await db.execute(REGISTER, boot_id, host, pid, pid_started, float(seconds), writer, any_writer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +65,14 @@ SET_SUSPECT = "UPDATE process SET probation = $2 WHERE boot_id = $1"
 async def set_suspect(db: DB, boot_id: UUID, run_id: UUID | None) -> None:
     """Names the suspected run that the process handles; None when it handles none."""
     await db.execute(SET_SUSPECT, boot_id, run_id)
+
+
+SET_WRITER = "UPDATE process SET writer = $2 WHERE boot_id = $1"
+
+
+async def set_writer(db: DB, boot_id: UUID, writer: str) -> None:
+    """Says which model the process has, where its server has told that late."""
+    await db.execute(SET_WRITER, boot_id, writer)
 
 
 EXPIRE = "UPDATE process SET lease_until = now() WHERE boot_id = $1 AND lease_until > now()"

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 class Revision:
     """A former text; `origin` is what replaced it. `content` is None in a list.
 
-    With a title and a summary it is no text, but these: the model's, which the author's own won over.
+    With a title and a summary it is no text, but these: the model's, which the author's own won over. `writer` is the
+    model that wrote the text.
     """
 
     id: int
@@ -25,13 +26,14 @@ class Revision:
     content: str | None = None
     title: str | None = None
     summary: str | None = None
+    writer: str = ""
 
 
-def keep_original(content: str, words: str, chapter: str, rows: str) -> str:
+def keep_original(content: str, words: str, writer: str, chapter: str, rows: str) -> str:
     """SQL of the CTE `kept`: the model's own text as a revision, unless the parameter `content` is null."""
     return f"""kept AS (
-        INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
-        SELECT {chapter}, 'quality_gate', {content}, {words} FROM {rows} WHERE {content}::text IS NOT NULL
+        INSERT INTO chapter_revision (chapter_id, origin, content, word_count, writer)
+        SELECT {chapter}, 'quality_gate', {content}, {words}, {writer} FROM {rows} WHERE {content}::text IS NOT NULL
         RETURNING id
     )"""
 
@@ -61,7 +63,7 @@ async def of_chapter(db: DB, account_id: int, chapter_id: int) -> list[Revision]
 
 
 FIND = """
-    SELECT r.id, r.origin, r.word_count, r.created_at, r.content, r.title, r.summary
+    SELECT r.id, r.origin, r.word_count, r.created_at, r.content, r.title, r.summary, r.writer
       FROM chapter_revision r
       JOIN chapter c ON c.id = r.chapter_id
       JOIN book b ON b.id = c.book_id

@@ -21,6 +21,7 @@ The other statements leave the state as it is. Each may write a run while it is
     checkpoint    queued, running, paused         epoch and call number           progress, the chapter announced next
     claim         running                         the owner's lease has run out   epoch, owner, crash count
     forget_calls  queued, paused                  the owner's lease has run out   epoch, owner, no call in flight
+    set_aside     running                         the owner's lease has run out   epoch, no owner, no call in flight
     hand_over     running                         epoch, owner                    epoch, no owner, no call in flight
     release       queued, running, paused         owner                           no owner, no call in flight
     PROGRESS      queued, running, paused, error  the reply is new                crash count, words of the draft
@@ -46,6 +47,7 @@ from bookgen.store.model_calls import LEDGER, ONCE, Step, values_of
 from bookgen.store.revisions import keep_original, with_revision
 from bookgen.store.rows import columns, field_names, mapper
 from bookgen.store.slots import holds_slot
+from bookgen.store.writers import may_write
 
 run_of = mapper(Run)
 
@@ -73,8 +75,8 @@ async def newest(db: DB, book_id: int) -> Run | None:
 # Steered: what `actors.decide` decides
 
 INSERT = """
-    INSERT INTO run (id, book_id, account_id, status, mode, total, done, call_no, epoch, owner, last_op, phase)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+    INSERT INTO run (id, book_id, account_id, status, mode, total, done, call_no, epoch, owner, last_op, phase, writer)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
     RETURNING *
 """
 
@@ -83,7 +85,7 @@ async def insert(connection: asyncpg.Connection, run: Run) -> Run:
     """Stores an accepted run."""
     row = await connection.fetchrow(
         INSERT, run.id, run.book_id, run.account_id, run.status, run.mode, run.total, run.done,
-        run.call_no, run.epoch, run.owner, run.last_op, run.phase,
+        run.call_no, run.epoch, run.owner, run.last_op, run.phase, run.writer,
     )  # fmt: skip
     return run_of(row)
 
@@ -173,7 +175,7 @@ OF_RUN = columns(field_names(Run))
 BEGIN = f"""
     WITH begun AS (
         UPDATE run r
-           SET call_no = r.call_no + 1, call_started_at = now(), updated_at = now(),
+           SET call_no = r.call_no + 1, call_started_at = now(), updated_at = now(), writer = coalesce($4, r.writer),
                (total, done, current_chapter, draft_words) = (
                    SELECT n.total, n.done, n.next, CASE WHEN n.next = r.current_chapter THEN r.draft_words ELSE 0 END
                      FROM (
@@ -195,26 +197,30 @@ BEGIN = f"""
 """
 
 
-async def begin(db: DB, asked: Sequence[Begin]) -> dict[UUID, Begun]:
-    """Announces the next unwritten chapter of each run.
+async def begin(db: DB, asked: Sequence[Begin], writer: str | None = None) -> dict[UUID, Begun]:
+    """Announces the next unwritten chapter of each run, and records that the model `writer` writes it.
 
     A run that is absent from the answer has nothing left or is not ours to write.
     """
     ids, epochs = [each.run_id for each in asked], [each.epoch for each in asked]
-    rows = await db.fetch(BEGIN, ids, epochs, RunStatus.RUNNING)
+    rows = await db.fetch(BEGIN, ids, epochs, RunStatus.RUNNING, writer)
     return {row["id"]: Begun(run_of(row), row["replay"]) for row in rows}
 
 
 BEGIN_PHASE = """
-    UPDATE run SET call_no = call_no + 1, call_started_at = now(), current_chapter = NULL, updated_at = now()
+    UPDATE run SET call_no = call_no + 1, call_started_at = now(), current_chapter = NULL, updated_at = now(),
+                   writer = coalesce($5, writer)
      WHERE id = $1 AND epoch = $2 AND phase = $3 AND status = $4
     RETURNING *
 """
 
 
-async def begin_phase(db: DB, run: Run) -> Run | None:
-    """Announces the work of a phase that writes no chapter. None: the run is not ours, or in another phase by now."""
-    row = await db.fetchrow(BEGIN_PHASE, run.id, run.epoch, run.phase, RunStatus.RUNNING)
+async def begin_phase(db: DB, run: Run, writer: str | None = None) -> Run | None:
+    """Announces the work of a phase that writes no chapter, and records that the model `writer` does it.
+
+    None: the run is not ours, or in another phase by now.
+    """
+    row = await db.fetchrow(BEGIN_PHASE, run.id, run.epoch, run.phase, RunStatus.RUNNING, writer)
     return row and run_of(row)
 
 
@@ -224,7 +230,7 @@ class Checkpoint:
 
     `seen` is the chapter's content version when its writing began. `digest` is None or the JSON of a Digest. `step` is
     the model call that came last, if it is not stored yet. `original` is the model's own text, if the quality gate
-    changed it.
+    changed it. `writer` is the model that wrote the content.
     """
 
     run_id: UUID
@@ -239,6 +245,7 @@ class Checkpoint:
     step: Step | None = None
     original: str | None = None
     original_words: int = 0
+    writer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +277,7 @@ CHECKPOINT = f"""
         UPDATE run r
            SET total = others.total + 1, done = others.done + 1, written = r.written + 1, call_no = r.call_no + 1,
                crash_count = 0, words_written = r.words_written + $7, draft_words = 0,
+               writer = coalesce(r.writer, nullif($24, '')),
                writing_seconds = r.writing_seconds + coalesce(extract(epoch FROM now() - r.call_started_at), 0),
                call_started_at = CASE WHEN r.status = 'running' AND next IS NOT NULL THEN now() END,
                current_chapter = CASE WHEN r.status = 'running' THEN coalesce(next, r.current_chapter)
@@ -280,14 +288,15 @@ CHECKPOINT = f"""
            AND (r.status IN ('queued', 'running', 'paused')) IS NOT FALSE
         RETURNING r.*
     ), former AS (
-        SELECT c.content, c.word_count, c.content <> '' AS held, c.content_version = $5 AS same
+        SELECT c.content, c.word_count, c.writer, c.content <> '' AS held, c.content_version = $5 AS same
           FROM chapter c, fenced WHERE c.id = $4
            FOR UPDATE OF c
-    ), {keep_original("$22", "$23", "$4", "former")}, saved AS (
+    ), {keep_original("$22", "$23", "$24", "$4", "former")}, saved AS (
         UPDATE chapter c
            SET content = CASE WHEN same THEN $6 ELSE c.content END,
                word_count = CASE WHEN same THEN $7 ELSE c.word_count END,
                quality = CASE WHEN same THEN {with_revision("$8")} ELSE c.quality END,
+               writer = CASE WHEN same THEN $24 ELSE c.writer END,
                status = CASE WHEN same OR held THEN 'completed' ELSE 'pending' END,
                content_version = c.content_version + same::int,
                updated_at = CASE WHEN same THEN now() ELSE c.updated_at END,
@@ -295,8 +304,9 @@ CHECKPOINT = f"""
                rewrite_run = NULL
           FROM former WHERE c.id = $4
     ), revised AS (
-        INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
-        SELECT $4, 'model', CASE WHEN same THEN content ELSE $6 END, CASE WHEN same THEN word_count ELSE $7 END
+        INSERT INTO chapter_revision (chapter_id, origin, content, word_count, writer)
+        SELECT $4, 'model', CASE WHEN same THEN content ELSE $6 END, CASE WHEN same THEN word_count ELSE $7 END,
+               CASE WHEN same THEN writer ELSE $24 END
           FROM former WHERE held OR NOT same
     ), digested AS (
         INSERT INTO digest (chapter_id, content_hash, summary, facts, threads_opened, threads_closed)
@@ -338,7 +348,7 @@ def _values(row: Checkpoint) -> tuple[Any, ...]:
     return (
         row.run_id, row.epoch, row.call_no, row.chapter_id, row.seen, row.content, row.word_count,
         row.quality, row.digest, *(_step_values(row.step) if row.step else NO_STEP),
-        row.original, row.original_words,
+        row.original, row.original_words, row.writer,
     )  # fmt: skip
 
 
@@ -388,6 +398,7 @@ CLAIM = f"""
           FROM run r LEFT JOIN process p ON p.boot_id = r.owner
          WHERE r.status = 'running' AND r.owner IS DISTINCT FROM $1
            AND (p.boot_id IS NULL OR p.lease_until <= now())
+           AND NOT EXISTS (SELECT FROM process me WHERE me.boot_id = $1 AND NOT {may_write("me")})
          ORDER BY r.queue_seq
          LIMIT $2
            FOR UPDATE OF r SKIP LOCKED
@@ -418,7 +429,7 @@ CLAIM = f"""
 
 
 async def claim(db: DB, owner: UUID, limit: int, suspect_from: int) -> list[Run]:
-    """Takes over running runs whose owner is gone. `suspect_from` crashes make a run a suspect.
+    """Takes over running runs whose owner is gone and whose model `owner` has. `suspect_from` crashes make a suspect.
 
     What `owner` itself has stays as it is, however late its own lease is renewed: nobody else took it.
     """
@@ -463,6 +474,36 @@ async def forget_calls(db: DB, owner: UUID) -> None:
     A run that another transaction has locked is left to the next time.
     """
     await db.execute(FORGET_CALLS, owner)
+
+
+# Nobody is charged for a wait: should a process with the model come, it finds a run without an owner.
+SET_ASIDE = f"""
+    UPDATE run SET call_started_at = NULL, epoch = epoch + 1, owner = NULL, updated_at = now()
+     WHERE id = ANY(ARRAY(
+           SELECT r.id FROM run r
+            WHERE r.status = 'running' AND r.owner IS NOT NULL
+              AND NOT EXISTS (SELECT FROM process p WHERE p.boot_id = r.owner AND p.lease_until > now())
+              AND NOT EXISTS (SELECT FROM process o WHERE o.lease_until > now() AND {may_write("o")})
+              FOR UPDATE OF r SKIP LOCKED))
+"""
+
+
+async def set_aside(db: DB) -> None:
+    """Leaves the running runs of processes that are gone without an owner where no living process has their model."""
+    await db.execute(SET_ASIDE)
+
+
+WAITING = f"""
+    SELECT r.writer, count(*) AS runs FROM run r
+     WHERE r.status = 'running' AND r.owner IS NULL
+       AND EXISTS (SELECT FROM process me WHERE me.boot_id = $1 AND NOT {may_write("me")})
+     GROUP BY r.writer
+"""
+
+
+async def waiting(db: DB, owner: UUID) -> dict[str, int]:
+    """How many runs wait for each model that the process `owner` does not have."""
+    return {row["writer"]: row["runs"] for row in await db.fetch(WAITING, owner)}
 
 
 RELEASE = _with_chapters("""

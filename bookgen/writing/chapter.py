@@ -71,6 +71,7 @@ async def write_chapter(
         None,
         (*draft.findings, *findings),
         changes=tuple(draft.changes),
+        writer=draft.writer,
         in_parts=draft.in_parts,
     )
     if material.after(chapter_number) is None:
@@ -126,6 +127,7 @@ async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], No
             calls += 1
         draft.record(stretch.changes)
         draft.add(stretch.text, same_paragraph=stretch.in_paragraph)
+        draft.credit(reply)
         draft.turns = [*request.messages, Message("assistant", stretch.text)]
         on_words(draft.words)
         if not (stretch.cut or is_too_much):

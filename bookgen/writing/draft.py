@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from bookgen.models import Book, Chapter, Digest
-from bookgen.providers.text import Block, Message
+from bookgen.models import SAMPLE_WRITER, Book, Chapter, Digest
+from bookgen.providers.text import Block, Message, TextReply
 from bookgen.words import measure, tokens
 from bookgen.writing import budget, context
 from bookgen.writing.language import language
@@ -31,6 +31,7 @@ class WorkingDraft:
     is_sample: bool = False  # no model writes it
     was_tightened: bool = False  # a runaway stretch has been asked for once more
     findings: list[Finding] = field(default_factory=list)
+    writer: str = ""  # the model that wrote the text
     same_paragraph: bool = False  # the last reply broke off in the middle of a paragraph
     window: int = WINDOW  # tokens that a call may have
     taken: int = 0  # tokens of the window that the prompt takes
@@ -66,6 +67,11 @@ class WorkingDraft:
     def record(self, changes: Sequence[TextChange]) -> None:
         """Note what was changed in a reply that is about to be added: its beginning follows the text so far."""
         self.changes.extend(each if each.follows else replace(each, follows=anchor(self.text)) for each in changes)
+
+    def credit(self, reply: TextReply) -> None:
+        """Notes which model wrote what is kept of a reply. A text that is sample text in part is called so."""
+        if self.writer != SAMPLE_WRITER:
+            self.writer = reply.model
 
     def system(self) -> tuple[Block, ...]:
         chapters, number, first = self.material.chapters, self.chapter.chapter_number, not self.turns

@@ -119,6 +119,8 @@ class Scene:
 class ChapterDraft:
     """A chapter's text; without `digest` where none could be made. `changes` are in the order in which they were made.
 
+    `writer` is the model that wrote the text.
+
     A spread also has what is to be painted for it, and the `plan` of the book if it had to be made first. `in_parts`:
     the model has shown that a whole chapter in one call is too much for it.
     """
@@ -130,6 +132,7 @@ class ChapterDraft:
     plan: Outline | None = None
     scene: Scene | None = None
     in_parts: bool = False
+    writer: str = ""
     changes: tuple[TextChange, ...] = ()
 
     @property

@@ -189,8 +189,8 @@ async def test_a_lease_that_was_taken_late_is_renewed_at_once(start: Start, monk
     process, _ = await start(), await start()
     register, answered = processes.register, list[float]()
 
-    async def told_late(*arguments: Any) -> None:
-        await register(*arguments)
+    async def told_late(*arguments: Any, **named: Any) -> None:
+        await register(*arguments, **named)
         await asyncio.sleep(0.05)
         answered.append(asyncio.get_running_loop().time())
 

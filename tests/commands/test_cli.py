@@ -16,6 +16,8 @@ from bookgen.commands.cli import COMMANDS, main
 from bookgen.errors import StartupError, UpstreamAIError
 from bookgen.http.edge import serving
 from bookgen.render.fonts import typeface
+from bookgen.store.database import Database
+from tests.actors.conftest import Shelf
 from tests.composition import settings
 from tests.fakes.model_script import fault
 from tests.fakes.model_server import ModelServer
@@ -195,7 +197,7 @@ async def test_check_says_ok_of_every_part_that_works(tmp_path: Path, dsn: str) 
     code, said, complained = await run(tmp_path, "check", BOOKGEN_DATABASE_URL=dsn)
 
     assert (code, complained) == (0, "")
-    assert [line.split()[0] for line in said.splitlines()] == ["ok"] * 6
+    assert [line.split()[0] for line in said.splitlines()] == ["ok"] * 7
 
 
 async def test_check_says_what_a_machine_without_large_fonts_cannot_print(
@@ -265,6 +267,22 @@ async def test_check_says_that_the_pools_are_larger_than_what_the_server_takes(t
 
     said = await check.database(settings(tmp_path, database_url=dsn, database_pool=8, http_pool=16))
     assert "up to 27 of its 197 connections a process" in said
+
+
+async def test_check_says_which_books_wait_for_another_model(tmp_path: Path, dsn: str, database: Database) -> None:
+    shelf = Shelf(database.http)
+    account, book = await shelf.outlined()
+    await shelf.pool.execute(
+        "INSERT INTO run (id, book_id, account_id, status, mode, total, writer) "
+        "VALUES (gen_random_uuid(), $1, $2, 'running', 'full', 3, 'anthropic:claude-test')",
+        book,
+        account,
+    )
+
+    with pytest.raises(StartupError, match="which is not offline: 1 for anthropic:claude-test"):
+        await check.runs(settings(tmp_path, database_url=dsn, model="auto"))
+    named = settings(tmp_path, database_url=dsn, model="openai:local", openai_base_url="http://127.0.0.1:9")
+    assert await check.runs(named) == "none waits for another model"
 
 
 async def test_check_makes_one_real_call_of_the_model(tmp_path: Path, dsn: str) -> None:

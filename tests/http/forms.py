@@ -217,6 +217,7 @@ CHAPTER = {
     "word_count": is_integer,
     "target_word_count": is_integer,
     "status": one_of("pending", "writing", "completed", "error"),
+    "is_sample": bool,
     "illustrations": [ILLUSTRATION],
     "written_at": (is_time, NONE),
     "created_at": is_time,

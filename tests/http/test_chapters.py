@@ -173,3 +173,33 @@ async def test_regenerating_counts_as_an_ai_edit_until_none_is_left(open_api: Op
     assert (refused.status, refused.code) == (429, "QUOTA_EXCEEDED")
     assert refused.body["error"]["details"]["quota_type"] == "ai_edits"
     assert int(refused.headers["Retry-After"]) > 0
+
+
+async def test_sample_text_is_labelled_until_its_author_replaces_most_of_it(api: Api) -> None:
+    book = await api.written(chapter_count=2, target_word_count=400)
+    first, second = book["chapters"]
+    edited = first["content"] + "\n\nA sentence of my own."
+    copy = (await api.post(f"/books/{book['id']}/duplicate/")).body
+
+    assert [first["is_sample"], second["is_sample"]] == [True, True]
+    assert [each["is_sample"] for each in copy["chapters"]] == [True, True]
+    assert (await save(api, first, content=edited))["is_sample"] is True
+    own = await save(api, first, content="The lamp went out. Nobody had seen the ship. " * 30)
+    assert own["is_sample"] is False
+    assert (await save(api, second, content=""))["is_sample"] is False
+
+    newest, *_ = await revisions(api, first)
+    restored = await api.post(f"/chapters/{first['id']}/revisions/{newest['id']}/restore/")
+    assert (restored.body["content"], restored.body["is_sample"]) == (edited, True)
+    assert (await api.post(f"/chapters/{second['id']}/regenerate/")).body["is_sample"] is True
+
+
+async def test_a_book_with_an_authors_own_text_is_continued_with_sample_text_that_says_so(api: Api) -> None:
+    book = await api.outlined(chapter_count=2, target_word_count=400)
+    await save(api, book["chapters"][0], content="My own chapter.")
+
+    await api.post(f"/books/{book['id']}/generate/")
+    await api.until(book["id"], "completed")
+
+    chapters = (await api.get(f"/books/{book['id']}/")).body["chapters"]
+    assert [each["is_sample"] for each in chapters] == [False, True]

@@ -41,7 +41,7 @@ FAULTS = [
     Documented(fault("drop", times=9), "away", TRIES),
     Documented(fault("status", status=429, retry_after=1), StopReason.END, 2, waits=1),
     Documented(fault("status", status=429, retry_after="date:3"), StopReason.END, 2, waits=1.5),
-    *(Documented(fault("status", status=status), "denied", 1) for status in (400, 401, 403, 413)),
+    *(Documented(fault("status", status=status), "denied", 1) for status in (400, 401, 402, 403, 413)),
     Documented(fault("refusal"), StopReason.REFUSAL, 1),
     Documented(fault("filter"), StopReason.REFUSAL, 1),
     Documented(fault("status", status=400, code="content_filter", message="content_filter"), StopReason.REFUSAL, 1),

@@ -118,7 +118,7 @@ async def test_a_refused_key_is_not_charged(server: ModelServer) -> None:
     server.script(fault("status", status=401))
 
     with pytest.raises(UpstreamAIError):
-        await asked(server, room)
+        await asked(server, room, patience=1.0)
 
     assert room.given_back == list(room.made)
 

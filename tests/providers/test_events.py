@@ -86,7 +86,7 @@ async def test_nothing_is_read_of_what_stands_behind_the_last_event() -> None:
     [
         (b'event: error\ndata: {"type": "error", "error": {"type": "overloaded_error"}}\n\n', FailureKind.AWAY),
         (b'event: error\ndata: {"type": "error", "error": {"type": "rate_limit_error"}}\n\n', FailureKind.BUSY),
-        (b'data: {"error": {"message": "no", "code": "insufficient_quota"}}\n\n', FailureKind.DENIED),
+        (b'data: {"error": {"message": "no", "code": "insufficient_quota"}}\n\n', FailureKind.LOCKED_OUT),
         (b'data: {"error": "out of memory"}\n\n', FailureKind.AWAY),
         (b'event: error\ndata: {"code": 500, "message": "out of memory"}\n\n', FailureKind.AWAY),
         (b"event: error\ndata: out of memory\n\n", FailureKind.AWAY),

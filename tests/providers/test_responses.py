@@ -51,7 +51,7 @@ async def test_a_policy_that_ends_a_reply_is_a_refusal(server, code) -> None:
     [
         ("server_error", FailureKind.AWAY),
         ("rate_limit_exceeded", FailureKind.BUSY),
-        ("insufficient_quota", FailureKind.DENIED),
+        ("insufficient_quota", FailureKind.LOCKED_OUT),
     ],
 )
 async def test_a_reply_that_fails_says_whether_to_try_again(server, code, failure) -> None:

@@ -234,3 +234,45 @@ async def test_chapters_of_an_older_rewrite_are_new_and_none_has_a_budget_of_no_
         assert [row["target_word_count"] for row in rows] == [1, 1, 2]
     finally:
         await connection.close()
+
+
+A_BOOK_OF_TWO_MODELS = """
+    WITH about AS (
+        INSERT INTO book (account_id, title, chapter_count, target_word_count, trim_size, content_language)
+        SELECT id, 'A book', 3, 300, '6x9', 'en' FROM account RETURNING id, account_id
+    ), outline AS (
+        INSERT INTO chapter (book_id, chapter_number, title, content, target_word_count)
+        SELECT id, n, 'A chapter', CASE WHEN n < 4 THEN 'Text.' ELSE '' END, 100 FROM about, generate_series(1, 4) AS n
+        RETURNING id, chapter_number
+    ), edited AS (
+        INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
+        SELECT id, 'editor', 'Before.', 1 FROM outline WHERE chapter_number = 3
+    ), run AS (
+        INSERT INTO run (id, book_id, account_id, status, mode, total)
+        SELECT gen_random_uuid(), id, account_id, 'running', 'full', 4 FROM about RETURNING id, book_id
+    )
+    INSERT INTO model_call (book_id, run_id, stage, chapter_number, call_id, model, images)
+    SELECT book_id, id, stage, number, gen_random_uuid(), model, images
+      FROM run, (VALUES ('illustration', 1, 'openai:painter', 1), ('chapter', 1, 'anthropic:a', 0),
+                        ('digest', 1, 'anthropic:b', 0), ('chapter', 2, 'offline', 0), ('chapter', 3, 'offline', 0))
+                AS call (stage, number, model, images)
+"""
+
+
+async def test_older_runs_and_texts_have_their_writers_from_the_ledger(empty_dsn: str, tmp_path: Path) -> None:
+    for file in SQL.glob("00*_*.sql"):
+        if file.name < "0032":
+            shutil.copy(file, tmp_path)
+    await migrate(empty_dsn, tmp_path)
+    connection = await asyncpg.connect(empty_dsn)
+    try:
+        await connection.execute("INSERT INTO account (username, email) VALUES ('ada', 'ada@example.com')")
+        await connection.execute(A_BOOK_OF_TWO_MODELS)
+
+        await migrate(empty_dsn, SQL)
+
+        texts = await connection.fetch("SELECT writer FROM chapter ORDER BY chapter_number")
+        assert [row["writer"] for row in texts] == ["anthropic:a", "offline", "", ""]
+        assert await connection.fetchval("SELECT writer FROM run") == "anthropic:a"
+    finally:
+        await connection.close()

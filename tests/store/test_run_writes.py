@@ -176,6 +176,10 @@ async def forget_calls(pool: asyncpg.Pool, _run: Run) -> None:
     await runs.forget_calls(pool, OTHER)
 
 
+async def set_aside(pool: asyncpg.Pool, _run: Run) -> None:
+    await runs.set_aside(pool)
+
+
 async def release(pool: asyncpg.Pool, _run: Run) -> None:
     await runs.release(pool, OWNER)
 
@@ -217,6 +221,7 @@ WRITTEN_IN: dict[Callable[[asyncpg.Pool, Run], Awaitable[None]], set[RunStatus]]
     checkpoint: {QUEUED, RUNNING, PAUSED},
     claim: {RUNNING},
     forget_calls: {QUEUED, PAUSED},
+    set_aside: {RUNNING},
     hand_over: {RUNNING},
     release: {QUEUED, RUNNING, PAUSED},
     progress: set(RunStatus) - {RunStatus.STOPPED, RunStatus.COMPLETED},

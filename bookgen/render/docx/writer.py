@@ -102,6 +102,9 @@ class _DocxWriter:
             if book.subtitle:
                 out.append(paragraph("Subtitle", text(book.subtitle)))
             out.append(paragraph("BookAuthor", text(book.author)))
+            if book.notice:
+                lower = spacing(twips(self._geometry.lead * 2), 0)
+                out.append(paragraph("BookAuthor", text(book.notice, size(self._geometry.size * 0.9)), lower))
             if settings.publisher:
                 lower = spacing(twips(self._geometry.lead * 6), 0)
                 out.append(paragraph("BookAuthor", text(settings.publisher), lower))

@@ -117,7 +117,8 @@ class _FixedWriter(EpubWriter):
             image = f'<img class="round" src="{name}" alt="{escape(figure.alt)}"/>'
         subtitle = f"<p>{escape(book.subtitle)}</p>" * bool(book.subtitle)
         names = "".join(f"<p>{escape(name)}</p>" for name in (book.author, self._settings.publisher) if name)
-        inner = f"<h1>{escape(book.title)}</h1>{subtitle}{image}{names}"
+        notice = f"<p><i>{escape(book.notice)}</i></p>" * bool(book.notice)
+        inner = f"<h1>{escape(book.title)}</h1>{subtitle}{image}{names}{notice}"
         words = f'<div class="words centred" style="font-size:34px">{inner}</div>'
         ground = tint(figure.picture) if figure else PLAIN
         body = _sheet_of(words, ground, 'epub:type="titlepage"')

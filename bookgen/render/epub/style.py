@@ -41,7 +41,7 @@ img {{ max-width: 100%; height: auto }}
 figcaption {{ font-size: 0.85em; font-style: italic }}
 .title-page, .dedication {{ text-align: center; margin-top: 20% }}
 .title-page p, .dedication p {{ text-align: center; text-indent: 0; margin: 1em 0 }}
-.dedication p, .title-page .subtitle {{ font-style: italic }}
+.dedication p, .title-page .subtitle, .title-page .notice {{ font-style: italic }}
 .copyright p {{ font-size: 0.85em; text-indent: 0; margin: 0.5em 0 }}
 .watermark {{ text-align: center; text-indent: 0; font-size: 0.8em; margin-top: 3em }}
 .cover {{ text-align: center }}

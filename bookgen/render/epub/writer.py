@@ -172,7 +172,8 @@ class EpubWriter:
         if settings.include_title_page:
             subtitle = f'<p class="subtitle">{escape(book.subtitle)}</p>' * bool(book.subtitle)
             names = "".join(f"<p>{escape(name)}</p>" for name in (book.author, settings.publisher) if name)
-            inner = f"<h1>{escape(book.title)}</h1>{subtitle}{names}"
+            notice = f'<p class="notice">{escape(book.notice)}</p>' * bool(book.notice)
+            inner = f"<h1>{escape(book.title)}</h1>{subtitle}{names}{notice}"
             body = f'<section epub:type="titlepage" class="title-page">{inner}</section>'
             self._add_page("title", book.title, body, "frontmatter")
             self._landmarks.append(("titlepage", "title.xhtml", book.title))

@@ -48,11 +48,14 @@ class Flow:
         self._in_item = False
         self._level = 1  # of the last heading: the chapter's own
         self.rows: list[Row] = []
+        self._rows_above = 0  # of the label above the text
         self.looseness = Looseness(setter.breaker)
 
     def chapter(self, section: Section) -> None:
         for index, block in enumerate(section.blocks):
             self.block(block, self.outermost)
+            if index == 0 and section.labelled:
+                self._rows_above = len(self.rows)
             if announces(block, section.blocks[index + 1 : index + 2]):
                 self.rows[-1].keep = True
         while self.rows and self.rows[-1].blank:
@@ -121,7 +124,7 @@ class Flow:
         measure, x = self._measure(frame), self._x(frame)
         shape = Shape(measure, self.geometry.size, indent, self._align_in(measure))
         initial = None
-        if not self.rows:
+        if len(self.rows) == self._rows_above:
             if self._setter.settings.drop_caps and len(self._breaker.lines(words, shape)) >= DEPTH:
                 initial = take_initial(words, shape, self.geometry.lead)
             set_lead_in(words, self._maker.typeface)

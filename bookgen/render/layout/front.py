@@ -42,7 +42,8 @@ class FrontMatter:
 
     def half_title(self) -> Page:
         page = Page("half title")
-        self._stack(page, self._height * 0.30, [(self._manuscript.title, 1.35, 0.0, "P", {})])
+        parts: list[_Part] = [(self._manuscript.title, 1.35, 0.0, "P", {})]
+        self._stack(page, self._height * 0.30, [*parts, *self._notice()])
         return page
 
     def title(self) -> Page:
@@ -52,11 +53,17 @@ class FrontMatter:
         if book.subtitle:
             parts.append((book.subtitle, 1.25, lead, "P", {"italic": True}))
         parts.append((book.author, 1.25, lead * 3, "P", {}))
+        parts += self._notice()
         publisher: list[_Part] = [(self._setter.settings.publisher, 1.0, 0.0, "P", {})]
         foot = self._stack_height(publisher, 1.0)
         self._stack(page, self._height * 0.24, parts, foot)
         self._stack(page, self._height - foot, publisher)
         return page
+
+    def _notice(self) -> list[_Part]:
+        """What is said of sample text."""
+        notice = self._manuscript.notice
+        return [(notice, 0.9, self._geometry.lead * 2, "P", {"italic": True})] if notice else []
 
     def copyright(self) -> list[Page]:
         """At the foot of a page, or of as many as it takes."""
@@ -213,14 +220,21 @@ def anchor(section: Section) -> str:
 
 
 def copyright_paragraphs(manuscript: Manuscript, settings: ExportSettings, language: Locale) -> list[str]:
-    """What is said about rights; the watermark alone where nothing is to be said."""
+    """What is said about rights; the watermark alone where nothing is to be said.
+
+    Before it what the title page says of sample text, where there is no title page.
+    """
+    notice = [] if settings.include_title_page else [manuscript.notice]
     if not settings.include_copyright_page:
-        return [manuscript.watermark] if manuscript.watermark else []
+        return [line for line in (*notice, manuscript.watermark) if line]
     own = [line for line in settings.copyright_text.split("\n") if line.strip()]
-    paragraphs = own or [
-        f"{language.copyright} {_COPYRIGHT_SIGN} {manuscript.year} {manuscript.author}",
-        language.rights,
-    ]
+    paragraphs = notice + (
+        own
+        or [
+            f"{language.copyright} {_COPYRIGHT_SIGN} {manuscript.year} {manuscript.author}",
+            language.rights,
+        ]
+    )
     if settings.publisher:
         paragraphs.append(settings.publisher)
     if settings.isbn:

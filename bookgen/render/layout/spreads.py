@@ -165,6 +165,8 @@ class SpreadComposer:
             self._stack(page, self._lines(book.subtitle, small), small, top - height - small * 0.4, "P")
         author = self._lines(book.author, 17.0)
         self._stack(page, author, 17.0, INCH * 0.85 + len(author) * 17.0 * DISPLAY_LEAD, "P")
+        if book.notice:
+            self._stack(page, self._lines(book.notice, _SMALLEST, italic=True), _SMALLEST, INCH * 0.7, "P")
         return page
 
     def _credits(self) -> Page:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from bookgen.models import Book, Chapter
-from bookgen.providers.text import Block, Message, TextRequest
+from bookgen.providers.text import Block, Message, TextReply, TextRequest
 from bookgen.threads import compute
 from bookgen.words import count_words
 from bookgen.writing import brief, clean, context, echo, nonsense, structured
@@ -68,10 +68,35 @@ async def write_spread(material: Material, chapter: Chapter, steps: Steps) -> Ch
         plan = await draft_spreads(material.book, steps, material.chapters)
         material, chapter = planned(material, plan), planned_chapter(chapter, plan)
     request = _request(material, chapter)
-    (cleaned, scene), is_sample = await _ask(material.book, chapter, request, steps, echo.instructions(request))
-    text, changes = cleaned.text, cleaned.changes
-    found = [] if is_sample else await compute(_difficulties, text, material)
-    return ChapterDraft(text, count_words(text), None, tuple(found), plan=plan, scene=scene, changes=changes)
+    credited = _CreditedSteps(steps)
+    (cleaned, scene), is_sample = await _ask(material.book, chapter, request, credited, echo.instructions(request))
+    found = [] if is_sample else await compute(_difficulties, cleaned.text, material)
+    return ChapterDraft(
+        cleaned.text,
+        count_words(cleaned.text),
+        None,
+        tuple(found),
+        plan=plan,
+        scene=scene,
+        changes=cleaned.changes,
+        writer=credited.writer,
+    )
+
+
+class _CreditedSteps:
+    """Steps that note which model answered last."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+        self.writer = ""
+
+    async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
+        reply = await self._steps.reply(request, attempt=attempt)
+        self.writer = reply.model
+        return reply
+
+    async def has(self, request: TextRequest) -> bool:
+        return await self._steps.has(request)
 
 
 def planned(material: Material, plan: Outline) -> Material:

@@ -288,6 +288,7 @@ SETS: dict[str, Callable[..., Any]] = {
         (None if each is None else each if isinstance(each, str) else text_of_json(each),) for each in value
     ],
     "jsonb_each": lambda value: [(key, JSON_NULL if each is None else each) for key, each in value.items()],
+    "regexp_split_to_table": lambda text, pattern: [(each,) for each in re.split(pattern, text)],
     "unnest": lambda value: [(each,) for each in value],
 }
 

@@ -27,7 +27,7 @@ function Chapters({ book }) {
         <li key=${chapter.id} class=${chapter.content ? "done" : ""}>
           <span class="number">${chapter.chapter_number}</span>
           <span><a href="#/books/${book.id}/chapters/${chapter.id}" ...${inLanguage(book)}>${chapter.title}</a></span>
-          <span class="quiet">${chapter.content ? words(chapter.word_count) : "no text yet"}</span>
+          <span class="quiet">${chapter.content ? words(chapter.word_count) : "no text yet"}${chapter.is_sample && " · sample text"}</span>
         </li>`)}
     </ol>`;
 }

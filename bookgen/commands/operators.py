@@ -1,0 +1,16 @@
+"""Who runs a command, as the audit names them."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+
+
+def operator() -> str:
+    """The user and the machine."""
+    try:
+        user = os.environ.get("SUDO_USER") or getpass.getuser()
+    except (KeyError, OSError):
+        user = f"uid {os.getuid()}"
+    return f"{user}@{socket.gethostname()}"

@@ -1,0 +1,65 @@
+"""A provider that refuses this server's key or credit: one caller at a time asks again, with a slow back-off."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+import structlog
+
+from bookgen.providers.attempt import CallFailed, FailureKind
+from bookgen.providers.breaker import CircuitBreaker
+from bookgen.providers.halt import Outage
+
+log = structlog.get_logger(__name__)
+
+POLL_SECONDS, MAX_POLL_SECONDS = 30.0, 300.0
+MAX_DOUBLINGS = 10
+
+
+class Lockout:
+    """`refusal`: since when the provider refuses this server's key or credit, and why. None while it does not."""
+
+    def __init__(
+        self, model: str, poll_seconds: float = POLL_SECONDS, max_poll_seconds: float = MAX_POLL_SECONDS
+    ) -> None:
+        self.refusal: Outage | None = None
+        self._model = model
+        self._poll_seconds, self._max_poll_seconds = poll_seconds, max_poll_seconds
+        self._breaker = CircuitBreaker(1, poll_seconds, max_poll_seconds)
+
+    @asynccontextmanager
+    async def sat_out(self) -> AsyncIterator[None]:
+        """Waits until the provider accepts calls again, or it is this caller's turn to find out."""
+        probe = await self._breaker.admitted()
+        try:
+            yield
+        finally:
+            if probe:  # the call itself may have told nothing
+                self._breaker.let_go()
+
+    async def sit_out_one(self, failed: CallFailed, refusals: int) -> None:
+        """Waits before the next try of a call that was refused so often by itself. Others are not held back."""
+        if not failed.of_all_calls:
+            doubled = self._poll_seconds * 2.0 ** min(refusals - 1, MAX_DOUBLINGS)
+            await asyncio.sleep(min(doubled, self._max_poll_seconds))
+
+    def heard(self, failed: CallFailed) -> bool:
+        """Notes a failure of a call that the provider has answered. Whether it was known that it refuses all calls."""
+        known = self.refusal is not None
+        if failed.of_all_calls:
+            if self._breaker.closed or self._breaker.probing:  # other callers do not put the next probe off
+                self._breaker.failed()
+            self.refusal = self.refusal or Outage(datetime.now(UTC), None, str(failed), by_operator=True)
+        elif failed.failure is not FailureKind.BUSY:
+            self.accepted()
+        return known
+
+    def accepted(self) -> None:
+        """Notes that the provider has looked at a call, and so accepts the key."""
+        if self.refusal is not None:
+            log.info("model_accepts_calls_again", model=self._model, refused_since=self.refusal.since.isoformat())
+        self.refusal = None
+        self._breaker.succeeded()
