@@ -15,7 +15,7 @@ from bookgen.render.model import Picture, PlacedPicture
 from bookgen.render.settings import ExportSettings
 
 # Raise it when the same manuscript comes out differently.
-RENDERER = "10"
+RENDERER = "11"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Job:
             self.watermark,
             self.author,
             self.cover_design,
-            *(book.id, book.title, book.subtitle, book.genre, book.description),
+            *(book.id, book.title, book.subtitle, book.genre, book.blurb),
             book.age_range,
             *(book.trim_size, book.content_language, book.created_at.year, last_change(book, self.chapters)),
             *((chapter.id, chapter.chapter_number, chapter.title, chapter.content) for chapter in self.chapters),
