@@ -69,6 +69,7 @@ class RunPhase(StrEnum):
     CHAPTERS = "chapters"
     PROOFREADING = "proofreading"
     CORRECTIONS = "corrections"
+    BLURB = "blurb"
     COVER = "cover"
     FILES = "files"
 

@@ -11,7 +11,7 @@ ALTER TABLE run
 -- process that works on it. A row goes when the blurb is drafted or given up.
 CREATE TABLE blurb_draft (
     book_id bigint PRIMARY KEY REFERENCES book ON DELETE CASCADE,
-    task    uuid NOT NULL DEFAULT gen_random_uuid(),
+    task    uuid NOT NULL,
     owner   uuid,
     tries   integer NOT NULL DEFAULT 0,
     due_at  timestamptz NOT NULL DEFAULT now()

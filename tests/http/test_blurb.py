@@ -67,6 +67,22 @@ async def test_files_show_the_blurb_or_nothing_and_never_the_idea(api: Api, blur
     assert "three nights" not in files["back cover"].partition("\n")[0], "nor does the subtitle"
 
 
+async def test_a_finished_book_gets_a_blurb_and_the_files_have_it(api: Api) -> None:
+    book = await api.written(title="The Harbour Light", description=IDEA)
+    files = await texts_of_files(api, book["id"])
+
+    assert book["blurb"].startswith("“The Harbour Light” is a sample.")
+    assert "is a sample" in files["back cover"]
+    assert "is a sample" in files["content.opf"]
+    assert book["usage"]["calls"] == book["chapters_count"] * 2 + 2, "outline, texts and notes, and the blurb"
+
+
+async def test_the_blurb_of_an_author_is_kept(api: Api) -> None:
+    book = await api.written(blurb="Mine.")
+
+    assert book["blurb"] == "Mine."
+
+
 async def texts_of_files(api: Api, book_id: int) -> dict[str, str]:
     """The text of each PDF with its metadata, and of each part of the other formats."""
     texts = {
