@@ -101,9 +101,9 @@ class Blurbs:
         try:
             if claimed.tries > MAX_TRIES:
                 raise RuntimeError("it was claimed again and again, and nothing came of it")
-            await fault("blurb.begun", claimed.book_id)
+            await fault("blurb_draft.begun", claimed.book_id)
             blurb = await drafted(self._resources, claimed.account_id, claimed.book_id, steps)
-            await fault("blurb.drafted", claimed.book_id)
+            await fault("blurb_draft.drafted", claimed.book_id)
             await through_outages(lambda: blurbs.finish(pool, claimed, owner, blurb))
         except (CallsHalted, NotFound):
             pass  # left to another process, or the book is deleted
