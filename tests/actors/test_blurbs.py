@@ -303,7 +303,9 @@ async def test_a_blurb_of_the_old_text_is_dropped_where_the_new_one_is_finished_
     await shelf.until(NOTHING_LEFT)
 
 
-async def test_a_stopped_run_gets_no_blurb(supervisor: Supervisor, shelf: Shelf, author: Novelist, model: Model) -> None:
+async def test_a_stopped_run_gets_no_blurb(
+    supervisor: Supervisor, shelf: Shelf, author: Novelist, model: Model
+) -> None:
     model.kept.add((author.book, 1))
     await supervisor.ask(author.account, author.book, Generate())
     await model.wait_until_asked(author.book, 1)
