@@ -59,6 +59,7 @@ from bookgen.store.postgres.server import PostgresAddress, running_postgres
 from bookgen.store.postgres.space import LEAST_FREE, DiskGuard, make_data_folder, no_shortage
 from bookgen.support.assistant import Support
 from bookgen.support.ledger import Ledger
+from bookgen.writing.blurb import draft_blurb
 from bookgen.writing.estimate import Estimates
 from bookgen.writing.kinds import draft_outline, write_chapter
 from bookgen.writing.rework import rework_chapters
@@ -223,7 +224,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     products = Products(artwork.paint_cover, corrections.apply_safe_of_run, publisher.make_files)
     supervisor = Supervisor(
         database,
-        writing=Writing(draft_outline, rework_chapters, write_chapter),
+        writing=Writing(draft_outline, rework_chapters, write_chapter, draft_blurb),
         products=products,
         model=model,
         painter=painter,

@@ -71,6 +71,7 @@ class RunPhase(StrEnum):
     CHAPTERS = "chapters"
     PROOFREADING = "proofreading"
     CORRECTIONS = "corrections"
+    BLURB = "blurb"
     COVER = "cover"
     FILES = "files"
 
@@ -178,10 +179,14 @@ class Account:
         return f"{self.first_name} {self.last_name}".strip() or self.username
 
 
+MAX_BLURB_CHARACTERS = 4_000
+
+
 @dataclass(frozen=True, slots=True)
 class Book:
-    """`age_range`, `theme` and `characters` (name and description of each) are those of a children's book.
+    """`description` is the author's idea, which is never printed; `blurb` is what readers are told.
 
+    `age_range`, `theme` and `characters` (name and description of each) are those of a children's book.
     `character_sheet_key` is that of its hero's picture, which every other picture goes by.
     """
 
@@ -203,6 +208,7 @@ class Book:
     funding_source: FundingSource | None
     created_at: datetime
     updated_at: datetime
+    blurb: str = ""
     kind: BookKind = BookKind.PROSE
     age_range: AgeRange | None = None
     theme: str = ""

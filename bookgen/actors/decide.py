@@ -40,6 +40,7 @@ STAGES = {
     RunPhase.CHAPTERS: "chapter",
     RunPhase.PROOFREADING: "proofreading",
     RunPhase.CORRECTIONS: "proofreading",
+    RunPhase.BLURB: "blurb",
     RunPhase.COVER: "cover",
     RunPhase.FILES: "export",
 }
@@ -58,6 +59,7 @@ class Effect(Enum):
     SETTLE = auto()  # no chapter is being written any more
     FORGET_STEPS = auto()  # stored replies of the failed chapter led nowhere
     CLOSE_STEPS = auto()  # the run is over: its stored replies are not needed again
+    ASK_BLURB = auto()  # have a blurb drafted if the book has none
     SAVE = auto()  # what the phase has brought
 
 
@@ -214,7 +216,8 @@ def _ended_without_text(state: BookState, message: WorkFailed | WorkHalted) -> D
 
 def _completed(run: Run) -> Decision:
     done = replace(run, status=RunStatus.COMPLETED, done=run.total, call_started_at=None, crash_count=0)
-    return Decision(done, frozenset({Effect.CONSUME, Effect.PROMOTE, Effect.SETTLE, Effect.CLOSE_STEPS}))
+    effects = {Effect.CONSUME, Effect.PROMOTE, Effect.SETTLE, Effect.CLOSE_STEPS, Effect.ASK_BLURB}
+    return Decision(done, frozenset(effects))
 
 
 def _given_up(run: Run | None, owner: UUID) -> Decision:

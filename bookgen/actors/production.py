@@ -1,4 +1,4 @@
-"""What a production does before and after the chapters: outline, proofreading, corrections, cover, files."""
+"""What a production does before and after the chapters: outline, proofreading, corrections, blurb, cover, files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import asyncpg
+import structlog
 
+from bookgen.actors.blurbs import drafted as drafted_blurb
 from bookgen.actors.material import load_material
 from bookgen.actors.outlining import drafted
 from bookgen.actors.phase_work import PhaseResult
@@ -15,9 +17,12 @@ from bookgen.actors.reading import BookReading
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps
 from bookgen.actors.work_in_flight import PhaseFailed
-from bookgen.errors import ProofreadingFailed, QuotaExceeded, RenderingFailed, RenderTimeout
+from bookgen.errors import ProofreadingFailed, QuotaExceeded, RenderingFailed, RenderTimeout, UpstreamAIError
 from bookgen.models import Allowance, BookStatus, Run, RunPhase
-from bookgen.store import books, reports, suggestions
+from bookgen.providers.text import CallsHalted
+from bookgen.store import blurbs, books, reports, suggestions
+
+log = structlog.get_logger()
 
 MOST_WAITS = 60  # for a worker, each as long as the pool asks for
 PROOFREAD_BY_RULES = "Rules alone have proofread it: the model refused, or its replies were of no use."
@@ -41,6 +46,8 @@ class Production:
                 return await self._proofread(run, steps)
             case RunPhase.CORRECTIONS:
                 return await self._correct(run)
+            case RunPhase.BLURB:
+                return await self._blurb(run, steps)
             case RunPhase.COVER:
                 return await self._cover(run, steps)
             case RunPhase.FILES:
@@ -101,6 +108,21 @@ class Production:
         products = self._resources.products
         await self._served(lambda: products.correct(run.account_id, run.id))
         return PhaseResult()
+
+    async def _blurb(self, run: Run, steps: StoredSteps) -> PhaseResult:
+        """Best effort: where it fails, one is drafted in the background once the run has completed."""
+        try:
+            blurb = await drafted_blurb(self._resources, run.account_id, run.book_id, steps)
+        except CallsHalted:
+            raise
+        except UpstreamAIError as error:
+            log.warning("blurb_not_drafted", book_id=run.book_id, reason=str(error))
+            return PhaseResult()
+
+        async def save(connection: asyncpg.Connection) -> None:
+            await blurbs.fill_in(connection, run.book_id, blurb)
+
+        return PhaseResult(save if blurb else None)
 
     async def _cover(self, run: Run, steps: StoredSteps) -> PhaseResult:
         products = self._resources.products

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -54,6 +55,7 @@ class Writing:
     draft_outline: Callable[[Book, Steps], Awaitable[Outline]]
     rework_chapters: Callable[[Material, Sequence[int], str, Steps], Awaitable[dict[int, OutlineChapter]]]
     write_chapter: WriteChapter
+    draft_blurb: Callable[[Material, Steps], Awaitable[str]]
 
 
 class PaintsSpreads(Protocol):
@@ -127,7 +129,8 @@ class Resources:
     once another one is held. `other_processes` live.
 
     `names_model`: the operator has named the model, so that it was not chosen by what keys there are. `draining`: the
-    process ends soon. No further chapter is begun and no further model call is made.
+    process ends soon. No further chapter is begun and no further model call is made. `blurb_asked` is set
+    when a blurb may be waiting to be drafted.
     """
 
     pool: asyncpg.Pool
@@ -147,6 +150,7 @@ class Resources:
     health: Health = field(default_factory=Health)
     backlog: Backlog = field(default_factory=Backlog)
     ledger_writes: LedgerWrites = field(default_factory=LedgerWrites)
+    blurb_asked: asyncio.Event = field(default_factory=asyncio.Event)
     _patient: Patient | None = field(init=False)
     _patient_painter: Patient | None = field(init=False)
     _bounded: Bounded | None = field(init=False)

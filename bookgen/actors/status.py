@@ -16,6 +16,7 @@ DOING = {
     RunPhase.OUTLINE: "drafting the outline",
     RunPhase.PROOFREADING: "proofreading the book",
     RunPhase.CORRECTIONS: "applying safe corrections",
+    RunPhase.BLURB: "writing the blurb",
     RunPhase.COVER: "making the cover",
     RunPhase.FILES: "making the files",
 }

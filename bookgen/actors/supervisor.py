@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 import structlog
 
 from bookgen.actors.actor import now, spawn
+from bookgen.actors.blurbs import Blurbs
 from bookgen.actors.book import BookActor
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.crashes import Crashes
@@ -27,7 +28,7 @@ from bookgen.billing.quota import Quota
 from bookgen.errors import NotFound, Unavailable
 from bookgen.models import Run, Usage
 from bookgen.providers.text import TextModel
-from bookgen.store import processes, reports, reservations, runs, slots
+from bookgen.store import blurbs, processes, reports, reservations, runs, slots
 from bookgen.store.database import Database
 from bookgen.store.notifications import JOINED
 
@@ -65,6 +66,7 @@ class Supervisor:
         self.chapters = ChaptersInFlight(self.resources, chapters_at_once)
         self.jobs = Jobs(self.resources, self.transactions)
         self.reports = Reports(self.resources)
+        self.blurbs = Blurbs(self.resources)
         self.statuses = Statuses(database.http, self.resources, self.chapters)
         self.registry = Registry(self._make_actor)
         self.crashes = Crashes(self.resources, self.transactions, self.chapters, self.statuses, self.registry)
@@ -95,6 +97,7 @@ class Supervisor:
             spawn(every(PRUNE_SECONDS, self._prune, self.resources)),
             spawn(listen(self._database.direct_dsn, self._notified, self.limits.heard, self._listening)),
             spawn(self.reports.run()),
+            spawn(self.blurbs.run()),
         ]
         if self.resources.writer is None:  # its server was away
             self._loops.append(spawn(every(SWEEP_SECONDS, self.lease.tell_writer, self.resources)))
@@ -203,6 +206,7 @@ class Supervisor:
         """Lets calls in flight finish for at most `seconds`, then hands the runs back as they are."""
         self.resources.draining = True
         self.reports.halt()
+        self.blurbs.halt()
         resources = self.resources
         self._loops.append(
             spawn(resources.health.through_outages(lambda: processes.drain(resources.pool, resources.boot_id)))
@@ -218,10 +222,12 @@ class Supervisor:
             await self._let_go()
 
     def _busy(self) -> bool:
-        return bool(self.jobs.tasks or self.reports.tasks) or not all(actor.idle for actor in self.registry)
+        return bool(self.jobs.tasks or self.reports.tasks or self.blurbs.tasks) or not all(
+            actor.idle for actor in self.registry
+        )
 
     async def _let_go(self) -> None:
-        cut: list[asyncio.Task[None]] = [*self._loops, *self.jobs.tasks, *self.reports.tasks]
+        cut: list[asyncio.Task[None]] = [*self._loops, *self.jobs.tasks, *self.reports.tasks, *self.blurbs.tasks]
         for task in cut:
             task.cancel()
         self.chapters.probation.clear()
@@ -234,6 +240,7 @@ class Supervisor:
             async with asyncio.timeout(RELEASE_SECONDS):
                 await runs.release(self.resources.pool, self.resources.boot_id)
                 await reports.release(self.resources.pool, self.resources.boot_id)
+                await blurbs.release(self.resources.pool, self.resources.boot_id)
                 await self.lease.give_up()
         except (Unavailable, TimeoutError) as error:
             log.warning("runs_not_released", reason=str(error))

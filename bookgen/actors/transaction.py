@@ -24,6 +24,7 @@ from bookgen.billing.storage import require_room
 from bookgen.errors import Conflict, NotFound, QuotaExceeded, Unavailable, must_exist
 from bookgen.models import Allowance, BookKind, BookStatus, FundingSource, Run, RunMode, RunPhase, RunStatus
 from bookgen.store import (
+    blurbs,
     book_state,
     books,
     chapters,
@@ -94,6 +95,8 @@ class Transactions:
                 await save(connection)
             await fault(f"{point}.before", book_id)
         await fault(f"{point}.after", book_id)
+        if Effect.ASK_BLURB in decision.effects:
+            self._resources.blurb_asked.set()
         return committed
 
     async def promote(self, account_id: int) -> Run | None:
@@ -218,6 +221,8 @@ class Transactions:
             await chapters.settle(connection, run.book_id, failed)
         if Effect.CLOSE_STEPS in effects:
             await steps.forget(connection, run.id)
+        if Effect.ASK_BLURB in effects:
+            await blurbs.ask(connection, run.book_id)
         if Effect.FORGET_STEPS in effects:
             await steps.forget(connection, run.id, failed)
             await runs.forget_draft(connection, run.id)

@@ -69,6 +69,11 @@ class BookHandle:
         return str(self.data["status"])
 
     @property
+    def blurb(self) -> str:
+        """What readers are told, on the back cover and in shops; empty until it is drafted or written."""
+        return str(self.data["blurb"])
+
+    @property
     def chapters(self) -> list[JSON]:
         return list(self.data.get("chapters", ()))
 

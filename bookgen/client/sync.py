@@ -106,6 +106,11 @@ class SyncBook:
         return self._book.status
 
     @property
+    def blurb(self) -> str:
+        """What readers are told, on the back cover and in shops; empty until it is drafted or written."""
+        return self._book.blurb
+
+    @property
     def data(self) -> JSON:
         return self._book.data
 

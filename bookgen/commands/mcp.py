@@ -87,11 +87,12 @@ class Tools:
         language: Annotated[str, Field(description="BCP 47, such as en or de.")] = "en",
         genre: str = "",
         style: Annotated[str, Field(description="Voice, tense, point of view.")] = "",
+        blurb: Annotated[str, Field(description="For readers, printed; the idea is not. Else drafted.")] = "",
     ) -> JSON:
         """Make a draft and its outline. Called again with the same title and idea: the same book."""
         fields: JSON = {"description": idea, "target_word_count": words}
         fields |= {} if chapters is None else {"chapter_count": chapters}
-        fields |= {"content_language": language, "genre": genre, "style_notes": style}
+        fields |= {"content_language": language, "genre": genre, "style_notes": style, "blurb": blurb}
         made = await self._made(title, description=idea)
         return await self._outlined(made or await self._client.books.create(title, **fields))
 
@@ -115,9 +116,12 @@ class Tools:
         changes: Annotated[
             list[dict[str, str | int]] | None, Field(description="{chapter_number, title?, summary?} each.")
         ] = None,
+        blurb: str | None = None,
     ) -> JSON:
-        """Read the outline, or change titles and summaries of some chapters."""
+        """Read the outline and the blurb, or change titles and summaries of some chapters, or the blurb."""
         book = await self._client.books.get(book_id)
+        if blurb is not None:
+            book.data = await self._client.change_book(book_id, blurb=blurb)
         if changes:
             book.data = await self._client.update_outline(book_id, changes)
         else:
@@ -246,7 +250,10 @@ def _brief(book: JSON) -> JSON:
 
 def _outline(book: BookHandle) -> JSON:
     names = ("chapter_number", "title", "summary", "target_word_count", "word_count")
-    return _brief(book.data) | {"chapters": [{name: one[name] for name in names} for one in book.chapters]}
+    return _brief(book.data) | {
+        "blurb": book.blurb,
+        "chapters": [{name: one[name] for name in names} for one in book.chapters],
+    }
 
 
 def _chapter(chapter: JSON) -> JSON:

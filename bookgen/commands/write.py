@@ -32,6 +32,7 @@ FIELDS = {  # of a book, by the options that fill them in
     "genre": "genre",
     "audience": "target_audience",
     "description": "description",
+    "blurb": "blurb",
     "chapters": "chapter_count",
     "words": "target_word_count",
     "language": "content_language",
@@ -45,7 +46,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--genre", default="")
     parser.add_argument("--author", default="", help="the name on the title page")
     parser.add_argument("--audience", default="", help="who it is for")
-    parser.add_argument("--description", default="", help="the idea, in a few sentences")
+    parser.add_argument("--description", default="", help="the idea, in a few sentences; it is never printed")
+    parser.add_argument("--blurb", default="", help="the text on the back cover (drafted from the finished book)")
     parser.add_argument("--chapters", type=int, metavar="N", help="1 to 100 (10, fewer in a short book)")
     parser.add_argument("--words", type=int, metavar="N", help="length of the whole book (20000)")
     parser.add_argument("--language", metavar="TAG", help="such as en, de, pt, ja (en)")

@@ -13,7 +13,7 @@ from bookgen.http.characters_schemas import Characters
 from bookgen.http.covers_schemas import CoverSchema
 from bookgen.http.edge.schemas import Body, Integer, String, choice, shown
 from bookgen.http.generation_schemas import GenerationProgressSchema
-from bookgen.models import AgeRange, Book, BookKind, BookStatus, Chapter, Estimate, FundingSource
+from bookgen.models import MAX_BLURB_CHARACTERS, AgeRange, Book, BookKind, BookStatus, Chapter, Estimate, FundingSource
 from bookgen.render.trim import DEFAULT_TRIM, TRIMS
 from bookgen.services.editing import DEFAULT_CHAPTERS, MAX_CHAPTERS, WORDS_A_CHAPTER
 
@@ -81,6 +81,19 @@ class Language(fields.String):
         return f"{language.lower() if language.isascii() else language}{dash}{rest}"
 
 
+class Blurb(String):
+    def __init__(self) -> None:
+        super().__init__(
+            MAX_BLURB_CHARACTERS,
+            load_default="",
+            metadata={
+                "description": "For readers: shown on the back cover and in shops. Drafted from the finished book "
+                "if it is empty.",
+                "example": "Every night the keeper writes down each ship that passes. Tonight one comes back.",
+            },
+        )
+
+
 class BookCreationSchema(Body):
     title = String(200, minimum=1, required=True, metadata={"example": "The Lighthouse of Forgotten Names"})
     subtitle = String(200, load_default="")
@@ -88,8 +101,11 @@ class BookCreationSchema(Body):
     genre = String(100, load_default="", metadata={"example": "Literary fiction"})
     target_audience = String(200, load_default="", metadata={"example": "Adults who like quiet mysteries"})
     description = String(
-        5000, load_default="", metadata={"description": "The idea.", "example": "A keeper writes down every ship."}
+        5000,
+        load_default="",
+        metadata={"description": "The idea. It is never printed.", "example": "A keeper writes down every ship."},
     )
+    blurb = Blurb()
     style_notes = String(2000, load_default="", metadata={"description": "Voice, tense, point of view."})
     chapter_count = Integer(
         minimum=1,
@@ -173,6 +189,7 @@ class BookListedSchema(Schema):
     genre = fields.String(required=True)
     target_audience = fields.String(required=True)
     description = fields.String(required=True)
+    blurb = fields.String(required=True)
     style_notes = fields.String(required=True)
     chapter_count = fields.Integer(required=True)
     target_word_count = fields.Integer(required=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from marshmallow import ValidationError, fields
 
-from bookgen.http.books_schemas import Language
+from bookgen.http.books_schemas import Blurb, Language
 from bookgen.http.characters_schemas import Characters
 from bookgen.http.edge.schemas import Body, Integer, String, choice
 from bookgen.models import AgeRange
@@ -42,4 +42,5 @@ class ChildrensCreationSchema(Body):
         },
     )
     content_language = Language()
+    blurb = Blurb()
     author_name = String(200, load_default="", metadata={"description": "Defaults to the account's name."})

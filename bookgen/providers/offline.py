@@ -165,10 +165,18 @@ def _long_words(text: str) -> set[str]:
     return {word for word in re.findall(r"\w+", text.lower()) if len(word) > 3}
 
 
+def _blurb(brief: Brief, bank: Bank, request: TextRequest) -> str:
+    return str(bank["blurb"]).replace("{title}", brief.title)
+
+
 _STRUCTURED: dict[str, Callable[[Brief, Bank], dict[str, Any]]] = {
     "outline": _outline,
     "chapter": picture_book.spread,  # of a children's book: the chapters of others are asked for in prose
     "rework": _rework,
     "digest": _digest,
 }
-_PROSE: dict[str, Callable[[Brief, Bank, TextRequest], str]] = {"revise": _revision, "support": _passages}
+_PROSE: dict[str, Callable[[Brief, Bank, TextRequest], str]] = {
+    "revise": _revision,
+    "support": _passages,
+    "blurb": _blurb,
+}

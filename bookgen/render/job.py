@@ -45,7 +45,7 @@ class Job:
             self.watermark,
             self.author,
             self.cover_design,
-            *(book.id, book.title, book.subtitle, book.genre, book.description),
+            *(book.id, book.title, book.subtitle, book.genre, book.blurb),
             book.age_range,
             *(book.trim_size, book.content_language, book.created_at.year, last_change(book, self.chapters)),
             *((each.id, each.chapter_number, each.title, each.content, each.is_sample) for each in self.chapters),

@@ -45,7 +45,7 @@ def manuscript(
         year=book.created_at.year,
         changed=last_change(book, chapters),
         subject=one_line(book.genre),
-        description=one_line(book.description),
+        blurb="\n".join(filter(None, (one_line(polish(line)) for line in book.blurb.splitlines()))),
         chapters=tuple(
             _titled(
                 _section(chapter, polish, _of_chapter(illustrations, chapter, book), verse=_is_verse(book)),

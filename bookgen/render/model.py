@@ -217,7 +217,10 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Manuscript:
-    """A book as every writer walks it. `year` is its copyright's, `changed` its last change, in UTC."""
+    """A book as every writer walks it. `year` is its copyright's, `changed` its last change, in UTC.
+
+    `blurb`: a paragraph a line. The author's idea is not here: it is never printed.
+    """
 
     id: str
     title: str
@@ -228,7 +231,7 @@ class Manuscript:
     year: int
     changed: datetime
     subject: str
-    description: str
+    blurb: str
     chapters: tuple[Section, ...]
     cover: Picture | None = None
     watermark: str = ""

@@ -34,6 +34,7 @@ async def create_childrens(connection: Connection, quota: Quota, account_id: int
         "genre": "Children's",
         "target_audience": f"Children of {age} years",
         "description": "",
+        "blurb": new["blurb"],
         "style_notes": "",
         "chapter_count": spreads,
         "target_word_count": spreads * words,

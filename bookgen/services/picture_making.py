@@ -40,7 +40,7 @@ Keep the upper or the lower third calm: the title is printed there later.
 Title: {title}
 Genre: {genre}
 For: {audience}
-About: {description}
+About: {about}
 Style: {style}
 {prompt}"""
 
@@ -116,7 +116,7 @@ class PictureMaker:
             return MadeCover(drawn, design)
         asked = COVER_PROMPT.format(
             title=book.title, genre=book.genre, audience=book.target_audience,
-            description=book.description, style=style, prompt=prompt,
+            about=book.blurb or book.description, style=style, prompt=prompt,
         )  # fmt: skip
         if book.kind is BookKind.CHILDRENS:
             asked += FIGURES.format(figures=pictures.figures(book))

@@ -11,6 +11,7 @@ chapter    people (names), part, parts, words (of this part), characters (the sa
            spaces), task: "write", "continue" (the last reply was cut), "extend" or "close" (a few sentences to end a
            chapter that broke off)
 revise     passage: what to put differently; words: its length
+blurb      nothing more
 digest     threads: the open threads, numbered from 1
 support    question
 

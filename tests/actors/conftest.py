@@ -25,10 +25,13 @@ from bookgen.providers.text import CALL_SECONDS, Halt, Message, StopReason, Text
 from bookgen.store import covers, media
 from bookgen.store.database import Database
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
+from bookgen.writing.refusal import ModelRefused
 from bookgen.writing.steps import Steps
+from bookgen.writing.structured import UnusableReply
 from tests.chaos.pg_proxy import PgProxy
 
 _names = itertools.count(1)
+BLURB = 99  # as the number of a chapter
 
 
 class Model:
@@ -145,6 +148,19 @@ async def rework_chapters(
     return {number: OutlineChapter(f"Other {number}", instructions, 500) for number in numbers}
 
 
+async def refuse_blurb(material: Material, steps: Steps) -> str:
+    """A model that has no part in a test which is about something else."""
+    raise ModelRefused("It refused.", stage="blurb", retryable=False)
+
+
+async def draft_blurb(material: Material, steps: Steps) -> str:
+    """The model's blurb, as a call of chapter BLURB; UnusableReply where it says "Nonsense."."""
+    reply = await steps.reply(ask("blurb", material.book.id, BLURB))
+    if reply.text == "Nonsense.":
+        raise UnusableReply("It was no blurb.", stage="blurb", retryable=True)
+    return reply.text
+
+
 def ask(stage: str, book: int, chapter: int) -> TextRequest:
     text = orjson.dumps([book, chapter]).decode()
     return TextRequest(stage, (), (Message("user", text),), 100, chapter_number=chapter or None)
@@ -222,7 +238,7 @@ async def supervising(
     settings.setdefault("quota", Quota(billing=True))
     settings.setdefault("products", Studio().products)
     settings = {**WITHOUT_SERVICES, **settings}
-    writing = Writing(draft_outline, rework_chapters, write_chapter)
+    writing = Writing(draft_outline, rework_chapters, write_chapter, settings.pop("draft_blurb", refuse_blurb))
     supervisor = Supervisor(database, writing=writing, model=model, **settings)
     listening, caught_up = supervisor._listening, asyncio.Event()
 

@@ -304,7 +304,7 @@ class RealLife:
             shelf.pool,
             shelf.pool,
             Quota(billing=True),
-            Writing(never, never, never),  # type: ignore[arg-type]
+            Writing(never, never, never, never),  # type: ignore[arg-type]
             Products(never, never, never),  # type: ignore[arg-type]
             model=None,  # type: ignore[arg-type]
             price=never,  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, PlanUpgradeRequired, QuotaExceeded, UpstreamAIError
 from bookgen.models import RunMode, RunPhase, RunStatus
 
-from .conftest import Model, Shelf, Start, Studio, crash
+from .conftest import BLURB, Model, Shelf, Start, Studio, crash, draft_blurb, refuse_blurb
 
 PRODUCE = Generate(automated=True)
 # In a language for which no checker is loaded.
@@ -44,7 +44,7 @@ def studio() -> Studio:
 @pytest.fixture
 async def supervisor(start: Start, studio: Studio, model: Model) -> Supervisor:
     model.free = True
-    return await start(products=studio.products)
+    return await start(draft_blurb=draft_blurb, products=studio.products)
 
 
 class Idea:
@@ -81,7 +81,11 @@ class HeldPhase:
     """Keeps a phase from ending until it is let go."""
 
     def __init__(self, phase: RunPhase, author: Idea, model: Model, studio: Studio) -> None:
-        call = {RunPhase.OUTLINE: (author.book, 0), RunPhase.PROOFREADING: (0, 1)}.get(phase)
+        call = {
+            RunPhase.OUTLINE: (author.book, 0),
+            RunPhase.PROOFREADING: (0, 1),
+            RunPhase.BLURB: (author.book, BLURB),
+        }.get(phase)
         self._phase, self._call, self._model, self._studio = phase, call, model, studio
         if call:
             model.kept.add(call)
@@ -126,10 +130,11 @@ async def test_an_idea_becomes_a_book_with_a_cover_and_files(
 
 SAYINGS = {
     RunPhase.OUTLINE: ("Drafting the outline.", 0.0),
-    RunPhase.PROOFREADING: ("Proofreading the book. All 2 chapters are written.", 42.9),
-    RunPhase.CORRECTIONS: ("Applying safe corrections. All 2 chapters are written.", 57.1),
-    RunPhase.COVER: ("Making the cover. All 2 chapters are written.", 71.4),
-    RunPhase.FILES: ("Making the files. All 2 chapters are written.", 85.7),
+    RunPhase.PROOFREADING: ("Proofreading the book. All 2 chapters are written.", 37.5),
+    RunPhase.CORRECTIONS: ("Applying safe corrections. All 2 chapters are written.", 50.0),
+    RunPhase.BLURB: ("Writing the blurb. All 2 chapters are written.", 62.5),
+    RunPhase.COVER: ("Making the cover. All 2 chapters are written.", 75.0),
+    RunPhase.FILES: ("Making the files. All 2 chapters are written.", 87.5),
 }
 
 
@@ -216,7 +221,7 @@ async def test_a_process_that_dies_in_a_phase_is_followed_by_one_that_goes_on_th
     await held.reached()
 
     await crash(supervisor, shelf)
-    await start(products=studio.products)
+    await start(draft_blurb=draft_blurb, products=studio.products)
     await held.reached(2)
     held.let_go()
     await shelf.until_status(author.book, "completed")
@@ -238,7 +243,7 @@ FAILED = {
 }
 
 
-@pytest.mark.parametrize("phase", STEPS)
+@pytest.mark.parametrize("phase", FAILED)
 async def test_a_phase_that_fails_ends_the_run_as_an_error_that_resume_mends(
     supervisor: Supervisor,
     studio: Studio,
@@ -322,7 +327,7 @@ async def test_where_the_plan_includes_it_no_addon_is_asked_for(
     start: Start, studio: Studio, shelf: Shelf, model: Model
 ) -> None:
     model.free = True
-    supervisor = await start(products=studio.products, quota=Quota(billing=False))
+    supervisor = await start(draft_blurb=draft_blurb, products=studio.products, quota=Quota(billing=False))
     account, book = await shelf.outlined()
     await shelf.pool.execute("UPDATE book SET content_language = 'nl'")
 
@@ -487,7 +492,7 @@ async def test_a_drain_hands_a_production_over_as_it_is(
     await draining
     assert await author.phase() == "files"
     assert (await shelf.run(author.book))["status"] == "running"
-    await start(products=studio.products)
+    await start(draft_blurb=draft_blurb, products=studio.products)
     await shelf.until_status(author.book, "completed")
 
     assert studio.made == ["corrections", "cover", "files"]
@@ -504,3 +509,74 @@ async def test_a_deleted_book_takes_its_production_with_it(
 
     assert await shelf.value("SELECT count(*) FROM run") == 0
     assert not supervisor.chapters.by_run
+
+
+async def test_the_files_are_made_with_the_blurb(
+    supervisor: Supervisor, studio: Studio, shelf: Shelf, author: Idea, hold: Callable[[RunPhase], HeldPhase]
+) -> None:
+    held = hold(RunPhase.COVER)
+    await author.ask(supervisor)
+    await held.reached()
+    blurb = await shelf.value("SELECT blurb FROM book WHERE id = $1", author.book)
+    held.let_go()
+    await shelf.until_status(author.book, "completed")
+
+    assert blurb == f"Text of {(author.book, BLURB)}."
+    assert await shelf.value("SELECT count(*) FROM model_call WHERE book_id = $1 AND stage = 'blurb'", author.book) == 1
+    assert await shelf.value("SELECT count(*) FROM blurb_draft") == 0
+
+
+async def test_an_authors_blurb_is_kept_by_a_production(
+    supervisor: Supervisor, shelf: Shelf, author: Idea, model: Model
+) -> None:
+    await shelf.pool.execute("UPDATE book SET blurb = 'Mine.' WHERE id = $1", author.book)
+
+    await author.ask(supervisor)
+    await shelf.until_status(author.book, "completed")
+
+    assert await shelf.value("SELECT blurb FROM book WHERE id = $1", author.book) == "Mine."
+    assert model.asked[author.book, BLURB] == 0
+
+
+async def test_a_blurb_that_its_author_writes_during_the_phase_is_kept(
+    supervisor: Supervisor, shelf: Shelf, author: Idea, hold: Callable[[RunPhase], HeldPhase]
+) -> None:
+    held = hold(RunPhase.BLURB)
+    await author.ask(supervisor)
+    await held.reached()
+
+    await shelf.pool.execute("UPDATE book SET blurb = 'Mine.' WHERE id = $1", author.book)
+    held.let_go()
+    await shelf.until_status(author.book, "completed")
+
+    assert await shelf.value("SELECT blurb FROM book WHERE id = $1", author.book) == "Mine."
+
+
+async def test_a_production_completes_without_a_blurb_and_has_one_drafted_afterwards(
+    start: Start, studio: Studio, shelf: Shelf, author: Idea, model: Model
+) -> None:
+    model.free = True
+    model.kept.add((author.book, BLURB))
+    supervisor = await start(draft_blurb=draft_blurb, products=studio.products)
+    await author.ask(supervisor)
+    await model.wait_until_asked(author.book, BLURB)
+    model.fail(author.book, BLURB, retryable=True)
+    await shelf.until_status(author.book, "completed")
+
+    assert studio.made == ["corrections", "cover", "files"]
+    await model.wait_until_asked(author.book, BLURB, 2)
+    model.answer(author.book, BLURB, "A blurb.")
+    await shelf.until("SELECT blurb = 'A blurb.' FROM book WHERE id = $1", author.book)
+
+
+async def test_a_production_whose_blurb_is_refused_completes_without_one(
+    start: Start, studio: Studio, shelf: Shelf, author: Idea, model: Model
+) -> None:
+    model.free = True
+    supervisor = await start(draft_blurb=refuse_blurb, products=studio.products)
+
+    await author.ask(supervisor)
+    await shelf.until_status(author.book, "completed")
+    await shelf.until("SELECT NOT EXISTS (SELECT FROM blurb_draft)")
+
+    assert await shelf.value("SELECT blurb FROM book WHERE id = $1", author.book) == ""

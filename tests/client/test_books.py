@@ -56,18 +56,20 @@ async def test_one_signs_in_by_username_or_address(visitor: Api, login: str) -> 
 async def test_a_book_is_produced_in_one_call_and_not_again(visitor: Api) -> None:
     told: list[str] = []
 
-    def script() -> tuple[str, str, int]:
+    def script() -> tuple[str, str, int, str]:
         with SyncClient(address(visitor)) as client:
             client.register("ada", "ada@example.com", PASSWORD)
             book = client.books.create("The Salt Road", chapter_count=1, target_word_count=200, content_language="de")
             book.produce(lambda status: told.append(status["mode"]), every=0.05)
             first = book.data["generation_progress"]["task_id"]
-            return first, book.produce(every=0.05).data["generation_progress"]["task_id"], len(book.data["covers"])
+            second = book.produce(every=0.05).data["generation_progress"]["task_id"]
+            return first, second, len(book.data["covers"]), book.blurb
 
-    first, second, covers = await asyncio.to_thread(script)
+    first, second, covers, blurb = await asyncio.to_thread(script)
 
     assert set(told) == {"automated"}
     assert (first, covers) == (second, 1)
+    assert blurb.startswith("„The Salt Road“ ist ein Muster.")
 
 
 async def test_a_book_with_a_new_outline_is_produced_once_more(visitor: Api) -> None:

@@ -105,6 +105,16 @@ async def test_an_agent_makes_a_book(tmp_path: Path, account: Api) -> None:
     assert (saved["missing_chapters"], without["missing_chapters"]) == ([], [2])
 
 
+async def test_an_agent_sets_reads_and_changes_the_blurb(account: Api) -> None:
+    async with nearby(account) as client:
+        made = await ask(client, "make_book", **SMALL, blurb="One.")
+        read = await ask(client, "outline", book_id=made["id"])
+        changed = await ask(client, "outline", book_id=made["id"], blurb="Two.")
+        emptied = await ask(client, "outline", book_id=made["id"], blurb="")
+
+    assert [each["blurb"] for each in (made, read, changed, emptied)] == ["One.", "One.", "Two.", ""]
+
+
 async def test_an_agent_has_a_picture_book_produced_and_no_book_made_twice(account: Api) -> None:
     hero = "Pip, a small grey mouse with a red scarf"
     picture_book = {"title": "Pip", "theme": "Being brave.", "age_range": "3-5", "characters": [hero], "pages": 8}

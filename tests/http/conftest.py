@@ -29,6 +29,7 @@ from tests.fakes.stripe_server import SECRET_KEY, WEBHOOK_SECRET, FakeStripe
 
 PASSWORD = f"correct horse {CANARY}"
 PREFIX = "/api/v1"
+BLURBS_TRIED = "SELECT NOT EXISTS (SELECT FROM blurb_draft WHERE owner IS NOT NULL OR due_at <= now())"
 EMPTY: Mapping[str, Any] = {}
 
 
@@ -117,10 +118,11 @@ class Api:
         return dict(reply.body)
 
     async def written(self, **fields: Any) -> dict[str, Any]:
-        """A book whose run is over."""
+        """A book whose run is over, and whose blurb is drafted or was tried to be."""
         book = await self.outlined(**fields)
         assert (await self.post(f"/books/{book['id']}/generate/")).status == 202
         await self.until(book["id"], "completed")
+        await self.until_true(BLURBS_TRIED)
         return dict((await self.get(f"/books/{book['id']}/")).body)
 
     async def until(self, book_id: int, status: str) -> dict[str, Any]:

@@ -278,6 +278,7 @@ BOOK_LISTED = {
     "genre": str,
     "target_audience": str,
     "description": str,
+    "blurb": str,
     "style_notes": str,
     "chapter_count": is_integer,
     "target_word_count": is_integer,

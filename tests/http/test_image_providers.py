@@ -47,6 +47,18 @@ async def test_a_cover_is_the_models_picture_with_our_lettering(api: Api, server
         assert len(image.convert("RGB").getcolors(1 << 24) or ()) > 200, "the letters have edges"
 
 
+@pytest.mark.parametrize("blurb", ["A widow crosses the Alps.", ""])
+async def test_a_cover_shows_what_the_blurb_tells_and_the_idea_only_without_one(
+    api: Api, server: ImageServer, blurb: str
+) -> None:
+    book = await api.book(description="She drowns in the end.", blurb=blurb)
+
+    assert (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})).status == 200
+
+    prompt = server.requests[0]["prompt"]
+    assert (f"About: {blurb or book['description']}" in prompt, "drowns" in prompt) == (True, not blurb)
+
+
 async def test_what_a_picture_costs_stands_in_the_ledger(api: Api) -> None:
     book = await api.book()
 

@@ -79,7 +79,7 @@ def test_without_an_isbn_its_box_is_left_white(make: Make) -> None:
 
 @pytest.mark.parametrize("pictured", [False, True])
 def test_everything_on_it_is_ink_and_never_too_much(pictured: bool, make: Make) -> None:
-    book = make("A line.", description="A keeper writes down every ship. " * 9)
+    book = make("A line.", blurb="A keeper writes down every ship. " * 9)
     book = with_picture(book) if pictured else book
     with opened(write_wrap(book, 200, ExportSettings(isbn="978-3-16-148410-0"))) as pdf:
         (page,) = pdf.pages
@@ -107,8 +107,8 @@ def test_the_back_with_its_barcode_is_where_the_book_ends(language: str, back: i
     assert white == [back == 0, back == 1]
 
 
-def test_a_description_too_long_for_the_back_ends_with_a_sentence(make: Make) -> None:
-    wrap = write_wrap(make("A line.", description="Here is one sentence more. " * 200), 200, ExportSettings())
+def test_a_blurb_too_long_for_the_back_ends_with_a_sentence(make: Make) -> None:
+    wrap = write_wrap(make("A line.", blurb="Here is one sentence more. " * 200), 200, ExportSettings())
     text = " ".join(pypdfium2.PdfDocument(wrap)[0].get_textpage().get_text_bounded().split())
 
     assert 20 < text.count("Here is") < 200

@@ -28,7 +28,7 @@ ISBN = "978-3-16-148410-0"
 PAGE = {"white": 0.002252, "cream": 0.0025}  # inches, as the printer's own page says
 PAGES = range(24, 829)
 BLEED = 0.125
-DESCRIPTION = "A keeper writes down every ship. " * 9
+BLURB = "A keeper writes down every ship. " * 9
 MOST_INK = 2.4
 NO_INKS = {"rg", "RG", "cs", "CS", "sc", "scn", "SC", "SCN", "g", "G", "sh", "gs", "BI"}
 DRAWN = 10  # of so many sheets one is drawn
@@ -70,7 +70,7 @@ def _codes(document: pypdfium2.PdfDocument) -> list[zxingcpp.Barcode]:
 def _manuscript(number: int, trim: str) -> Manuscript:
     _, copy, genre = seeded(number)
     told = {"title": copy.title, "subtitle": copy.subtitle, "genre": genre, "author_name": copy.author or "A. Author"}
-    return make_manuscript("A line.", language=copy.language, trim=trim, description=DESCRIPTION, **told)
+    return make_manuscript("A line.", language=copy.language, trim=trim, blurb=BLURB, **told)
 
 
 def main(step: int) -> int:

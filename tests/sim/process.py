@@ -70,11 +70,12 @@ class SimulatedProcess(Owner):
 
     @property
     def books(self) -> set[int]:
-        """Those of which a run or a report has something in flight here."""
+        """Those of which a run, a report or a blurb has something in flight here."""
         if self.supervisor is None:
             return set()
         runs, reports = self.supervisor.chapters.by_run.values(), self.supervisor.reports._steps.values()
-        return {work.run.book_id for work in runs} | {steps.scope.book_id for steps in reports}
+        steps = [*reports, *self.supervisor.blurbs._steps.values()]
+        return {work.run.book_id for work in runs} | {each.scope.book_id for each in steps}
 
     @property
     def handling(self) -> set[int]:

@@ -83,7 +83,7 @@ class ScriptedProvider:
 
     @property
     def writing(self) -> Writing:
-        return Writing(self.draft_outline, self.rework_chapters, self.write_chapter)
+        return Writing(self.draft_outline, self.rework_chapters, self.write_chapter, self.draft_blurb)
 
     async def complete(self, request: TextRequest) -> TextReply:
         key = request.messages[-1].text
@@ -141,6 +141,9 @@ class ScriptedProvider:
                 on_words(len(texts) * 2)
         text = " ".join(texts)
         return ChapterDraft(text, len(text.split()), Digest(number, _hash(text), "Summary.", ("A fact.",), (), ()))
+
+    async def draft_blurb(self, material: Material, steps: Steps) -> str:
+        return (await steps.reply(_ask("blurb", material.book.id, 0, steps, 0, []))).text
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:

@@ -284,7 +284,7 @@ class _DocxWriter:
         properties.author = book.author[:255]
         properties.subject = (book.subtitle or book.subject)[:255]
         properties.category = book.subject[:255]
-        properties.comments = book.description[:255]
+        properties.comments = book.blurb[:255]
         properties.language = book.language
         properties.keywords = ""
         properties.last_modified_by = "bookgen"

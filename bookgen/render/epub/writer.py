@@ -126,8 +126,8 @@ class EpubWriter:
         book.add_metadata(None, "meta", "aut", {"refines": "#creator", "property": "role", "scheme": "marc:relators"})
         book.add_metadata("DC", "publisher", settings.publisher or manuscript.author)
         book.add_metadata("DC", "date", str(manuscript.year))
-        if manuscript.description or manuscript.subtitle:
-            book.add_metadata("DC", "description", manuscript.description or manuscript.subtitle)
+        if manuscript.blurb:
+            book.add_metadata("DC", "description", manuscript.blurb)
         if manuscript.subject:
             book.add_metadata("DC", "subject", manuscript.subject)
         book.add_metadata("DC", "rights", f"© {manuscript.year} {manuscript.author}")

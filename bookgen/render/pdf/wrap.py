@@ -32,6 +32,7 @@ BARCODE_BOX = tuple(side * INCH for side in _RULES["barcode"])
 _BARCODE_GAP = _RULES["barcode_gap"] * INCH
 _PIXEL = INCH / 300
 _BLURB_LEAD = 1.4
+_BLURB_GAP = 0.7  # between paragraphs
 _MARK_SIZE = 9.0
 _SENTENCE = re.compile(r".+?(?:[.!?…]['\"’”»)]*\s+|[。！？][」』”]*|$)", re.DOTALL)
 
@@ -130,16 +131,13 @@ class _Wrap:
         self._texts.append((line, x, top, size, True))
 
     def _set_back(self) -> None:
-        """The description above, the mark of a plan that has one below, the lower right corner for the barcode."""
-        text = self._manuscript.description or self._manuscript.subtitle
+        """The blurb above, the mark of a plan that has one below, the lower right corner for the barcode."""
         measure = self._trim_width - 2 * SAFE - 0.25 * INCH
         top = BLEED + self._height - SAFE
         lowest = BLEED + _BARCODE_GAP + BARCODE_BOX[1]
-        size, lines = self._blurb(text, measure, top - lowest)
-        y = top - size * 2
-        for line in lines:
-            self._texts.append((line, self._back + SAFE, y, size, False))
-            y -= size * _BLURB_LEAD
+        size, lines = self._blurb(self._manuscript.blurb.splitlines(), measure, top - lowest)
+        for line, depth in lines:
+            self._texts.append((line, self._back + SAFE, top - size * 2 - depth, size, False))
         if mark := self._manuscript.watermark:
             line = self._setter.line(mark, _MARK_SIZE, measure, Align.START)
             line.x = 0.0
@@ -162,19 +160,29 @@ class _Wrap:
             left = digits.x if len(digits.text) == 1 else digits.x - line.width / 2
             self._numbers.append((line, x + left, y + digits.y, code.size, False))
 
-    def _blurb(self, text: str, measure: float, height: float) -> tuple[float, list[Line]]:
-        """Smaller where it is long; what is longer still ends with the last sentence that has room."""
-        sentences = _SENTENCE.findall(text)
+    def _blurb(self, paragraphs: list[str], measure: float, height: float) -> tuple[float, list[tuple[Line, float]]]:
+        """The type size, and each line with its depth below the first one.
+
+        A long blurb is set smaller. One that is still too long ends with the last sentence that has room.
+        """
         for scale in (1.05, 0.95, 0.85):
             size = self._setter.geometry.trim.font_size * scale
-            most = int((height - size * 4) / (size * _BLURB_LEAD)) + 1
-            lines = self._setter.lines(text, size, measure, Align.JUSTIFY)
-            if len(lines) <= most:
+            lines = self._paragraphs(paragraphs, size, measure)
+            if not lines or lines[-1][1] <= height - size * 4:
                 return size, lines
-        while len(lines) > most and len(sentences) > 1:
-            sentences.pop()
-            lines = self._setter.lines("".join(sentences).strip(), size, measure, Align.JUSTIFY)
-        return size, lines[:most]
+        while lines[-1][1] > height - size * 4 and (shorter := _without_last_sentence(paragraphs)):
+            paragraphs, lines = shorter, self._paragraphs(shorter, size, measure)
+        return size, [each for each in lines if each[1] <= height - size * 4]
+
+    def _paragraphs(self, paragraphs: list[str], size: float, measure: float) -> list[tuple[Line, float]]:
+        placed: list[tuple[Line, float]] = []
+        depth = 0.0
+        for text in paragraphs:
+            for line in self._setter.lines(text, size, measure, Align.JUSTIFY):
+                placed.append((line, depth))
+                depth += size * _BLURB_LEAD
+            depth += size * _BLURB_GAP
+        return placed
 
     def _draw_texts(self, ink: str) -> None:
         typeface = self._setter.maker.typeface
@@ -185,3 +193,10 @@ class _Wrap:
                 place = f"0 -1 1 0 {x:.2f} {y:.2f} cm" if turned else f"1 0 0 1 {x:.2f} {y:.2f} cm"
                 writer.restart()
                 self._canvas.draw([f"q {place} {colour} k BT", writer.operators(line, 0.0, 0.0, size), "ET Q"])
+
+
+def _without_last_sentence(paragraphs: list[str]) -> list[str]:
+    """The paragraphs without the last sentence; empty if there is only one."""
+    *before, last = paragraphs
+    shortened = "".join(_SENTENCE.findall(last.strip())[:-1]).strip()
+    return [*before, shortened] if shortened else before

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from selenium.webdriver.common.keys import Keys
 
 from tests.http.conftest import Api
 from tests.http.console.browser import BrowserPage
@@ -106,3 +107,23 @@ async def test_the_cover_is_made_for_the_press_as_well(page: BrowserPage, book: 
 
     await page.until("window.asked.length === 1")
     assert await page.script("return window.asked[0]") == {"profile": "print", "cover_wrap": True}
+
+
+async def test_the_blurb_of_a_finished_book_is_read_changed_and_emptied(
+    page: BrowserPage, account: Api, book: dict[str, Any]
+) -> None:
+    path = f"/books/{book['id']}/"
+    await page.open(f"books/{book['id']}/details")
+    await page.sees("For readers: shown on the back cover and in shops. Not the idea.")
+    assert await page.value("Blurb") == book["blurb"] != ""
+
+    await page.fill("Blurb", "A widow crosses the Alps.")
+    await page.press("Save")
+    await page.named("Saved")
+    assert (await account.get(path)).body["blurb"] == "A widow crosses the Alps."
+
+    await page.fill("Blurb", "x")
+    await page.keys(Keys.BACKSPACE)
+    await page.press("Save")
+    await page.named("Saved")
+    assert (await account.get(path)).body["blurb"] == ""

@@ -10,7 +10,7 @@ import { useSignal } from "./signal.js";
 import { settings } from "./site.js";
 import { Action, Confirmed, Heading, Problem, spoken, useWork } from "./ui.js";
 
-const FIELDS = ["title", "subtitle", "author_name", "genre", "target_audience", "description", "style_notes", "trim_size", "content_language", "target_word_count"];
+const FIELDS = ["title", "subtitle", "author_name", "genre", "target_audience", "description", "blurb", "style_notes", "trim_size", "content_language", "target_word_count"];
 
 export default function Details({ book, set }) {
   const site = useSignal(settings);

@@ -59,6 +59,8 @@ export function BookFields({ form, put, site, wrong, most, outlined = false }) {
     <${Field} label="Title" maxlength="200" required dir="auto" hint="A working title will do." ...${field("title")} />
     <${Field} as="textarea" rows="5" label="What is it about?" maxlength="5000" dir="auto" ...${field("description")}
       hint="The more you say, the more the book is yours: people, places, what happens, how it ends." />
+    ${outlined && html`<${Field} as="textarea" rows="6" label="Blurb" maxlength="4000" dir="auto" ...${field("blurb")}
+      hint="For readers: shown on the back cover and in shops. Not the idea. If you leave it empty, one is drafted from the finished book." />`}
     <div class="columns">
       ${!outlined && html`<${Field} label="Chapters" type="number" min="1" max="100" required ...${field("chapter_count")} />`}
       <${Field} label="Words in all" type="number" min="1" max=${most} placeholder=${usual(most)} ...${field("target_word_count")}

@@ -16,7 +16,7 @@ export function Produce({ book, reload }) {
   };
   return html`
     <${Confirmed} title="Make the whole book?" yes="Make it" work=${begin}
-      text="Outline, text, proofreading, cover and files, one after the other, without asking you again. You can watch, pause and stop it.">Make the whole book<//>`;
+      text="Outline, text, proofreading, blurb, cover and files, one after the other, without asking you again. You can watch, pause and stop it.">Make the whole book<//>`;
 }
 
 // What the status says while each phase is on; what says none of it is the writing.
@@ -25,6 +25,7 @@ const PHASES = [
   ["Text", ""],
   ["Proofreading", "proofreading the book"],
   ["Corrections", "applying safe corrections"],
+  ["Blurb", "writing the blurb"],
   ["Cover", "making the cover"],
   ["Files", "making the files"],
 ];

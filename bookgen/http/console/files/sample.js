@@ -26,7 +26,7 @@ function Title({ book }) {
       <div>
         <p class="quiet">A sample book</p>
         <${Heading} title=${book.title}><span ...${inLanguage(book)}>${book.title}</span><//>
-        <p class="lead" ...${inLanguage(book)}>${book.description}</p>
+        <p class="lead" ...${inLanguage(book)}>${book.blurb}</p>
         <p class="quiet">${count(book.chapters.length, "chapter")}, ${words(book.word_count)}</p>
         <ol class="plain chapters">${book.chapters.map((chapter) => html`
           <li class="done"><span class="number">${chapter.chapter_number}</span><a href="#/sample/${chapter.chapter_number}" ...${inLanguage(book)}>${chapter.title}</a><span class="quiet">${words(chapter.word_count)}</span></li>`)}</ol>

@@ -1,0 +1,128 @@
+"""Drafts the blurbs of finished books in the background, after their runs have completed.
+
+The transaction that completes a run leaves a row in `blurb_draft`. A process claims it, asks the model once and fills
+the blurb in. The row survives the death of the process; the stored reply keeps the call from being repeated. Nothing
+waits for a blurb, so failures are only logged, and after MAX_TRIES it is given up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from uuid import UUID
+
+import structlog
+
+from bookgen.actors.actor import spawn
+from bookgen.actors.faults import fault
+from bookgen.actors.material import load_material
+from bookgen.actors.resources import Resources
+from bookgen.actors.steps import StepScope, StoredSteps
+from bookgen.errors import NotFound, Unavailable, UpstreamAIError
+from bookgen.providers.text import CallsHalted, PromptTooLong
+from bookgen.store import blurbs
+from bookgen.store.blurbs import ClaimedBlurb
+from bookgen.writing.refusal import ModelRefused
+from bookgen.writing.structured import UnusableReply
+
+log = structlog.get_logger()
+
+LOOK_SECONDS = 5.0
+MAX_AT_ONCE = 2  # in this process
+MAX_TRIES = 6
+MAX_UNUSABLE_TRIES = 2  # each has cost a reading of the book
+FIRST_DELAY_SECONDS = 60.0  # before the second try, then four times as long each time: nearly six hours in all
+HOPELESS = (ModelRefused, PromptTooLong)
+SAMPLE_MODEL = "offline"
+
+
+async def drafted(resources: Resources, account_id: int, book_id: int, steps: StoredSteps) -> str:
+    """The blurb that the model drafts; empty if the book has one. Its cost is in the ledger whatever comes of it.
+
+    NotFound; UpstreamAIError.
+    """
+    material = await resources.health.through_outages(lambda: load_material(resources.pool, account_id, book_id))
+    if material.book.blurb:
+        return ""
+    try:
+        return await resources.writing.draft_blurb(material, steps)
+    finally:
+        await steps.settle()
+
+
+class Blurbs:
+    """The blurbs that this process drafts outside productions."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._steps: dict[int, StoredSteps] = {}
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Claims and drafts blurbs until cancelled: at once when a run has completed here, else every few seconds."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._resources.blurb_asked.wait()
+            self._resources.blurb_asked.clear()
+            try:
+                await self._claim()
+            except Unavailable as error:
+                self._resources.health.saw(error)
+            except Exception:
+                log.exception("blurbs_not_claimed")
+
+    def halt(self) -> None:
+        """Lets calls in flight finish and makes no other."""
+        for steps in self._steps.values():
+            steps.halt.set()
+
+    async def _claim(self) -> None:
+        resources = self._resources
+        while len(self.tasks) < MAX_AT_ONCE and resources.takes_runs:
+            owner, sample = resources.boot_id, resources.model.name == SAMPLE_MODEL
+            claimed = await blurbs.claim(resources.pool, owner, list(self._steps), sample=sample)
+            if claimed is None:
+                return
+            scope = StepScope(claimed.account_id, claimed.book_id, claimed.task, claimed.task)
+            steps = self._steps[claimed.book_id] = StoredSteps(resources, scope, replay=True)
+            if resources.draining:  # since it was claimed
+                steps.halt.set()
+            task = spawn(self._draft(claimed, owner, steps))
+            self.tasks.add(task)
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self.tasks.discard(task)
+        self._resources.blurb_asked.set()
+
+    async def _draft(self, claimed: ClaimedBlurb, owner: UUID, steps: StoredSteps) -> None:
+        pool, through_outages = self._resources.pool, self._resources.health.through_outages
+        try:
+            if claimed.tries > MAX_TRIES:
+                raise RuntimeError("it was claimed again and again, and nothing came of it")
+            await fault("blurb_draft.begun", claimed.book_id)
+            blurb = await drafted(self._resources, claimed.account_id, claimed.book_id, steps)
+            await fault("blurb_draft.drafted", claimed.book_id)
+            await through_outages(lambda: blurbs.finish(pool, claimed, owner, blurb))
+        except (CallsHalted, NotFound):
+            pass  # left to another process, or the book is deleted
+        except UpstreamAIError as error:
+            await self._failed(claimed, owner, error)
+        except Exception:
+            log.exception("blurb_crashed", book_id=claimed.book_id)
+            await through_outages(lambda: blurbs.finish(pool, claimed, owner))
+        finally:
+            self._steps.pop(claimed.book_id, None)
+        await through_outages(lambda: blurbs.forget_steps(pool, claimed))
+
+    async def _failed(self, claimed: ClaimedBlurb, owner: UUID, error: UpstreamAIError) -> None:
+        pool, through_outages = self._resources.pool, self._resources.health.through_outages
+        most = MAX_UNUSABLE_TRIES if isinstance(error, UnusableReply) else MAX_TRIES
+        again = not isinstance(error, HOPELESS) and claimed.tries < most
+        log.warning("blurb_not_drafted", book_id=claimed.book_id, tries=claimed.tries, again=again, reason=str(error))
+        if again:
+            seconds = FIRST_DELAY_SECONDS * 4 ** (claimed.tries - 1)
+            await through_outages(lambda: blurbs.postpone(pool, claimed, owner, seconds))
+        else:
+            await through_outages(lambda: blurbs.finish(pool, claimed, owner))

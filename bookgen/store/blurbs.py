@@ -1,0 +1,114 @@
+"""Blurbs that are to be drafted: asked for, worked on by one process at a time, filled in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID, uuid4
+
+import asyncpg
+
+from bookgen.store.database import DB
+from bookgen.store.rows import mapper
+
+ASK = """
+    INSERT INTO blurb_draft AS d (book_id, task) SELECT id, $2 FROM book WHERE id = $1 AND blurb = ''
+    ON CONFLICT (book_id) DO UPDATE
+       SET task = excluded.task, owner = NULL, tries = 0, due_at = excluded.due_at
+"""
+
+
+async def ask(connection: asyncpg.Connection, book_id: int) -> None:
+    """Has a blurb drafted for a book that has none. One that is being drafted is drafted again: the text is new."""
+    await connection.execute(ASK, book_id, uuid4())
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedBlurb:
+    """A blurb in the hands of this process. `tries` counts this one."""
+
+    book_id: int
+    account_id: int
+    task: UUID
+    tries: int
+
+
+_claimed = mapper(ClaimedBlurb)
+
+# A sample must not stand on a book that a model has written: $3 says that this process has no model.
+CLAIM = """
+    WITH next AS (
+        SELECT c.book_id, b.account_id
+          FROM blurb_draft c JOIN book b ON b.id = c.book_id JOIN account a ON a.id = b.account_id
+         WHERE c.due_at <= now() AND c.book_id <> ALL($2::bigint[])
+           AND b.status = 'completed' AND a.blocked_at IS NULL
+           AND (c.owner = $1
+                OR NOT EXISTS (SELECT FROM process p WHERE p.boot_id = c.owner AND p.lease_until > now()))
+           AND NOT ($3 AND EXISTS (SELECT FROM model_call m
+                                    WHERE m.book_id = c.book_id AND m.stage = 'chapter' AND m.model <> 'offline'))
+         ORDER BY c.due_at LIMIT 1 FOR UPDATE OF c SKIP LOCKED)
+    UPDATE blurb_draft AS d
+       SET owner = $1, tries = d.tries + 1
+      FROM next
+     WHERE d.book_id = next.book_id
+    RETURNING d.book_id, next.account_id, d.task, d.tries
+"""
+
+
+async def claim(db: DB, owner: UUID, in_flight: list[int], *, sample: bool) -> ClaimedBlurb | None:
+    """The next blurb that is due and that no living process drafts.
+
+    One of the owner's that is not `in_flight` is claimed again. `sample`: only books that no model has written.
+    """
+    row = await db.fetchrow(CLAIM, owner, in_flight, sample)
+    return row and _claimed(row)
+
+
+OWNED = "book_id = $1 AND task = $2 AND owner = $3"
+
+# The book is locked first, as it is when its next run completes. An author's own blurb stays.
+FINISH = f"""
+    WITH locked AS (SELECT id FROM book WHERE id = $1 FOR NO KEY UPDATE),
+         finished AS (DELETE FROM blurb_draft WHERE {OWNED} AND EXISTS (SELECT FROM locked) RETURNING book_id)
+    UPDATE book SET blurb = $4, updated_at = now()
+     WHERE id IN (SELECT book_id FROM finished) AND blurb = '' AND status = 'completed' AND $4 <> ''
+"""
+
+
+async def finish(db: DB, claimed: ClaimedBlurb, owner: UUID, blurb: str = "") -> None:
+    """Ends the drafting if it is still ours, and fills the blurb in unless the author has written one."""
+    await db.execute(FINISH, claimed.book_id, claimed.task, owner, blurb)
+
+
+POSTPONE = f"""
+    UPDATE blurb_draft SET owner = NULL, task = $5, due_at = now() + $4 * interval '1 second'
+     WHERE {OWNED}
+"""
+
+
+async def postpone(db: DB, claimed: ClaimedBlurb, owner: UUID, seconds: float) -> None:
+    """Leaves the blurb to whoever claims it after so many seconds, with a fresh call of the model."""
+    await db.execute(POSTPONE, claimed.book_id, claimed.task, owner, seconds, uuid4())
+
+
+FORGET_STEPS = "DELETE FROM step WHERE run_id = $1 AND NOT EXISTS (SELECT FROM blurb_draft WHERE task = $1)"
+
+
+async def forget_steps(db: DB, claimed: ClaimedBlurb) -> None:
+    """Deletes the stored reply of a task that is over."""
+    await db.execute(FORGET_STEPS, claimed.task)
+
+
+FILL_IN = "UPDATE book SET blurb = $2, updated_at = now() WHERE id = $1 AND blurb = ''"
+
+
+async def fill_in(connection: asyncpg.Connection, book_id: int, blurb: str) -> None:
+    """Gives the book a blurb unless its author has written one."""
+    await connection.execute(FILL_IN, book_id, blurb)
+
+
+RELEASE = "UPDATE blurb_draft SET owner = NULL, tries = tries - 1 WHERE owner = $1"
+
+
+async def release(db: DB, owner: UUID) -> None:
+    """Hands back what this process has not finished, without counting the try."""
+    await db.execute(RELEASE, owner)
