@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
-from bench.gate.planted import CLASSES, Plant, Planter, narration
+from bench.gate.planted import CLASSES, PlantedFault, Planter, narration
 from bench.gate.prose import Authored, novels, written_by_a_model
 from bookgen.models import Book, Chapter
 from bookgen.words import count_words
@@ -122,7 +122,7 @@ async def _plant(
     tally: Tally,
     known: set[tuple[str, str]],
 ) -> None:
-    planted: Plant | None = plant(rng, blocks, text.tag, strange)
+    planted: PlantedFault | None = plant(rng, blocks, text.tag, strange)
     if planted is None:
         return
     tally.planted[name] += 1

@@ -83,72 +83,72 @@ OTHER_SCRIPTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Plant:
+class PlantedFault:
     """A chapter with one fault. `fault` is its text, as a finding or a removal must name it."""
 
     content: str
     fault: str
 
 
-Planter = Callable[[random.Random, Sequence[str], str, Sequence[str]], Plant | None]
+Planter = Callable[[random.Random, Sequence[str], str, Sequence[str]], PlantedFault | None]
 
 
 def _at(blocks: Sequence[str], index: int, text: str) -> str:
     return "\n\n".join((*blocks[:index], text, *blocks[index:]))
 
 
-def announcement(rng: random.Random, blocks: Sequence[str], tag: str, strange: Sequence[str]) -> Plant:
+def announcement(rng: random.Random, blocks: Sequence[str], tag: str, strange: Sequence[str]) -> PlantedFault:
     text = rng.choice(ANNOUNCEMENTS)
-    return Plant(_at(blocks, 0, text), text)
+    return PlantedFault(_at(blocks, 0, text), text)
 
 
-def postscript(rng: random.Random, blocks: Sequence[str], tag: str, strange: Sequence[str]) -> Plant:
+def postscript(rng: random.Random, blocks: Sequence[str], tag: str, strange: Sequence[str]) -> PlantedFault:
     text = rng.choice(POSTSCRIPTS)
-    return Plant(_at(blocks, len(blocks), text), text)
+    return PlantedFault(_at(blocks, len(blocks), text), text)
 
 
-def talk_within(rng: random.Random, blocks: Sequence[str], tag: str, strange: Sequence[str]) -> Plant:
+def talk_within(rng: random.Random, blocks: Sequence[str], tag: str, strange: Sequence[str]) -> PlantedFault:
     text = rng.choice(ANNOUNCEMENTS + POSTSCRIPTS)
-    return Plant(_at(blocks, rng.randint(1, len(blocks) - 1), text), text)
+    return PlantedFault(_at(blocks, rng.randint(1, len(blocks) - 1), text), text)
 
 
-def refusal(rng: random.Random, blocks: Sequence[str], tag: str, strange: Sequence[str]) -> Plant:
+def refusal(rng: random.Random, blocks: Sequence[str], tag: str, strange: Sequence[str]) -> PlantedFault:
     text = rng.choice(REFUSALS)
-    return Plant(_at(blocks, rng.randint(1, len(blocks) - 1), text), text)
+    return PlantedFault(_at(blocks, rng.randint(1, len(blocks) - 1), text), text)
 
 
-def placeholder(rng: random.Random, blocks: Sequence[str], tag: str, strange: Sequence[str]) -> Plant:
+def placeholder(rng: random.Random, blocks: Sequence[str], tag: str, strange: Sequence[str]) -> PlantedFault:
     text = rng.choice(PLACEHOLDERS)
-    return Plant(_at(blocks, rng.randint(1, len(blocks) - 1), f"She met {text} on the quay."), text)
+    return PlantedFault(_at(blocks, rng.randint(1, len(blocks) - 1), f"She met {text} on the quay."), text)
 
 
-def doubled(rng: random.Random, blocks: Sequence[str], tag: str, strange: Sequence[str]) -> Plant | None:
+def doubled(rng: random.Random, blocks: Sequence[str], tag: str, strange: Sequence[str]) -> PlantedFault | None:
     longer = [i for i, block in enumerate(blocks) if count_words(block) >= 30 and not has_speech(block)]
     if not longer:
         return None
     first = rng.choice(longer)
-    return Plant(_at(blocks, rng.randint(first + 1, len(blocks)), blocks[first]), blocks[first])
+    return PlantedFault(_at(blocks, rng.randint(first + 1, len(blocks)), blocks[first]), blocks[first])
 
 
-def foreign_paragraph(rng: random.Random, blocks: Sequence[str], tag: str, strange: Sequence[str]) -> Plant:
+def foreign_paragraph(rng: random.Random, blocks: Sequence[str], tag: str, strange: Sequence[str]) -> PlantedFault:
     text = rng.choice((rng.choice(strange), rng.choice(OTHER_SCRIPTS)))
-    return Plant(_at(blocks, rng.randint(1, len(blocks) - 1), text), text)
+    return PlantedFault(_at(blocks, rng.randint(1, len(blocks) - 1), text), text)
 
 
-def foreign_chapter(rng: random.Random, blocks: Sequence[str], tag: str, strange: Sequence[str]) -> Plant:
+def foreign_chapter(rng: random.Random, blocks: Sequence[str], tag: str, strange: Sequence[str]) -> PlantedFault:
     start = rng.randrange(max(1, len(strange) - 20))
     chosen = strange[start : start + 20]
-    return Plant("\n\n".join(chosen), "")
+    return PlantedFault("\n\n".join(chosen), "")
 
 
-def stock_phrases(rng: random.Random, blocks: Sequence[str], tag: str, strange: Sequence[str]) -> Plant:
+def stock_phrases(rng: random.Random, blocks: Sequence[str], tag: str, strange: Sequence[str]) -> PlantedFault:
     text = rng.choice(STOCK[tag])
-    return Plant(_at(blocks, rng.randint(1, len(blocks) - 1), text), text)
+    return PlantedFault(_at(blocks, rng.randint(1, len(blocks) - 1), text), text)
 
 
-def moral(rng: random.Random, blocks: Sequence[str], tag: str, strange: Sequence[str]) -> Plant:
+def moral(rng: random.Random, blocks: Sequence[str], tag: str, strange: Sequence[str]) -> PlantedFault:
     text = rng.choice(MORALS[tag])
-    return Plant(_at(blocks, len(blocks), text), text)
+    return PlantedFault(_at(blocks, len(blocks), text), text)
 
 
 # Each class of fault: what plants it, and the kind that the gate calls it.

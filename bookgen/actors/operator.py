@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
@@ -21,3 +22,4 @@ class OperatorProcess:
     serves: bool = False
     takes_runs: bool = False
     call_seconds: float = CALL_SECONDS
+    blurb_asked: asyncio.Event = field(default_factory=asyncio.Event)

@@ -114,6 +114,9 @@ class Deciding(Protocol):
     @property
     def call_seconds(self) -> float: ...
 
+    @property
+    def blurb_asked(self) -> asyncio.Event: ...
+
 
 class LeaseState(Enum):
     """What this process knows of its lease."""

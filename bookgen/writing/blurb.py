@@ -136,7 +136,7 @@ def _summed_up(material: Material, chapter: Chapter) -> str:
 def _plain(reply: str, material: Material) -> str:
     """The reply as plain paragraphs, without a label or quotation marks around it."""
     title = replace(material.chapters[0], title=material.book.title)
-    text = clean.prose(reply, title, opening=True)
+    text = clean.prose(reply, title, opening=True).text
     text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
     if any(text[:1] == pair[0] and text[-1:] == pair[1] and text[1:-1].find(pair[1]) < 0 for pair in _QUOTES):
         text = text[1:-1]
@@ -163,7 +163,7 @@ def _problem(text: str, reply: TextReply, request: TextRequest, material: Materi
         return "it stops within a sentence"
     if _is_quoted(text, material):
         return "it is a passage of the book"
-    return nonsense.problem_with(text, material.book.content_language, echo.echoed(text, echo.instructions(request)))
+    return nonsense.problem_with(text, material.book, echo.echoed(text, echo.instructions(request)))
 
 
 def _is_quoted(text: str, material: Material) -> bool:
