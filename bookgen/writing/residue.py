@@ -13,6 +13,7 @@ from bookgen.writing.material import TextChange, anchor
 from bookgen.writing.remembering import by_paragraph
 from bookgen.writing.sentences import inside_quotation
 from bookgen.writing.task_talk import announces, closes
+from bookgen.writing.task_words import speaks_of_task
 
 # In small letters, as it is searched in: to heed no case at every letter takes twice as long.
 _META = re.compile(
@@ -62,7 +63,7 @@ def residue(content: str, chapter: Chapter) -> list[Flaw]:
     blocks = paragraphs(without_code(content))
     exempt = not_prose(blocks)
     for index, paragraph in enumerate(blocks):
-        if index not in exempt and (found := _meta_in(paragraph)):
+        if index not in exempt and (found := _meta_in(paragraph) or _task_talk(blocks, index)):
             flaws.append(Flaw("meta_text", index, found, "The model may be speaking about its task here."))
         if index not in exempt and (found := _placeholder_in(paragraph)) and not _announced(blocks, index):
             flaws.append(Flaw("placeholder", index, found, "Something may have to be filled in here."))
@@ -79,6 +80,10 @@ def _meta_in(paragraph: str) -> str:
     small = paragraph.replace("İ", "i").lower()  # its other small letters are as long as the large ones
     found = (match.span() for match in _META.finditer(small) if not inside_quotation(paragraph[: match.start()]))
     return next((paragraph[start:end] for start, end in found), "")
+
+
+def _task_talk(blocks: Sequence[str], index: int) -> str:
+    return blocks[index].strip() if speaks_of_task(blocks, index) else ""
 
 
 @by_paragraph

@@ -10,7 +10,10 @@ from bookgen.writing import clean, echo, nonsense, seam, sentences
 from bookgen.writing.budget import Part
 from bookgen.writing.draft import WorkingDraft
 from bookgen.writing.material import TextChange
+from bookgen.writing.task_words import refuses
 
+MIN_JUDGED_ASK_WORDS = 150  # a stretch that was asked for in fewer words may well be one sentence
+MIN_REPLY_SHARE, MAX_REFUSAL_SHARE = 0.1, 0.3  # of the words asked for: less is no chapter; less may be a refusal
 MIN_ENDED_SHARE = 0.75  # of a last part: a text that long which stops without a full stop has come to its own end
 OPEN_ENDINGS = ("—", "–", "-", "…")  # an author breaks off with these on purpose
 OVERLAP_REMOVED = "The model repeated the last words of its text before it continued. The repetition was removed."
@@ -39,7 +42,7 @@ def read_stretch(draft: WorkingDraft, reply: TextReply, request: TextRequest, pa
     piece, changes = cleaned.text, cleaned.changes
     instructed = echo.instructions(request)
     sent_back = echo.echoed(piece, instructed)
-    if not reply.is_sample and (problem := nonsense.problem_with(piece, draft.book, sent_back)):
+    if not reply.is_sample and (problem := _problem(draft, piece, part) or nonsense.problem_with(piece, draft.book, sent_back)):
         return Stretch("", problem=problem)
     if sent_back:
         without = echo.without_echo(piece, instructed)
@@ -53,6 +56,18 @@ def read_stretch(draft: WorkingDraft, reply: TextReply, request: TextRequest, pa
     in_paragraph = cut and bool(broken_off.strip()) and "\n\n" not in broken_off[: -len(broken_off.lstrip())]
     problem = "it repeats one passage without end" if reply.stop is StopReason.LOOP else ""
     return Stretch(kept, cut, in_paragraph, problem, changes)
+
+
+def _problem(draft: WorkingDraft, piece: str, part: Part) -> str:
+    """Why a reply that is far too short is no stretch of the chapter; empty if it may be one."""
+    words = count_words(piece)
+    if part.ask < MIN_JUDGED_ASK_WORDS or not piece.strip():
+        return ""
+    if words < part.ask * MIN_REPLY_SHARE and not draft.text:
+        return f"it has {words} words where {part.ask} were asked for (“{piece.strip()[:80]}”)"
+    if words < part.ask * MAX_REFUSAL_SHARE and refuses(piece):
+        return f"it refuses (“{piece.strip()[:80]}”)"
+    return ""
 
 
 def _broke_off(reply: TextReply, piece: str, part: Part) -> bool:
