@@ -2,6 +2,7 @@
 
 They measure how far a rule reaches beyond the sentences that it was made from. The form is that of `plant_texts.py`.
 """
+
 from __future__ import annotations
 
 PREAMBLES = (
@@ -68,8 +69,14 @@ REFUSALS = (
     ("en", "Sorry, but that's outside of what I can do."),
     ("en", "As a large language model I do not have the ability to continue stories with this content."),
     ("en", "I'm afraid I must decline. Our usage policies don't allow depictions of self-harm in this detail."),
-    ("en", "I understand this is fiction, but I still can't describe the synthesis in the way that the summary asks for."),
-    ("en", "I hear you, and I know how much the book matters to you. Still, I won't write a scene that glorifies this."),
+    (
+        "en",
+        "I understand this is fiction, but I still can't describe the synthesis in the way that the summary asks for.",
+    ),
+    (
+        "en",
+        "I hear you, and I know how much the book matters to you. Still, I won't write a scene that glorifies this.",
+    ),
     ("en", "Content blocked due to safety policy."),
     ("en", "I can help with many kinds of writing, but not with this chapter."),
     ("de", "Ich kann Ihnen bei dieser Anfrage nicht weiterhelfen."),

@@ -11,12 +11,13 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from bench.authored import held_out, plant_texts
 from bench.authored.author import RecordedAuthor, without_ours
 from bench.authored.compare import compare, told
 from bench.authored.corpus import AuthoredBook, one_chapter
-from bench.authored.plant_texts import HONEST, META, PREAMBLES, REFUSALS, WRONG_LANGUAGES
 from bench.authored.rows import Bar
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import TextRequest
@@ -29,6 +30,9 @@ from tests.writing.scripted import Scripted
 FOREIGN = Path(__file__).parent / "foreign"
 HONEST_LINE = "honest line"
 KINDS = ("preamble", "refusal", "meta text", "doubled paragraph", "wrong language")
+HELD_OUT = "held-out "  # stands before the kind of a fault on the list that no rule was tuned on
+TEXTS = {"": plant_texts, HELD_OUT: held_out}
+MIN_HELD_OUT_SHARE = 0.9  # found of each kind
 MIN_DOUBLED_WORDS = 30
 MAX_DOUBLED_PLANTS = 24
 MIN_CHAPTER_WORDS = 300
@@ -48,6 +52,10 @@ class Plant:
     first: str
     repents: bool = False
     language: str = ""
+
+    @property
+    def is_honest(self) -> bool:
+        return self.kind.endswith(HONEST_LINE)
 
 
 @dataclass(frozen=True)
@@ -94,7 +102,7 @@ def _found(made: Plant, draft: ChapterDraft) -> str:
         excerpt = _plain(finding.excerpt)
         if excerpt and (excerpt[:NAMED_CHARACTERS] in fault or fault[:NAMED_CHARACTERS] in excerpt):
             return "finding"
-        if made.kind == "wrong language" and finding.kind == "wrong_language":
+        if made.kind.endswith("wrong language") and finding.kind == "wrong_language":
             return "finding"
     return ""
 
@@ -107,22 +115,28 @@ def _plain(text: str) -> str:
 
 
 def plants(books: list[AuthoredBook]) -> Iterator[Plant]:
-    hosts = Hosts(books)
-    for language, text in PREAMBLES:
+    for prefix, texts in TEXTS.items():
+        hosts = Hosts(books)
+        yield from (replace(each, kind=prefix + each.kind) for each in _of_texts(texts, hosts))
+
+
+def _of_texts(texts: ModuleType, hosts: Hosts) -> Iterator[Plant]:
+    for language, text in texts.PREAMBLES:
         book, number = hosts.next(language)
         said = text.format(n=number)
         yield Plant("preamble", book, number, said, f"{said}\n\n{book.text(number)}")
-    for language, text in REFUSALS:
+    for language, text in texts.REFUSALS:
         book, number = hosts.next(language)
         yield Plant("refusal", book, number, text, text, repents=True)
-    for language, where, text in META:
+    for language, where, text in texts.META:
         book, number = hosts.next(language)
         said, blocks = text.format(n=number), paragraphs(book.text(number))
         place = len(blocks) if where == "end" else len(blocks) // 2
         fault = said.removeprefix("---").strip()
         yield Plant("meta text", book, number, fault, "\n\n".join([*blocks[:place], said, *blocks[place:]]))
-    yield from itertools.islice(_doubled(hosts), MAX_DOUBLED_PLANTS)
-    for sent, language in WRONG_LANGUAGES:
+    if texts is plant_texts:
+        yield from itertools.islice(_doubled(hosts), MAX_DOUBLED_PLANTS)
+    for sent, language in texts.WRONG_LANGUAGES:
         book, number = hosts.next(language)
         other = _of_length(hosts.next(sent), count_words(book.text(number)))
         yield Plant("wrong language", book, number, other, other, repents=True, language=language)
@@ -130,13 +144,14 @@ def plants(books: list[AuthoredBook]) -> Iterator[Plant]:
 
 def honest(books: list[AuthoredBook]) -> Iterator[Plant]:
     """Chapters that begin or end with a line of their author's which looks like a fault. All of it is good text."""
-    hosts = Hosts(books)
-    for language, where, line in HONEST:
-        book, number = hosts.next(language)
-        blocks = paragraphs(book.text(number))
-        text = "\n\n".join([line, *blocks] if where == "first" else [*blocks, line])
-        written = replace(book, replies={**book.replies, number: text})
-        yield Plant(HONEST_LINE, written, number, line, text)
+    for prefix, texts in TEXTS.items():
+        hosts = Hosts(books)
+        for language, where, line in texts.HONEST:
+            book, number = hosts.next(language)
+            blocks = paragraphs(book.text(number))
+            text = "\n\n".join([line, *blocks] if where == "first" else [*blocks, line])
+            written = replace(book, replies={**book.replies, number: text})
+            yield Plant(prefix + HONEST_LINE, written, number, line, text)
 
 
 def _doubled(hosts: Hosts) -> Iterator[Plant]:
@@ -197,7 +212,7 @@ def is_accused(result: PlantResult) -> bool:
 def plant_lines(results: list[PlantResult]) -> Iterator[str]:
     yield "| planted | found | gone | as a finding | chapter refused | good sentences lost with it |"
     yield "|---" * 6 + "|"
-    for kind in (*KINDS, HONEST_LINE):
+    for kind in dict.fromkeys(each.plant.kind for each in results):
         of_kind = [each for each in results if each.plant.kind == kind]
         ways = [sum(each.found == way for each in of_kind) for way in ("gone", "finding", "refused")]
         cells = (f"{len(of_kind)} x {kind}", f"{sum(ways)}/{len(of_kind)}", *ways)
@@ -205,9 +220,9 @@ def plant_lines(results: list[PlantResult]) -> Iterator[str]:
     yield ""
     for each in results:
         said = f"in {each.plant.book.name} {each.plant.number}: {_line(each.plant.fault)}"
-        if each.plant.kind == HONEST_LINE and is_accused(each):
-            yield f"{HONEST_LINE} {each.found or 'gone in part'} {said}"
-        elif each.plant.kind != HONEST_LINE and not each.found:
+        if each.plant.is_honest and is_accused(each):
+            yield f"{each.plant.kind} {each.found or 'gone in part'} {said}"
+        elif not each.plant.is_honest and not each.found:
             yield f"{each.plant.kind} not found {said}"
         if each.lost:
             yield f"{each.plant.kind}, {len(each.lost)} good sentences lost {said}: {_line(each.lost[0])}"
@@ -222,7 +237,12 @@ def plant_bars(results: list[PlantResult]) -> Iterator[Bar]:
         of_kind = [each for each in results if each.plant.kind == kind]
         found = sum(bool(each.found) for each in of_kind)
         yield Bar(f"every {kind} is found", f"{found} of {len(of_kind)}", found == len(of_kind))
-    trusted = [each for each in results if each.plant.kind == HONEST_LINE]
+        unseen = [each for each in results if each.plant.kind == HELD_OUT + kind]
+        found = sum(bool(each.found) for each in unseen)
+        if unseen:
+            is_kept = found >= len(unseen) * MIN_HELD_OUT_SHARE
+            yield Bar(f"{MIN_HELD_OUT_SHARE:.0%} of {HELD_OUT}{kind} are found", f"{found} of {len(unseen)}", is_kept)
+    trusted = [each for each in results if each.plant.is_honest]
     accused = sum(map(is_accused, trusted))
     yield Bar("no honest line is taken for a fault", f"{accused} of {len(trusted)}", not accused)
     lost = sum(len(each.lost) for each in results)
