@@ -96,7 +96,7 @@ async def plant(made: Plant) -> PlantResult:
 def _found(made: Plant, draft: ChapterDraft) -> str:
     kept, fault = _plain(draft.content), _plain(made.fault)
     copies = 1 if made.kind == "doubled paragraph" else 0
-    if all(kept.count(_plain(sentence)) <= copies for sentence in told(made.fault)):
+    if all(kept.count(_plain(each)) <= copies for each in told(made.fault) if count_words(each)):
         return "gone"
     for finding in draft.findings:
         excerpt = _plain(finding.excerpt)

@@ -159,7 +159,7 @@ async def _go_on_as_begun(draft: WorkingDraft, steps: Steps) -> None:
 
 def _needs_parts(stretch: Stretch, part: Part) -> bool:
     """Whether a model has shown with this reply that a long stretch is too much for it in one go."""
-    if part.ask <= MAX_PART_WORDS:
+    if part.ask <= MAX_PART_WORDS or stretch.refused:
         return False
     words = count_words(stretch.text)
     return bool(stretch.problem) or words < part.words * (1 if stretch.cut else budget.MIN_WHOLE_SHARE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bookgen.providers.text import StopReason, TextReply, TextRequest
@@ -15,6 +16,7 @@ from bookgen.writing.task_words import refuses
 MIN_JUDGED_ASK_WORDS = 150  # a stretch that was asked for in fewer words may well be one sentence
 MIN_REPLY_SHARE, MAX_REFUSAL_SHARE = 0.1, 0.3  # of the words asked for: less is no chapter; less may be a refusal
 MIN_ENDED_SHARE = 0.75  # of a last part: a text that long which stops without a full stop has come to its own end
+REFUSES = "it refuses"
 OPEN_ENDINGS = ("—", "–", "-", "…")  # an author breaks off with these on purpose
 OVERLAP_REMOVED = "The model repeated the last words of its text before it continued. The repetition was removed."
 
@@ -23,13 +25,15 @@ OVERLAP_REMOVED = "The model repeated the last words of its text before it conti
 class Stretch:
     """The usable text of one reply. `cut`: the reply broke off. `in_paragraph`: it did so inside a paragraph.
 
-    `problem` says why the text is empty, or not whole; `changes` are what was removed from the reply.
+    `problem` says why the text is empty, or not whole; `refused` if the model would not write it. `changes` are what
+    was removed from the reply.
     """
 
     text: str
     cut: bool = False
     in_paragraph: bool = False
     problem: str = ""
+    refused: bool = False
     changes: tuple[TextChange, ...] = ()
 
 
@@ -42,8 +46,8 @@ def read_stretch(draft: WorkingDraft, reply: TextReply, request: TextRequest, pa
     piece, changes = cleaned.text, cleaned.changes
     instructed = echo.instructions(request)
     sent_back = echo.echoed(piece, instructed)
-    if not reply.is_sample and (problem := _problem(draft, piece, part) or nonsense.problem_with(piece, draft.book, sent_back)):
-        return Stretch("", problem=problem)
+    if not reply.is_sample and (problem := _problem(draft, reply, piece, part, sent_back)):
+        return Stretch("", problem=problem, refused=problem.startswith(REFUSES))
     if sent_back:
         without = echo.without_echo(piece, instructed)
         piece, changes = without.text, (*changes, *without.changes)
@@ -55,18 +59,24 @@ def read_stretch(draft: WorkingDraft, reply: TextReply, request: TextRequest, pa
     broken_off = piece[len(whole) :]
     in_paragraph = cut and bool(broken_off.strip()) and "\n\n" not in broken_off[: -len(broken_off.lstrip())]
     problem = "it repeats one passage without end" if reply.stop is StopReason.LOOP else ""
-    return Stretch(kept, cut, in_paragraph, problem, changes)
+    return Stretch(kept, cut, in_paragraph, problem, changes=changes)
 
 
-def _problem(draft: WorkingDraft, piece: str, part: Part) -> str:
-    """Why a reply that is far too short is no stretch of the chapter; empty if it may be one."""
-    words = count_words(piece)
-    if part.ask < MIN_JUDGED_ASK_WORDS or not piece.strip():
+def _problem(draft: WorkingDraft, reply: TextReply, piece: str, part: Part, sent_back: Sequence[str]) -> str:
+    """Why a reply cannot be text of the chapter; empty if it can.
+
+    A reply that a model ended far too early is a refusal or an excuse, whatever it says. When the chapter has a text
+    already, a few words may well be all that is missing.
+    """
+    if problem := nonsense.problem_with(piece, draft.book, sent_back):
+        return problem
+    words, opening = count_words(piece), " ".join(piece[:80].split())
+    if part.ask < MIN_JUDGED_ASK_WORDS or not words or reply.stop is not StopReason.END:
         return ""
     if words < part.ask * MIN_REPLY_SHARE and not draft.text:
-        return f"it has {words} words where {part.ask} were asked for (“{piece.strip()[:80]}”)"
+        return f"it has {words} of {part.ask} words (“{opening}”)"
     if words < part.ask * MAX_REFUSAL_SHARE and refuses(piece):
-        return f"it refuses (“{piece.strip()[:80]}”)"
+        return f"{REFUSES} (“{opening}”)"
     return ""
 
 

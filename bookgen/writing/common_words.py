@@ -1,0 +1,53 @@
+"""Tells two languages of one script apart by their commonest words (`common_words.toml`)."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+MIN_ENGLISH_SHARE = 0.32  # of the words of a text whose own language has no list: only English is told from it
+
+_FILE = Path(__file__).with_name("common_words.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Tells:
+    """How many words tell that a text is in another language: those that only its list has, as a share of all words
+    and as a multiple of those that only the list of the supposed language has."""
+
+    min_share: float
+    times: float
+
+
+def is_in_another(code: str, words: Sequence[str], tells: Tells) -> bool:
+    """Whether `words`, in small letters, are of another language than `code`, which is of the same script."""
+    counts = Counter(words)
+    lists = _related(code)
+    if code not in lists:
+        return _count(counts, _related("en")["en"]) >= len(words) * MIN_ENGLISH_SHARE
+    own = lists[code]
+    for tag, theirs in lists.items():
+        found = _count(counts, theirs - own) if tag != code else 0
+        if found >= len(words) * tells.min_share and found > tells.times * _count(counts, own - theirs):
+            return True
+    return False
+
+
+def _count(counts: Mapping[str, int], listed: frozenset[str]) -> int:
+    return sum(counts[word] for word in listed if word in counts)
+
+
+@cache
+def _related(code: str) -> Mapping[str, frozenset[str]]:
+    """The lists of all languages of the script of `code`, its own among them; none if it has no list."""
+    return next((lists for lists in _scripts() if code in lists), {})
+
+
+@cache
+def _scripts() -> Sequence[Mapping[str, frozenset[str]]]:
+    scripts = tomllib.loads(_FILE.read_text(encoding="utf-8")).values()
+    return [{tag: frozenset(words.split()) for tag, words in lists.items()} for lists in scripts]
