@@ -155,7 +155,7 @@ def _problem(text: str, reply: TextReply, request: TextRequest, material: Materi
         return ""
     if text.startswith(_DATA):
         return "it is data and no text"
-    if _REFUSAL.match(text) or residue(text, material.chapters[0]):
+    if _REFUSAL.match(text) or residue(text, material.chapters[0], material.book.content_language):
         return "it speaks to its user"
     if not MIN_WORDS / 2 <= words <= MAX_WORDS * 2 or len(text) > MAX_BLURB_CHARACTERS:
         return f"it has {words} words"

@@ -62,7 +62,7 @@ async def inspect(content: str, material: Material, chapter: Chapter) -> list[Fl
 
 def _inspect(content: str, book: Book, chapter: Chapter, earlier: Sequence[str]) -> list[Flaw]:
     flaws = [
-        *residue(content, chapter),
+        *residue(content, chapter, book.content_language),
         *foreign(content, book),
         *(() if has_refrains(book) else (*repeated(content, earlier), *moral(content, book.content_language))),
         *stock_paragraphs(content, book.content_language),

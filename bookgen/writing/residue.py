@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from bookgen.models import Chapter
 from bookgen.writing.clean import Cleaned
 from bookgen.writing.flaw import Flaw, paragraphs, without_code
-from bookgen.writing.forms import not_prose
+from bookgen.writing.forms import is_marked_up, letters, not_prose
 from bookgen.writing.material import TextChange, anchor
 from bookgen.writing.remembering import by_paragraph
 from bookgen.writing.sentences import inside_quotation
 from bookgen.writing.task_talk import announces, closes
-from bookgen.writing.task_words import speaks_of_task
+from bookgen.writing.task_words import is_reported, speaks_of_task
 
 # In small letters, as it is searched in: to heed no case at every letter takes twice as long.
 _META = re.compile(
@@ -51,39 +51,47 @@ _FILLING_IN = re.compile(
 )
 NEAR = 3  # paragraphs before and after
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+)$", re.MULTILINE)
+_POSTSCRIPT = re.compile(r"\W*P\.? ?S\b")  # of a letter
 _SPOKEN = ("—", "–", "- ", "‘", "'")
 
 META_REMOVED = "The model spoke about its task instead of writing the book. The paragraph was removed."
 HEADING_REMOVED = "The heading stood twice in a row. The second one was removed."
 
 
-def residue(content: str, chapter: Chapter) -> list[Flaw]:
-    """What may be no part of the book, as findings."""
+def residue(content: str, chapter: Chapter, tag: str) -> list[Flaw]:
+    """What may be no part of the book, as findings. `tag`: the language of the book."""
     flaws = []
     blocks = paragraphs(without_code(content))
     exempt = not_prose(blocks)
+    in_letters = letters(blocks) | {index for index, block in enumerate(blocks) if _POSTSCRIPT.match(block)}
     for index, paragraph in enumerate(blocks):
-        if index not in exempt and (found := _meta_in(paragraph) or _task_talk(blocks, index)):
+        is_prose = index not in exempt
+        if found := _task_talk(blocks, index, tag, is_prose=is_prose, in_letter=index in in_letters):
             flaws.append(Flaw("meta_text", index, found, "The model may be speaking about its task here."))
-        if index not in exempt and (found := _placeholder_in(paragraph)) and not _announced(blocks, index):
+        if is_prose and (found := _placeholder_in(paragraph)) and not _announced(blocks, index, tag):
             flaws.append(Flaw("placeholder", index, found, "Something may have to be filled in here."))
     return flaws + _headings(content, chapter)
+
+
+def _task_talk(blocks: Sequence[str], index: int, tag: str, *, is_prose: bool, in_letter: bool) -> str:
+    """What the model says to its user in a paragraph. Letters need more signs; lists and verse are left alone."""
+    block = blocks[index]
+    if is_marked_up(block) or not (is_prose or in_letter):
+        return ""
+    is_certain = announces(block) if in_letter else _is_meta_alone(block)
+    if is_certain or speaks_of_task(blocks, index, tag, in_letter=in_letter):
+        return block.strip()
+    return _meta_in(block) if is_prose and not is_reported(block, tag) else ""
 
 
 @by_paragraph
 def _meta_in(paragraph: str) -> str:
     """What the model says to its user; what people say to each other in the book is none of it."""
-    if _is_meta_alone(paragraph):
-        return paragraph.strip()
     if paragraph.lstrip().startswith(_SPOKEN):
         return ""
     small = paragraph.replace("İ", "i").lower()  # its other small letters are as long as the large ones
     found = (match.span() for match in _META.finditer(small) if not inside_quotation(paragraph[: match.start()]))
     return next((paragraph[start:end] for start, end in found), "")
-
-
-def _task_talk(blocks: Sequence[str], index: int) -> str:
-    return blocks[index].strip() if speaks_of_task(blocks, index) else ""
 
 
 @by_paragraph
@@ -92,9 +100,10 @@ def _placeholder_in(paragraph: str) -> str:
     return found[0] if found else ""
 
 
-def _announced(blocks: Sequence[str], index: int) -> bool:
-    """Whether the text near the paragraph speaks of filling something in."""
-    return any(_FILLING_IN.search(block) for block in blocks[max(0, index - NEAR) : index + NEAR + 1])
+def _announced(blocks: Sequence[str], index: int, tag: str) -> bool:
+    """Whether the text near the paragraph speaks of filling something in, or of the blank itself: "it began"."""
+    near = blocks[max(0, index - NEAR) : index + NEAR + 1]
+    return is_reported(blocks[index], tag) or any(_FILLING_IN.search(block) for block in near)
 
 
 def _headings(content: str, chapter: Chapter) -> list[Flaw]:

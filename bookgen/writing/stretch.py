@@ -75,7 +75,7 @@ def _problem(draft: WorkingDraft, reply: TextReply, piece: str, part: Part, sent
         return ""
     if words < part.ask * MIN_REPLY_SHARE and not draft.text:
         return f"it has {words} of {part.ask} words (“{opening}”)"
-    if words < part.ask * MAX_REFUSAL_SHARE and refuses(piece):
+    if words < part.ask * MAX_REFUSAL_SHARE and refuses(piece, draft.book.content_language):
         return f"{REFUSES} (“{opening}”)"
     return ""
 

@@ -105,7 +105,8 @@ _END_MARKS = (
     rf"fin du chapitre(?: {_NUMBER})?|fin del capítulo(?: {_NUMBER})?|fine del capitolo(?: {_NUMBER})?|"
     r"(?:本章|第.{1,4}章)(?:完|结束|結束|终|終)",
     r"part \d+ of \d+",
-    r"(?:total |approximate )?word count\b[^\n]{0,60}",
+    r"(?:total |approximate |current |final )?word ?count(?: so far)?\s*[:=–—-]\s*"
+    r"(?:approximately |approx\. |about |around |roughly |[~≈] ?)?\d[\d.,]*(?: words)?",
 )
 _BRACKETED = (
     rf"(?:the )?end of (?:the |this )?(?:part|section)(?: {_NUMBER})?|ende (?:des|von) (?:teils?|abschnitts?)"

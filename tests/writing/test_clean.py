@@ -118,14 +118,14 @@ def test_prose_that_only_sounds_like_it_stays(text):
 def test_what_people_say_to_each_other_and_what_a_book_says_of_itself_is_no_fault(paragraph):
     content = f"{STORY}\n\n{paragraph}\n\n{STORY}"
 
-    assert residue(content, CHAPTER) == []
+    assert residue(content, CHAPTER, "en") == []
     assert without_residue(content).text == content
 
 
 def test_a_doubtful_paragraph_is_named_and_not_thrown_away():
     content = f"{STORY}\n\nHere is the next part of her life.\n\n{STORY}"
 
-    assert [flaw.kind for flaw in residue(content, CHAPTER)] == ["meta_text"]
+    assert [flaw.kind for flaw in residue(content, CHAPTER, "en")] == ["meta_text"]
     assert without_residue(content).text == content
 
 

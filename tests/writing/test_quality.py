@@ -126,14 +126,14 @@ def test_a_chapter_in_another_language_is_a_flaw_unless_the_book_is_bilingual():
     ],
 )
 def test_what_is_no_part_of_a_book_is_seen(paragraph, kind):
-    assert kind in [flaw.kind for flaw in residue(f"{ENGLISH}\n\n{paragraph}", a_chapter(1))]
+    assert kind in [flaw.kind for flaw in residue(f"{ENGLISH}\n\n{paragraph}", a_chapter(1), "en")]
 
 
 def test_ordinary_prose_has_no_residue():
     text = "Al final, todo era verdad.\n\n"
     text += f"{ENGLISH}\n\n“Let me know,” she said. The next part of the road was dark [1].\n\n## A heading\n\n{GERMAN}"
 
-    assert residue(text, a_chapter(1)) == []
+    assert residue(text, a_chapter(1), "en") == []
 
 
 LETTER = """\
@@ -153,7 +153,7 @@ Yours sincerely,
     [LETTER, "> Dear [Name], come on [date].", "- [Name]\n- [Date]", "Replace the placeholder: Hello {{name}}!"],
 )
 def test_blanks_that_the_text_announces_are_no_flaw(template):
-    assert residue(f"{ENGLISH}\n\n{template}\n\n{ENGLISH}", a_chapter(1)) == []
+    assert residue(f"{ENGLISH}\n\n{template}\n\n{ENGLISH}", a_chapter(1), "en") == []
 
 
 def test_talk_about_the_task_is_removed_and_recorded():
