@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from bench.authored import held_out, plant_texts
+from bench.authored import held_out, overheard, plant_texts
 from bench.authored.author import RecordedAuthor, without_ours
 from bench.authored.compare import compare, told
 from bench.authored.corpus import AuthoredBook, one_chapter
@@ -30,8 +30,8 @@ from tests.writing.scripted import Scripted
 FOREIGN = Path(__file__).parent / "foreign"
 HONEST_LINE = "honest line"
 KINDS = ("preamble", "refusal", "meta text", "doubled paragraph", "wrong language")
-HELD_OUT = "held-out "  # stands before the kind of a fault on the list that no rule was tuned on
-TEXTS = {"": plant_texts, HELD_OUT: held_out}
+HELD_OUT = ("held-out ", "overheard ")  # stands before the kind of a fault on a list that no rule was tuned on
+TEXTS = dict(zip(("", *HELD_OUT), (plant_texts, held_out, overheard), strict=True))
 MIN_HELD_OUT_SHARE = 0.9  # found of each kind
 MIN_DOUBLED_WORDS = 30
 MAX_DOUBLED_PLANTS = 24
@@ -237,11 +237,11 @@ def plant_bars(results: list[PlantResult]) -> Iterator[Bar]:
         of_kind = [each for each in results if each.plant.kind == kind]
         found = sum(bool(each.found) for each in of_kind)
         yield Bar(f"every {kind} is found", f"{found} of {len(of_kind)}", found == len(of_kind))
-        unseen = [each for each in results if each.plant.kind == HELD_OUT + kind]
+        unseen = [each for each in results if each.plant.kind in [prefix + kind for prefix in HELD_OUT]]
         found = sum(bool(each.found) for each in unseen)
         if unseen:
-            is_kept = found >= len(unseen) * MIN_HELD_OUT_SHARE
-            yield Bar(f"{MIN_HELD_OUT_SHARE:.0%} of {HELD_OUT}{kind} are found", f"{found} of {len(unseen)}", is_kept)
+            bar = f"{MIN_HELD_OUT_SHARE:.0%} of each {kind} on the other lists is found"
+            yield Bar(bar, f"{found} of {len(unseen)}", found >= len(unseen) * MIN_HELD_OUT_SHARE)
     trusted = [each for each in results if each.plant.is_honest]
     accused = sum(map(is_accused, trusted))
     yield Bar("no honest line is taken for a fault", f"{accused} of {len(trusted)}", not accused)
