@@ -22,6 +22,7 @@ from bench.authored.rows import Bar
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import TextRequest
 from bookgen.words import count_words
+from bookgen.writing import sentences
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.flaw import paragraphs
 from bookgen.writing.material import ChapterDraft
@@ -29,13 +30,14 @@ from tests.writing.scripted import Scripted
 
 FOREIGN = Path(__file__).parent / "foreign"
 HONEST_LINE = "honest line"
-KINDS = ("preamble", "refusal", "meta text", "doubled paragraph", "wrong language")
+KINDS = ("preamble", "refusal", "refusal with some text", "meta text", "doubled paragraph", "wrong language")
 HELD_OUT = ("held-out ", "overheard ")  # stands before the kind of a fault on a list that no rule was tuned on
 TEXTS = dict(zip(("", *HELD_OUT), (plant_texts, held_out, overheard), strict=True))
 MIN_HELD_OUT_SHARE = 0.9  # found of each kind
 MIN_DOUBLED_WORDS = 30
 MAX_DOUBLED_PLANTS = 24
 MIN_CHAPTER_WORDS = 300
+REFUSAL_SHARE = 0.18  # of the chapter: so much text some refusals have, an excuse or a beginning
 NAMED_CHARACTERS = 50  # of an excerpt, that tell a passage from others
 SHOWN_CHARACTERS = 90
 
@@ -128,6 +130,8 @@ def _of_texts(texts: ModuleType, hosts: Hosts) -> Iterator[Plant]:
     for language, text in texts.REFUSALS:
         book, number = hosts.next(language)
         yield Plant("refusal", book, number, text, text, repents=True)
+        longer = f"{text}\n\n{_beginning(book.text(number), REFUSAL_SHARE)}"
+        yield Plant("refusal with some text", book, number, text, longer, repents=True)
     for language, where, text in texts.META:
         book, number = hosts.next(language)
         said, blocks = text.format(n=number), paragraphs(book.text(number))
@@ -167,6 +171,16 @@ def _doubled(hosts: Hosts) -> Iterator[Plant]:
         place = (index + 1, min(index + 2, len(blocks)), len(blocks))[turn % 3]
         text = "\n\n".join([*blocks[:place], blocks[index], *blocks[place:]])
         yield Plant("doubled paragraph", book, number, blocks[index], text)
+
+
+def _beginning(text: str, share: float) -> str:
+    """The first sentences of the text, up to a share of its words."""
+    words, kept = count_words(text) * share, ""
+    for end in sentences.ends(text):
+        if count_words(text[:end]) > words:
+            break
+        kept = text[:end]
+    return kept
 
 
 def _of_length(host: tuple[AuthoredBook, int], words: int) -> str:

@@ -24,7 +24,7 @@ _META = re.compile(
     r"(?:chapter|part|section|draft)\s*(?:\d|[:.!]?\s*$|you (?:asked|requested)))|"
     r"word count:|let me know if (?:you|this)\b[^\n]{0,60}\b(?:changes|chapter|adjust\w*|revis\w+|edits?)|"
     r"would you like me to (?:continue|write|revise|adjust|expand|rewrite|proceed)|"
-    r"i hope this (?:chapter|part|passage|meets)|continu(?:ed|ing) from (?:the )?previous|"
+    r"continu(?:ed|ing) from (?:the )?previous|"
     r"als ki-sprachmodell|hier ist (?:das|der) nächste (?:kapitel|teil|abschnitt)|"
     r"voici (?:la suite du|le chapitre suivant|la prochaine partie)|en tant qu['’]ia,? je|"
     r"aquí (?:está|tienes) (?:el siguiente capítulo|la siguiente parte|la continuación)|como modelo de lenguaje)|"
@@ -35,6 +35,7 @@ _PLACEHOLDER = re.compile(
     r"\[(?:insert|add|todo|tbd|placeholder|describe|continue|your|xx+)\b[^\]\n]{0,80}\]|"
     r"\[(?:the |first |last |full |character |recipient(?:['’]s)? |company )?(?:name|date|location|address|title|city|"
     r"company|scene|character|place|year|profession)(?: here)?\]|"
+    r"\[(?:blank line|line break|scene break|page break)\]|"
     r"\b(?-i:TODO|TBD|TK TK|FIXME|XXXXX*)\b|\blorem ipsum\b|"
     r"\{\{?[a-z_ ]{2,40}\}?\}|<(?:insert|name|placeholder)[^>\n]{0,60}>",
     re.IGNORECASE,
@@ -103,7 +104,7 @@ def _placeholder_in(paragraph: str) -> str:
 def _announced(blocks: Sequence[str], index: int, tag: str) -> bool:
     """Whether the text near the paragraph speaks of filling something in, or of the blank itself: "it began"."""
     near = blocks[max(0, index - NEAR) : index + NEAR + 1]
-    return is_reported(blocks[index], tag) or any(_FILLING_IN.search(block) for block in near)
+    return is_reported(blocks[index], tag) or any(_FILLING_IN.search(_PLACEHOLDER.sub("", block)) for block in near)
 
 
 def _headings(content: str, chapter: Chapter) -> list[Flaw]:

@@ -16,10 +16,13 @@ from pathlib import Path
 from bookgen.writing.forms import has_speech
 from bookgen.writing.language import primary
 
+EDGE_PARAGRAPHS = 2  # at the beginning and the end of a chapter, where most of such words stand
 MAX_CHARACTERS = 600  # of a paragraph: a model's word to its user is short
 MIN_SIGNS = 6
 MIN_SIGNS_IN_LETTER = 9  # people who write to each other speak of requests too
 OPENING_CHARACTERS = 300  # of a reply: a refusal says so there
+SAID_CHARACTERS = 40  # behind a speech, in which it says who speaks
+MAX_CHAPTER_SIGNS = 3  # "chapter" and "chapter 3" are one sign
 
 _MIXED_IN = ("zh", "ja", "ko")  # languages that a model may fall into whatever the book's is
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -29,7 +32,11 @@ _EDGE = "*_~#=- \t\n"
 _BRACKETS = {"(": ")", "[": "]", "（": "）", "【": "】", "{": "}"}
 _TITLE = re.compile(r"[\"“„«‹「『][^\"”“»›」』.!?,…\n]{1,60}[\"”“»›」』]")  # in the text: no speech, which has a stop
 _RULES = ("---", "***", "___", "* * *")
-_AFTER_SPEECH = r"[,?!…]\s(?:(?!you\b|i\b|as\b)\w[’\w]* ){0,4}"  # who says it stands before the verb, or behind it
+# Who says it stands before the verb, or behind it. The model and its user are nobody in the book.
+_AFTER_SPEECH = (
+    r"[,?!…]\s(?:(?!(?:you|i|as|ich|wie|je|ik|jag|jeg|som|я|как|ja|jak)\b)\w[’\w]* ){0,4}"
+    r"(?<!\byou )(?<!\bi )(?<!я )"
+)
 _NUMBER = (
     r"(?:\d+|[ivxlc]+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|eins|zwei|drei|vier|fünf|sechs|"
     r"un|une|deux|trois|quatre|cinq|uno|una|dos|tres|cuatro|cinco|due|tre|quattro|cinque|um|dois|três|quatro|een|twee|"
@@ -43,6 +50,7 @@ class _Signs:
 
     opener: re.Pattern[str]
     cues: tuple[tuple[int, re.Pattern[str]], ...]  # by what they weigh
+    pieces: tuple[tuple[int, re.Pattern[str]], ...]
     words: tuple[tuple[int, re.Pattern[str]], ...]
     user: re.Pattern[str]
     refuses: re.Pattern[str]
@@ -53,7 +61,11 @@ class _Signs:
 def refuses(text: str, tag: str) -> bool:
     """Whether the beginning of a reply says that the model will not write it."""
     opening = _plain(text[:OPENING_CHARACTERS])
-    return not is_reported(opening, tag) and any(signs.refuses.search(opening) for signs in _signs_in(opening, tag))
+    return any(
+        not signs.said.search(opening, found.start(), found.end() + SAID_CHARACTERS)
+        for signs in _signs_in(opening, tag)
+        for found in signs.refuses.finditer(opening)
+    )
 
 
 def is_reported(text: str, tag: str) -> bool:
@@ -67,9 +79,10 @@ def speaks_of_task(blocks: Sequence[str], index: int, tag: str, *, in_letter: bo
     block = blocks[index].strip()
     if len(block) > MAX_CHARACTERS or has_speech(_TITLE.sub("", block)) or is_reported(block, tag):
         return False
-    place = int(index in (0, len(blocks) - 1)) + int(index > 0 and blocks[index - 1].strip() in _RULES)
+    is_edge = index < EDGE_PARAGRAPHS or index >= len(blocks) - EDGE_PARAGRAPHS
+    place = int(is_edge) + int(index > 0 and blocks[index - 1].strip() in _RULES)
     least = MIN_SIGNS_IN_LETTER if in_letter and not block.strip(_EDGE).startswith("[") else MIN_SIGNS
-    return any(place + _weight(block, signs, is_edge=place > 0) >= least for signs in _signs_in(block, tag))
+    return any(place + _weight(block, signs, is_edge=is_edge) >= least for signs in _signs_in(block, tag))
 
 
 def _weight(block: str, signs: _Signs, *, is_edge: bool) -> int:
@@ -82,7 +95,8 @@ def _weight(block: str, signs: _Signs, *, is_edge: bool) -> int:
     wrapped = 4 if _BRACKETS.get(bare[:1]) == bare[-1:] else 2 if block[:1] in "*_~" and block[-1:] in "*_~" else 0
     if not (cue or wrapped):
         return 0
-    words = sum(weight for weight, word in signs.words if word.search(answer))
+    piece = sum(weight for weight, word in signs.pieces if word.search(answer))
+    words = min(piece, MAX_CHAPTER_SIGNS) + sum(weight for weight, word in signs.words if word.search(answer))
     if not words:
         return 0
     ends = is_edge and text.endswith((":", "："))
@@ -117,17 +131,17 @@ def _compiled(words: Mapping[str, Sequence[str]]) -> _Signs:
     def within(kind: str) -> re.Pattern[str]:
         return re.compile(of(kind) if anywhere else rf"(?<!\w)(?:{of(kind)})(?!\w)")
 
-    cues = {"presents": 2, "works": 2, "reviews": 2, "offers": 3, "refuses": 3}
-    weights = {"chapter": 2, "exact": 1, "task": 2, "certain": 4, "request": 2}
+    cues = {"hopes": 1, "presents": 2, "works": 2, "reviews": 2, "offers": 3, "refuses": 3}
+    pieces = {"chapter": 2, "exact": 2}
+    weights = {"task": 2, "certain": 4, "request": 2}
     stop = r"\s*[!.,:：，。！、…—–-]+\s*"
     return _Signs(
         re.compile(rf"^\W*(?:(?:{of('opener')})(?:{stop}))+"),
         tuple((weight, re.compile(rf"{start}(?:{of(kind)}){edge}")) for kind, weight in cues.items()),
+        tuple((weight, within(kind)) for kind, weight in pieces.items()),
         tuple((weight, within(kind)) for kind, weight in weights.items()),
         within("user"),
         re.compile(of("refuses") if anywhere else rf"(?<!\w)(?:{of('refuses')})"),
-        re.compile(
-            of("said") if anywhere else rf"[,?!…]\s(?:(?!you\b|i\b|as\b)\w+[’\w]* ){{0,4}}(?:{of('said')})(?!\w)"
-        ),
+        re.compile(of("said") if anywhere else rf"{_AFTER_SPEECH}(?:{of('said')})(?!\w)|\b(?:{of('with')})\b"),
         anywhere,
     )
