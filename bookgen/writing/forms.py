@@ -43,6 +43,11 @@ def is_marked_up(block: str) -> bool:
     return bool(_MARKUP.match(block))
 
 
+def is_quoted(block: str) -> bool:
+    """Whether the paragraph is a block quotation."""
+    return block.lstrip().startswith(">")
+
+
 def is_verse(block: str) -> bool:
     """Whether the paragraph is set in short lines."""
     lines = block.strip().split("\n")

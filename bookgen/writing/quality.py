@@ -16,10 +16,10 @@ from bookgen.writing.clean import Cleaned
 from bookgen.writing.flaw import Flaw
 from bookgen.writing.foreign import foreign
 from bookgen.writing.material import Material
-from bookgen.writing.repetition import repeated, same_edges, to_avoid, without_doubles
+from bookgen.writing.repetition import doubled, repeated, same_edges, to_avoid, without_doubles
 from bookgen.writing.residue import residue, without_residue
 from bookgen.writing.stock import moral, stock_paragraphs
-from bookgen.writing.voice import has_refrains
+from bookgen.writing.voice import has_refrains, is_sung
 
 MIN_SHARE, MAX_SHARE = 0.75, 1.25  # of its budget: a chapter outside has a finding
 
@@ -31,6 +31,7 @@ ORDER = (
     "meta_text",
     "placeholder",
     "wrong_language",
+    "repeated_paragraph",
     "repeated_sentence",
     "repeated_phrases",
     "stock_phrases",
@@ -65,6 +66,7 @@ def _inspect(content: str, book: Book, chapter: Chapter, earlier: Sequence[str])
         *residue(content, chapter, book.content_language),
         *foreign(content, book),
         *(() if has_refrains(book) else (*repeated(content, earlier), *moral(content, book.content_language))),
+        *(() if is_sung(book) else doubled(content)),
         *stock_paragraphs(content, book.content_language),
         *same_edges(content, earlier),
         *_length(content, chapter),

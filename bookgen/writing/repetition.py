@@ -6,7 +6,7 @@ import sys
 import threading
 import zlib
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -14,7 +14,7 @@ from bookgen.writing import sentences
 from bookgen.writing.clean import Cleaned
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.flaw import Flaw, paragraphs
-from bookgen.writing.forms import not_prose
+from bookgen.writing.forms import is_quoted, is_verse, not_prose
 from bookgen.writing.material import TextChange, anchor
 from bookgen.writing.remembering import by_sentence
 from bookgen.writing.units import by_character, units
@@ -149,18 +149,41 @@ def without_doubles(content: str) -> Cleaned:
     """`content` without the second of two long paragraphs that are the same word for word."""
     blocks = paragraphs(content)
     exempt = not_prose(blocks)
-    first: dict[tuple[str, ...], int] = {}
+    doubles = {
+        index for index, first in _doubles(blocks) if index not in exempt and not _is_echo(first, index, len(blocks))
+    }
     kept: list[str] = []
     changes: list[TextChange] = []
     for index, block in enumerate(blocks):
-        said = units(block)
-        is_long = len(said) >= DOUBLE_WORDS * (2 if by_character(said) else 1)
-        if index in exempt or not is_long or said not in first or _is_echo(first[said], index, len(blocks)):
+        if index not in doubles:
             kept.append(block)
-            first.setdefault(said, index)
             continue
         changes.append(TextChange("repeated_paragraph", DOUBLE_REMOVED, block, follows=anchor("\n\n".join(kept[-3:]))))
     return Cleaned("\n\n".join(kept), tuple(changes)) if changes else Cleaned(content)
+
+
+def doubled(content: str) -> list[Flaw]:
+    """The long paragraphs that stand twice, word for word, and that `without_doubles` leaves: they may be meant.
+
+    Verse and quotations are often given twice, so they are no flaw.
+    """
+    blocks = paragraphs(content)
+    twice = (index for index, _ in _doubles(blocks) if not (is_verse(blocks[index]) or is_quoted(blocks[index])))
+    return [
+        Flaw("repeated_paragraph", index, blocks[index], "The chapter has the same paragraph twice.") for index in twice
+    ]
+
+
+def _doubles(blocks: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The index of each long paragraph that has stood before, and the index of the first one."""
+    seen: dict[tuple[str, ...], int] = {}
+    for index, block in enumerate(blocks):
+        said = units(block)
+        if len(said) < DOUBLE_WORDS * (2 if by_character(said) else 1):
+            continue
+        if said in seen:
+            yield index, seen[said]
+        seen.setdefault(said, index)
 
 
 def _is_echo(first: int, again: int, paragraphs_in_all: int) -> bool:

@@ -125,7 +125,12 @@ def kind_of(genre: str) -> str:
 
 def has_refrains(book: Book) -> bool:
     """Whether the book may say a thing again for the sound of it: by its genre, or because its author asked for it."""
-    return kind_of(book.genre) in (_CHILDREN, _VERSE) or bool(_SUNG.search(book.genre)) or announces_refrains(book)
+    return is_sung(book) or announces_refrains(book)
+
+
+def is_sung(book: Book) -> bool:
+    """Whether whole verses or paragraphs come back in books of this genre."""
+    return kind_of(book.genre) in (_CHILDREN, _VERSE) or bool(_SUNG.search(book.genre))
 
 
 def _readers(book: Book) -> str:
