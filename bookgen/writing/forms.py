@@ -28,7 +28,7 @@ _SIGNATURE = re.compile(
     r"[^.?!\n]{0,40}(?:\n|[,.!]?\s*$)",
     re.IGNORECASE,
 )
-_SPEECH = re.compile(r"[\"“”„«»「『]|(?:^|\n)\s*(?:—|–|--|- |‘)|(?:^|\s)[‘']\w")
+_SPEECH = re.compile(r"[\"“”„«»「『]|(?:^|\n)\s*(?:—|–|--(?!-)|- |‘)|(?:^|\s)[‘']\w")
 
 
 def not_prose(blocks: Sequence[str]) -> frozenset[int]:

@@ -22,7 +22,8 @@ MIN_SIGNS = 6
 MIN_SIGNS_IN_LETTER = 9  # people who write to each other speak of requests too
 OPENING_CHARACTERS = 300  # of a reply: a refusal says so there
 SAID_CHARACTERS = 40  # behind a speech, in which it says who speaks
-MAX_CHAPTER_SIGNS = 3  # "chapter" and "chapter 3" are one sign
+OFFER = 3  # what a cue weighs that asks the user for something
+BRACKETS = 4  # what they weigh around a paragraph
 
 _MIXED_IN = ("zh", "ja", "ko")  # languages that a model may fall into whatever the book's is
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -50,8 +51,10 @@ class _Signs:
 
     opener: re.Pattern[str]
     cues: tuple[tuple[int, re.Pattern[str]], ...]  # by what they weigh
-    pieces: tuple[tuple[int, re.Pattern[str]], ...]
-    words: tuple[tuple[int, re.Pattern[str]], ...]
+    chapter: tuple[re.Pattern[str], ...]
+    task: re.Pattern[str]
+    certain: re.Pattern[str]
+    request: re.Pattern[str]
     user: re.Pattern[str]
     refuses: re.Pattern[str]
     said: re.Pattern[str]
@@ -92,15 +95,28 @@ def _weight(block: str, signs: _Signs, *, is_edge: bool) -> int:
     answer = signs.opener.sub("", text)
     sentences = [text] if signs.anywhere else [answer, *_SENTENCE.split(answer)]
     cue = max((weight for weight, cue in signs.cues if any(map(cue.search, sentences))), default=0)
-    wrapped = 4 if _BRACKETS.get(bare[:1]) == bare[-1:] else 2 if block[:1] in "*_~" and block[-1:] in "*_~" else 0
+    wrapped = _wrapping(block)
     if not (cue or wrapped):
         return 0
-    piece = sum(weight for weight, word in signs.pieces if word.search(answer))
-    words = min(piece, MAX_CHAPTER_SIGNS) + sum(weight for weight, word in signs.words if word.search(answer))
-    if not words:
+    chapter = 2 * sum(bool(word.search(answer)) for word in signs.chapter)
+    task, certain = 2 * bool(signs.task.search(answer)), 4 * bool(signs.certain.search(answer))
+    things = chapter + task + certain
+    if not (cue or certain or wrapped == BRACKETS):  # a whole paragraph in italics may well be the author's
+        return 0
+    words = things + 2 * bool(signs.request.search(answer))
+    if not words or (not things and cue < OFFER):
         return 0
     ends = is_edge and text.endswith((":", "："))
     return cue + wrapped + words + bool(signs.user.search(answer)) + (answer != text) + ends
+
+
+def _wrapping(block: str) -> int:
+    """How much it weighs that a paragraph as a whole is in brackets, between dashes or in italics."""
+    bare = block.strip(_EDGE)
+    if _BRACKETS.get(bare[:1]) == bare[-1:]:
+        return BRACKETS
+    is_slanted = block[:1] in "*_~" and block[-1:] in "*_~"
+    return 2 * (is_slanted or (block.startswith("--") and block.endswith("--")))
 
 
 def _plain(text: str) -> str:
@@ -131,15 +147,15 @@ def _compiled(words: Mapping[str, Sequence[str]]) -> _Signs:
     def within(kind: str) -> re.Pattern[str]:
         return re.compile(of(kind) if anywhere else rf"(?<!\w)(?:{of(kind)})(?!\w)")
 
-    cues = {"hopes": 1, "presents": 2, "works": 2, "reviews": 2, "offers": 3, "refuses": 3}
-    pieces = {"chapter": 2, "exact": 2}
-    weights = {"task": 2, "certain": 4, "request": 2}
+    cues = {"hopes": 1, "presents": 2, "works": 2, "reviews": 2, "offers": OFFER, "refuses": OFFER}
     stop = r"\s*[!.,:：，。！、…—–-]+\s*"
     return _Signs(
         re.compile(rf"^\W*(?:(?:{of('opener')})(?:{stop}))+"),
         tuple((weight, re.compile(rf"{start}(?:{of(kind)}){edge}")) for kind, weight in cues.items()),
-        tuple((weight, within(kind)) for kind, weight in pieces.items()),
-        tuple((weight, within(kind)) for kind, weight in weights.items()),
+        (within("chapter"), within("exact")),
+        within("task"),
+        within("certain"),
+        within("request"),
         within("user"),
         re.compile(of("refuses") if anywhere else rf"(?<!\w)(?:{of('refuses')})"),
         re.compile(of("said") if anywhere else rf"{_AFTER_SPEECH}(?:{of('said')})(?!\w)|\b(?:{of('with')})\b"),
