@@ -17,7 +17,7 @@ from bookgen.writing.forms import has_speech
 from bookgen.writing.language import primary
 
 EDGE_PARAGRAPHS = 2  # at the beginning and the end of a chapter, where most of such words stand
-MAX_CHARACTERS = 600  # of a paragraph: a model's word to its user is short
+MAX_CHARACTERS = 420  # of a paragraph: a model's word to its user is short
 MIN_SIGNS = 6
 MIN_SIGNS_IN_LETTER = 9  # people who write to each other speak of requests too
 OPENING_CHARACTERS = 300  # of a reply: a refusal says so there
@@ -51,7 +51,7 @@ class _Signs:
 
     opener: re.Pattern[str]
     cues: tuple[tuple[int, re.Pattern[str]], ...]  # by what they weigh
-    chapter: tuple[re.Pattern[str], ...]
+    chapter: tuple[tuple[int, re.Pattern[str]], ...]
     task: re.Pattern[str]
     certain: re.Pattern[str]
     request: re.Pattern[str]
@@ -98,7 +98,7 @@ def _weight(block: str, signs: _Signs, *, is_edge: bool) -> int:
     wrapped = _wrapping(block)
     if not (cue or wrapped):
         return 0
-    chapter = 2 * sum(bool(word.search(answer)) for word in signs.chapter)
+    chapter = sum(weight for weight, word in signs.chapter if word.search(answer))
     task, certain = 2 * bool(signs.task.search(answer)), 4 * bool(signs.certain.search(answer))
     things = chapter + task + certain
     if not (cue or certain or wrapped == BRACKETS):  # a whole paragraph in italics may well be the author's
@@ -148,11 +148,12 @@ def _compiled(words: Mapping[str, Sequence[str]]) -> _Signs:
         return re.compile(of(kind) if anywhere else rf"(?<!\w)(?:{of(kind)})(?!\w)")
 
     cues = {"hopes": 1, "presents": 2, "works": 2, "reviews": 2, "offers": OFFER, "refuses": OFFER}
+    chapters = {"chapter": 2, "present": 1, "exact": 2}
     stop = r"\s*[!.,:：，。！、…—–-]+\s*"
     return _Signs(
         re.compile(rf"^\W*(?:(?:{of('opener')})(?:{stop}))+"),
         tuple((weight, re.compile(rf"{start}(?:{of(kind)}){edge}")) for kind, weight in cues.items()),
-        (within("chapter"), within("exact")),
+        tuple((weight, within(kind)) for kind, weight in chapters.items() if kind in words),
         within("task"),
         within("certain"),
         within("request"),
