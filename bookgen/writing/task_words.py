@@ -18,6 +18,7 @@ from bookgen.writing.language import primary
 
 EDGE_PARAGRAPHS = 2  # at the beginning and the end of a chapter, where most of such words stand
 MAX_CHARACTERS = 420  # of a paragraph: a model's word to its user is short
+MAX_NOTE_CHARACTERS = 80  # "Chapter 2 (900 words)" says nothing to a user, and is none of the author's
 MIN_SIGNS = 6
 MIN_SIGNS_IN_LETTER = 9  # people who write to each other speak of requests too
 OPENING_CHARACTERS = 300  # of a reply: a refusal says so there
@@ -89,25 +90,25 @@ def speaks_of_task(blocks: Sequence[str], index: int, tag: str, *, in_letter: bo
 
 
 def _weight(block: str, signs: _Signs, *, is_edge: bool) -> int:
-    """How much the signs in a paragraph weigh. Without a cue, or without a word of the task, it is nothing."""
-    bare = block.strip(_EDGE)
-    text = _plain(bare)
+    """How much the signs in a paragraph weigh: nothing if it names nothing of the task, or does not speak to a user."""
+    text = _plain(block.strip(_EDGE))
     answer = signs.opener.sub("", text)
+    chapter = sum(weight for weight, word in signs.chapter if word.search(answer))
+    task, certain = 2 * bool(signs.task.search(answer)), 4 * bool(signs.certain.search(answer))
+    request = 2 * bool(signs.request.search(answer))
+    if not chapter + task + certain + request:
+        return 0
     sentences = [text] if signs.anywhere else [answer, *_SENTENCE.split(answer)]
     cue = max((weight for weight, cue in signs.cues if any(map(cue.search, sentences))), default=0)
     wrapped = _wrapping(block)
-    if not (cue or wrapped):
+    # A whole paragraph in italics may well be the author's, and a long one may count the words of a letter.
+    speaks = cue or wrapped == BRACKETS or (certain and len(text) <= MAX_NOTE_CHARACTERS)
+    if not speaks or (cue < OFFER and not chapter + task + certain):
         return 0
-    chapter = sum(weight for weight, word in signs.chapter if word.search(answer))
-    task, certain = 2 * bool(signs.task.search(answer)), 4 * bool(signs.certain.search(answer))
-    things = chapter + task + certain
-    if not (cue or certain or wrapped == BRACKETS):  # a whole paragraph in italics may well be the author's
-        return 0
-    words = things + 2 * bool(signs.request.search(answer))
-    if not words or (not things and cue < OFFER):
-        return 0
-    ends = is_edge and text.endswith((":", "："))
-    return cue + wrapped + words + bool(signs.user.search(answer)) + (answer != text) + ends
+    opens = is_edge and text.endswith((":", "："))
+    return (
+        cue + wrapped + chapter + task + certain + request + bool(signs.user.search(answer)) + (answer != text) + opens
+    )
 
 
 def _wrapping(block: str) -> int:
