@@ -16,7 +16,7 @@ from bookgen.writing.clean import Cleaned
 from bookgen.writing.flaw import Flaw
 from bookgen.writing.foreign import foreign
 from bookgen.writing.material import Material
-from bookgen.writing.repetition import doubled, repeated, same_edges, to_avoid, without_doubles
+from bookgen.writing.repetition import repeated, repeated_paragraphs, same_edges, to_avoid, without_doubles
 from bookgen.writing.residue import residue, without_residue
 from bookgen.writing.stock import moral, stock_paragraphs
 from bookgen.writing.voice import has_refrains, is_sung
@@ -66,7 +66,7 @@ def _inspect(content: str, book: Book, chapter: Chapter, earlier: Sequence[str])
         *residue(content, chapter, book.content_language),
         *foreign(content, book),
         *(() if has_refrains(book) else (*repeated(content, earlier), *moral(content, book.content_language))),
-        *(() if is_sung(book) else doubled(content)),
+        *(() if is_sung(book) else repeated_paragraphs(content)),
         *stock_paragraphs(content, book.content_language),
         *same_edges(content, earlier),
         *_length(content, chapter),

@@ -162,7 +162,7 @@ def without_doubles(content: str) -> Cleaned:
     return Cleaned("\n\n".join(kept), tuple(changes)) if changes else Cleaned(content)
 
 
-def doubled(content: str) -> list[Flaw]:
+def repeated_paragraphs(content: str) -> list[Flaw]:
     """The long paragraphs that stand twice, word for word, and that `without_doubles` leaves: they may be meant.
 
     Verse and quotations are often given twice, so they are no flaw.
