@@ -24,7 +24,8 @@ BY_MODEL = (RunPhase.OUTLINE, RunPhase.CHAPTERS, RunPhase.PROOFREADING)
 
 
 # The phases as the contract names them.
-PHASES = {phase: "proofreading" if phase is RunPhase.CORRECTIONS else phase.value for phase in RunPhase}
+_RENAMED = {RunPhase.CORRECTIONS: "proofreading", RunPhase.BLURB: "cover"}
+PHASES = {phase: _RENAMED.get(phase, phase.value) for phase in RunPhase}
 
 
 def encode(report: RunProgress, words_in_flight: int = 0, outage: Outage | None = None) -> bytes:

@@ -62,8 +62,8 @@ async def writer(database: Database, slow: Slow) -> AsyncIterator[Supervisor]:
 async def book(shelf: Shelf) -> tuple[int, int]:
     """An account and its book of two chapters, each of which takes several calls."""
     account, book = await shelf.outlined(chapters=2)
-    await shelf.pool.execute("UPDATE book SET target_word_count = 6000")
-    await shelf.pool.execute("UPDATE chapter SET target_word_count = 3000")
+    await shelf.pool.execute("UPDATE book SET target_word_count = 24000")
+    await shelf.pool.execute("UPDATE chapter SET target_word_count = 12000")
     return account, book
 
 

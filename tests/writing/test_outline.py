@@ -16,7 +16,7 @@ from bookgen.writing.rework import rework_chapters
 from tests.writing.scripted import Scripted, a_book, obedient, outline_reply, says, some_material
 
 
-@pytest.mark.parametrize(("chapters", "words"), [(1, 1), (3, 20_000), (20, 19), (47, 100_001), (100, 7)])
+@pytest.mark.parametrize(("chapters", "words"), [(1, 1), (3, 20_000), (20, 21), (47, 100_001), (100, 100)])
 async def test_an_outline_has_the_chapters_and_words_asked_for(chapters, words):
     steps = Scripted(obedient)
 
