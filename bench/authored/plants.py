@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from bench.authored import held_out, overheard, plant_texts
+from bench.authored import held_out, later, overheard, plant_texts
 from bench.authored.author import RecordedAuthor, without_ours
 from bench.authored.compare import compare, told
 from bench.authored.corpus import AuthoredBook, one_chapter
@@ -31,8 +31,12 @@ from tests.writing.scripted import Scripted
 FOREIGN = Path(__file__).parent / "foreign"
 HONEST_LINE = "honest line"
 KINDS = ("preamble", "refusal", "refusal with some text", "meta text", "doubled paragraph", "wrong language")
-HELD_OUT = ("held-out ", "overheard ")  # stands before the kind of a fault on a list that no rule was tuned on
-TEXTS = dict(zip(("", *HELD_OUT), (plant_texts, held_out, overheard), strict=True))
+HELD_OUT = (
+    "held-out ",
+    "overheard ",
+    "later ",
+)  # stands before the kind of a fault on a list that no rule was tuned on
+TEXTS = dict(zip(("", *HELD_OUT), (plant_texts, held_out, overheard, later), strict=True))
 MIN_HELD_OUT_SHARE = 0.9  # found of each kind
 MIN_DOUBLED_WORDS = 30
 MAX_DOUBLED_PLANTS = 24

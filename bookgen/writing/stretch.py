@@ -71,11 +71,11 @@ def _problem(draft: WorkingDraft, reply: TextReply, piece: str, part: Part, sent
     if problem := nonsense.problem_with(piece, draft.book, sent_back):
         return problem
     words, opening = count_words(piece), " ".join(piece[:80].split())
-    if part.ask < MIN_JUDGED_ASK_WORDS or not words or reply.stop is not StopReason.END:
+    if not words or reply.stop is not StopReason.END:
         return ""
     if words < part.ask * MAX_REFUSAL_SHARE and refuses(piece, draft.book.content_language):
         return f"{REFUSES} (“{opening}”)"
-    if words < part.ask * MIN_REPLY_SHARE and not draft.text:
+    if words < part.ask * MIN_REPLY_SHARE and part.ask >= MIN_JUDGED_ASK_WORDS and not draft.text:
         return f"it has {words} of {part.ask} words (“{opening}”)"
     return ""
 

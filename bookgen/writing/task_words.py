@@ -32,7 +32,10 @@ _FILE = Path(__file__).with_name("task_words.toml")
 _SENTENCE = re.compile(r"(?<=[.!?:;…。！？：；—–])\s*|\n+")
 _EDGE = "*_~#=- \t\n"
 _BRACKETS = {"(": ")", "[": "]", "（": "）", "【": "】", "{": "}"}
-_TITLE = re.compile(r"[\"“„«‹「『][^\"”“»›」』.!?,…\n]{1,60}[\"”“»›」』]")  # in the text: no speech, which has a stop
+_TITLE = re.compile(
+    r"[\"“„«‹「『][^\"”“»›」』.!?,…\n]{1,60}[\"”“»›」』]|(?<=\s)['‘][^'’.!?,\n]{1,40}['’](?!\w)"
+)  # in the text: no speech, which has a stop
+_FULL_STOPS = ("!", ".", ":", "！", "。")
 _RULES = ("---", "***", "___", "* * *")
 # Who says it stands before the verb, or behind it. The model and its user are nobody in the book.
 _AFTER_SPEECH = (
@@ -92,7 +95,7 @@ def speaks_of_task(blocks: Sequence[str], index: int, tag: str, *, in_letter: bo
 def _weight(block: str, signs: _Signs, *, is_edge: bool) -> int:
     """How much the signs in a paragraph weigh: nothing if it names nothing of the task, or does not speak to a user."""
     text = _plain(block.strip(_EDGE))
-    answer = signs.opener.sub("", text)
+    answer = signs.opener.sub("", text) or text
     chapter = sum(weight for weight, word in signs.chapter if word.search(answer))
     task, certain = 2 * bool(signs.task.search(answer)), 4 * bool(signs.certain.search(answer))
     request = 2 * bool(signs.request.search(answer))
@@ -100,6 +103,7 @@ def _weight(block: str, signs: _Signs, *, is_edge: bool) -> int:
         return 0
     sentences = [text] if signs.anywhere else [answer, *_SENTENCE.split(answer)]
     cue = max((weight for weight, cue in signs.cues if any(map(cue.search, sentences))), default=0)
+    cue = max(cue, int(answer != text and text[: -len(answer)].rstrip().endswith(_FULL_STOPS)))  # "Sure!"
     wrapped = _wrapping(block)
     # A whole paragraph in italics may well be the author's, and a long one may count the words of a letter.
     speaks = cue or wrapped == BRACKETS or (certain and len(text) <= MAX_NOTE_CHARACTERS)
