@@ -51,6 +51,13 @@ _FILLING_IN = re.compile(
     r"variables?|syntax|jinja|mustache)|括号|模板|填写|テンプレート|記入",
     re.IGNORECASE,
 )
+# "Dear [Name], it began, and he had never got any further."
+_BLANK_OF_A_LETTER = re.compile(
+    r"\]\W{1,3}(?:(?:it|the (?:letter|note|form|card|message)) (?:began|begins|read|reads|ran|said|says)|"
+    r"(?:begann|lautete|hieß|stand) (?:es|er|sie|da|der brief)|(?:commençait|disait) (?:la lettre|le mot)|"
+    r"(?:empezaba|decía) la carta|(?:cominciava|diceva) la lettera|(?:começava|dizia) a carta)\b",
+    re.IGNORECASE,
+)
 NEAR = 3  # paragraphs before and after
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+)$", re.MULTILINE)
 _POSTSCRIPT = re.compile(r"\W*P\.? ?S\b")  # of a letter
@@ -70,7 +77,7 @@ def residue(content: str, chapter: Chapter, tag: str) -> list[Flaw]:
         is_prose = index not in exempt
         if found := _task_talk(blocks, index, tag, is_prose=is_prose, in_letter=index in in_letters):
             flaws.append(Flaw("meta_text", index, found, "The model may be speaking about its task here."))
-        if is_prose and (found := _placeholder_in(paragraph)) and not _announced(blocks, index, tag):
+        if is_prose and (found := _placeholder_in(paragraph)) and not _announced(blocks, index):
             flaws.append(Flaw("placeholder", index, found, "Something may have to be filled in here."))
     return flaws + _headings(content, chapter)
 
@@ -102,10 +109,12 @@ def _placeholder_in(paragraph: str) -> str:
     return found[0] if found else ""
 
 
-def _announced(blocks: Sequence[str], index: int, tag: str) -> bool:
-    """Whether the text near the paragraph speaks of filling something in, or of the blank itself: "it began"."""
+def _announced(blocks: Sequence[str], index: int) -> bool:
+    """Whether the text near the paragraph speaks of filling something in, or of the blank itself."""
     near = blocks[max(0, index - NEAR) : index + NEAR + 1]
-    return is_reported(blocks[index], tag) or any(_FILLING_IN.search(_PLACEHOLDER.sub("", block)) for block in near)
+    return bool(_BLANK_OF_A_LETTER.search(blocks[index])) or any(
+        _FILLING_IN.search(_PLACEHOLDER.sub("", block)) for block in near
+    )
 
 
 def _headings(content: str, chapter: Chapter) -> list[Flaw]:

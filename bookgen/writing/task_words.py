@@ -18,13 +18,13 @@ from bookgen.writing.language import primary
 
 EDGE_PARAGRAPHS = 2  # at the beginning and the end of a chapter, where most of such words stand
 MAX_CHARACTERS = 420  # of a paragraph: a model's word to its user is short
-MAX_NOTE_CHARACTERS = 80  # "Chapter 2 (900 words)" says nothing to a user, and is none of the author's
+MAX_NOTE_CHARACTERS = 80  # of a note such as "Chapter 2 (900 words)", which addresses nobody
 MIN_SIGNS = 6
 MIN_SIGNS_IN_LETTER = 11  # people who write to each other speak of requests too
 OPENING_CHARACTERS = 300  # of a reply: a refusal says so there
-SAID_CHARACTERS = 40  # behind a speech, in which it says who speaks
-OFFER = 3  # what a cue weighs that asks the user for something
-BRACKETS = 4  # what they weigh around a paragraph
+SAID_CHARACTERS = 40  # after speech: they say who speaks
+OFFER = 3  # the weight of a cue that asks the user for something
+BRACKETS = 4  # the weight of brackets around a paragraph
 
 _MIXED_IN = ("zh", "ja", "ko")  # languages that a model may fall into whatever the book's is
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -32,12 +32,11 @@ _FILE = Path(__file__).with_name("task_words.toml")
 _SENTENCE = re.compile(r"(?<=[.!?:;…。！？：；—–])\s*|\n+")
 _EDGE = "*_~#=- \t\n"
 _BRACKETS = {"(": ")", "[": "]", "（": "）", "【": "】", "{": "}"}
-_TITLE = re.compile(
-    r"[\"“„«‹「『][^\"”“»›」』.!?,…\n]{1,60}[\"”“»›」』]|(?<=\s)['‘][^'’.!?,\n]{1,40}['’](?!\w)"
-)  # in the text: no speech, which has a stop
+# Quotation marks around a few words without a stop are those of a title, not of speech.
+_TITLE = re.compile(r"[\"“„«‹「『][^\"”“»›」』.!?,…\n]{1,60}[\"”“»›」』]|(?<=\s)['‘][^'’.!?,\n]{1,40}['’](?!\w)")
 _FULL_STOPS = ("!", ".", ":", "！", "。")
 _RULES = ("---", "***", "___", "* * *")
-# Who says it stands before the verb, or behind it. The model and its user are nobody in the book.
+# The speaker stands before or after the verb of saying. "I" and "you" may be the model and its user.
 _AFTER_SPEECH = (
     r"[,?!…]\s(?:(?!(?:you|i|as|ich|wie|je|ik|jag|jeg|som|я|как|ja|jak)\b)\w[’\w]* ){0,4}"
     r"(?<!\byou )(?<!\bi )(?<!я )"
@@ -51,10 +50,13 @@ _NUMBER = (
 
 @dataclass(frozen=True, slots=True)
 class _Signs:
-    """The patterns of one language. A cue stands at the beginning of a sentence, or anywhere in some languages."""
+    """The patterns of one language, `cues` and `chapter` with their weights.
+
+    A cue stands at the beginning of a sentence; `anywhere` in languages whose verb comes last.
+    """
 
     opener: re.Pattern[str]
-    cues: tuple[tuple[int, re.Pattern[str]], ...]  # by what they weigh
+    cues: tuple[tuple[int, re.Pattern[str]], ...]
     chapter: tuple[tuple[int, re.Pattern[str]], ...]
     task: re.Pattern[str]
     certain: re.Pattern[str]
@@ -93,7 +95,7 @@ def speaks_of_task(blocks: Sequence[str], index: int, tag: str, *, in_letter: bo
 
 
 def _weight(block: str, signs: _Signs, *, is_edge: bool) -> int:
-    """How much the signs in a paragraph weigh: nothing if it names nothing of the task, or does not speak to a user."""
+    """The weight of the signs in a paragraph: 0 if it names nothing of the task or does not speak to a user."""
     text = _plain(block.strip(_EDGE))
     answer = signs.opener.sub("", text) or text
     chapter = sum(weight for weight, word in signs.chapter if word.search(answer))
@@ -116,7 +118,7 @@ def _weight(block: str, signs: _Signs, *, is_edge: bool) -> int:
 
 
 def _wrapping(block: str) -> int:
-    """How much it weighs that a paragraph as a whole is in brackets, between dashes or in italics."""
+    """The weight of brackets, dashes or italics around a whole paragraph."""
     bare = block.strip(_EDGE)
     if _BRACKETS.get(bare[:1]) == bare[-1:]:
         return BRACKETS
