@@ -93,6 +93,17 @@ def test_people_who_write_to_each_other_speak_of_requests():
     assert told("en", 4, letter.replace("I have", "(Word count: 1,204, as you requested)\n\nI have")) != []
 
 
+def test_a_blank_that_a_letter_of_the_book_has_is_none_to_be_filled_in():
+    blanks = {
+        "Dear [Name], it began, and he had never got any further.": [],
+        "We met [Name] on the quay, she said.": ["placeholder"],
+        "[blank line]": ["placeholder"],
+    }
+
+    for line, kinds in blanks.items():
+        assert [flaw.kind for flaw in residue("\n\n".join([*STORY, line]), CHAPTER, "en")] == kinds
+
+
 def test_a_report_deletes_nothing():
     text = "\n\n".join(["I've drafted the chapter so that it follows the outline.", *STORY])
 
