@@ -154,6 +154,15 @@ def digest_reply(brief: dict[str, Any]) -> str:
     )
 
 
+BLURB = (
+    "Mara keeps the lamp at Sund, and on the first night of winter somebody puts it out. The log has a page missing, the "
+    "ferryman has seen something from the water and will not say what, and everybody on the quay had a reason. She has "
+    "until the spring tide to find out who it was, with a ledger, a key that fits no door, and a friend whom she is no "
+    "longer sure of. What she learns about the town is not what she went to look for, and the one who could explain it "
+    "has been at the window all the time, writing it down."
+)
+
+
 def obedient(request: TextRequest, brief: dict[str, Any], call: int) -> str:
     """A model that does just what it is asked."""
     match brief["stage"]:
@@ -174,6 +183,8 @@ def obedient(request: TextRequest, brief: dict[str, Any], call: int) -> str:
             )
         case "digest":
             return digest_reply(brief)
+        case "blurb":
+            return BLURB
         case "chapter":
             return prose(brief["words"], next_number(request, brief), brief["language"])
         case "revise":
