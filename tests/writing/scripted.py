@@ -156,10 +156,10 @@ def digest_reply(brief: dict[str, Any]) -> str:
 
 BLURB = (
     "Mara keeps the lamp at Sund, and on the first night of winter somebody puts it out. The log has a page missing, "
-    "the ferryman has seen something from the water and will not say what, and everybody on the quay had a reason. She has "
-    "until the spring tide to find out who it was, with a ledger, a key that fits no door, and a friend whom she is no "
-    "longer sure of. What she learns about the town is not what she went to look for, and the one who could explain it "
-    "has been at the window all the time, writing it down."
+    "the ferryman has seen something from the water and will not say what, and everybody on the quay had a reason. "
+    "She has until the spring tide to find out who it was, with a ledger, a key that fits no door, and a friend whom "
+    "she is no longer sure of. What she learns about the town is not what she went to look for, and the one who could "
+    "explain it has been at the window all the time, writing it down."
 )
 
 
