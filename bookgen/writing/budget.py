@@ -15,7 +15,7 @@ MAX_REPLY_TOKENS, MIN_REPLY_TOKENS = 16_000, 4_000  # what current models can se
 REPLY_SHARE = 0.27  # of a small window that a reply may take
 REPLY_SLACK, LONG_REPLY_SLACK = 1.25, 1.1  # room in a reply, as a multiple of the words asked for
 
-MIN_WHOLE_SHARE = 0.6  # of its aim: a text that ends by itself with less is only a part of its chapter
+MIN_WHOLE_SHARE = 0.6  # a text that ends by itself with less of what was asked for is only a part of its chapter
 RUNAWAY_SHARE = 1.6  # of its length: a longer chapter is asked for once more, told more tightly
 RUNAWAY_SLACK_WORDS = 60  # so that a few sentences too many are no runaway in a tiny chapter
 CLOSING_WORDS = 60  # to end a chapter that broke off at its full length
@@ -76,6 +76,11 @@ class Goal:
     aim: int
     ask: int
 
+    @property
+    def min_whole_words(self) -> float:
+        """A text with as many words that came to its own end is the whole chapter."""
+        return min(self.aim, self.ask) * MIN_WHOLE_SHARE
+
     def pace(self) -> Pace:
         return Pace(asked=200, wrote=200 * self.aim / self.ask)
 
@@ -99,15 +104,15 @@ class Pace:
         return max(round(words / min(max(ratio, 0.25), 1.8)), 1)
 
 
-def next_part(aim: int, written: int, done: int, pace: Pace, lengths: Lengths, *, ended: bool) -> Part | None:
+def next_part(goal: Goal, written: int, done: int, pace: Pace, lengths: Lengths, *, ended: bool) -> Part | None:
     """The call that follows `done` parts with `written` words; None when the chapter is finished.
 
     `ended`: the last part was asked to end the chapter and came to its own end. A chapter that is full and has not
     ended gets a short last part.
     """
-    if ended and written >= aim * MIN_WHOLE_SHARE:
+    if ended and written >= goal.min_whole_words:
         return None
-    missing = max(aim - written, round(aim * CLOSING_SHARE), 1)
+    missing = max(goal.aim - written, round(goal.aim * CLOSING_SHARE), 1)
     parts = max(-(-missing // lengths.longest), round(missing / lengths.part), 1)
     words = max(-(-missing // parts), 1)
     return Part(done + 1, done + parts, words, pace.ask_for(words))

@@ -25,7 +25,7 @@ from bookgen.writing.material import ChapterDraft, Finding, Material, TextChange
 from bookgen.writing.part import Task, part_request, tighter_request
 from bookgen.writing.refusal import ModelRefused, raise_if_refused
 from bookgen.writing.steps import Steps
-from bookgen.writing.stretch import Stretch, read_stretch
+from bookgen.writing.stretch import Stretch, read_stretch, stops_short
 from bookgen.writing.window import WINDOW, clip, smaller
 
 MAX_CONTINUATIONS = 3  # of one part
@@ -100,7 +100,7 @@ async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], No
         if task == "continue" and budget.is_full(draft.aim, draft.words):
             part, task = budget.closing_part(draft.aim, draft.words, done), "close"
         else:
-            part = budget.next_part(draft.aim, draft.words, done, draft.pace, draft.lengths, ended=ended)
+            part = budget.next_part(draft.goal, draft.words, done, draft.pace, draft.lengths, ended=ended)
         if part is None:
             break
         # In a thread: a long book's prompt takes longer to build than the event loop may wait.
@@ -143,6 +143,11 @@ async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], No
     if not ended or draft.problem:
         excerpt = sentences.last(draft.text)
         draft.findings.append(Finding("unfinished", excerpt[:200], "The model did not bring the chapter to its end."))
+    elif stops_short(draft.text):
+        excerpt = draft.text.rstrip()[-200:]
+        draft.findings.append(
+            Finding("unfinished", excerpt, "The last line has no full stop. It may have been cut off.")
+        )
 
 
 async def _go_on_as_begun(draft: WorkingDraft, steps: Steps) -> None:
@@ -151,7 +156,7 @@ async def _go_on_as_begun(draft: WorkingDraft, steps: Steps) -> None:
         return
     known = draft.in_parts
     for draft.in_parts in (False, True):
-        part = budget.next_part(draft.aim, 0, 0, draft.pace, draft.lengths, ended=False)
+        part = budget.next_part(draft.goal, 0, 0, draft.pace, draft.lengths, ended=False)
         if part and await steps.has(await threads.compute(part_request, draft, part, "write")):
             return
     draft.in_parts = known
@@ -162,7 +167,8 @@ def _needs_parts(stretch: Stretch, part: Part) -> bool:
     if part.ask <= MAX_PART_WORDS or stretch.refused:
         return False
     words = count_words(stretch.text)
-    return bool(stretch.problem) or words < part.words * (1 if stretch.cut else budget.MIN_WHOLE_SHARE)
+    enough = part.words if stretch.cut else min(part.words, part.ask) * budget.MIN_WHOLE_SHARE
+    return bool(stretch.problem) or words < enough
 
 
 async def _tighter(draft: WorkingDraft, stretch: Stretch, request: TextRequest, part: Part, steps: Steps) -> Stretch:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bookgen.words import measure
 from bookgen.writing.remembering import by_paragraph
 
 _CLOSERS = "\"'”’“‘»«›‹)\\]】」』｣）］〉》*_\u200e\u200f\u202c\u2069"
@@ -138,32 +137,6 @@ def complete(text: str) -> str:
         return text.rpartition("\n")[0].rstrip()
     marks = clause_ends(text[:-1]) if has_no_stops(text) else ends(text)
     return text[: max(marks, default=0)].rstrip()
-
-
-def cut_to(text: str, words: int, *, slack: float) -> str:
-    """`text` cut to about `words` at the end of a paragraph if one is within `slack`, else of a sentence."""
-    best, best_miss = 0, float("inf")
-    for end, count, ends_paragraph in _cuts(text):
-        miss = abs(count - words) / max(words, 1)
-        if miss > slack:
-            miss += 1  # only when nothing is near
-        elif not ends_paragraph:
-            miss += slack
-        if miss < best_miss:
-            best, best_miss = end, miss
-    return text[:best].rstrip() if best else text
-
-
-def _cuts(text: str) -> Iterator[tuple[int, float, bool]]:
-    """Each place where `text` may be cut: offset, words before it, whether a paragraph ends there."""
-    start, count = 0, 0.0
-    for end in _cut_ends(text):
-        count += measure(text[start:end])
-        start = end
-        ends_paragraph = not text[end:].strip() or bool(PARAGRAPH.match(text, end))
-        paragraph = text[text.rfind("\n\n", 0, end) + 1 : end]
-        if ends_paragraph or not inside_quotation(paragraph):
-            yield end, count, ends_paragraph
 
 
 def inside_quotation(paragraph: str) -> bool:

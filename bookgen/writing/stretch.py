@@ -17,6 +17,7 @@ MIN_JUDGED_ASK_WORDS = 150  # a stretch that was asked for in fewer words may we
 MIN_REPLY_SHARE, MAX_REFUSAL_SHARE = 0.1, 0.3  # of the words asked for: less is no chapter; less may be a refusal
 MIN_ENDED_SHARE = 0.75  # of a last part: a text that long which stops without a full stop has come to its own end
 REFUSES = "it refuses"
+MAX_SIGNATURE_CHARS = 40  # a signature, a date, a line of a song
 OPEN_ENDINGS = ("—", "–", "-", "…")  # an author breaks off with these on purpose
 OVERLAP_REMOVED = "The model repeated the last words of its text before it continued. The repetition was removed."
 
@@ -83,15 +84,26 @@ def _problem(draft: WorkingDraft, reply: TextReply, piece: str, part: Part, sent
 def _broke_off(reply: TextReply, piece: str, part: Part) -> bool:
     """Whether a reply was cut off, admitted or not.
 
-    A text that stops without a full stop has come to its own end if it is a last part of about the length that was
-    asked for, or if its last line is a short one: a signature, a date, a line of a song.
+    A last part of about the length that was asked for has come to its own end even if it stops without a full stop.
     """
     if reply.stop in (StopReason.LENGTH, StopReason.LOOP):
         return True
-    text = piece.rstrip()
-    if sentences.is_finished(text) or text.endswith(OPEN_ENDINGS):
+    if _has_an_end(piece):
         return False
-    if part.is_last and count_words(text) >= part.ask * MIN_ENDED_SHARE:
-        return False
-    last_line = text.rsplit("\n", 1)[-1]
-    return len(last_line) > sentences.LONGEST_VERSE or not part.is_last
+    if not part.is_last:
+        return True
+    return count_words(piece) < part.ask * MIN_ENDED_SHARE and _last_line(piece) > sentences.LONGEST_VERSE
+
+
+def stops_short(text: str) -> bool:
+    """Whether a text may have been cut off: its last line has no full stop and is too long for a signature."""
+    return not _has_an_end(text) and _last_line(text) > MAX_SIGNATURE_CHARS
+
+
+def _has_an_end(text: str) -> bool:
+    text = text.rstrip()
+    return sentences.is_finished(text) or text.endswith(OPEN_ENDINGS)
+
+
+def _last_line(text: str) -> int:
+    return len(text.rstrip().rsplit("\n", 1)[-1])

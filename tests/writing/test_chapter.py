@@ -246,14 +246,17 @@ async def test_a_runaway_stays_as_it_is_when_the_second_version_is_no_better(sec
 
 
 @pytest.mark.parametrize(
-    "ending",
+    ("ending", "findings"),
     [
-        "And the door opened, and she said that it was as good a day as any other to begin with the first of them,",
-        "Yours, as ever,\n\nAnna",
-        "She turned to the harbour and looked for the light that had been there all the years of her life, and then—",
+        (
+            "And the door opened, and she said that it was as good a day as any other to begin with the first of them,",
+            ["unfinished"],
+        ),
+        ("Yours, as ever,\n\nAnna", []),
+        ("She turned to the harbour and looked for the light that had been there all the years of her life—", []),
     ],
 )
-async def test_a_chapter_that_ends_without_a_full_stop_on_purpose_keeps_its_ending(ending):
+async def test_a_chapter_that_ends_without_a_full_stop_keeps_its_ending(ending, findings):
     def open_ended(request, brief, call):
         text = obedient(request, brief, call)
         return f"{text}\n\n{ending}" if brief["stage"] == "chapter" else text
@@ -264,6 +267,7 @@ async def test_a_chapter_that_ends_without_a_full_stop_on_purpose_keeps_its_endi
 
     assert draft.content.endswith(ending)
     assert len(steps.calls) == 1
+    assert [finding.kind for finding in draft.findings] == findings
 
 
 async def test_what_a_model_says_around_the_prose_is_not_prose():

@@ -2,10 +2,8 @@
 
 import pytest
 
-from bookgen.words import count_words
 from bookgen.writing.seam import join, without_overlap
-from bookgen.writing.sentences import complete, cut_to, is_finished, split
-from tests.writing.scripted import prose
+from bookgen.writing.sentences import complete, is_finished, split
 
 
 @pytest.mark.parametrize(
@@ -72,34 +70,6 @@ def test_a_broken_off_text_is_kept_up_to_its_last_whole_sentence():
     assert complete("雨だった。彼女は帰") == "雨だった。"
     assert complete("Roses are red\nviolets are bl") == "Roses are red"
     assert complete("The do") == ""
-
-
-@pytest.mark.parametrize("language", ["en", "zh", "ja", "th", "ru"])
-@pytest.mark.parametrize("words", [50, 400, 990])
-def test_overlong_text_is_cut_near_the_words_wanted(language, words):
-    text = cut_to(prose(1_400, 1, language), words, slack=0.04)
-
-    assert abs(count_words(text) - words) <= max(words * 0.08, 25)
-    assert is_finished(text)
-
-
-def test_a_cut_prefers_the_end_of_a_paragraph():
-    text = "\n\n".join(["One two three four five six seven eight nine ten. " * 2] * 6)
-
-    assert count_words(cut_to(text, 62, slack=0.04)) == 60
-
-
-def test_a_cut_may_follow_a_german_quotation():
-    text = "Er stand auf. „Ich gehe. Ich gehe jetzt.“ Dann war er fort. Niemand sagte an diesem Abend noch ein Wort."
-
-    assert cut_to(text, 11, slack=0.04).endswith("Dann war er fort.")
-    assert cut_to(text, 5, slack=0.04) == "Er stand auf."
-
-
-def test_a_cut_does_not_fall_into_a_quotation():
-    text = "He stood up and looked. “I will go. I will go now. I will go far away.” Nobody said a word to him then."
-
-    assert cut_to(text, 9, slack=0.04) == "He stood up and looked."
 
 
 @pytest.mark.parametrize(
