@@ -11,6 +11,7 @@ from bookgen.models import Book, BookKind, Chapter, Estimate, Usage
 from bookgen.providers.text import ShownSpeed
 from bookgen.words import tokens
 from bookgen.writing import context
+from bookgen.writing.blurb import MAX_CHAPTERS_TOKENS, MAX_OPENING_TOKENS
 from bookgen.writing.budget import Lengths
 from bookgen.writing.language import ProseLanguage, language
 from bookgen.writing.window import WINDOW
@@ -25,6 +26,7 @@ EDGES = 200  # openings and endings to avoid
 DIGEST = 130  # of a chapter's digest as later calls are given it
 NOTES = 200  # of the turn that asks for the digest
 DIGEST_REPLY = 180
+BLURB_TASK, BLURB_REPLY = 450, 200
 EXTRA_CALLS = 0.05  # writing calls beyond the plan: cut replies, repairs
 EXTRA_WORDS = 0.02  # written and not kept
 LEAST_CACHED = 1_024  # tokens: a shorter prefix is not cached
@@ -46,11 +48,13 @@ class Basis:
     budgets: tuple[int, ...]
     content_language: str
     kind: BookKind
+    has_blurb: bool
 
     @classmethod
     def of(cls, book: Book, chapters: Sequence[Chapter]) -> Basis:
         static = sum(tokens(block.text) for block in context.system(book, chapters, ()))
-        return cls(static, tuple(each.target_word_count for each in chapters), book.content_language, book.kind)
+        budgets = tuple(each.target_word_count for each in chapters)
+        return cls(static, budgets, book.content_language, book.kind, bool(book.blurb))
 
 
 def estimate(
@@ -67,11 +71,21 @@ def estimate(
         for place, budget in enumerate(basis.budgets)
         for usage in _chapter(prose, budget, basis.static, place, digest, last=place == chapters - 1)
     ]
+    if not basis.has_blurb:
+        asked.append((model_name, _blurb(prose, basis.budgets)))
     if basis.kind is BookKind.CHILDRENS and image_model_name:
         asked.append((image_model_name, _pictures(chapters, picture_tokens)))
     known = [cost for name, usage in asked if (cost := _priced(usage, name, prices)) is not None]
     total = sum((usage for _, usage in asked), Usage())
     return Estimate(sum(known) if len(known) == len(asked) else None, _seconds(model_name, total), total.calls, total)
+
+
+def _blurb(prose: ProseLanguage, budgets: Sequence[int]) -> Usage:
+    """The reading of the finished book for its blurb: of its text, or of its digests if it is long."""
+    read = prose.usual_tokens(max(sum(budgets), 1))
+    if read > MAX_CHAPTERS_TOKENS:
+        read = MAX_OPENING_TOKENS + len(budgets) * DIGEST
+    return Usage(calls=1, input_tokens=BLURB_TASK + read, output_tokens=BLURB_REPLY)
 
 
 def _pictures(spreads: int, tokens_each: int) -> Usage:

@@ -8,6 +8,7 @@ import pytest
 from bookgen.models import BookKind, Usage
 from bookgen.providers.text import ShownSpeed
 from bookgen.words import count_words
+from bookgen.writing.blurb import draft_blurb
 from bookgen.writing.estimate import Basis, Estimates, estimate
 from tests.writing.authored import PROTOCOLS, authored, write_book
 from tests.writing.scripted import a_book, obedient, some_material
@@ -26,11 +27,23 @@ async def test_the_estimate_is_near_what_the_book_takes(protocol, chapters, word
     foreseen = estimate(Basis.of(material.book, material.chapters), "any", price)
 
     async with authored(obedient, protocol) as (_, steps):
-        drafts, _ = await write_book(material, steps)
+        drafts, written = await write_book(material, steps)
+        await draft_blurb(written, steps)
 
     assert foreseen.cost_micros == pytest.approx(price("any", steps.usage), rel=0.2)
-    assert foreseen.calls == pytest.approx(len(steps.replies), rel=0.3, abs=2)
+    assert foreseen.calls == pytest.approx(len(steps.replies), rel=0.3, abs=1)
     assert sum(count_words(draft.content) for draft in drafts) == pytest.approx(chapters * words, rel=0.05)
+
+
+def test_a_book_that_has_a_blurb_takes_one_call_less():
+    material = some_material(4)
+    with_blurb = replace(material.book, blurb="A lamp goes out at Sund.")
+
+    drafted = estimate(Basis.of(material.book, material.chapters), "any", price)
+    given = estimate(Basis.of(with_blurb, material.chapters), "any", price)
+
+    assert drafted.calls == given.calls + 1
+    assert drafted.cost_micros > given.cost_micros
 
 
 def test_an_unknown_price_is_none_and_not_nought():
