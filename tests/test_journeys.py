@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+import zipfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -209,6 +210,22 @@ async def test_a_sample_is_not_taken_for_the_book_once_there_is_a_model(tmp_path
     assert (code, complained) == (0, "")
     assert "Drafting the outline ..." in said
     assert {call.stage for call in models.requests} >= {"outline", "chapter"}
+
+
+async def test_write_waits_for_the_blurb_before_it_saves_the_files(tmp_path: Path, models: ModelServer) -> None:
+    models.script(fault("status", status=429, retry_after=1.5, stage="blurb"))
+    settings = {"OPENAI_API_KEY": f"key-{CANARY}", "OPENAI_BASE_URL": models.openai_url}
+
+    code, said, complained = await run(
+        tmp_path, "write", "The Salt Road", "--chapters", "2", "--words", "1500", "--format", "epub", "--no-cover",
+        "--out", str(tmp_path), **settings,
+    )  # fmt: skip
+
+    assert (code, complained) == (0, "")
+    assert "Drafting the blurb ..." in said
+    with zipfile.ZipFile(tmp_path / "The Salt Road.epub") as epub:
+        package = next(name for name in epub.namelist() if name.endswith(".opf"))
+        assert "<dc:description" in epub.read(package).decode()
 
 
 async def test_write_uses_a_running_server(tmp_path: Path, dsn: str) -> None:

@@ -38,6 +38,7 @@ FIELDS = {  # of a book, by the options that fill them in
     "language": "content_language",
     "trim": "trim_size",
 }
+BLURB_LOOK_SECONDS, MAX_BLURB_LOOKS = 0.5, 120
 MOST_SHOWN = 40  # characters of a text
 
 
@@ -107,6 +108,7 @@ class Journey:
             self._display.outline((await book.reload()).data)
             with self._display.following() as show:
                 await book.write(show, every=self._server.poll_seconds)
+            await self._blurb(book)
         return await self._export(book)
 
     async def pause(self) -> int:
@@ -145,6 +147,16 @@ class Journey:
 
     async def _create(self) -> BookHandle:
         return await self._client.books.create(self._options.title, **self._asked())
+
+    async def _blurb(self, book: BookHandle) -> None:
+        """Wait for the blurb, which is drafted from the finished book and stands in the files. It may fail to come."""
+        for look in range(MAX_BLURB_LOOKS):
+            if (await book.reload()).data["blurb"]:
+                return
+            if look == 2:
+                self._display.say("Drafting the blurb ...")
+            await asyncio.sleep(BLURB_LOOK_SECONDS)
+        self._display.say("There is no blurb yet. Export the book again later to have it in the files.")
 
     async def _cover(self, book: BookHandle) -> Path | None:
         """The cover's file, made unless there is one. A book is whole without it: a failure is told, no more."""
