@@ -15,7 +15,7 @@ INSTALL = $(if $(UV),$(UV) pip install -q --python $(BIN)/python,$(BIN)/python -
 LOCK = $(UV) pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-header --no-annotate --upgrade
 
-.PHONY: book test serve pythons chaos simulate simulate-in-memory simulate-held planted contract mutants audit outages models covers wraps console-figures proofing anchors pages lock clean
+.PHONY: book test serve pythons chaos simulate planted contract mutants audit outages models covers wraps console-figures proofing anchors pages lock clean
 
 book: .venv/.runtime
 	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
@@ -47,17 +47,9 @@ SEED ?= 1
 simulate: .venv/.test
 	$(BIN)/python -m tests.sim --schedules $(SCHEDULES) --seed $(SEED) --workers 2 --table
 
-# The same in short schedules on the store in memory: some twenty times as many in an hour.
-simulate-in-memory: .venv/.test
-	$(BIN)/python -m tests.sim --memory --short --schedules $(SCHEDULES) --seed $(SEED) --workers 2 --table
-
-# The store in memory held to a real one, answer by answer: the bundled PostgreSQL, or that whose programs are in PG.
-simulate-held: .venv/.test
-	$(BIN)/python -m tests.sim --short $(if $(PG),--against $(PG),--held) --schedules $(SCHEDULES) --seed $(SEED) --workers 2
-
 # Bugs that are put into the service on purpose: the simulation has to find each of them within so many schedules.
 planted: .venv/.test
-	$(BIN)/python -m tests.sim --memory --short --planted all --schedules $(SCHEDULES) --seed $(SEED) --workers 2
+	$(BIN)/python -m tests.sim --short --planted all --schedules $(SCHEDULES) --seed $(SEED) --workers 2
 
 # The running service judged by its own OpenAPI document: every check, 20,000 requests.
 contract: .venv/.test

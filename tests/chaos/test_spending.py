@@ -26,6 +26,7 @@ SPENT = """
 
 
 UNDER_WAY = "SELECT EXISTS (SELECT FROM run WHERE status IN ('queued', 'running'))"
+NO_BLURBS = "SELECT NOT EXISTS (SELECT FROM blurb_draft WHERE owner IS NOT NULL OR due_at <= now())"
 
 
 @pytest.fixture
@@ -57,6 +58,7 @@ async def test_kills_in_mid_call_pass_no_cap_and_book_no_call_twice(
         await check(paid, provider)
     process = await served(paid, authors, books)
     await paid.until(UNDER_WAY.replace("EXISTS", "NOT EXISTS"), seconds=300)
+    await paid.until(NO_BLURBS, seconds=120)
 
     left = await check(paid, provider)
     unseen = await paid.value("SELECT count(*) FROM cost_reservation")

@@ -43,6 +43,7 @@ async def test_both_work_behind_a_pooler_of_transactions_with_a_way_past_it(worl
         written, stopped = await world.book(author), await world.book(author)
         await world.generate(owner, author, written)
         await world.until_status(written, "completed")
+        await world.until("SELECT NOT EXISTS (SELECT FROM blurb_draft)")
         world.model.configure(delay=30)
         await world.generate(owner, author, stopped)
         await world.model.until(lambda: world.model.in_flight == 1)

@@ -24,7 +24,9 @@ ACTIVE = "SELECT account_id, count(*) AS runs FROM run WHERE status IN ('queued'
 IN_FLIGHT = """
     SELECT book_id FROM run
      WHERE status = 'running' OR status IN ('queued', 'paused') AND call_started_at IS NOT NULL
+    UNION SELECT book_id FROM blurb_draft WHERE owner IS NOT NULL
 """
+BLURBS_DRAFTED = "SELECT NOT EXISTS (SELECT FROM blurb_draft)"
 
 TEXTS = "SELECT book_id, chapter_number, md5(content) AS text FROM chapter WHERE content <> ''"
 
@@ -159,6 +161,7 @@ class Traffic:
         self._hit |= in_flight
 
     async def at_the_end(self) -> None:
+        await self._world.until(BLURBS_DRAFTED, seconds=120)
         self._count_calls()
         await self._keep_promises()
         await self._compare_texts()

@@ -56,7 +56,7 @@ def _simulate(chosen: argparse.Namespace) -> int:
         print("\n".join(table(happened)))
     print(f"{len(seeds)} schedules in {time.perf_counter() - began:.0f} s, {len(failed)} failed")
     enough = ENOUGH_SHORT if chosen.short else ENOUGH
-    missing = never(happened, in_memory=chosen.memory) if len(seeds) >= enough else []
+    missing = never(happened) if len(seeds) >= enough else []
     if missing:
         print(f"Never happened: {', '.join(missing)}.")
     return 1 if failed or missing else 0
@@ -64,10 +64,8 @@ def _simulate(chosen: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _workers(chosen: argparse.Namespace) -> Iterator[Workers]:
-    with cluster() as dsn, contextlib.ExitStack() as stack:
-        held_to = stack.enter_context(cluster(chosen.against)) if chosen.against else dsn if chosen.held else None
-        memory = chosen.memory or held_to is not None
-        yield stack.enter_context(Workers(dsn, chosen.workers, memory=memory, held_to=held_to, short=chosen.short))
+    with cluster(chosen.postgres) as dsn, Workers(dsn, chosen.workers, short=chosen.short) as workers:
+        yield workers
 
 
 def _arguments() -> argparse.ArgumentParser:
@@ -80,9 +78,7 @@ def _arguments() -> argparse.ArgumentParser:
         "--planted", help="planted bugs that are to be found: an expression that their names match, or all"
     )
     parser.add_argument("--short", action="store_true", help="schedules of 8 seconds in place of 75, and fewer books")
-    parser.add_argument("--memory", action="store_true", help="on the store in memory")
-    parser.add_argument("--held", action="store_true", help="the same, each answer compared with PostgreSQL's")
-    parser.add_argument("--against", type=Path, help="compared with the PostgreSQL whose programs are in this folder")
+    parser.add_argument("--postgres", type=Path, help="a folder with the programs of another PostgreSQL")
     parser.add_argument("--twice", action="store_true", help="run each seed twice, which must be the same")
     parser.add_argument("--tell", action="store_true", help="print everything that happens")
     parser.add_argument("--table", action="store_true", help="print how often what happened")
@@ -110,8 +106,8 @@ def _show(verdict: ScheduleVerdict, verbose: bool) -> None:
 
 def _variant(chosen: argparse.Namespace) -> str:
     """The options under which a seed goes the same way again."""
-    flags = "".join(f" --{name}" for name in ("memory", "short", "held") if getattr(chosen, name))
-    return f"{flags} --against {chosen.against}" if chosen.against else flags
+    flags = " --short" if chosen.short else ""
+    return f"{flags} --postgres {chosen.postgres}" if chosen.postgres else flags
 
 
 def _explain(verdict: ScheduleVerdict, faults: list[int], variant: str) -> None:

@@ -96,7 +96,7 @@ class SimulatedAuthor:
         self._loose: defaultdict[int, dict[asyncio.Future[Any], str]] = defaultdict(dict)  # what each asked for
         self._doubt: defaultdict[int, float] = defaultdict(float)
         self._in_doubt: set[int] = set()  # chapters that an unheard save or outline may yet change, after a partition
-        self._written = self._forgotten = 0
+        self._written = 0
 
     async def run(self, until: float, between: float) -> None:
         while self._loop.time() < until:
@@ -112,14 +112,6 @@ class SimulatedAuthor:
                 await self._job(book)
             else:
                 await self._report(book)
-
-    def forget(self) -> None:
-        """The database has lost what was committed last: nobody knows what of the answers is still true."""
-        self._forgotten += 1
-        self._promised.clear()
-        self.words.clear()
-        for book in self.books:
-            self._doubt[book] = self._loop.time() + DOUBT_SECONDS
 
     def look(self, book: int) -> None:
         """Whether what was promised of the book is so. Nothing is known while a request may still be under way."""
@@ -137,7 +129,7 @@ class SimulatedAuthor:
         before = self._postgres.rows(NEWEST, book)
         loose = bool(self._loose[book])
         run = await self._ask(book, name, lambda p: lambda: p.supervisor.ask(self._account, book, command))
-        doubt = loose or self._loop.time() < self._doubt[book]  # commits may have been lost meanwhile, too
+        doubt = loose or self._loop.time() < self._doubt[book]
         state = before[0][1] if before else "none"
         self.happened[f"{name} when {state}"] += 1
         if name == "Generate" and state not in ACTIVE and isinstance(run, GenerationInProgress) and not doubt:
@@ -202,7 +194,6 @@ class SimulatedAuthor:
             return save
 
         self.words.pop(chapter, None)
-        forgotten = self._forgotten
         self._trace("author", self._account, "edits", chapter, text)
         self.cleared[book] += not text
         # A rewrite that was asked for before has not read these words, and is not to replace them.
@@ -210,7 +201,7 @@ class SimulatedAuthor:
         answer = await self._ask(book, "edit", edit)
         if isinstance(answer, Unavailable | ProcessEnded):
             self._in_doubt.add(chapter)
-        if answer is True and surely and forgotten == self._forgotten:
+        if answer is True and surely:
             self.happened["edit done"] += 1
             self.words[chapter] = AuthorsWords(book, chapter, number, text)
 

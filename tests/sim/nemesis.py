@@ -21,7 +21,6 @@ from tests.sim.loop import Owner, SimulatedLoop
 from tests.sim.network import Mishap, Network
 from tests.sim.postgres import Session
 from tests.sim.process import SimulatedProcess
-from tests.sim.provider import PARTS
 
 KINDS = (
     "kill", "freeze", "partition", "drain", "restart", "failover", "strike", "point", "lock", "clock", "disk",
@@ -65,12 +64,10 @@ SQLSTATES = (
 )  # fmt: skip
 # A lease that was renewed ten seconds ago outlives this.
 SHORT_SECONDS = 6.0
-LAG_SECONDS = 1.0  # of a replica
 SETTLED_SECONDS = 4.0
 LEASE_SECONDS = 30.0
 DRAINS = "SELECT 1 FROM process WHERE pid = $1 AND draining"
 RUNNING = "SELECT book_id FROM run JOIN process ON boot_id = owner WHERE pid = $1 AND status = 'running'"
-EPOCHS = "SELECT book_id, id, epoch FROM run"
 NEWER_COLUMN = "ALTER TABLE run ADD COLUMN IF NOT EXISTS of_a_newer_version integer"
 WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE)\b")
 
@@ -115,8 +112,6 @@ def _draw(chance: random.Random, kind: str, seconds: float, lasting: Sequence[fl
             detail = chance.choice(("account_slot", "account_slot", "run", "process"))
         case "drain":
             detail = chance.choice(("whole", "killed"))
-        case "failover":
-            detail = chance.choice(("whole", "lossy"))
     return PlannedFault(chance.uniform(1.0, seconds), kind, chance.randrange(12), length, detail)
 
 
@@ -131,8 +126,7 @@ class Nemesis:
     `hits` counts by book what may cost it a model call, `claimed_around` what may cost each book one: when the server's
     clock jumps by more than a lease, all processes take all others for dead, and whoever was robbed looks a second
     later. `doubtful` are the processes that met what a book may have done to them, by their pids: no book pays for the
-    others. `losses` are the times at which commits were lost, which `when_lost` are told; a claim was lost
-    with them of the books `unclaimed`, whose epochs are given again. `happened` counts what came to pass.
+    others. `happened` counts what came to pass.
     """
 
     def __init__(
@@ -152,9 +146,6 @@ class Nemesis:
         self.hits: Counter[int] = Counter()
         self.doubtful: set[int] = set()
         self.claimed_around = 0
-        self.losses: list[float] = []
-        self.unclaimed: set[str] = set()
-        self.when_lost: list[Callable[[], None]] = []
         self.happened: Counter[str] = Counter()
         self.killed: Counter[int] = Counter()
         self.over_at = 0.0
@@ -362,20 +353,6 @@ class Nemesis:
         self.read_only_until = max(self.read_only_until, self._loop.time() + fault.seconds)
         self.network.cut_all()
         self._hit_all(fault.seconds)
-        if fault.detail != "lossy":
-            return
-        epochs = self._epochs()
-        if lost := self._network.postgres.lose(LAG_SECONDS):
-            self._note("failover that loses", None, lost)
-            self.losses.append(self._loop.time())
-            self.unclaimed.update(book for (book, run), epoch in self._epochs().items() if epoch < epochs[book, run])
-            self.claimed_around += PARTS  # what was stored of a chapter may be lost
-            self.doubtful.update(each.pid for each in self._processes())
-            for forget in self.when_lost:
-                forget()
-
-    def _epochs(self) -> dict[tuple[str, str], int]:
-        return {(str(book), str(run)): int(str(epoch)) for book, run, epoch in self._network.postgres.rows(EPOCHS)}
 
     async def _lock(self, fault: PlannedFault) -> None:
         """Somebody from outside holds a row locked: an operator, a dump, a report."""

@@ -9,7 +9,7 @@ from tests.sim.author import SimulatedAuthor
 from tests.sim.nemesis import Nemesis
 from tests.sim.postgres import Postgres
 from tests.sim.process import SimulatedProcess
-from tests.sim.provider import PARTS, ModelCall, ScriptedProvider
+from tests.sim.provider import PARTS, ScriptedProvider
 
 # Each shows what should not be.
 INVARIANTS = {
@@ -50,7 +50,8 @@ INVARIANTS = {
           JOIN LATERAL (SELECT status FROM run r WHERE r.book_id = b.id ORDER BY queue_seq DESC LIMIT 1) r ON true
          WHERE b.status <> CASE r.status WHEN 'completed' THEN 'completed' WHEN 'stopped' THEN 'outline'
                                          WHEN 'error' THEN 'outline' ELSE 'generating' END
-           AND NOT (r.status = 'completed' AND b.status = 'outline' AND b.outlines_made > 0)""",
+           AND NOT (r.status = 'completed' AND b.status = 'outline'
+                    AND EXISTS (SELECT FROM chapter c WHERE c.book_id = b.id AND c.content = ''))""",
     "a stopped run that wrote has given its hold back": """
         SELECT r.id FROM run r WHERE r.status = 'stopped' AND r.written > 0
            AND NOT EXISTS (SELECT FROM hold h WHERE h.book_id = r.book_id)
@@ -86,7 +87,6 @@ WRITTEN_OTHERWISE = """
 ENTERED = "SELECT output_tokens, count(*) FROM model_call GROUP BY 1"
 CHAPTER = "SELECT content FROM chapter WHERE id = $1"
 REVISION = "SELECT 1 FROM chapter_revision WHERE chapter_id = $1 AND content = $2"
-UNCOMMITTED_SECONDS = 30.0  # in which a reply is entered
 QUARANTINED_FROM = 3  # deaths of its process
 
 
@@ -99,15 +99,10 @@ def judge(
 ) -> list[str]:
     """What is wrong, in sentences."""
     found = [f"{what}: {rows[:3]}" for what, sql in INVARIANTS.items() if (rows := postgres.rows(sql))]
-    breaches = postgres.rows(recorder.BREACHES)
-    if nemesis.losses:  # leases are taken again
-        breaches = [breach for breach in breaches if breach[0] != recorder.WITHOUT_LEASE]
-    excused = [[recorder.BY_FORMER_OWNER, book] for book in nemesis.unclaimed]
-    breaches = [breach for breach in breaches if breach not in excused]
-    found += [f"run of book {book}: {what}" for what, book in breaches]
+    found += [f"run of book {book}: {what}" for what, book in postgres.rows(recorder.BREACHES)]
     found += _charges(postgres, nemesis)
     found += _failures(postgres, provider, nemesis)
-    found += _ledger(postgres, provider, nemesis)
+    found += _ledger(postgres, provider)
     found += _written(postgres, set[int]().union(*(author.edited for author in authors)))
     found += _waste(provider, nemesis, sum((author.cleared for author in authors), Counter()))
     for author in authors:
@@ -138,16 +133,15 @@ def _failures(postgres: Postgres, provider: ScriptedProvider, nemesis: Nemesis) 
     return found
 
 
-def _ledger(postgres: Postgres, provider: ScriptedProvider, nemesis: Nemesis) -> list[str]:
-    """What a process heard that a call has used is entered once; a process which has ended since may have lost it, and
-    so may a failover that lost commits."""
+def _ledger(postgres: Postgres, provider: ScriptedProvider) -> list[str]:
+    """What a process heard that a call has used is entered once; a process which has ended since may have lost it."""
     entered = Counter({int(number or 0): int(count or 0) for number, count in postgres.rows(ENTERED)})
     found = []
     for call in provider.calls:
         times = entered[call.number]
         if times > 1:
             found.append(f"reply {call.number} of book {call.book} is entered {times} times")
-        if call.paid and not times and not call.process.dead and not _may_be_lost(call, nemesis):
+        if call.paid and not times and not call.process.dead:
             found.append(f"call {call.number} of book {call.book}, chapter {call.chapter} was never entered")
         if times and not call.paid:
             found.append(f"call {call.number} of book {call.book} is entered, and used nothing")
@@ -162,10 +156,10 @@ def _written(postgres: Postgres, edited: set[int]) -> list[str]:
 
 
 def _waste(provider: ScriptedProvider, nemesis: Nemesis, cleared: Counter[int]) -> list[str]:
-    """The model is asked the same again only after a failure of its own, for a fault that hit the book, because a
-    failover lost the reply, or because the author has emptied a chapter.
+    """The model is asked the same again only after a failure of its own, for a fault that hit the book, or because
+    the author has emptied a chapter.
     """
-    asked = Counter(call.key for call in provider.calls if call.outcome != "failed" and not _may_be_lost(call, nemesis))
+    asked = Counter(call.key for call in provider.calls if call.outcome != "failed")
     wasted: Counter[int] = Counter()
     for call in {call.key: call for call in provider.calls}.values():
         wasted[call.book] += max(0, asked[call.key] - 1)
@@ -176,21 +170,12 @@ def _waste(provider: ScriptedProvider, nemesis: Nemesis, cleared: Counter[int]) 
     ]
 
 
-def _may_be_lost(call: ModelCall, nemesis: Nemesis) -> bool:
-    """Whether a failover may have lost what was stored of the reply."""
-    return any(at - UNCOMMITTED_SECONDS < call.ended <= at for at in nemesis.losses)
-
-
 def _words(postgres: Postgres, provider: ScriptedProvider, author: SimulatedAuthor, nemesis: Nemesis) -> list[str]:
-    """The author's words stand, unless somebody who had read them was asked to write others; then they are kept.
-
-    After a failover that lost commits, a chapter's versions count again from what is left: a text that was asked for
-    before it may replace what the author has saved since.
-    """
+    """The author's words stand, unless somebody who had read them was asked to write others; then they are kept."""
     found = []
     for chapter, words in author.words.items():
         rows = postgres.rows(CHAPTER, chapter)
-        read = words.text in provider.seen[words.book, words.number] or nemesis.losses
+        read = words.text in provider.seen[words.book, words.number]
         if rows and words.text and rows[0][0] != words.text and not read:
             found.append(f"chapter {chapter} of book {words.book}: {words.text!r} became {rows[0][0]!r}")
         elif rows and words.text and rows[0][0] != words.text and not postgres.rows(REVISION, chapter, words.text):

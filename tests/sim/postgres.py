@@ -69,13 +69,6 @@ class Postgres:
         for session in self._sessions:
             session.ask("DEALLOCATE ALL")
 
-    def go_by(self, clock: Callable[[], float]) -> None:
-        """Commits are dated by the clock, where they may be lost."""
-
-    def lose(self, _seconds: float) -> int:
-        """Nothing that was committed is lost here: there is no replica that could lag behind."""
-        return 0
-
     def forget_statements(self) -> None:
         """The schema has changed: what is prepared from now on is prepared anew."""
         for session in self._sessions:

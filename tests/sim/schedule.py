@@ -171,7 +171,6 @@ class Schedule:
 
     async def _live(self) -> list[str]:
         books = self._stock()
-        self.postgres.go_by(self.loop.time)
         self.nemesis = Nemesis(
             self.loop, self.faults, lambda: self.processes, self._boot_later, self._ended, list(books),
             self._chance("nemesis"), self.trace,
@@ -184,7 +183,6 @@ class Schedule:
                 SimulatedAuthor(account, owned, self.loop, self.postgres, lambda: self.processes, chance, self.trace,
                        edits=self._edits)
             )  # fmt: skip
-        self.nemesis.when_lost = [author.forget for author in self.authors]
         with at_every_fault_point(self.nemesis.point):
             boots = self._chance("boot")
             apart = boots.uniform(0.0, boots.choice((2.0, 2.0, self.size.seconds)))
@@ -316,7 +314,6 @@ class Schedule:
 
     def _clear(self) -> None:
         """Leaves nothing to the next schedule, neither in memory nor at the server."""
-        self.postgres.go_by(float)
         for process in self.processes:
             process.kill()
         for link in list(self.nemesis.network.links if self.nemesis.network else ()):

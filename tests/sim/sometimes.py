@@ -21,7 +21,6 @@ OUTRIGHT = (
     "migrate",
     "deaf",
 )
-LOSSES = ("failover that loses",)
 LOCKED = ("account_slot", "run", "process")
 DONE = ("edit done", "report done", "RewriteChapter done", "ReworkChapters done", "DraftOutline done")
 
@@ -40,11 +39,9 @@ EXPECTED = (
 
 def table(happened: Counter[str]) -> list[str]:
     """How often each came to pass, the rarest first."""
-    return [
-        f"{happened[what]:8} {what}" for what in sorted((*EXPECTED, *LOSSES), key=lambda what: (happened[what], what))
-    ]
+    return [f"{happened[what]:8} {what}" for what in sorted(EXPECTED, key=lambda what: (happened[what], what))]
 
 
-def never(happened: Counter[str], *, in_memory: bool) -> list[str]:
-    """What is expected and has not come to pass; only the store in memory loses commits."""
-    return [what for what in (*EXPECTED, *LOSSES * in_memory) if not happened[what]]
+def never(happened: Counter[str]) -> list[str]:
+    """What is expected and has not come to pass."""
+    return [what for what in EXPECTED if not happened[what]]

@@ -11,29 +11,19 @@ from multiprocessing import get_context
 from typing import Any
 
 from tests.sim.cluster import make_database, open_postgres
-from tests.sim.memory.catalog import Catalog
-from tests.sim.memory.held import HeldPostgres
-from tests.sim.memory.server import MemoryPostgres
-from tests.sim.memory.statements import Engine
 from tests.sim.planted import planted
 from tests.sim.postgres import Postgres
 from tests.sim.schedule import LONG, SHORT, ScheduleSize, ScheduleVerdict, run_schedule
 
-_own: tuple[str, Any] | None = None  # of a worker process
+_own: tuple[str, Postgres] | None = None  # of a worker process
 _size = LONG
 
 
 class Workers:
-    """With one worker, the schedules run in this very process.
+    """With one worker, the schedules run in this process. `short`: schedules of 8 seconds instead of 75."""
 
-    `memory`: the store is the one in memory, which learns of the server how statements are understood; with `held_to`,
-    the DSN of another cluster's superuser, each of its answers is compared with that server's. `short`: of schedules.
-    """
-
-    def __init__(
-        self, cluster_dsn: str, count: int, *, memory: bool = False, held_to: str | None = None, short: bool = False
-    ) -> None:
-        how = (cluster_dsn, memory, held_to, short)
+    def __init__(self, cluster_dsn: str, count: int, *, short: bool = False) -> None:
+        how = (cluster_dsn, short)
         self._pool = ProcessPoolExecutor(count, get_context("spawn"), _start, how) if count > 1 else None
         if self._pool is None:
             _start(*how)
@@ -68,27 +58,16 @@ class Hunt:
     finding: str | None
 
 
-def _start(cluster_dsn: str, memory: bool, held_to: str | None, short: bool) -> None:
+def _start(cluster_dsn: str, short: bool) -> None:
     global _own, _size
     _size = SHORT if short else LONG
     dsn = asyncio.run(make_database(cluster_dsn))
-    real = open_postgres(dsn)
-    _own = dsn, _in_memory(real, held_to) if memory else real
-
-
-def _in_memory(real: Postgres, held_to: str | None) -> MemoryPostgres:
-    engine = Engine(Catalog(real.monitor))
-    if held_to is None:
-        return MemoryPostgres(engine, real.monitor)
-    return HeldPostgres(engine, real.monitor).held_to(open_postgres(asyncio.run(make_database(held_to))))
+    _own = dsn, open_postgres(dsn)
 
 
 def _run(seed: int, faults: Sequence[int] | None, tell: bool, size: ScheduleSize | None = None) -> ScheduleVerdict:
     assert _own is not None
-    verdict = run_schedule(*_own, seed, size or _size, faults=faults, tell=tell)
-    if isinstance(_own[1], HeldPostgres):
-        verdict.findings += _own[1].different[:3]  # the others may come of these
-    return verdict
+    return run_schedule(*_own, seed, size or _size, faults=faults, tell=tell)
 
 
 def _hunt(bug: str, first: int, schedules: int) -> Hunt:
