@@ -135,12 +135,15 @@ async def test_an_agent_has_a_picture_book_produced_and_no_book_made_twice(accou
 
 
 class FailingModel(HeldModel):
-    """Holds the chapters back until it is told to fail."""
+    """Holds the chapters back until it is told to fail. It fails once the test knows the run's handle."""
 
-    fails = False
+    def __init__(self) -> None:
+        super().__init__()
+        self.fails, self.may_fail = False, asyncio.Event()
 
     async def complete(self, request: TextRequest) -> TextReply:
         if self.fails:
+            await self.may_fail.wait()
             raise UpstreamAIError("The model is lost.", stage=request.stage, retryable=False)
         return await super().complete(request)
 
@@ -227,6 +230,7 @@ async def test_a_cancelled_task_is_a_stopped_run_and_a_failed_one_a_result_that_
 
         model.fails = True
         await ask(client, "write", book_id=made["id"])
+        model.may_fail.set()
         failed = await ended(client, known.handles[1])
 
     assert cancelled == twice == {"resultType": "complete"}
