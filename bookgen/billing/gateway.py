@@ -41,6 +41,9 @@ WEBHOOK_EVENTS = (
     "invoice.payment_failed",
     "charge.refunded",
     "charge.dispute.created",
+    "charge.dispute.closed",
+    "charge.dispute.funds_withdrawn",
+    "charge.dispute.funds_reinstated",
 )
 
 
@@ -131,7 +134,14 @@ class Gateway:
             )
         except Unknown:
             return None
-        return processor.checkout_session(found)
+        return await self._with_disputes(processor.checkout_session(found))
+
+    async def _with_disputes(self, session: CheckoutSession) -> CheckoutSession:
+        """A charge is marked as disputed for good, also once the dispute is won."""
+        if not session.disputed:
+            return session
+        listed = await self._call("disputes.list", {"payment_intent": session.payment_intent, "limit": 100})
+        return replace(session, disputed=processor.is_disputed(listed["data"]))
 
     async def session_of_payment(self, payment_intent: str) -> str | None:
         try:
@@ -269,7 +279,15 @@ class Gateway:
         )
         # Each service is a module of its own, loaded when it is first named.
         for group in (client.v1, client.v1.checkout, client.v1.billing_portal):
-            for service in ("customers", "products", "prices", "subscriptions", "invoices", "webhook_endpoints"):
+            for service in (
+                "customers",
+                "products",
+                "prices",
+                "subscriptions",
+                "invoices",
+                "disputes",
+                "webhook_endpoints",
+            ):
                 getattr(group, service, None)
             for service in ("sessions", "configurations"):
                 getattr(group, service, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -27,6 +27,8 @@ STATUSES = {
 }
 
 UNPAID = ("draft", "open", "uncollectible")
+# Disputes in which the bank has taken no money, or has given it back. An inquiry has one of the `warning_` statuses.
+HARMLESS_DISPUTES = ("won", "warning_needs_response", "warning_under_review", "warning_closed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,11 @@ def checkout_session(found: Object) -> CheckoutSession:
         refunded=charge.get("amount_refunded", 0),
         disputed=charge.get("disputed", False),
     )
+
+
+def is_disputed(disputes: Sequence[Object]) -> bool:
+    """Whether a charge that is marked as disputed has lost its money to one of its `disputes`."""
+    return not disputes or any(each["status"] not in HARMLESS_DISPUTES for each in disputes)
 
 
 def subscription(found: Object) -> ProcessorSubscription:

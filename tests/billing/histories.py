@@ -146,6 +146,12 @@ class History:
         elif session:
             self.stripe.dispute(session["id"])
 
+    async def judge(self, random: Random) -> None:
+        """The bank decides on a dispute."""
+        session = self._some(random, self.sessions, mode="payment", payment_status="paid")
+        if session and self.stripe.charge_of(session["id"])["disputed"]:
+            self.stripe.close_dispute(session["id"], random.choice(("won", "lost")))
+
     async def renew(self, random: Random) -> None:
         subscription = self._some(random, self._subscriptions())
         if subscription and subscription["status"] != "canceled":
@@ -334,7 +340,7 @@ class History:
 
 
 DEEDS = (
-    "buy_credits", "buy_plan", "buy_addon", "pay", "pay", "bank_answers", "refund", "renew", "cancel", "deliver",
-    "deliver", "forge", "start", "start", "complete", "complete", "stop", "delete", "rush", "wait", "produce",
-    "finish_production",
+    "buy_credits", "buy_plan", "buy_addon", "pay", "pay", "bank_answers", "refund", "judge", "renew", "cancel",
+    "deliver", "deliver", "forge", "start", "start", "complete", "complete", "stop", "delete", "rush", "wait",
+    "produce", "finish_production",
 )  # fmt: skip

@@ -69,11 +69,18 @@ class Business:
         charge["refunded"] = charge["amount_refunded"] >= charge["amount"]
         self._emit("charge.refunded", charge)
 
-    def dispute(self, session_id: str) -> None:
+    def dispute(self, session_id: str, *, status: str = "needs_response") -> None:
         charge = self.charge_of(session_id)
-        charge["disputed"] = True
-        intent = charge["payment_intent"]
-        self._emit("charge.dispute.created", self._new("dispute", "dp", charge=charge["id"], payment_intent=intent))
+        charge["disputed"] = True  # and stays so, however the dispute ends
+        about = {"charge": charge["id"], "payment_intent": charge["payment_intent"], "status": status}
+        self._emit("charge.dispute.created", self._new("dispute", "dp", **about))
+
+    def close_dispute(self, session_id: str, status: str) -> None:
+        """The bank decides: `won` or `lost`; an inquiry without a chargeback ends as `warning_closed`."""
+        charge = self.charge_of(session_id)
+        dispute = next(each for each in self._all("dispute") if each["charge"] == charge["id"])
+        dispute["status"] = status
+        self._emit("charge.dispute.closed", dispute)
 
     def renew(self, subscription_id: str, *, paid: bool = True) -> None:
         subscription = self.objects[subscription_id]

@@ -56,6 +56,7 @@ class FakeStripe(Business):
                 web.get("/v1/subscriptions", self._list_subscriptions),
                 web.post("/v1/subscriptions/{id}", self._update_subscription),
                 web.get("/v1/invoices", self._list_invoices),
+                web.get("/v1/disputes", self._list_disputes),
                 web.get("/v1/billing_portal/configurations", self._list_portals),
                 web.post("/v1/billing_portal/configurations", self._create_portal),
                 web.post("/v1/billing_portal/sessions", self._open_portal),
@@ -195,6 +196,14 @@ class FakeStripe(Business):
         if "subscription" in form:
             found = [invoice for invoice in found if _subscription_of(invoice) == form["subscription"]]
         return page("/v1/invoices", found, form)
+
+    async def _list_disputes(self, request: web.Request) -> web.Response:
+        return self._list_of_payment("dispute", request)
+
+    def _list_of_payment(self, kind: str, request: web.Request) -> web.Response:
+        form = request[FORM]
+        found = [each for each in self._all(kind) if each["payment_intent"] == form["payment_intent"]]
+        return page(request.path, found, form)
 
     async def _list_portals(self, request: web.Request) -> web.Response:
         return page("/v1/billing_portal/configurations", self._all("billing_portal.configuration"), request[FORM])
