@@ -23,6 +23,18 @@ log = structlog.get_logger()
 SECONDS_PER_CALL = 8
 RETRIES = 2
 KEYS = {True: ("sk_live_", "rk_live_"), False: ("sk_test_", "rk_test_")}
+SERVICES = (
+    "configurations",
+    "customers",
+    "disputes",
+    "invoices",
+    "prices",
+    "products",
+    "refunds",
+    "sessions",
+    "subscriptions",
+    "webhook_endpoints",
+)
 UNREACHABLE = "The payment processor can't be reached right now. Try again in a moment."
 PORTAL_FEATURES = {
     "invoice_history": {"enabled": True},
@@ -40,6 +52,9 @@ WEBHOOK_EVENTS = (
     "invoice.paid",
     "invoice.payment_failed",
     "charge.refunded",
+    "charge.refund.updated",
+    "refund.updated",
+    "refund.failed",
     "charge.dispute.created",
     "charge.dispute.closed",
     "charge.dispute.funds_withdrawn",
@@ -134,14 +149,17 @@ class Gateway:
             )
         except Unknown:
             return None
-        return await self._with_disputes(processor.checkout_session(found))
+        return await self._with_reversals(processor.checkout_session(found))
 
-    async def _with_disputes(self, session: CheckoutSession) -> CheckoutSession:
-        """A charge is marked as disputed for good, also once the dispute is won."""
-        if not session.disputed:
-            return session
-        listed = await self._call("disputes.list", {"payment_intent": session.payment_intent, "limit": 100})
-        return replace(session, disputed=processor.is_disputed(listed["data"]))
+    async def _with_reversals(self, session: CheckoutSession) -> CheckoutSession:
+        """A charge stays marked as disputed when the dispute is won, and may count a refund that has failed."""
+        about = {"payment_intent": session.payment_intent, "limit": 100}
+        if session.disputed:
+            disputes = await self._call("disputes.list", about)
+            session = replace(session, disputed=processor.is_disputed(disputes["data"]))
+        if session.refunded and (refunds := (await self._call("refunds.list", about))["data"]):
+            session = replace(session, refunded=processor.refunded_cents(refunds))
+        return session
 
     async def session_of_payment(self, payment_intent: str) -> str | None:
         try:
@@ -279,17 +297,7 @@ class Gateway:
         )
         # Each service is a module of its own, loaded when it is first named.
         for group in (client.v1, client.v1.checkout, client.v1.billing_portal):
-            for service in (
-                "customers",
-                "products",
-                "prices",
-                "subscriptions",
-                "invoices",
-                "disputes",
-                "webhook_endpoints",
-            ):
-                getattr(group, service, None)
-            for service in ("sessions", "configurations"):
+            for service in SERVICES:
                 getattr(group, service, None)
         return client
 

@@ -27,6 +27,8 @@ STATUSES = {
 }
 
 UNPAID = ("draft", "open", "uncollectible")
+# The money of these refunds came back to us; a pending one counts as made.
+FAILED_REFUNDS = ("failed", "canceled")
 # Disputes in which the bank has taken no money, or has given it back. An inquiry has one of the `warning_` statuses.
 HARMLESS_DISPUTES = ("won", "warning_needs_response", "warning_under_review", "warning_closed")
 
@@ -129,6 +131,11 @@ def checkout_session(found: Object) -> CheckoutSession:
 def is_disputed(disputes: Sequence[Object]) -> bool:
     """Whether a charge that is marked as disputed has lost its money to one of its `disputes`."""
     return not disputes or any(each["status"] not in HARMLESS_DISPUTES for each in disputes)
+
+
+def refunded_cents(refunds: Sequence[Object]) -> int:
+    """What the buyer of a payment was paid back."""
+    return sum(each["amount"] for each in refunds if each["status"] not in FAILED_REFUNDS)
 
 
 def subscription(found: Object) -> ProcessorSubscription:

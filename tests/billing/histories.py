@@ -143,6 +143,8 @@ class History:
             left = session["amount_total"] - self.stripe.charge_of(session["id"])["amount_refunded"]
             if left:
                 self.stripe.refund(session["id"], random.choice((left, random.randint(1, left))))
+                if random.random() < 0.2:
+                    self.stripe.fail_refund(session["id"], lowers=random.random() < 0.5)
         elif session:
             self.stripe.dispute(session["id"])
 

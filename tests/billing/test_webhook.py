@@ -230,6 +230,57 @@ async def test_a_dispute_takes_back_like_a_refund(pool, stripe, make_account, bu
     assert await credits.balance(pool, account) == 0
 
 
+@pytest.mark.parametrize("lowers", [True, False])
+@pytest.mark.parametrize("event", ["refund.failed", "charge.refund.updated"])
+async def test_a_refund_that_fails_at_the_bank_gives_back_the_credits_that_it_took(
+    pool, payments, stripe, make_account, buy_credits, deliver, event, lowers
+):
+    account = await make_account()
+    session = await buy_credits(account)
+    stripe.refund(session, 800)
+    stripe.refund(session)
+    await deliver()
+
+    stripe.fail_refund(session, lowers=lowers)
+    await deliver(*(each for each in stripe.events if each["type"] == event))
+
+    ledger = [(each.kind, each.amount, each.balance_after) for each in await credits.transactions(pool, account, 20)]
+    assert ledger[0] == ("refund", 4, 4)
+    assert await pool.fetchval("SELECT status FROM checkout") == "paid"
+    assert [line async for line in payments.upkeep().reconcile(mend=False, since=timedelta(9), now=SIGN_UP)] == []
+
+
+async def test_reconcile_finds_a_failed_refund_of_which_no_event_came(
+    pool, payments, stripe, make_account, buy_credits, deliver
+):
+    account = await make_account()
+    session = await buy_credits(account)
+    stripe.refund(session)
+    await deliver()
+    stripe.fail_refund(session, lowers=False)
+
+    said = [line async for line in payments.upkeep().reconcile(mend=True, since=timedelta(9), now=SIGN_UP)]
+
+    assert f"{session}: credits refunded is 5, should be 0" in said
+    assert await credits.balance(pool, account) == 5
+
+
+async def test_a_refund_that_fails_while_a_guests_purchase_waits_leaves_it_whole(
+    pool, stripe, make_account, buy_credits, deliver
+):
+    account = await make_account()
+    email = await pool.fetchval("SELECT email FROM account")
+    session = await buy_credits(None, email=email)
+    stripe.refund(session)
+    await deliver()
+
+    stripe.fail_refund(session)
+    await deliver()
+    await claim(pool, account, email)
+
+    assert await credits.balance(pool, account) == 5
+
+
 @pytest.mark.parametrize(("status", "balance"), [("won", 5), ("lost", 0)])
 async def test_a_dispute_that_is_won_gives_back_what_it_took(
     pool, payments, stripe, make_account, buy_credits, deliver, status, balance

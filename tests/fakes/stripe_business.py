@@ -65,9 +65,24 @@ class Business:
 
     def refund(self, session_id: str, cents: int | None = None) -> None:
         charge = self.charge_of(session_id)
-        charge["amount_refunded"] = charge["amount"] if cents is None else charge["amount_refunded"] + cents
-        charge["refunded"] = charge["amount_refunded"] >= charge["amount"]
+        amount = charge["amount"] - charge["amount_refunded"] if cents is None else cents
+        about = {"amount": amount, "charge": charge["id"], "payment_intent": charge["payment_intent"]}
+        self._new("refund", "re", status="succeeded", **about)
+        self._set_refunded(charge, charge["amount_refunded"] + amount)
         self._emit("charge.refunded", charge)
+
+    def fail_refund(self, session_id: str, *, lowers: bool = True) -> None:
+        """The buyer's bank sends the newest refund back. `lowers`: the charge shows it."""
+        charge = self.charge_of(session_id)
+        refund = next(each for each in self._all("refund") if each["charge"] == charge["id"])
+        refund["status"] = "failed"
+        if lowers:
+            self._set_refunded(charge, charge["amount_refunded"] - refund["amount"])
+        self._emit("refund.failed", refund)
+        self._emit("charge.refund.updated", refund)
+
+    def _set_refunded(self, charge: Object, cents: int) -> None:
+        charge.update(amount_refunded=cents, refunded=cents >= charge["amount"])
 
     def dispute(self, session_id: str, *, status: str = "needs_response") -> None:
         charge = self.charge_of(session_id)

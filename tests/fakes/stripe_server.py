@@ -57,6 +57,7 @@ class FakeStripe(Business):
                 web.post("/v1/subscriptions/{id}", self._update_subscription),
                 web.get("/v1/invoices", self._list_invoices),
                 web.get("/v1/disputes", self._list_disputes),
+                web.get("/v1/refunds", self._list_refunds),
                 web.get("/v1/billing_portal/configurations", self._list_portals),
                 web.post("/v1/billing_portal/configurations", self._create_portal),
                 web.post("/v1/billing_portal/sessions", self._open_portal),
@@ -199,6 +200,9 @@ class FakeStripe(Business):
 
     async def _list_disputes(self, request: web.Request) -> web.Response:
         return self._list_of_payment("dispute", request)
+
+    async def _list_refunds(self, request: web.Request) -> web.Response:
+        return self._list_of_payment("refund", request)
 
     def _list_of_payment(self, kind: str, request: web.Request) -> web.Response:
         form = request[FORM]
