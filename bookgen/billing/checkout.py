@@ -16,7 +16,7 @@ from bookgen.billing.gateway import Gateway, UnknownCustomer
 from bookgen.billing.plans import FREE
 from bookgen.billing.processor import Invoice, ProcessorSubscription
 from bookgen.billing.returns import checked_url, origin_of
-from bookgen.billing.standing import entitled, is_live
+from bookgen.billing.standing import RENEWAL_GRACE, is_entitled, is_live
 from bookgen.billing.upkeep import Upkeep
 from bookgen.billing.webhook import Webhook
 from bookgen.errors import Conflict, InvalidInput, NotFound, PaymentsNotConfigured
@@ -208,7 +208,7 @@ class Payments:
         """The add-on as it is owned by the month, if it is paid for or the processor still bills it."""
         now = self._clock()
         for each in await addons.owned(self._db, account_id, now, now, now):
-            paid = entitled(each.status, each.current_period_end, each.past_due_since, now)
+            paid = is_entitled(each, now, RENEWAL_GRACE)
             if each.addon.slug == slug and each.billing_type == "monthly" and (paid or is_live(each)):
                 return each
         return None

@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 
 from bookgen.accounts import proof
 from bookgen.billing.checkout import ReturnUrls
+from bookgen.billing.quota import Quota
 from bookgen.errors import InvalidInput, QuotaExceeded, Unavailable
 from bookgen.models import Allowance
 from bookgen.store import addons, credits, subscriptions
@@ -395,6 +396,27 @@ async def test_a_month_that_nobody_paid_for_brings_no_new_allowances(
     stripe._emit("customer.subscription.updated", stripe.objects[subscription])
     await deliver()
     await quota.spend(pool, account, Allowance.AI_EDITS, 100)
+
+
+async def test_a_plan_whose_renewal_nobody_hears_of_ends_some_days_after_what_was_paid(
+    pool, quota, clock, stripe, make_account, subscribe, deliver
+):
+    account = await make_account()
+    subscription = await subscribe(account)
+    await deliver()
+    paid_until = (await subscriptions.find(pool, account)).current_period_end
+
+    clock.now = paid_until + timedelta(days=3) - timedelta(seconds=1)
+    in_grace = await quota.plan(pool, account)
+    clock.now += timedelta(seconds=1)
+    ended = await quota.plan(pool, account)
+    patient = Quota(billing=True, renewal_grace=timedelta(days=5), clock=clock)
+    by_setting = await patient.plan(pool, account)
+    stripe.renew(subscription)
+    await deliver()
+
+    assert (in_grace.slug, ended.slug, by_setting.slug) == ("starter", "free", "starter")
+    assert (await quota.plan(pool, account)).slug == "starter"
 
 
 async def test_the_period_is_read_where_an_earlier_version_of_the_processor_has_it(
