@@ -142,8 +142,12 @@ class Service:
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """What is done without being asked: letters, blocks from elsewhere, the runs that go on."""
-        with _running(self.mailing.run()), _running(self.rights.watch(self.supervisor.end_runs)):
+        """What is done without being asked: letters, blocks from elsewhere, payments, the runs that go on."""
+        with (
+            _running(self.mailing.run()),
+            _running(self.rights.watch(self.supervisor.end_runs)),
+            _running(self.services.payments.reconcile_nightly()),
+        ):
             await self.supervisor.start()
             yield
 

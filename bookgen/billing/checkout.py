@@ -13,6 +13,7 @@ from bookgen.billing.catalog import RECURRING, Offer, addon_offer, package_offer
 from bookgen.billing.customers import Customers
 from bookgen.billing.fulfilment import Fulfilment
 from bookgen.billing.gateway import Gateway, UnknownCustomer
+from bookgen.billing.nightly import NightlyReconcile
 from bookgen.billing.plans import FREE
 from bookgen.billing.processor import Invoice, ProcessorSubscription
 from bookgen.billing.returns import checked_url, origin_of
@@ -242,6 +243,11 @@ class Payments:
         if self._webhook is None:
             raise PaymentsNotConfigured
         return Upkeep(self._db, self._configured(), self._webhook, self._public_url)
+
+    async def reconcile_nightly(self) -> None:
+        """Until cancelled; without a gateway there is nothing to do."""
+        if self._webhook is not None:
+            await NightlyReconcile(self._db, self.upkeep(), self._clock).run()
 
     def _return_urls(self, urls: ReturnUrls) -> tuple[str, str]:
         page = f"{self._public_url}/checkout"

@@ -310,9 +310,11 @@ def _read_one_by_one(listed: Iterable[processor.Object]) -> Iterator[ProcessorSu
         except (KeyError, IndexError, TypeError, ValueError) as error:
             log.exception("subscription_unreadable", subscription_id=each.get("id"), status=each.get("status"))
             if processor.names_ours(each):
-                raise Unavailable(
-                    "The payment processor tells of a subscription that this server can't read."
-                ) from error
+                raise Unreadable from error
+
+
+class Unreadable(Unavailable):
+    """The payment processor has a subscription that this server can't read."""
 
 
 class Refused(Conflict):
