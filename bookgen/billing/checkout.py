@@ -145,6 +145,8 @@ class Payments:
         customer = await Customers(self._db, fulfilment.gateway).of(account_id)
         changed = await self._running(customer, processor_id)
         if changed.tag != offer.tag:  # equal: it was changed already, and we died before we knew
+            if changed.cancel_at_period_end or changed.keep_as:
+                await fulfilment.gateway.mark_to_keep(changed, offer)
             checkout_id, key = await self._note(account_id, offer)
             try:
                 changed = await fulfilment.gateway.change_plan(changed, offer, checkout=key)
@@ -152,8 +154,6 @@ class Payments:
                 await payments.end_checkout(self._db, checkout_id, paid=False)
                 raise
             await payments.end_checkout(self._db, checkout_id, paid=changed.tag == offer.tag)
-            if changed.tag == offer.tag and changed.cancel_at_period_end:
-                await fulfilment.gateway.keep(changed)
         await fulfilment.refresh_customer(customer)
         if changed.tag != offer.tag:
             raise Conflict("The payment was not completed, so the plan is as it was.", payment_url=changed.payment_url)

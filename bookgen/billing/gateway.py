@@ -131,9 +131,17 @@ class Gateway:
             await self._call("subscriptions.update", subscription.id, params, key=f"change:{checkout}")
         )
 
+    async def mark_to_keep(self, subscription: ProcessorSubscription, offer: Offer) -> None:
+        """Note at the processor that the change to `offer` takes the cancellation back: `keep` does, once it is paid.
+
+        The call that makes the change may neither say so nor carry the mark, and a call after it may be lost.
+        """
+        await self._call("subscriptions.update", subscription.id, {"metadata": {processor.KEEP_AS: offer.tag}})
+
     async def keep(self, subscription: ProcessorSubscription) -> None:
-        """Has it renewed, as whoever buys another plan wants it. The call that changes it may not say so as well."""
-        await self._call("subscriptions.update", subscription.id, {"cancel_at_period_end": False})
+        """Take the cancellation back and remove the mark, in one call: a later cancellation counts."""
+        params = {"cancel_at_period_end": False, "metadata": {processor.KEEP_AS: ""}}
+        await self._call("subscriptions.update", subscription.id, params)
 
     async def portal_url(self, customer: str, return_url: str) -> str:
         params = {"customer": customer, "return_url": return_url, "configuration": await self.portal()}

@@ -108,6 +108,20 @@ class Business:
         self._emit("invoice.paid" if paid else "invoice.payment_failed", invoice)
         self._emit("customer.subscription.updated", subscription)
 
+    def pay_pending_update(self, subscription_id: str) -> None:
+        """The buyer pays the invoice of a change that was declined before."""
+        subscription = self.objects[subscription_id]
+        [pending] = subscription["pending_update"]["subscription_items"]
+        subscription["items"]["data"][0]["price"] = pending["price"]
+        subscription["pending_update"] = None
+        self._emit("customer.subscription.updated", subscription)
+
+    def cancel_later(self, subscription_id: str) -> None:
+        """The buyer cancels in the portal: it is not renewed."""
+        subscription = self.objects[subscription_id]
+        subscription["cancel_at_period_end"] = True
+        self._emit("customer.subscription.updated", subscription)
+
     def cancel(self, subscription_id: str, *, reason: str = "cancellation_requested") -> None:
         now = int(self.clock())
         subscription = self.objects[subscription_id]

@@ -66,6 +66,7 @@ class FakeStripe(Business):
                 web.post("/v1/webhook_endpoints/{id}", self._update_endpoint),
                 # For tests in another process: the buyer's hand and the deliveries.
                 web.post("/hand/pay/{id}", self._hand_pay),
+                web.post("/hand/cancel-later/{id}", self._hand_cancel_later),
                 web.post("/hand/forget", self._hand_forget),
                 web.get("/hand/objects", self._hand_objects),
                 web.get("/hand/deliveries", self._hand_deliveries),
@@ -170,10 +171,17 @@ class FakeStripe(Business):
         subscription = self.objects[request.match_info["id"]]
         if subscription["status"] == "canceled":
             return error("A canceled subscription can only update its cancellation_details and metadata.", 400)
-        if "cancel_at_period_end" in form:
-            subscription["cancel_at_period_end"] = form["cancel_at_period_end"] == "true"
+        if "items" not in form:
+            for name, value in form.get("metadata", {}).items():
+                subscription["metadata"].pop(name, None)
+                if value:
+                    subscription["metadata"][name] = value
+            if "cancel_at_period_end" in form:
+                subscription["cancel_at_period_end"] = form["cancel_at_period_end"] == "true"
             self._emit("customer.subscription.updated", subscription)
             return web.json_response(subscription)
+        if form["payment_behavior"] == "pending_if_incomplete" and form.keys() & {"metadata", "cancel_at_period_end"}:
+            return error("These can't be changed by an update that may be pending.", 400)
         item = subscription["items"]["data"][0]
         price = self.objects[form["items"][0]["price"]]
         assert form["items"][0]["id"] == item["id"]
@@ -181,7 +189,9 @@ class FakeStripe(Business):
         status = "open" if self.declines else "paid"
         invoice = self._invoice(subscription, difference, status, "subscription_update")
         if self.declines:
-            subscription["pending_update"] = {"expires_at": int(self.clock()) + 82_800}
+            pending = {"id": item["id"], "price": price}
+            expires_at = int(self.clock()) + 82_800
+            subscription["pending_update"] = {"expires_at": expires_at, "subscription_items": [pending]}
         else:
             item["price"] = price
             self._emit("invoice.paid", invoice)
@@ -236,6 +246,10 @@ class FakeStripe(Business):
 
     async def _hand_pay(self, request: web.Request) -> web.Response:
         self.pay(request.match_info["id"], **await request.json())
+        return web.json_response({})
+
+    async def _hand_cancel_later(self, request: web.Request) -> web.Response:
+        self.cancel_later(request.match_info["id"])
         return web.json_response({})
 
     async def _hand_forget(self, request: web.Request) -> web.Response:
