@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -141,8 +142,12 @@ class Service:
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """What is done without being asked: letters, blocks from elsewhere, the runs that go on."""
-        with _running(self.mailing.run()), _running(self.rights.watch(self.supervisor.end_runs)):
+        """What is done without being asked: letters, blocks from elsewhere, payments, the runs that go on."""
+        with (
+            _running(self.mailing.run()),
+            _running(self.rights.watch(self.supervisor.end_runs)),
+            _running(self.services.payments.reconcile_nightly()),
+        ):
             await self.supervisor.start()
             yield
 
@@ -290,7 +295,11 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
 
 
 def build_quota(config: Config) -> Quota:
-    return Quota(billing=config.billing_enabled, public_url=_public_url(config))
+    return Quota(
+        billing=config.billing_enabled,
+        public_url=_public_url(config),
+        renewal_grace=timedelta(days=config.renewal_grace_days),
+    )
 
 
 def build_payments(config: Config, database: Database, wake_mail: Callable[[], None] = lambda: None) -> Payments:

@@ -210,6 +210,13 @@ class Config(BaseSettings):
     billing: Literal["auto", "on", "off"] = setting(
         "auto", "auto, on or off", "Plans and payments. `auto`: on if a payment key is set."
     )
+    renewal_grace_days: int = setting(
+        3,
+        "1 to 365",
+        "How many days a subscription outlives its paid period while no event tells of its renewal.",
+        ge=1,
+        le=365,
+    )
     stripe_secret_key: ApiKey | None = setting(None, KEY, "Stripe's secret key.")
     stripe_webhook_secret: SecretStr | None = setting(None, "a secret", "Secret of the webhook's signatures.")
     stripe_publishable_key: Text = setting("", "a key", "Stripe's public key, shown to browsers.")

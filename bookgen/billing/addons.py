@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from bookgen.billing.plans import SELF_HOSTED, left
 from bookgen.billing.quota import Quota
-from bookgen.billing.standing import Standing, entitled
+from bookgen.billing.standing import Standing, is_entitled
 from bookgen.errors import PlanUpgradeRequired
 from bookgen.models import UNLIMITED, OwnedAddon
 from bookgen.store import addons, subscriptions
@@ -17,11 +17,11 @@ MONTHLY = "monthly"
 AUTOMATED_PRODUCTION, CHILDRENS_BOOK = "automated-production", "childrens-book"
 
 
-def uses_remaining(owned: OwnedAddon, now: datetime) -> int:
+def uses_remaining(owned: OwnedAddon, now: datetime, renewal_grace: timedelta) -> int:
     """-1 for an add-on owned by the month, as long as it is paid for."""
     if owned.billing_type != MONTHLY:
         return left(owned.bought, owned.taken)
-    return UNLIMITED if entitled(owned.status, owned.current_period_end, owned.past_due_since, now) else 0
+    return UNLIMITED if is_entitled(owned, now, renewal_grace) else 0
 
 
 async def require(db: DB, quota: Quota, standing: Standing, slug: str) -> OwnedAddon | None:
@@ -34,7 +34,7 @@ async def require(db: DB, quota: Quota, standing: Standing, slug: str) -> OwnedA
     now = quota.now()
     owned = [each for each in await addons.owned(db, standing.account_id, now, now, now) if each.addon.slug == slug]
     owned.sort(key=lambda each: each.billing_type != MONTHLY)
-    usable = next((each for each in owned if uses_remaining(each, now) != 0), None)
+    usable = next((each for each in owned if uses_remaining(each, now, quota.renewal_grace) != 0), None)
     if usable is None:
         raise PlanUpgradeRequired(f"This needs the add-on {slug}.", addon=slug, upgrade_url=quota.addons_url)
     return usable

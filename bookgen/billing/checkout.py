@@ -13,10 +13,11 @@ from bookgen.billing.catalog import RECURRING, Offer, addon_offer, package_offer
 from bookgen.billing.customers import Customers
 from bookgen.billing.fulfilment import Fulfilment
 from bookgen.billing.gateway import Gateway, UnknownCustomer
+from bookgen.billing.nightly import NightlyReconcile
 from bookgen.billing.plans import FREE
 from bookgen.billing.processor import Invoice, ProcessorSubscription
 from bookgen.billing.returns import checked_url, origin_of
-from bookgen.billing.standing import entitled, is_live
+from bookgen.billing.standing import RENEWAL_GRACE, is_entitled, is_live
 from bookgen.billing.upkeep import Upkeep
 from bookgen.billing.webhook import Webhook
 from bookgen.errors import Conflict, InvalidInput, NotFound, PaymentsNotConfigured
@@ -144,6 +145,8 @@ class Payments:
         customer = await Customers(self._db, fulfilment.gateway).of(account_id)
         changed = await self._running(customer, processor_id)
         if changed.tag != offer.tag:  # equal: it was changed already, and we died before we knew
+            if changed.cancel_at_period_end or changed.keep_as:
+                await fulfilment.gateway.mark_to_keep(changed, offer)
             checkout_id, key = await self._note(account_id, offer)
             try:
                 changed = await fulfilment.gateway.change_plan(changed, offer, checkout=key)
@@ -151,8 +154,6 @@ class Payments:
                 await payments.end_checkout(self._db, checkout_id, paid=False)
                 raise
             await payments.end_checkout(self._db, checkout_id, paid=changed.tag == offer.tag)
-            if changed.tag == offer.tag and changed.cancel_at_period_end:
-                await fulfilment.gateway.keep(changed)
         await fulfilment.refresh_customer(customer)
         if changed.tag != offer.tag:
             raise Conflict("The payment was not completed, so the plan is as it was.", payment_url=changed.payment_url)
@@ -208,7 +209,7 @@ class Payments:
         """The add-on as it is owned by the month, if it is paid for or the processor still bills it."""
         now = self._clock()
         for each in await addons.owned(self._db, account_id, now, now, now):
-            paid = entitled(each.status, each.current_period_end, each.past_due_since, now)
+            paid = is_entitled(each, now, RENEWAL_GRACE)
             if each.addon.slug == slug and each.billing_type == "monthly" and (paid or is_live(each)):
                 return each
         return None
@@ -242,6 +243,11 @@ class Payments:
         if self._webhook is None:
             raise PaymentsNotConfigured
         return Upkeep(self._db, self._configured(), self._webhook, self._public_url)
+
+    async def reconcile_nightly(self) -> None:
+        """Until cancelled; without a gateway there is nothing to do."""
+        if self._webhook is not None:
+            await NightlyReconcile(self._db, self.upkeep(), self._clock).run()
 
     def _return_urls(self, urls: ReturnUrls) -> tuple[str, str]:
         page = f"{self._public_url}/checkout"

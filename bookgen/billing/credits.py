@@ -30,12 +30,17 @@ async def grant(
 
 
 async def grant_purchase(connection: DB, account_id: int, purchase: PaidCredits) -> None:
-    """Grants what was paid for, once, and marks what of it was refunded."""
+    """Grants what was paid for, once, and marks what of it is refunded now.
+
+    Less than before is refunded when a refund has failed or a dispute was won: the credits that it took come back.
+    """
     bought = purchase.credits
     said = "1 credit bought" if bought == 1 else f"{bought} credits bought"
     await grant(connection, account_id, bought, purchase.words_per_book, CreditKind.PURCHASE, said, purchase.id)
-    if purchase.refunded_credits:
-        await credits.raise_refund_due(connection, purchase.id, purchase.refunded_credits)
+    for lot_id, returned in await credits.set_refund_due(connection, purchase.id, purchase.refunded_credits):
+        await credits.book_in_ledger(
+            connection, account_id, lot_id, CreditKind.REFUND, returned, "The refund was reversed"
+        )
 
 
 async def spend(connection: DB, account_id: int, lot_id: int, book_id: int, run_id: UUID) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
@@ -18,7 +20,7 @@ import structlog
 from bookgen.billing import credits as wallet
 from bookgen.billing import guests
 from bookgen.billing.catalog import CURRENCY
-from bookgen.billing.gateway import Gateway, UnknownCustomer
+from bookgen.billing.gateway import Gateway, Refused, UnknownCustomer
 from bookgen.billing.plans import FREE
 from bookgen.billing.processor import CheckoutSession, ProcessorSubscription
 from bookgen.billing.standing import entitled
@@ -55,7 +57,7 @@ class Fulfilment:
         await self._refresh(session_id, self.read_session, event_id)
 
     async def refresh_customer(self, customer: str, event_id: str | None = None) -> None:
-        await self._refresh(customer, self.read_customer, event_id)
+        await self._refresh(customer, partial(self.read_customer, keep=True), event_id)
 
     async def read_session(self, session_id: str) -> Effect:
         session = await self.gateway.session(session_id)
@@ -63,12 +65,24 @@ class Fulfilment:
             return _nothing
         return lambda connection: self._apply_session(connection, session)
 
-    async def read_customer(self, customer: str) -> Effect:
+    async def read_customer(self, customer: str, *, keep: bool = False) -> Effect:
+        """`keep`: also take back, at the processor, the cancellations that paid upgrades are to take back."""
         try:
-            subscribed = await self.gateway.subscriptions(customer)
+            found = await self.gateway.subscriptions(customer)
+            subscribed = [await self._kept(each, keep=keep) if each.is_to_keep else each for each in found]
         except UnknownCustomer:
             return lambda connection: self._end_subscriptions(connection, customer)
         return lambda connection: self._apply_subscriptions(connection, customer, subscribed)
+
+    async def _kept(self, subscription: ProcessorSubscription, *, keep: bool) -> ProcessorSubscription:
+        """The subscription as it is, or would be, after its cancellation is taken back."""
+        try:
+            if keep:
+                await self.gateway.keep(subscription)
+        except Refused:
+            log.exception("subscription_not_kept", subscription_id=subscription.id)
+            return subscription
+        return replace(subscription, cancel_at_period_end=False)
 
     async def _refresh(self, object_id: str, read: Callable[[str], Awaitable[Effect]], event_id: str | None) -> None:
         async with self._locks.setdefault(object_id, asyncio.Lock()):

@@ -23,6 +23,18 @@ log = structlog.get_logger()
 SECONDS_PER_CALL = 8
 RETRIES = 2
 KEYS = {True: ("sk_live_", "rk_live_"), False: ("sk_test_", "rk_test_")}
+SERVICES = (
+    "configurations",
+    "customers",
+    "disputes",
+    "invoices",
+    "prices",
+    "products",
+    "refunds",
+    "sessions",
+    "subscriptions",
+    "webhook_endpoints",
+)
 UNREACHABLE = "The payment processor can't be reached right now. Try again in a moment."
 PORTAL_FEATURES = {
     "invoice_history": {"enabled": True},
@@ -40,7 +52,13 @@ WEBHOOK_EVENTS = (
     "invoice.paid",
     "invoice.payment_failed",
     "charge.refunded",
+    "charge.refund.updated",
+    "refund.updated",
+    "refund.failed",
     "charge.dispute.created",
+    "charge.dispute.closed",
+    "charge.dispute.funds_withdrawn",
+    "charge.dispute.funds_reinstated",
 )
 
 
@@ -113,9 +131,17 @@ class Gateway:
             await self._call("subscriptions.update", subscription.id, params, key=f"change:{checkout}")
         )
 
+    async def mark_to_keep(self, subscription: ProcessorSubscription, offer: Offer) -> None:
+        """Note at the processor that the change to `offer` takes the cancellation back: `keep` does, once it is paid.
+
+        The call that makes the change may neither say so nor carry the mark, and a call after it may be lost.
+        """
+        await self._call("subscriptions.update", subscription.id, {"metadata": {processor.KEEP_AS: offer.tag}})
+
     async def keep(self, subscription: ProcessorSubscription) -> None:
-        """Has it renewed, as whoever buys another plan wants it. The call that changes it may not say so as well."""
-        await self._call("subscriptions.update", subscription.id, {"cancel_at_period_end": False})
+        """Take the cancellation back and remove the mark, in one call: a later cancellation counts."""
+        params = {"cancel_at_period_end": False, "metadata": {processor.KEEP_AS: ""}}
+        await self._call("subscriptions.update", subscription.id, params)
 
     async def portal_url(self, customer: str, return_url: str) -> str:
         params = {"customer": customer, "return_url": return_url, "configuration": await self.portal()}
@@ -131,7 +157,17 @@ class Gateway:
             )
         except Unknown:
             return None
-        return processor.checkout_session(found)
+        return await self._with_reversals(processor.checkout_session(found))
+
+    async def _with_reversals(self, session: CheckoutSession) -> CheckoutSession:
+        """A charge stays marked as disputed when the dispute is won, and may count a refund that has failed."""
+        about = {"payment_intent": session.payment_intent, "limit": 100}
+        if session.disputed:
+            disputes = await self._call("disputes.list", about)
+            session = replace(session, disputed=processor.is_disputed(disputes["data"]))
+        if session.refunded and (refunds := (await self._call("refunds.list", about))["data"]):
+            session = replace(session, refunded=processor.refunded_cents(refunds))
+        return session
 
     async def session_of_payment(self, payment_intent: str) -> str | None:
         try:
@@ -269,9 +305,7 @@ class Gateway:
         )
         # Each service is a module of its own, loaded when it is first named.
         for group in (client.v1, client.v1.checkout, client.v1.billing_portal):
-            for service in ("customers", "products", "prices", "subscriptions", "invoices", "webhook_endpoints"):
-                getattr(group, service, None)
-            for service in ("sessions", "configurations"):
+            for service in SERVICES:
                 getattr(group, service, None)
         return client
 
@@ -284,9 +318,11 @@ def _read_one_by_one(listed: Iterable[processor.Object]) -> Iterator[ProcessorSu
         except (KeyError, IndexError, TypeError, ValueError) as error:
             log.exception("subscription_unreadable", subscription_id=each.get("id"), status=each.get("status"))
             if processor.names_ours(each):
-                raise Unavailable(
-                    "The payment processor tells of a subscription that this server can't read."
-                ) from error
+                raise Unreadable from error
+
+
+class Unreadable(Unavailable):
+    """The payment processor has a subscription that this server can't read."""
 
 
 class Refused(Conflict):

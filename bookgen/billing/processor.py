@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -26,7 +26,13 @@ STATUSES = {
     "incomplete_expired": SubscriptionStatus.INCOMPLETE,
 }
 
+# The name of our mark in a subscription's metadata.
+KEEP_AS = "bookgen_keep_as"
 UNPAID = ("draft", "open", "uncollectible")
+# The money of these refunds came back to us; a pending one counts as made.
+FAILED_REFUNDS = ("failed", "canceled")
+# Disputes in which the bank has taken no money, or has given it back. An inquiry has one of the `warning_` statuses.
+HARMLESS_DISPUTES = ("won", "warning_needs_response", "warning_under_review", "warning_closed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,8 @@ class CheckoutSession:
 class ProcessorSubscription:
     """`tag` is the catalogue's: kind, slug and interval of what is subscribed to.
 
-    `past_due_since` is the first moment that nobody paid for: the same however late we hear of it.
+    `past_due_since` is the first moment that nobody paid for: the same however late we hear of it. `keep_as` is the tag
+    of an upgrade that takes a pending cancellation back once it is paid.
     """
 
     id: str
@@ -75,7 +82,13 @@ class ProcessorSubscription:
     period_end: datetime
     past_due_since: datetime | None
     cancel_at_period_end: bool
+    keep_as: str | None
     payment_url: str | None
+
+    @property
+    def is_to_keep(self) -> bool:
+        """Whether the upgrade was paid and the cancellation was not taken back yet."""
+        return self.keep_as == self.tag and self.status is not SubscriptionStatus.CANCELED
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +137,16 @@ def checkout_session(found: Object) -> CheckoutSession:
     )
 
 
+def is_disputed(disputes: Sequence[Object]) -> bool:
+    """Whether a charge that is marked as disputed has lost its money to one of its `disputes`."""
+    return not disputes or any(each["status"] not in HARMLESS_DISPUTES for each in disputes)
+
+
+def refunded_cents(refunds: Sequence[Object]) -> int:
+    """What the buyer of a payment was paid back."""
+    return sum(each["amount"] for each in refunds if each["status"] not in FAILED_REFUNDS)
+
+
 def subscription(found: Object) -> ProcessorSubscription:
     item = found["items"]["data"][0]
     invoice = found.get("latest_invoice")
@@ -138,6 +161,7 @@ def subscription(found: Object) -> ProcessorSubscription:
         period_end=_end(found, item),
         past_due_since=_moment(_period(found, item, "start")) if status is SubscriptionStatus.PAST_DUE else None,
         cancel_at_period_end=found["cancel_at_period_end"],
+        keep_as=(found.get("metadata") or {}).get(KEEP_AS),
         payment_url=invoice.get("hosted_invoice_url")
         if found.get("pending_update") and isinstance(invoice, Mapping)
         else None,

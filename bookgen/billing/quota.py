@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from bookgen.billing import credits as wallet
 from bookgen.billing.funds import Funds, find_funds
 from bookgen.billing.periods import Period
 from bookgen.billing.plans import covers_words, left, pays_for_any
-from bookgen.billing.standing import Standing, find_standing, standard_plan
+from bookgen.billing.standing import RENEWAL_GRACE, Standing, find_standing, standard_plan
 from bookgen.errors import BookQuotaExceeded, PlanUpgradeRequired, QuotaExceeded, must_exist
 from bookgen.models import UNLIMITED, Allowance, CreationOptions, FundingSource, Hold, Plan, UsagePeriod
 from bookgen.store import credits, holds, plans, subscriptions, usage
@@ -34,16 +34,22 @@ class Quota:
     """With `billing` off everybody is on the self-hosted plan: usage is counted and never spent."""
 
     def __init__(
-        self, *, billing: bool, public_url: str = "", clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self,
+        *,
+        billing: bool,
+        public_url: str = "",
+        renewal_grace: timedelta = RENEWAL_GRACE,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.billing = billing
+        self.renewal_grace = renewal_grace
         self.upgrade_url = f"{public_url}/api/v1/auth/subscriptions/plans/"
         self.credits_url = f"{public_url}/api/v1/auth/credits/packages/"
         self.addons_url = f"{public_url}/api/v1/auth/addons/available/"
         self.now = clock
 
     async def standing(self, db: DB, account_id: int) -> Standing:
-        return await find_standing(db, account_id, self.now(), billing=self.billing)
+        return await find_standing(db, account_id, self.now(), billing=self.billing, renewal_grace=self.renewal_grace)
 
     @property
     def plan_of_all(self) -> str | None:

@@ -13,6 +13,8 @@ from bookgen.store import subscriptions
 from bookgen.store.database import DB
 
 PAST_DUE_GRACE = timedelta(days=7)
+# How long a subscription outlives its paid period when no event tells of a renewal or an end.
+RENEWAL_GRACE = timedelta(days=3)
 MOMENT = timedelta(microseconds=1)
 
 
@@ -26,14 +28,12 @@ class Standing:
     current_period_end: datetime
 
 
-async def find_standing(db: DB, account_id: int, now: datetime, *, billing: bool) -> Standing:
+async def find_standing(
+    db: DB, account_id: int, now: datetime, *, billing: bool, renewal_grace: timedelta = RENEWAL_GRACE
+) -> Standing:
     found = must_exist(await subscriptions.find_entitlement(db, account_id, standard_plan(billing=billing)))
     subscription = found.subscription
-    if (
-        billing
-        and subscription
-        and entitled(subscription.status, subscription.current_period_end, subscription.past_due_since, now)
-    ):
+    if billing and subscription and is_entitled(subscription, now, renewal_grace):
         period = _period(subscription, now)
         return Standing(account_id, subscription.plan, period, subscription.current_period_end or period.end)
     period = period_at(found.signed_up_at, now)
@@ -54,13 +54,25 @@ def standard_plan(*, billing: bool) -> str:
     return FREE if billing else SELF_HOSTED
 
 
+def is_entitled(owned: Subscription | OwnedAddon, now: datetime, renewal_grace: timedelta) -> bool:
+    """Whether the account may use what it is subscribed to."""
+    return entitled(owned.status, owned.current_period_end, owned.past_due_since, now, renewal_grace)
+
+
 def entitled(
-    status: SubscriptionStatus, period_end: datetime | None, past_due_since: datetime | None, now: datetime
+    status: SubscriptionStatus,
+    period_end: datetime | None,
+    past_due_since: datetime | None,
+    now: datetime,
+    renewal_grace: timedelta = RENEWAL_GRACE,
 ) -> bool:
-    """Whether a subscription in this state gives what it is a subscription to."""
+    """Whether a subscription in this state gives what it is a subscription to.
+
+    One without a `period_end` was given by the operator and does not end.
+    """
     match status:
         case SubscriptionStatus.ACTIVE | SubscriptionStatus.TRIALING:
-            return True
+            return period_end is None or now < period_end + renewal_grace
         case SubscriptionStatus.PAST_DUE:
             return past_due_since is not None and now < past_due_since + PAST_DUE_GRACE
         case SubscriptionStatus.CANCELED:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import asyncpg
 
 from bookgen.billing import processor
 from bookgen.billing.catalog import Offer, offers
 from bookgen.billing.fulfilment import Effect, Fulfilment
-from bookgen.billing.gateway import Refused
+from bookgen.billing.gateway import Refused, Unreadable
 from bookgen.billing.webhook import UNREADABLE, UnreadableEvent, Webhook
 from bookgen.store import payment_events, payments
 from bookgen.store.database import DB
@@ -19,6 +19,14 @@ from bookgen.store.database import DB
 WEBHOOK_PATH = "/api/v1/webhooks/stripe/"
 
 Facts = dict[str, Any]
+
+
+class Side(NamedTuple):
+    """How objects of one kind are compared and brought up to date."""
+
+    read: Callable[[str], Awaitable[Effect]]
+    facts: Callable[[DB, str], Awaitable[Facts]]
+    refresh: Callable[[str], Awaitable[None]]
 
 
 class Upkeep:
@@ -77,18 +85,25 @@ class Upkeep:
 
     async def reconcile(self, *, mend: bool, since: timedelta, now: datetime) -> AsyncIterator[str]:
         """What the processor says against what we have: a line for each difference."""
+        sessions = Side(self._fulfilment.read_session, payments.session_facts, self._fulfilment.refresh_session)
         for session_id in await payments.sessions_since(self._db, now - since):
-            changes = await self._compare(session_id, self._fulfilment.read_session, payments.session_facts)
-            for change in changes:
-                yield change
-            if changes and mend:
-                await self._fulfilment.refresh_session(session_id)
+            async for line in self._reconcile(session_id, sessions, mend=mend):
+                yield line
+        customers = Side(self._fulfilment.read_customer, payments.customer_facts, self._fulfilment.refresh_customer)
         for customer in await payments.customers(self._db):
-            changes = await self._compare(customer, self._fulfilment.read_customer, payments.customer_facts)
+            async for line in self._reconcile(customer, customers, mend=mend):
+                yield line
+
+    async def _reconcile(self, name: str, side: Side, *, mend: bool) -> AsyncIterator[str]:
+        """Lines for one object. One that cannot be read or applied does not keep back the others."""
+        try:
+            changes = await self._compare(name, side.read, side.facts)
             for change in changes:
                 yield change
             if changes and mend:
-                await self._fulfilment.refresh_customer(customer)
+                await side.refresh(name)
+        except (Refused, Unreadable) as error:
+            yield f"{name}: skipped. {error}"
 
     async def _compare(
         self, name: str, read: Callable[[str], Awaitable[Effect]], facts: Callable[[DB, str], Awaitable[Facts]]

@@ -110,7 +110,7 @@ def _subject(event: Event) -> tuple[str, str] | None:
                 return "customer", str(event.object["customer"])
             case ["invoice", ("paid" | "payment_failed")] if customer := processor.reference(event.object["customer"]):
                 return "customer", customer
-            case ["charge", "refunded"] | ["charge", "dispute", "created"]:
+            case ["charge", "refunded"] | ["charge", "refund" | "dispute", _] | ["refund", _]:
                 return "payment", processor.reference(event.object.get("payment_intent")) or ""
     except UNREADABLE as error:
         raise UnreadableEvent(f"The event lacks {error}.") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from aiohttp import web
 
 from bookgen import errors
+from bookgen.billing.addons import uses_remaining
 from bookgen.http import addons_schemas as shapes
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
@@ -30,7 +31,9 @@ async def list_owned(request: web.Request) -> web.Response:
     quota = request.app[QUOTA]
     period, now = await quota.period(db, account_id), quota.now()
     owned = await addons.owned(db, account_id, period.start, period.end, now)
-    return replies.json([shapes.shown_owned(each, period.end, now) for each in owned])
+    return replies.json(
+        [shapes.shown_owned(each, period.end, uses_remaining(each, now, quota.renewal_grace)) for each in owned]
+    )
 
 
 @docs("add-ons", "Buy an add-on", "By the month, or one use.")

@@ -7,7 +7,6 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
-from bookgen.billing.addons import uses_remaining
 from bookgen.http.edge.schemas import String, choice, shown
 from bookgen.http.payments_schemas import CheckoutSchema
 from bookgen.models import OwnedAddon
@@ -42,9 +41,8 @@ class AddonCheckoutSchema(CheckoutSchema):
     billing_type = fields.String(required=True, validate=choice(BILLING_TYPES), metadata={"example": "monthly"})
 
 
-def shown_owned(owned: OwnedAddon, period_end: datetime, now: datetime) -> dict[str, Any]:
-    """`period_end` is the account's own, for an add-on that has none."""
-    remaining = uses_remaining(owned, now)
+def shown_owned(owned: OwnedAddon, period_end: datetime, remaining: int) -> dict[str, Any]:
+    """`period_end` is the account's own, for an add-on that has none; `remaining` uses are left, -1 for no limit."""
     return shown(
         UserAddonSchema,
         owned,

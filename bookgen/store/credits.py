@@ -114,13 +114,22 @@ async def draw_from_lot(connection: DB, lot_id: int, *, credits: int, taken_back
     await connection.execute(DRAW_FROM_LOT, lot_id, credits, taken_back)
 
 
-RAISE_REFUND_DUE = """
-    UPDATE credit_lot SET refund_due = greatest(refund_due, least($2, credits)) WHERE checkout_id = $1
+# Credits that were taken back and are not due any more return to the lot.
+SET_REFUND_DUE = """
+    UPDATE credit_lot l
+       SET refund_due = before.due, taken_back = l.taken_back - before.returned,
+           remaining = l.remaining + before.returned
+      FROM (SELECT id, least($2, credits) AS due, greatest(taken_back - least($2, credits), 0) AS returned
+              FROM credit_lot WHERE checkout_id = $1) AS before
+     WHERE l.id = before.id AND l.refund_due <> before.due
+    RETURNING l.id, before.returned
 """
 
 
-async def raise_refund_due(connection: DB, checkout_id: int, credits: int) -> None:
-    await connection.execute(RAISE_REFUND_DUE, checkout_id, credits)
+async def set_refund_due(connection: DB, checkout_id: int, credits: int) -> list[tuple[int, int]]:
+    """Set how many credits of a purchase are refunded. Returns the lot and the credits that return to it, if any do."""
+    rows = await connection.fetch(SET_REFUND_DUE, checkout_id, credits)
+    return [(row["id"], row["returned"]) for row in rows if row["returned"]]
 
 
 # The balance moves and the row that says why is written in one statement.

@@ -89,7 +89,7 @@ async def settle_checkout(
     await connection.execute(SETTLE_CHECKOUT, checkout_id, status, account_id, session_id, payment_intent)
 
 
-WAIT = "UPDATE checkout SET buyer_email = $2, refunded_credits = greatest(refunded_credits, $3) WHERE id = $1"
+WAIT = "UPDATE checkout SET buyer_email = $2, refunded_credits = $3 WHERE id = $1"
 
 
 async def wait(connection: DB, checkout_id: int, buyer_email: str, refunded_credits: int) -> None:

@@ -52,7 +52,7 @@ BOOK = """
 """
 
 # What happened before the flow in which somebody dies.
-BEFORE = {"upgrade": "plan", "completion": "credits"}
+BEFORE = {"upgrade": "plan", "comeback": "canceled_plan", "completion": "credits"}
 
 
 class PaymentWorld:
@@ -87,6 +87,17 @@ class PaymentWorld:
         if (await self.quota.plan(self.pool, account)).slug != "pro":
             await self.payments.buy_plan(account, "pro", "monthly", NOWHERE)
         await self._deliver()
+
+    async def canceled_plan(self) -> None:
+        """A plan that is not to be renewed."""
+        await self.plan()
+        [subscription] = await self.objects("subscription")
+        await self.http.post(f"{STRIPE}/hand/cancel-later/{subscription['id']}")
+        await self._deliver()
+
+    async def comeback(self) -> None:
+        """An upgrade that takes the cancellation back."""
+        await self.upgrade()
 
     async def completion(self) -> None:
         """A run on the plan's last book and one on a credit."""
@@ -127,7 +138,9 @@ class PaymentWorld:
 
     async def look(self) -> dict[str, Any]:
         state = {key: str(value) for key, value in (await self.pool.fetchrow(STATE)).items()}
-        return state | {"charged": str(sorted(each["total"] for each in await self.objects("invoice")))}
+        ending = sum(each["cancel_at_period_end"] for each in await self.objects("subscription"))
+        charged = sorted(each["total"] for each in await self.objects("invoice"))
+        return state | {"charged": str(charged), "ending": str(ending)}
 
     async def close(self) -> None:
         await self.payments.close()

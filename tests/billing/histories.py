@@ -143,8 +143,16 @@ class History:
             left = session["amount_total"] - self.stripe.charge_of(session["id"])["amount_refunded"]
             if left:
                 self.stripe.refund(session["id"], random.choice((left, random.randint(1, left))))
+                if random.random() < 0.2:
+                    self.stripe.fail_refund(session["id"], lowers=random.random() < 0.5)
         elif session:
             self.stripe.dispute(session["id"])
+
+    async def judge(self, random: Random) -> None:
+        """The bank decides on a dispute."""
+        session = self._some(random, self.sessions, mode="payment", payment_status="paid")
+        if session and self.stripe.charge_of(session["id"])["disputed"]:
+            self.stripe.close_dispute(session["id"], random.choice(("won", "lost")))
 
     async def renew(self, random: Random) -> None:
         subscription = self._some(random, self._subscriptions())
@@ -334,7 +342,7 @@ class History:
 
 
 DEEDS = (
-    "buy_credits", "buy_plan", "buy_addon", "pay", "pay", "bank_answers", "refund", "renew", "cancel", "deliver",
-    "deliver", "forge", "start", "start", "complete", "complete", "stop", "delete", "rush", "wait", "produce",
-    "finish_production",
+    "buy_credits", "buy_plan", "buy_addon", "pay", "pay", "bank_answers", "refund", "judge", "renew", "cancel",
+    "deliver", "deliver", "forge", "start", "start", "complete", "complete", "stop", "delete", "rush", "wait",
+    "produce", "finish_production",
 )  # fmt: skip

@@ -53,7 +53,10 @@ def remaining(pool, quota, clock):
     async def remaining(account):
         period = await quota.period(pool, account)
         owned = await addons.owned(pool, account, period.start, period.end, clock())
-        return [(each.billing_type, uses_remaining(each, clock()), each.used_this_period) for each in owned]
+        return [
+            (each.billing_type, uses_remaining(each, clock(), quota.renewal_grace), each.used_this_period)
+            for each in owned
+        ]
 
     return remaining
 
@@ -134,6 +137,20 @@ async def test_a_canceled_month_ends_with_what_was_paid(stripe, clock, make_acco
     assert await remaining(account) == [("monthly", -1, 0)]
     clock.now += timedelta(days=31)
     assert await remaining(account) == [("monthly", 0, 0)]
+
+
+async def test_an_addon_whose_renewal_nobody_hears_of_ends_some_days_after_what_was_paid(
+    clock, make_account, buy, remaining, hold
+):
+    account = await make_account()
+    await buy(account, "monthly")
+
+    clock.now += timedelta(days=30)
+    assert await remaining(account) == [("monthly", -1, 0)]
+    clock.now += timedelta(days=3)
+    assert await remaining(account) == [("monthly", 0, 0)]
+    with pytest.raises(PlanUpgradeRequired):
+        await hold(account)
 
 
 async def test_a_refunded_use_is_gone(stripe, make_account, buy, deliver, remaining):

@@ -230,6 +230,111 @@ async def test_buying_another_plan_takes_a_cancellation_back(pool, payments, str
     assert (present.plan.slug, present.cancel_at_period_end) == ("pro", False)
 
 
+@pytest.fixture
+def canceling(stripe, subscribe, deliver):
+    """The subscription of an account that has canceled its plan for the end of the period."""
+
+    async def canceling(account_id):
+        await subscribe(account_id)
+        [subscription] = stripe._all("subscription")
+        stripe.cancel_later(subscription["id"])
+        await deliver()
+        return subscription
+
+    return canceling
+
+
+@pytest.fixture
+def lose_keep(payments, stripe):
+    """An upgrade that is paid, while the call that takes the cancellation back does not get through."""
+
+    async def lose_keep(account_id):
+        # Read, marked, price looked for, product and price made, changed, read, and kept in three tries.
+        stripe.wire.faults.extend([None] * 7 + [503] * 3)
+        with pytest.raises(Unavailable):
+            await payments.buy_plan(account_id, "pro", "monthly", NOWHERE)
+        assert stripe.wire.calls[-1][2]["cancel_at_period_end"] == "false"
+
+    return lose_keep
+
+
+async def test_an_upgrade_whose_cancellation_was_not_taken_back_does_so_when_it_is_tried_again(
+    pool, payments, stripe, make_account, canceling, lose_keep
+):
+    account = await make_account()
+    subscription = await canceling(account)
+    await lose_keep(account)
+    lost = subscription["cancel_at_period_end"]
+
+    assert isinstance(await payments.buy_plan(account, "pro", "monthly", NOWHERE), Upgraded)
+
+    present = await subscriptions.find(pool, account)
+    assert (lost, subscription["cancel_at_period_end"], present.cancel_at_period_end) == (True, False, False)
+    assert [invoice.amount for invoice in await payments.invoices(account)] == ["30.00", "19.00"]
+
+
+async def test_the_event_of_an_upgrade_takes_the_cancellation_back(
+    pool, stripe, make_account, canceling, lose_keep, deliver
+):
+    account = await make_account()
+    subscription = await canceling(account)
+    await lose_keep(account)
+
+    await deliver()
+
+    present = await subscriptions.find(pool, account)
+    assert (present.plan.slug, present.cancel_at_period_end) == ("pro", False)
+    assert not subscription["cancel_at_period_end"]
+
+
+async def test_reconcile_takes_the_cancellation_back_of_an_upgrade_of_which_no_event_came(
+    pool, payments, stripe, clock, make_account, canceling, lose_keep
+):
+    account = await make_account()
+    subscription = await canceling(account)
+    await lose_keep(account)
+
+    said = [line async for line in payments.upkeep().reconcile(mend=False, since=timedelta(9), now=clock())]
+    unmended = subscription["cancel_at_period_end"]
+    async for _ in payments.upkeep().reconcile(mend=True, since=timedelta(9), now=clock()):
+        pass
+
+    assert f"{subscription['customer']}: ends then is True, should be False" in said
+    assert (unmended, subscription["cancel_at_period_end"]) == (True, False)
+    assert not (await subscriptions.find(pool, account)).cancel_at_period_end
+
+
+@pytest.mark.parametrize("pays", [True, False])
+async def test_a_declined_upgrade_takes_the_cancellation_back_once_it_is_paid_and_not_before(
+    pool, payments, stripe, make_account, canceling, deliver, pays
+):
+    account = await make_account()
+    subscription = await canceling(account)
+    stripe.declines = True
+    with pytest.raises(Conflict):
+        await payments.buy_plan(account, "pro", "monthly", NOWHERE)
+
+    if pays:
+        stripe.pay_pending_update(subscription["id"])
+    await deliver()
+
+    present = await subscriptions.find(pool, account)
+    assert (present.plan.slug, present.cancel_at_period_end) == (("pro", False) if pays else ("starter", True))
+    assert subscription["cancel_at_period_end"] is not pays
+
+
+async def test_a_cancellation_after_an_upgrade_stays(pool, payments, stripe, make_account, canceling, deliver):
+    account = await make_account()
+    subscription = await canceling(account)
+    await payments.buy_plan(account, "pro", "monthly", NOWHERE)
+    stripe.cancel_later(subscription["id"])
+
+    await deliver()
+
+    assert subscription["cancel_at_period_end"]
+    assert (await subscriptions.find(pool, account)).cancel_at_period_end
+
+
 async def test_a_subscription_that_ended_unheard_is_bought_anew(pool, payments, stripe, make_account, subscribe):
     account = await make_account()
     await subscribe(account)

@@ -14,13 +14,14 @@ from tests.fakes.stripe_server import FakeStripe
 ROOT = Path(__file__).parents[2]
 NOTHING = {
     "balance": "0", "ledger_rows": "0", "accounts": "1", "mails": "0", "plans": "free active", "holds": "0",
-    "consumptions": "0", "books": "0", "paid": "0", "charged": "[]",
+    "consumptions": "0", "books": "0", "paid": "0", "charged": "[]", "ending": "0",
 }  # fmt: skip
 ENDS = {
     "credits": {"balance": "5", "ledger_rows": "1", "paid": "1", "charged": "[3999]"},
     "guest": {"balance": "5", "ledger_rows": "1", "mails": "1", "paid": "1", "charged": "[3999]"},
     "plan": {"plans": "starter active", "paid": "1", "charged": "[1900]"},
     "upgrade": {"plans": "pro active", "paid": "1", "charged": "[1900, 3000]"},
+    "comeback": {"plans": "pro active", "paid": "1", "charged": "[1900, 3000]"},
     "completion": {
         "balance": "4", "ledger_rows": "2", "consumptions": "2", "books": "1", "paid": "1", "charged": "[3999]",
     },

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 from random import Random
+from uuid import uuid4
 
 import pytest
 from structlog.testing import capture_logs
 
 from bookgen.accounts import proof
 from bookgen.billing.checkout import ReturnUrls
+from bookgen.billing.quota import Quota
 from bookgen.errors import InvalidInput, QuotaExceeded, Unavailable
 from bookgen.models import Allowance
-from bookgen.store import credits, subscriptions
+from bookgen.store import addons, credits, subscriptions
+from tests.billing.conftest import SIGN_UP
 from tests.fakes.stripe_server import NEXT_WEBHOOK_SECRET, WEBHOOK_SECRET
 
 NOWHERE = ReturnUrls()
@@ -159,9 +162,12 @@ async def test_every_order_and_repetition_of_events_ends_alike(
     first = await buy_credits(account)
     await buy_credits(account, "single")
     disputed = await buy_credits(account, "single")
+    won = await buy_credits(account, "single")
     subscription = await subscribe(account)
     stripe.refund(first, 1600)
     stripe.dispute(disputed)
+    stripe.dispute(won)
+    stripe.close_dispute(won, "won")
     clock.now += timedelta(days=31)
     stripe.renew(subscription, paid=False)
     stripe.renew(subscription)
@@ -179,7 +185,7 @@ async def test_every_order_and_repetition_of_events_ends_alike(
             (present.plan.slug, present.status, present.current_period_end, wallet.balance, wallet.total_purchased)
         )
 
-    assert ends == {("starter", "active", present.current_period_end, 4, 7)}
+    assert ends == {("starter", "active", present.current_period_end, 5, 8)}
 
 
 async def test_an_older_view_never_replaces_a_newer_one(pool, open_payments, stripe, make_account, subscribe, deliver):
@@ -223,6 +229,127 @@ async def test_a_dispute_takes_back_like_a_refund(pool, stripe, make_account, bu
     await deliver()
 
     assert await credits.balance(pool, account) == 0
+
+
+@pytest.mark.parametrize("lowers", [True, False])
+@pytest.mark.parametrize("event", ["refund.failed", "charge.refund.updated"])
+async def test_a_refund_that_fails_at_the_bank_gives_back_the_credits_that_it_took(
+    pool, payments, stripe, make_account, buy_credits, deliver, event, lowers
+):
+    account = await make_account()
+    session = await buy_credits(account)
+    stripe.refund(session, 800)
+    stripe.refund(session)
+    await deliver()
+
+    stripe.fail_refund(session, lowers=lowers)
+    await deliver(*(each for each in stripe.events if each["type"] == event))
+
+    ledger = [(each.kind, each.amount, each.balance_after) for each in await credits.transactions(pool, account, 20)]
+    assert ledger[0] == ("refund", 4, 4)
+    assert await pool.fetchval("SELECT status FROM checkout") == "paid"
+    assert [line async for line in payments.upkeep().reconcile(mend=False, since=timedelta(9), now=SIGN_UP)] == []
+
+
+async def test_reconcile_finds_a_failed_refund_of_which_no_event_came(
+    pool, payments, stripe, make_account, buy_credits, deliver
+):
+    account = await make_account()
+    session = await buy_credits(account)
+    stripe.refund(session)
+    await deliver()
+    stripe.fail_refund(session, lowers=False)
+
+    said = [line async for line in payments.upkeep().reconcile(mend=True, since=timedelta(9), now=SIGN_UP)]
+
+    assert f"{session}: credits refunded is 5, should be 0" in said
+    assert await credits.balance(pool, account) == 5
+
+
+async def test_a_refund_that_fails_while_a_guests_purchase_waits_leaves_it_whole(
+    pool, stripe, make_account, buy_credits, deliver
+):
+    account = await make_account()
+    email = await pool.fetchval("SELECT email FROM account")
+    session = await buy_credits(None, email=email)
+    stripe.refund(session)
+    await deliver()
+
+    stripe.fail_refund(session)
+    await deliver()
+    await claim(pool, account, email)
+
+    assert await credits.balance(pool, account) == 5
+
+
+@pytest.mark.parametrize(("status", "balance"), [("won", 5), ("lost", 0)])
+async def test_a_dispute_that_is_won_gives_back_what_it_took(
+    pool, payments, stripe, make_account, buy_credits, deliver, status, balance
+):
+    account = await make_account()
+    session = await buy_credits(account)
+    stripe.dispute(session)
+    await deliver()
+
+    stripe.close_dispute(session, status)
+    await deliver()
+    await deliver()
+
+    assert await credits.balance(pool, account) == balance
+    newest = (await credits.transactions(pool, account, 20))[0]
+    assert (newest.kind, newest.amount, newest.balance_after) == ("refund", balance or -5, balance)
+    assert await pool.fetchval("SELECT status FROM checkout") == ("paid" if balance else "refunded")
+    assert [line async for line in payments.upkeep().reconcile(mend=False, since=timedelta(9), now=SIGN_UP)] == []
+
+
+@pytest.mark.parametrize("status", ["warning_needs_response", "warning_closed"])
+async def test_an_inquiry_of_the_bank_moves_no_money_and_takes_nothing(
+    pool, stripe, make_account, buy_credits, deliver, status
+):
+    account = await make_account()
+    session = await buy_credits(account)
+
+    stripe.dispute(session, status=status)
+    await deliver()
+
+    assert await credits.balance(pool, account) == 5
+
+
+async def test_a_won_dispute_gives_back_only_what_was_taken_and_no_credit_that_was_spent(
+    pool, quota, stripe, make_account, make_book, buy_credits, deliver
+):
+    account = await make_account()
+    session = await buy_credits(account)
+    await deliver()
+    book, run = await make_book(account, 45_000), uuid4()
+    async with pool.acquire() as connection, connection.transaction():
+        await quota.hold_book(connection, await quota.standing(connection, account), book, run, 45_000)
+
+    stripe.dispute(session)
+    await deliver()
+    async with pool.acquire() as connection, connection.transaction():
+        await quota.consume_book(connection, account, book, run, 45_000)
+    disputed = await credits.balance(pool, account)
+    stripe.close_dispute(session, "won")
+    await deliver()
+
+    assert (disputed, await credits.balance(pool, account)) == (0, 4)
+
+
+async def test_a_use_of_an_addon_comes_back_with_a_won_dispute(pool, payments, quota, stripe, make_account, deliver):
+    account = await make_account()
+    session = await payments.buy_addon(account, "childrens-book", "per_use", NOWHERE)
+    stripe.pay(session.session_id)
+    stripe.dispute(session.session_id)
+    await deliver()
+    period = await quota.period(pool, account)
+    disputed = await addons.owned(pool, account, period.start, period.end, period.start)
+
+    stripe.close_dispute(session.session_id, "won")
+    await deliver()
+
+    [owned] = await addons.owned(pool, account, period.start, period.end, period.start)
+    assert (sum(each.bought for each in disputed), owned.bought) == (0, 1)
 
 
 async def test_a_plan_begins_renews_lapses_and_ends(pool, quota, clock, stripe, make_account, subscribe, deliver):
@@ -269,6 +396,27 @@ async def test_a_month_that_nobody_paid_for_brings_no_new_allowances(
     stripe._emit("customer.subscription.updated", stripe.objects[subscription])
     await deliver()
     await quota.spend(pool, account, Allowance.AI_EDITS, 100)
+
+
+async def test_a_plan_whose_renewal_nobody_hears_of_ends_some_days_after_what_was_paid(
+    pool, quota, clock, stripe, make_account, subscribe, deliver
+):
+    account = await make_account()
+    subscription = await subscribe(account)
+    await deliver()
+    paid_until = (await subscriptions.find(pool, account)).current_period_end
+
+    clock.now = paid_until + timedelta(days=3) - timedelta(seconds=1)
+    in_grace = await quota.plan(pool, account)
+    clock.now += timedelta(seconds=1)
+    ended = await quota.plan(pool, account)
+    patient = Quota(billing=True, renewal_grace=timedelta(days=5), clock=clock)
+    by_setting = await patient.plan(pool, account)
+    stripe.renew(subscription)
+    await deliver()
+
+    assert (in_grace.slug, ended.slug, by_setting.slug) == ("starter", "free", "starter")
+    assert (await quota.plan(pool, account)).slug == "starter"
 
 
 async def test_the_period_is_read_where_an_earlier_version_of_the_processor_has_it(

@@ -48,7 +48,10 @@ async def test_a_sync_makes_everything_and_the_next_finds_nothing_to_do(stripe, 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"status": "disabled"}, "webhook: not sent are charge.dispute.created, charge.refunded, checkout.session."),
+        (
+            {"status": "disabled"},
+            "webhook: not sent are charge.dispute.closed, charge.dispute.created, charge.dispute.",
+        ),
         ({"enabled_events": ["checkout.session.completed", "charge.refunded"]}, "webhook: not sent are charge.dispute"),
     ],
 )

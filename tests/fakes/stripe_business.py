@@ -65,15 +65,37 @@ class Business:
 
     def refund(self, session_id: str, cents: int | None = None) -> None:
         charge = self.charge_of(session_id)
-        charge["amount_refunded"] = charge["amount"] if cents is None else charge["amount_refunded"] + cents
-        charge["refunded"] = charge["amount_refunded"] >= charge["amount"]
+        amount = charge["amount"] - charge["amount_refunded"] if cents is None else cents
+        about = {"amount": amount, "charge": charge["id"], "payment_intent": charge["payment_intent"]}
+        self._new("refund", "re", status="succeeded", **about)
+        self._set_refunded(charge, charge["amount_refunded"] + amount)
         self._emit("charge.refunded", charge)
 
-    def dispute(self, session_id: str) -> None:
+    def fail_refund(self, session_id: str, *, lowers: bool = True) -> None:
+        """The buyer's bank sends the newest refund back. `lowers`: the charge shows it."""
         charge = self.charge_of(session_id)
-        charge["disputed"] = True
-        intent = charge["payment_intent"]
-        self._emit("charge.dispute.created", self._new("dispute", "dp", charge=charge["id"], payment_intent=intent))
+        refund = next(each for each in self._all("refund") if each["charge"] == charge["id"])
+        refund["status"] = "failed"
+        if lowers:
+            self._set_refunded(charge, charge["amount_refunded"] - refund["amount"])
+        self._emit("refund.failed", refund)
+        self._emit("charge.refund.updated", refund)
+
+    def _set_refunded(self, charge: Object, cents: int) -> None:
+        charge.update(amount_refunded=cents, refunded=cents >= charge["amount"])
+
+    def dispute(self, session_id: str, *, status: str = "needs_response") -> None:
+        charge = self.charge_of(session_id)
+        charge["disputed"] = True  # and stays so, however the dispute ends
+        about = {"charge": charge["id"], "payment_intent": charge["payment_intent"], "status": status}
+        self._emit("charge.dispute.created", self._new("dispute", "dp", **about))
+
+    def close_dispute(self, session_id: str, status: str) -> None:
+        """The bank decides: `won` or `lost`; an inquiry without a chargeback ends as `warning_closed`."""
+        charge = self.charge_of(session_id)
+        dispute = next(each for each in self._all("dispute") if each["charge"] == charge["id"])
+        dispute["status"] = status
+        self._emit("charge.dispute.closed", dispute)
 
     def renew(self, subscription_id: str, *, paid: bool = True) -> None:
         subscription = self.objects[subscription_id]
@@ -84,6 +106,20 @@ class Business:
         status = "paid" if paid else "open"
         invoice = self._invoice(subscription, item["price"]["unit_amount"], status, "subscription_cycle")
         self._emit("invoice.paid" if paid else "invoice.payment_failed", invoice)
+        self._emit("customer.subscription.updated", subscription)
+
+    def pay_pending_update(self, subscription_id: str) -> None:
+        """The buyer pays the invoice of a change that was declined before."""
+        subscription = self.objects[subscription_id]
+        [pending] = subscription["pending_update"]["subscription_items"]
+        subscription["items"]["data"][0]["price"] = pending["price"]
+        subscription["pending_update"] = None
+        self._emit("customer.subscription.updated", subscription)
+
+    def cancel_later(self, subscription_id: str) -> None:
+        """The buyer cancels in the portal: it is not renewed."""
+        subscription = self.objects[subscription_id]
+        subscription["cancel_at_period_end"] = True
         self._emit("customer.subscription.updated", subscription)
 
     def cancel(self, subscription_id: str, *, reason: str = "cancellation_requested") -> None:

@@ -56,6 +56,8 @@ class FakeStripe(Business):
                 web.get("/v1/subscriptions", self._list_subscriptions),
                 web.post("/v1/subscriptions/{id}", self._update_subscription),
                 web.get("/v1/invoices", self._list_invoices),
+                web.get("/v1/disputes", self._list_disputes),
+                web.get("/v1/refunds", self._list_refunds),
                 web.get("/v1/billing_portal/configurations", self._list_portals),
                 web.post("/v1/billing_portal/configurations", self._create_portal),
                 web.post("/v1/billing_portal/sessions", self._open_portal),
@@ -64,6 +66,7 @@ class FakeStripe(Business):
                 web.post("/v1/webhook_endpoints/{id}", self._update_endpoint),
                 # For tests in another process: the buyer's hand and the deliveries.
                 web.post("/hand/pay/{id}", self._hand_pay),
+                web.post("/hand/cancel-later/{id}", self._hand_cancel_later),
                 web.post("/hand/forget", self._hand_forget),
                 web.get("/hand/objects", self._hand_objects),
                 web.get("/hand/deliveries", self._hand_deliveries),
@@ -168,10 +171,17 @@ class FakeStripe(Business):
         subscription = self.objects[request.match_info["id"]]
         if subscription["status"] == "canceled":
             return error("A canceled subscription can only update its cancellation_details and metadata.", 400)
-        if "cancel_at_period_end" in form:
-            subscription["cancel_at_period_end"] = form["cancel_at_period_end"] == "true"
+        if "items" not in form:
+            for name, value in form.get("metadata", {}).items():
+                subscription["metadata"].pop(name, None)
+                if value:
+                    subscription["metadata"][name] = value
+            if "cancel_at_period_end" in form:
+                subscription["cancel_at_period_end"] = form["cancel_at_period_end"] == "true"
             self._emit("customer.subscription.updated", subscription)
             return web.json_response(subscription)
+        if form["payment_behavior"] == "pending_if_incomplete" and form.keys() & {"metadata", "cancel_at_period_end"}:
+            return error("These can't be changed by an update that may be pending.", 400)
         item = subscription["items"]["data"][0]
         price = self.objects[form["items"][0]["price"]]
         assert form["items"][0]["id"] == item["id"]
@@ -179,7 +189,9 @@ class FakeStripe(Business):
         status = "open" if self.declines else "paid"
         invoice = self._invoice(subscription, difference, status, "subscription_update")
         if self.declines:
-            subscription["pending_update"] = {"expires_at": int(self.clock()) + 82_800}
+            pending = {"id": item["id"], "price": price}
+            expires_at = int(self.clock()) + 82_800
+            subscription["pending_update"] = {"expires_at": expires_at, "subscription_items": [pending]}
         else:
             item["price"] = price
             self._emit("invoice.paid", invoice)
@@ -195,6 +207,17 @@ class FakeStripe(Business):
         if "subscription" in form:
             found = [invoice for invoice in found if _subscription_of(invoice) == form["subscription"]]
         return page("/v1/invoices", found, form)
+
+    async def _list_disputes(self, request: web.Request) -> web.Response:
+        return self._list_of_payment("dispute", request)
+
+    async def _list_refunds(self, request: web.Request) -> web.Response:
+        return self._list_of_payment("refund", request)
+
+    def _list_of_payment(self, kind: str, request: web.Request) -> web.Response:
+        form = request[FORM]
+        found = [each for each in self._all(kind) if each["payment_intent"] == form["payment_intent"]]
+        return page(request.path, found, form)
 
     async def _list_portals(self, request: web.Request) -> web.Response:
         return page("/v1/billing_portal/configurations", self._all("billing_portal.configuration"), request[FORM])
@@ -223,6 +246,10 @@ class FakeStripe(Business):
 
     async def _hand_pay(self, request: web.Request) -> web.Response:
         self.pay(request.match_info["id"], **await request.json())
+        return web.json_response({})
+
+    async def _hand_cancel_later(self, request: web.Request) -> web.Response:
+        self.cancel_later(request.match_info["id"])
         return web.json_response({})
 
     async def _hand_forget(self, request: web.Request) -> web.Response:

@@ -10,7 +10,9 @@ from email.policy import default
 import pytest
 
 from bookgen.accounts.mailing import Mailing
+from bookgen.billing.checkout import ReturnUrls
 from bookgen.providers.mail import OutboxMailer
+from tests.composition import composed
 from tests.fakes.stripe_server import SECRET_KEY, WEBHOOK_SECRET
 
 
@@ -280,3 +282,18 @@ async def test_a_buyer_comes_back_to_a_page(shop, page):
     reply = await shop.get(f"/checkout/{page}/", prefix="")
 
     assert (reply.status, reply.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+
+
+async def test_the_service_reconciles_payments_without_being_asked(database, tmp_path, stripe):
+    held = asyncio.Event()
+    keys = {"stripe_secret_key": SECRET_KEY, "stripe_webhook_secret": WEBHOOK_SECRET, "stripe_api_base": stripe.url}
+    async with composed(database, tmp_path, billing="on", **keys) as service:
+        bought = await service.services.payments.buy_credits(None, "single", ReturnUrls())
+        stripe.pay(bought.session_id)  # the event is lost
+        stripe.wire.faults.append(held)
+
+        async with service.working():
+            await stripe.wire.holding.wait()
+
+        assert stripe.wire.calls[-1][1] == f"/v1/checkout/sessions/{bought.session_id}"
+        held.set()

@@ -1,0 +1,61 @@
+"""Reconciles payments each night, in one of the processes of the service."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import asyncpg
+import structlog
+
+from bookgen.billing.upkeep import Upkeep
+from bookgen.errors import Unavailable
+from bookgen.store import reconciliation
+
+HOUR = 3  # UTC
+LOOK_EVERY_SECONDS = 600.0
+# A process that dies, or that does not reach the processor, leaves the work to whoever looks after this time.
+LEASE = timedelta(hours=3)
+PURCHASES_OF = timedelta(days=90)
+
+log = structlog.get_logger()
+
+
+class NightlyReconcile:
+    """One loop in each process; a night is claimed, so that one of them does the work."""
+
+    def __init__(self, db: asyncpg.Pool, upkeep: Upkeep, clock: Callable[[], datetime]) -> None:
+        self._db = db
+        self._upkeep = upkeep
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            try:
+                await self.reconcile_if_due()
+            except Unavailable as outage:
+                log.warning("payments_not_reconciled", reason=str(outage))
+            except Exception:
+                log.exception("payments_not_reconciled")
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+
+    async def reconcile_if_due(self) -> bool:
+        """Whether it was due: each difference is mended, and logged."""
+        now = self._clock()
+        if not await reconciliation.claim(self._db, now, LEASE):
+            return False
+        differences = 0
+        async for difference in self._upkeep.reconcile(mend=True, since=PURCHASES_OF, now=now):
+            log.warning("payment_reconciled", difference=difference)
+            differences += 1
+        await reconciliation.plan(self._db, next_night(now))
+        log.info("payments_reconciled", differences=differences)
+        return True
+
+
+def next_night(now: datetime) -> datetime:
+    """The first time after `now` that it is `HOUR` o'clock; `now` is in UTC."""
+    tonight = now.replace(hour=HOUR, minute=0, second=0, microsecond=0)
+    return tonight if tonight > now else tonight + timedelta(days=1)
