@@ -19,7 +19,6 @@ from bookgen.http.answers.kept import (
     book_versions,
     list_versions,
 )
-from bookgen.http.answers.polls import Polls
 from bookgen.http.edge import bodies, keys
 from bookgen.http.edge.connection import BoundedServer
 from bookgen.http.edge.connection_counts import ConnectionCounts
@@ -30,7 +29,7 @@ from bookgen.http.edge.middleware import TABLE, edge
 from bookgen.http.edge.pieces import Outgoing
 from bookgen.http.edge.routing import Route
 from bookgen.http.edge.waiting import Waiters
-from bookgen.http.routes import OUTSIDE, ROUTES, STATUS
+from bookgen.http.routes import OUTSIDE, ROUTES
 
 PREFIXES = ("/api/v1", "/api")
 
@@ -81,8 +80,7 @@ class BoundedRunner(web.AppRunner):
     async def _make_server(self) -> web.Server:
         made = await super()._make_server()
         counts = ConnectionCounts(self.app[keys.SITE].trusted_proxies, CONNECTIONS_OF_AN_ADDRESS)
-        at_once = Polls(self.app, STATUS).answer
-        return BoundedServer(self.app, made, at_once, counts, HEAD_SECONDS, **self._kwargs)
+        return BoundedServer(self.app, made, counts, HEAD_SECONDS, **self._kwargs)
 
 
 def build_runner(app: web.Application) -> web.AppRunner:
