@@ -2,6 +2,10 @@
 and requests that can't be read.
 
 The last are answered in the envelope all the same.
+
+aiohttp has no settings for these bounds, so they override public but undocumented methods of its `RequestHandler`
+(`connection_made`, `connection_lost`, `data_received`, `finish_response`, `handle_error`) and the `__call__` of its
+`Server`. They were tried on aiohttp 3.14.4 and 3.14.5; `tests/http/edge/test_floods.py` shows whether they still work.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import io
 import re
+from collections.abc import Mapping
 from contextlib import nullcontext
 from http import HTTPStatus
 from itertools import islice
@@ -47,17 +52,18 @@ class BoundedServer(web.Server):
         inner: web.Server,
         counts: ConnectionCounts,
         head_seconds: float,
-        **options: Any,
+        options: Mapping[str, Any],
     ) -> None:
-        super().__init__(self._answer, request_factory=self._begin, **options)
+        super().__init__(self._answer, request_factory=self._begin)
         self._app = app
         self._inner = inner
         self._counts = counts
         self._head_seconds = head_seconds
+        self._options = options
 
     def __call__(self) -> web.RequestHandler:
         loop = asyncio.get_running_loop()
-        connection = BoundedConnection(self, self._app, self._counts, loop=loop, **self._kwargs)
+        connection = BoundedConnection(self, self._app, self._counts, loop=loop, **self._options)
         connection.head_deadline = loop.call_later(self._head_seconds, connection.cut)
         return connection
 
