@@ -23,13 +23,7 @@ TO_GO = {
     ("render/pdf/canvas.py", "_code"): "reportlab: the operators of a page, which are made elsewhere",
     ("render/pdf/canvas.py", "_doc"): "reportlab: entries of the catalogue that Canvas cannot set",
     ("render/pdf/canvas.py", "_timeStamp"): "reportlab: dates that make equal files of equal books",
-} | {
-    ("store/database.py", name): "asyncpg: connections in the order of asking, given back without a task"
-    for name in (
-        "_acquire", "_con", "_generation", "_holder", "_is_cancelling", "_max_queries", "_on_release", "_pool",
-        "_protocol", "_release", "_setup_inactive_callback", "_timeout", "_top_xact", "_introspect_types",
-    )
-}  # fmt: skip
+}
 
 
 def test_each_private_attribute_of_another_package_is_named_with_its_reason() -> None:
