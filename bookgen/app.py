@@ -34,7 +34,7 @@ from bookgen.config import Config, reveal
 from bookgen.http.edge import serving
 from bookgen.http.edge.keys import Services, Site
 from bookgen.http.edge.watchdog import Watchdog
-from bookgen.http.server import build_app, build_runner
+from bookgen.http.server import BoundedRunner, build_app
 from bookgen.limits import Budget, LimitClass, Limiter
 from bookgen.models import Usage
 from bookgen.providers.access import Access
@@ -94,7 +94,7 @@ async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
             log.warning("links_lead_nowhere", they_begin_with=address, to_do="set BOOKGEN_PUBLIC_URL")
         config = config.model_copy(update={"public_url": config.public_url or address})
         service = await closing.enter_async_context(build(config, **overrides))
-        runner = build_runner(build_app(service.services))
+        runner = BoundedRunner(build_app(service.services))
         closing.push_async_callback(runner.cleanup)
         await serving.listen(runner, bound)
         sys.setswitchinterval(SWITCH_SECONDS)

@@ -201,7 +201,7 @@ async def _drop(cluster_dsn: str, name: str) -> None:
 
 def _is_at_rest(pool: Pool) -> bool:
     """As it was when it was opened: none of its connections is lent, nobody waits for one."""
-    return not pool.is_closing() and pool._free == pool.get_max_size() and pool.get_idle_size() == pool.get_size()
+    return not pool.is_closing() and not pool.in_use and pool.get_idle_size() == pool.get_size()
 
 
 async def _restore(*kept: asyncpg.Connection) -> bool:

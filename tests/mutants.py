@@ -80,7 +80,7 @@ TESTS = [
         "http/test_odd_input", "http/test_payments", "http/test_plan_gates", "http/test_production",
         "http/test_storage", "http/edge/test_conditional", "http/edge/test_edge", "http/edge/test_errors",
         "http/edge/test_floods", "http/edge/test_schemas", "http/answers/test_large_answers",
-        "http/answers/test_kept", "http/answers/test_polls", "http/test_generation",
+        "http/answers/test_kept", "http/test_polls", "http/test_generation",
     )
 ]  # fmt: skip
 

@@ -27,7 +27,7 @@ from bookgen.errors import (
 from bookgen.models import Account, LinkPurpose
 from bookgen.providers.google import GooglePerson, GoogleSignIn
 from bookgen.store import accounts, bans, mails
-from bookgen.store.accounts import LoginCandidate, NewAccount, Rights
+from bookgen.store.accounts import LoginCandidate, NewAccount
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +85,6 @@ class Accounts:
         """The id of the account that an access token is of."""
         return await self._entitled(self._tokens.verify(token, TokenType.ACCESS))
 
-    def recognized(self, token: str) -> int | None:
-        """The account behind a token, where all that `authenticate` asks is remembered; None says nothing of either."""
-        if not self._tokens.remembered(token):
-            return None
-        try:
-            claims = self._tokens.verify(token, TokenType.ACCESS)
-            rights = self._rights.known(claims.account_id)
-            return _entitled(claims, rights)
-        except (Unauthenticated, PermissionDenied):
-            return None
-
     async def authenticate_session(self, cookie: str) -> int:
         return await self._entitled(self._tokens.verify(cookie, TokenType.SESSION))
 
@@ -117,7 +106,14 @@ class Accounts:
         return self._tokens.pair(account_id, claims.signed_in_at)
 
     async def _entitled(self, claims: Claims) -> int:
-        return _entitled(claims, await self._rights.of(claims.account_id))
+        """The claimed account's id, while its tokens are good. TokenInvalid, PermissionDenied."""
+        rights = await self._rights.of(claims.account_id)
+        # A refreshed token is as old as its sign-in, so that none outlives the end of them all by a moment.
+        if rights is None or claims.signed_in_at < rights.tokens_valid_from.timestamp():
+            raise TokenInvalid
+        if rights.blocked:
+            raise PermissionDenied("This account is blocked.")
+        return claims.account_id
 
     async def require_staff(self, account_id: int) -> None:
         """Refuses who is no staff now, whatever was so a moment ago: the right may come from another process."""
@@ -253,16 +249,6 @@ class Accounts:
             account = await self._create(connection, new, caller)
             await guests.give_waiting(connection, account, datetime.now(UTC))
             return account
-
-
-def _entitled(claims: Claims, rights: Rights | None) -> int:
-    """The claimed account's id, while its tokens are good. TokenInvalid, PermissionDenied."""
-    # A refreshed token is as old as its sign-in, so that none outlives the end of them all by a moment.
-    if rights is None or claims.signed_in_at < rights.tokens_valid_from.timestamp():
-        raise TokenInvalid
-    if rights.blocked:
-        raise PermissionDenied("This account is blocked.")
-    return claims.account_id
 
 
 async def _refuse_third_account(connection: asyncpg.Connection, fingerprint: str) -> None:

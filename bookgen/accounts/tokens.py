@@ -103,10 +103,6 @@ class Tokens:
             raise TokenInvalid
         return claims
 
-    def remembered(self, token: str) -> bool:
-        """Whether the token's signature was found good before."""
-        return token in self._seen
-
     def _claims(self, token: str) -> Claims:
         claims = self._seen.get(token)
         if claims is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -74,7 +74,7 @@ Action = Callable[[Namespace, Database], Awaitable[None]]
 NOTHING: Mapping[str, Any] = {}
 
 
-def _command(commands: _SubParsersAction[Any], name: str, summary: str, action: Action) -> ArgumentParser:
+def _command(commands: Any, name: str, summary: str, action: Action) -> ArgumentParser:
     parser: ArgumentParser = commands.add_parser(name, help=summary)
     parser.add_argument("email", metavar="EMAIL")
     parser.set_defaults(account_action=action)

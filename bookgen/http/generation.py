@@ -81,11 +81,10 @@ async def _started(request: web.Request, command: Generate, message: str) -> web
 @waits
 async def generation_status(request: web.Request) -> web.Response:
     statuses, account_id, book_id = request.app[SUPERVISOR].statuses, request[ACCOUNT_ID], path_id(request)
-    known = Known(request)
     with request.app[WAITING].admitted(request, account_id) as seconds:
         if not seconds:
-            now = await statuses.read(account_id, book_id)
-            return known.answer({}) if known(now) else replies.encoded(now)
+            return replies.encoded(await statuses.read(account_id, book_id))
+        known = Known(request)
         connection = cast(BoundedConnection, request.protocol)
         connection.call_off(asyncio.current_task())  # who hangs up leaves the room to those who will hear
         try:

@@ -71,8 +71,6 @@ PAYMENT: tuple[Route, ...] = (
     Route("POST", "/webhooks/stripe/", payments.receive, None, public=True),
 )
 
-STATUS = Route("GET", "/books/{id}/generation-status/", generation.generation_status, READ, quiet=True)
-
 BOOKS: tuple[Route, ...] = (
     Route("GET", "/books/", books.list_books, READ),
     Route("POST", "/books/", books.create_book, WRITE, gate="books_per_month, max_word_count_per_book"),
@@ -87,7 +85,7 @@ BOOKS: tuple[Route, ...] = (
     Route("POST", "/books/{id}/regenerate-chapters/", outlines.regenerate_chapters, EXPENSIVE),
     Route("POST", "/books/{id}/generate/", generation.generate, EXPENSIVE, gate="books_per_month"),
     Route("POST", "/books/{id}/produce/", generation.produce, EXPENSIVE, gate=PRODUCTION),
-    STATUS,
+    Route("GET", "/books/{id}/generation-status/", generation.generation_status, READ, quiet=True),
     Route("POST", "/books/{id}/pause-generation/", generation.pause_generation, WRITE),
     Route("POST", "/books/{id}/resume-generation/", generation.resume_generation, WRITE),
     Route("POST", "/books/{id}/stop-generation/", generation.stop_generation, WRITE),

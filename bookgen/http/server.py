@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from aiohttp import web
 
@@ -19,7 +20,6 @@ from bookgen.http.answers.kept import (
     book_versions,
     list_versions,
 )
-from bookgen.http.answers.polls import Polls
 from bookgen.http.edge import bodies, keys
 from bookgen.http.edge.connection import BoundedServer
 from bookgen.http.edge.connection_counts import ConnectionCounts
@@ -30,7 +30,7 @@ from bookgen.http.edge.middleware import TABLE, edge
 from bookgen.http.edge.pieces import Outgoing
 from bookgen.http.edge.routing import Route
 from bookgen.http.edge.waiting import Waiters
-from bookgen.http.routes import OUTSIDE, ROUTES, STATUS
+from bookgen.http.routes import OUTSIDE, ROUTES
 
 PREFIXES = ("/api/v1", "/api")
 
@@ -43,6 +43,13 @@ CONNECTIONS_OF_AN_ADDRESS = 256
 LINGERING_SECONDS = 5.0
 # What is still being answered when the drain is over gets this long; aiohttp's default is a minute.
 SHUTDOWN_SECONDS = 5.0
+# Arguments of aiohttp's RequestHandler.
+CONNECTION_OPTIONS = {
+    "access_log": None,
+    "auto_decompress": False,  # aiohttp would unpack gigabytes on the loop, also of a body that is refused
+    "keepalive_timeout": KEEPALIVE_SECONDS,
+    "lingering_time": LINGERING_SECONDS,
+}
 
 
 def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Application:
@@ -76,25 +83,32 @@ def _document(routes: tuple[Route, ...], public_url: str) -> bytes:
 
 
 class BoundedRunner(web.AppRunner):
-    """aiohttp's runner, with bounds on connections and request heads, and our words for what cannot be read."""
+    """aiohttp's runner, whose sites take connections through a `BoundedServer`.
 
-    async def _make_server(self) -> web.Server:
-        made = await super()._make_server()
+    The runner's own server routes requests and makes no connections.
+    """
+
+    def __init__(self, app: web.Application) -> None:
+        super().__init__(app, handle_signals=False)
+        self._bounded: BoundedServer | None = None
+
+    @property
+    def server(self) -> web.Server | None:
+        """What makes a connection for each socket that a site accepts; None before `setup`."""
+        return self._bounded
+
+    async def setup(self) -> None:
+        await super().setup()
+        inner = cast(web.Server, super().server)  # None only before `setup`
         counts = ConnectionCounts(self.app[keys.SITE].trusted_proxies, CONNECTIONS_OF_AN_ADDRESS)
-        at_once = Polls(self.app, STATUS).answer
-        return BoundedServer(self.app, made, at_once, counts, HEAD_SECONDS, **self._kwargs)
+        self._bounded = BoundedServer(self.app, inner, counts, HEAD_SECONDS, CONNECTION_OPTIONS)
 
-
-def build_runner(app: web.Application) -> web.AppRunner:
-    return BoundedRunner(
-        app,
-        access_log=None,
-        auto_decompress=False,  # aiohttp would unpack gigabytes on the loop, also of a body that is refused
-        keepalive_timeout=KEEPALIVE_SECONDS,
-        lingering_time=LINGERING_SECONDS,
-        shutdown_timeout=SHUTDOWN_SECONDS,
-        handle_signals=False,
-    )
+    async def shutdown(self) -> None:
+        """Called by `cleanup` once the sites accept no more connections."""
+        await super().shutdown()
+        if self._bounded is not None:
+            self._bounded.pre_shutdown()
+            await self._bounded.shutdown(SHUTDOWN_SECONDS)
 
 
 def _provide(app: web.Application, services: Services) -> None:

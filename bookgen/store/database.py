@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Generator, Mapping
 from typing import Any, TypeAlias
 
 import asyncpg
 import orjson
-from asyncpg.pool import PoolAcquireContext
 
 from bookgen.errors import Unavailable
 from bookgen.store import pooler
@@ -43,10 +41,6 @@ QUEUE_SECONDS = 20.0  # for a connection, while the ones before are served
 BROKEN = (asyncpg.InternalClientError, asyncpg.ReadOnlySQLTransactionError, TimeoutError)
 
 
-OWN_TYPES = 16_384  # the first OID that a database gives to a type of its own; those below mean the same everywhere
-TYPES: dict[frozenset[int], Any] = {}  # what asyncpg has learnt of types, by the OIDs that it asked for
-
-
 class Connection(asyncpg.Connection):  # type: ignore[misc]
     """Says Unavailable when the server is gone, and skips the reset on release, which costs a round trip.
 
@@ -56,16 +50,6 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]
 
     def get_reset_query(self) -> str:
         return ""
-
-    async def _introspect_types(self, typeoids: Iterable[int], timeout: float | None) -> Any:  # noqa: ASYNC109 (asyncpg's)
-        """asyncpg has each connection ask what an array is an array of, which takes longer than most statements."""
-        asked = frozenset(typeoids)
-        told = TYPES.get(asked)
-        if told is None:
-            told = await super()._introspect_types(typeoids, timeout)
-            if max(asked) < OWN_TYPES:
-                TYPES[asked] = told
-        return told
 
     async def _translated(self, call: Coroutine[Any, Any, Any]) -> Any:
         try:
@@ -95,13 +79,26 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]
         return await self._translated(super().fetchval(*args, **kwargs))
 
 
-class _Acquired(PoolAcquireContext):  # type: ignore[misc]
-    """A connection cut inside its block is taken from the holder, who then hears InterfaceError."""
+class Loan:
+    """What `Pool.acquire` returns: the connection if awaited, or a context that gives it back at the end."""
 
-    __slots__ = ()
+    __slots__ = ("_connection", "_patience", "_pool")
+
+    def __init__(self, pool: Pool, patience: float) -> None:
+        self._pool = pool
+        self._patience = patience
+        self._connection: Any = None
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self._pool.lend(self._patience).__await__()
+
+    async def __aenter__(self) -> Any:
+        self._connection = await self
+        return self._connection
 
     async def __aexit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        await super().__aexit__(kind, error, traceback)
+        await self._pool.release(self._connection)
+        # asyncpg detaches a connection that is cut: its holder hears InterfaceError.
         if isinstance(error, asyncpg.InterfaceError) and is_passing(error):
             raise Unavailable(UNREACHABLE) from error
 
@@ -113,41 +110,43 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
     comes back, for then the database may be silent.
     """
 
-    __slots__ = ("_free", "_lent", "_moved_at", "_patience", "_waiting")
+    __slots__ = ("_lent", "_moved_at", "_patience", "_queued", "_turns")
 
     def __init__(self, *args: Any, patience: float, max_size: int, **kwargs: Any) -> None:
         super().__init__(*args, max_size=max_size, **kwargs)
         self._patience = patience
-        self._free = max_size
-        self._waiting: deque[asyncio.Future[None]] = deque()  # asyncpg's own lets whoever comes just then go first
+        self._turns = asyncio.Semaphore(max_size)  # asyncpg's own queue lets newcomers pass those who wait
+        self._queued = 0
         self._lent: set[int] = set()
         self._moved_at = 0.0
 
-    def acquire(self, *, timeout: float | None = None) -> _Acquired:
-        """`timeout`: another patience than the pool's."""
-        return _Acquired(self, timeout)
+    @property
+    def in_use(self) -> int:
+        """How many connections are lent."""
+        return len(self._lent)
 
-    async def _acquire(self, timeout: float | None) -> Any:  # noqa: ASYNC109 (asyncpg's signature)
-        patience = self._patience if timeout is None else timeout
+    def acquire(self, *, timeout: float | None = None) -> Loan:
+        """`timeout`: another patience than the pool's."""
+        return Loan(self, self._patience if timeout is None else timeout)
+
+    async def lend(self, patience: float) -> Any:
+        """A connection, as soon as it is the caller's turn."""
         with passing_as_unavailable():
-            await self._wait_for_one(patience)
+            await self._take_turn(patience)
             try:
-                # One is free, or is made within CONNECT_SECONDS: no task of its own need bound this, which would cost
-                # more than the statement.
-                connection = await super()._acquire(None)
+                # One is free, or is made within CONNECT_SECONDS.
+                connection = await super().acquire()
             except BaseException:
-                self._pass_on()
+                self._turns.release()
                 raise
         self._lent.add(id(connection))
         return connection
 
     async def release(self, connection: Any, *, timeout: float | None = None) -> None:  # noqa: ASYNC109 (asyncpg's)
-        held = connection._con
-        if held and not held.is_closed() and held.is_in_transaction():
-            held.terminate()  # its roll-back was cut off: the server does it
+        if _is_in_transaction(connection):
+            connection.terminate()  # its roll-back was cut off: the server does it
         try:
-            if not _given_back(connection):
-                await super().release(connection, timeout=self._patience if timeout is None else timeout)
+            await super().release(connection, timeout=self._patience if timeout is None else timeout)
         except TimeoutError:
             # Where the way is cut, this would be said in place of the cancellation that gives the connection back.
             if (task := asyncio.current_task()) and task.cancelling():
@@ -157,58 +156,37 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
             if id(connection) in self._lent:
                 self._lent.remove(id(connection))
                 self._moved_at = asyncio.get_running_loop().time()
-                self._pass_on()
+                self._turns.release()
 
-    async def _wait_for_one(self, patience: float) -> None:
-        """Until a connection is free for this caller, or PoolExhausted."""
-        if self._free:
-            self._free -= 1
+    async def _take_turn(self, patience: float) -> None:
+        """Waits until a connection is free for this caller, or raises PoolExhausted."""
+        if not self._queued and not self._turns.locked():
+            await self._turns.acquire()  # returns without waiting
             return
-        loop = asyncio.get_running_loop()
-        clock, free = loop.time, loop.create_future()
+        clock = asyncio.get_running_loop().time
         began = clock()
-        self._waiting.append(free)
+        turn = asyncio.create_task(self._turns.acquire())
+        self._queued += 1
         try:
-            while not free.done():
+            while not turn.done():
                 until = min(max(self._moved_at, began) + patience, began + max(patience, QUEUE_SECONDS))
                 if until <= clock():
                     raise PoolExhausted
-                await asyncio.wait((free,), timeout=until - clock())
+                await asyncio.wait((turn,), timeout=until - clock())
         except BaseException:
-            if free.done():  # since just now
-                self._pass_on()
-            else:
-                self._waiting.remove(free)
+            if not turn.cancel():  # it has come just now
+                self._turns.release()
             raise
-
-    def _pass_on(self) -> None:
-        """Lets whoever has waited longest have the connection that is free now."""
-        if self._waiting:
-            self._waiting.popleft().set_result(None)
-        else:
-            self._free += 1
+        finally:
+            self._queued -= 1
 
 
-def _given_back(connection: Any) -> bool:
-    """Gives a connection back that is at rest; False for one whose release has something to wait for.
-
-    asyncpg releases every connection in a task of its own, which takes longer than a statement.
-    """
-    held, holder = connection._con, connection._holder
-    if (
-        held is None
-        or held.is_closed()
-        or held._protocol._is_cancelling()
-        or held._protocol.queries_count >= holder._max_queries
-        or holder._generation != holder._pool._generation
-    ):
+def _is_in_transaction(connection: Any) -> bool:
+    """False for a connection that is closed or was given back, which asyncpg refuses to answer about."""
+    try:
+        return not connection.is_closed() and bool(connection.is_in_transaction())
+    except asyncpg.InterfaceError:
         return False
-    held._top_xact = None  # that of a BEGIN which failed stays, and has the next transaction begin with a savepoint
-    held._on_release()
-    holder._timeout = None
-    holder._release()
-    holder._setup_inactive_callback()
-    return True
 
 
 async def open_pool(

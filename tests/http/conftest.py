@@ -21,7 +21,7 @@ from bookgen.accounts.tokens import Tokens
 from bookgen.http.edge.keys import Services
 from bookgen.http.edge.routing import Route
 from bookgen.http.routes import ROUTES
-from bookgen.http.server import build_app, build_runner
+from bookgen.http.server import BoundedRunner, build_app
 from bookgen.store.database import Database
 from tests.canaries import CANARY, watch
 from tests.composition import composed
@@ -199,7 +199,7 @@ class Server(TestServer):
     """On the runner that the service has in earnest."""
 
     async def _make_runner(self, **_: Any) -> web.BaseRunner:
-        return build_runner(self.app)
+        return BoundedRunner(self.app)
 
 
 @contextlib.asynccontextmanager

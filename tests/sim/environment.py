@@ -17,7 +17,6 @@ from asyncpg import connect_utils
 
 import bookgen.actors.actor
 import bookgen.actors.lease
-from bookgen.store import database
 from tests.sim.loop import SimulatedLoop
 from tests.sim.postgres import EPOCH
 
@@ -57,7 +56,6 @@ def simulated(
         mock.patch.object(os, "getpid", pid),
         mock.patch.object(bookgen.actors.lease, "_read", machine.read),
         mock.patch.object(connect_utils, "_parse_connect_arguments", _parsed),
-        mock.patch.dict(database.TYPES, clear=True),
         mock.patch.object(bookgen.actors.actor, "_running", set()),  # else it keeps what a killed process was doing
     ):
         yield

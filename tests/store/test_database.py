@@ -22,35 +22,6 @@ async def test_jsonb_takes_and_gives_python_objects(pool: asyncpg.Pool) -> None:
     assert await pool.fetchval("SELECT $1::jsonb -> 'a' ->> 0", value) == "1"
 
 
-async def test_what_an_array_is_made_of_is_asked_once_and_not_by_each_connection(
-    dsn: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(database_module, "TYPES", {})
-    asked: list[str] = []
-    for _ in range(2):
-        connection = await asyncpg.connect(dsn, connection_class=database_module.Connection)
-        with connection.query_logger(lambda query: asked.append(query.query)):
-            assert await connection.fetchval("SELECT $1::bigint[]", [1, 2]) == [1, 2]
-        await connection.close()
-
-    assert len([query for query in asked if "typeinfo_tree" in query]) == 1
-
-
-async def test_types_of_a_database_of_ones_own_are_asked_by_each_connection(
-    dsn: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(database_module, "TYPES", {})
-    for value in ("first", "second"):
-        connection = await asyncpg.connect(dsn, connection_class=database_module.Connection)
-        async with connection.transaction():
-            await connection.execute("CREATE TYPE pair AS (word text, number int)")
-            assert await connection.fetchval("SELECT row($1, 1)::pair", value) == (value, 1)
-            await connection.execute("DROP TYPE pair")
-        await connection.close()
-
-    assert not database_module.TYPES
-
-
 async def test_releasing_a_connection_sends_no_reset_query(pool: asyncpg.Pool) -> None:
     async with pool.acquire() as connection:
         assert connection.get_reset_query() == ""
@@ -85,11 +56,12 @@ async def test_a_connection_whose_transaction_failed_to_begin_is_as_good_as_new_
     async def fail(*_: object) -> None:
         raise asyncpg.QueryCanceledError
 
-    with monkeypatch.context() as patched:
-        patched.setattr(database_module.Connection, "execute", fail)
-        async with pool.acquire() as connection:
+    async with pool.acquire() as connection:
+        with monkeypatch.context() as patched:
+            patched.setattr(database_module.Connection, "execute", fail)
             with pytest.raises(asyncpg.QueryCanceledError):
-                await connection.transaction().start()
+                async with connection.transaction():
+                    pass
 
     async with pool.acquire() as connection, connection.transaction():
         assert await connection.fetchval("SELECT 1") == 1
@@ -120,14 +92,16 @@ async def test_who_comes_when_a_connection_is_just_given_back_waits_behind_the_o
         async with pool.acquire():
             served.append(name)
 
-    held = await pool.acquire()
-    waiting = asyncio.create_task(use("first"))
-    await asyncio.sleep(0)
-    await pool.release(held)
-    await use("late")
-    await waiting
+    async def use_after(moments: int, name: str) -> None:
+        for _ in range(moments):
+            await asyncio.sleep(0)
+        await asyncio.create_task(use(name))
 
-    assert served == ["first", "late"]
+    for moments in range(10):
+        held = await pool.acquire()
+        await asyncio.gather(use_after(moments, "first"), pool.release(held), use_after(moments, "late"))
+
+    assert served == ["first", "late"] * 10
     await pool.close()
 
 

@@ -2,6 +2,10 @@
 and requests that can't be read.
 
 The last are answered in the envelope all the same.
+
+aiohttp has no settings for these bounds, so they override public but undocumented methods of its `RequestHandler`
+(`connection_made`, `connection_lost`, `data_received`, `finish_response`, `handle_error`) and the `__call__` of its
+`Server`. They were tried on aiohttp 3.14.4 and 3.14.5; `tests/http/edge/test_floods.py` shows whether they still work.
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import nullcontext
 from http import HTTPStatus
 from itertools import islice
@@ -24,7 +28,6 @@ from bookgen.http.edge.connection_counts import ConnectionCounts
 from bookgen.http.edge.keys import ACCOUNT_ID, LIMITER, OUTGOING, REQUEST_ID, SITE, VERDICT
 from bookgen.http.edge.middleware import request_id
 from bookgen.http.edge.pieces import LARGE, MOST_OF_A_PIECE, MOST_OF_AN_ANSWER, InPieces
-from bookgen.http.edge.whole import WholeAnswer
 from bookgen.limits import LimitClass, address_bucket
 
 # Who reads an answer more slowly than this is not reading it. Smaller ones fit into the socket's buffers anyway.
@@ -39,34 +42,28 @@ TINY_CHUNK = re.compile(rb"\r\n0*+[1-3]?[0-9a-fA-F](?:[ \t;][^\r\n]*+)?\r\n")
 MOST_TINY_CHUNKS = 1000
 LEAST_OF_MANY = 6 * MOST_TINY_CHUNKS  # bytes: fewer cannot hold so many
 
-AtOnce = Callable[[web.BaseRequest], WholeAnswer | None]
-
 
 class BoundedServer(web.Server):
-    """aiohttp's `inner`, with connections of ours, of which each has so many seconds for its first request's head.
-
-    `at_once` is asked first, and answers what it can before the router.
-    """
+    """aiohttp's `inner`, with connections of ours. Each has `head_seconds` for its first request's head."""
 
     def __init__(
         self,
         app: web.Application,
         inner: web.Server,
-        at_once: AtOnce,
         counts: ConnectionCounts,
         head_seconds: float,
-        **options: Any,
+        options: Mapping[str, Any],
     ) -> None:
-        super().__init__(self._answer, request_factory=self._begin, **options)
+        super().__init__(self._answer, request_factory=self._begin)
         self._app = app
         self._inner = inner
-        self._at_once = at_once
         self._counts = counts
         self._head_seconds = head_seconds
+        self._options = options
 
     def __call__(self) -> web.RequestHandler:
         loop = asyncio.get_running_loop()
-        connection = BoundedConnection(self, self._app, self._counts, loop=loop, **self._kwargs)
+        connection = BoundedConnection(self, self._app, self._counts, loop=loop, **self._options)
         connection.head_deadline = loop.call_later(self._head_seconds, connection.cut)
         return connection
 
@@ -77,15 +74,12 @@ class BoundedServer(web.Server):
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
-            answer: web.StreamResponse | None = self._at_once(request)
-            if answer is None:
-                answer = await self._inner.request_handler(request)
+            return await self._inner.request_handler(request)
         except (web.HTTPExpectationFailed, UnicodeEncodeError):
             # aiohttp looks at Expect before it calls the middleware, and would repeat what it cannot encode.
             request[REQUEST_ID] = request_id(request)
             error = InvalidInput(non_field_errors=["The only expectation that is met is 100-continue."])
             return _refusal(request, error, self._app)
-        return answer
 
 
 class BoundedConnection(web.RequestHandler):
@@ -187,8 +181,6 @@ def _sizes(response: web.StreamResponse) -> tuple[int, int]:
 
     One that is whole in memory is handed to the socket in parts, or the loop would wait for the copy of it.
     """
-    if isinstance(response, WholeAnswer):
-        return (len(response.whole),) * 2
     if type(response) is not web.Response:
         return (MOST_OF_AN_ANSWER, MOST_OF_A_PIECE) if isinstance(response, InPieces) else (bodies.MAX_BYTES,) * 2
     size = response.content_length or 0

@@ -23,14 +23,14 @@ UNLESS_SAID = {
 
 
 def add_to(response: web.StreamResponse, request: web.BaseRequest, app: web.Application) -> None:
-    headers = of_site(app[SITE]) | of_request(request, app)
+    headers = _of_site(app[SITE]) | _of_request(request, app)
     for name in UNLESS_SAID:
         if name in response.headers:
             del headers[name]
     response.headers.extend(headers)
 
 
-def of_site(site: Site) -> dict[str, str]:
+def _of_site(site: Site) -> dict[str, str]:
     """The same for every answer of this process that says none of them otherwise."""
     headers = ALWAYS | UNLESS_SAID
     if site.secure:
@@ -40,7 +40,7 @@ def of_site(site: Site) -> dict[str, str]:
     return headers
 
 
-def of_request(request: web.BaseRequest, app: web.Application) -> dict[str, str]:
+def _of_request(request: web.BaseRequest, app: web.Application) -> dict[str, str]:
     """What tells an answer from those of other requests: its id, the caller's budget, and whose page may read it."""
     site = app[SITE]
     verdict = request.get(VERDICT) or app[LIMITER].peek(

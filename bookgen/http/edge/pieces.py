@@ -60,12 +60,9 @@ class Outgoing:
     def __init__(self) -> None:
         self._of_account: Counter[int] = Counter()
 
-    def has_room(self, account_id: int) -> bool:
-        return self._of_account[account_id] < MOST_OF_AN_ACCOUNT
-
     def require_room(self, account_id: int) -> None:
         """Refuses a caller who does not take what was sent before. RateLimited."""
-        if not self.has_room(account_id):
+        if self._of_account[account_id] >= MOST_OF_AN_ACCOUNT:
             raise RateLimited("Take the answers that are on their way to you first.", retry_after=5, scope="answers")
 
     @contextmanager

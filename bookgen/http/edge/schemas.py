@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any, TypeVar
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, validate
@@ -118,7 +119,12 @@ class List(fields.List[Any]):
 
 def shown(shape: type[Schema], noun: object, /, **others: Any) -> dict[str, Any]:
     """A noun in the given shape: each field from `others`, else from the noun's attribute of that name."""
-    return {name: others[name] if name in others else getattr(noun, name) for name in shape._declared_fields}
+    return {name: others[name] if name in others else getattr(noun, name) for name in _field_names(shape)}
+
+
+@cache
+def _field_names(shape: type[Schema]) -> tuple[str, ...]:
+    return tuple(shape().declared_fields)
 
 
 def choice(values: Iterable[str]) -> validate.OneOf:

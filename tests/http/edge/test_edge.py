@@ -372,7 +372,7 @@ async def test_an_answer_that_is_not_ready_holds_up_a_stop_for_a_moment_only(
 
     visitor = await open_api(routes=(Route("GET", "/never/", never, LimitClass.PUBLIC, public=True),))
     monkeypatch.setattr(server, "SHUTDOWN_SECONDS", 0.1)
-    runner = server.build_runner(visitor.client.app)
+    runner = server.BoundedRunner(visitor.client.app)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     reader, writer = await asyncio.open_connection("127.0.0.1", runner.addresses[0][1])

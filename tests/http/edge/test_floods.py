@@ -14,7 +14,7 @@ from bookgen.http import server
 from bookgen.http.edge import bodies, connection
 from bookgen.http.edge.connection_counts import ConnectionCounts
 from bookgen.http.edge.lines import AT_ONCE
-from bookgen.http.server import build_runner
+from bookgen.http.server import BoundedRunner
 from bookgen.limits import Budget, LimitClass, Limiter
 from bookgen.store.database import Database
 from tests.http.conftest import Api, OpenApi
@@ -227,7 +227,7 @@ def test_a_household_is_counted_as_one_and_neither_this_machine_nor_a_trusted_pr
 @contextlib.asynccontextmanager
 async def listening(visitor: Api) -> AsyncIterator[int]:
     """The service once more, on the runner that it has in earnest."""
-    runner = build_runner(visitor.client.app)
+    runner = BoundedRunner(visitor.client.app)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()

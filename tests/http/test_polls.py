@@ -1,11 +1,11 @@
-"""Polls that are answered before the router are the same as those that take the long way, which any query does."""
+"""Polls of a status that this process keeps encoded: the ordinary way through the middleware, without a query."""
 
 import asyncio
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from bookgen.http.edge import middleware
 from bookgen.limits import Budget, LimitClass, Limiter
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.text import TextReply, TextRequest
@@ -52,40 +52,39 @@ async def path(api: Api, model: SilentModel) -> str:
 
 @pytest.fixture
 def only_kept(api: Api, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing but what is kept can be read."""
+    """The status cannot be read from the database."""
 
-    async def read(*_: Any) -> bytes:
-        raise AssertionError("This went the long way.")
+    async def read_anew(*_: Any) -> bytes:
+        raise AssertionError("The status was read from the database.")
 
-    monkeypatch.setattr(api.services.supervisor.statuses, "read", read)
-
-
-def _stable(headers: Mapping[str, str]) -> dict[str, str]:
-    """Without what differs from answer to answer."""
-    passing = ("x-request-id", "date", "ratelimit-remaining", "ratelimit-reset")
-    return {name.lower(): value for name, value in headers.items() if name.lower() not in passing}
-
-
-@pytest.mark.parametrize("prefix", ["/api/v1", "/api"])
-async def test_a_poll_is_answered_the_same_both_ways(api: Api, path: str, prefix: str) -> None:
-    short, long = await api.get(path, prefix=prefix), await api.get(f"{path}?a=b", prefix=prefix)
-
-    assert (short.status, short.raw, _stable(short.headers)) == (long.status, long.raw, _stable(long.headers))
-    assert int(short.headers["RateLimit-Remaining"]) > int(long.headers["RateLimit-Remaining"])
-
-
-async def test_who_has_the_status_hears_so_both_ways(api: Api, path: str) -> None:
-    known = {"If-None-Match": (await api.get(path)).headers["ETag"]}
-
-    short, long = await api.get(path, headers=known), await api.get(f"{path}?a=b", headers=known)
-
-    assert (short.status, short.raw) == (304, b"")
-    assert (short.status, _stable(short.headers)) == (long.status, _stable(long.headers))
+    monkeypatch.setattr(api.services.supervisor.statuses, "read_anew", read_anew)
 
 
 @pytest.mark.usefixtures("only_kept")
 async def test_a_poll_of_a_kept_status_reads_nothing(api: Api, path: str) -> None:
-    assert (await api.get(path, headers={"X-Request-Id": "mine"})).headers["X-Request-Id"] == "mine"
+    assert (await api.get(path)).status == 200
+
+
+@pytest.mark.usefixtures("only_kept")
+async def test_a_poll_passes_through_the_middleware(api: Api, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbered = iter(["first", "second"])
+    monkeypatch.setattr(middleware, "request_id", lambda _: next(numbered))
+
+    replies = [await api.get(path, prefix=prefix) for prefix in ("/api/v1", "/api")]
+
+    assert [reply.headers["X-Request-Id"] for reply in replies] == ["first", "second"]
+
+
+@pytest.mark.usefixtures("only_kept")
+async def test_an_unchanged_status_is_answered_with_304_and_the_ordinary_headers(api: Api, path: str) -> None:
+    first = await api.get(path)
+
+    again = await api.get(path, headers={"If-None-Match": first.headers["ETag"]})
+
+    assert (again.status, again.raw) == (304, b"")
+    assert again.headers.keys() == first.headers.keys() - {"Content-Type", "Content-Length"}
+    assert again.headers["ETag"] == first.headers["ETag"]
+    assert int(again.headers["RateLimit-Remaining"]) == int(first.headers["RateLimit-Remaining"]) - 1
 
 
 async def test_a_change_of_the_owner_is_in_the_next_poll(api: Api, path: str) -> None:
@@ -96,7 +95,7 @@ async def test_a_change_of_the_owner_is_in_the_next_poll(api: Api, path: str) ->
     assert (await api.get(path)).body["outline"][1]["title"] == "Another title"
 
 
-async def test_whoever_may_not_read_is_refused_as_ever(api: Api, path: str) -> None:
+async def test_a_poll_is_refused_to_callers_without_the_right_to_read(api: Api, path: str) -> None:
     stranger = await api.as_new_account("eve")
     await stranger.get("/books/")  # both tokens are remembered
     assert (await stranger.get(path)).status == 404
@@ -111,7 +110,7 @@ async def test_whoever_may_not_read_is_refused_as_ever(api: Api, path: str) -> N
     assert (await api.get(path)).status == 403
 
 
-async def test_polls_beyond_the_budget_are_refused_and_take_nothing(api: Api, path: str) -> None:
+async def test_polls_beyond_the_budget_are_refused(api: Api, path: str) -> None:
     refused = [reply for _ in range(READS + 2) if (reply := await api.get(path)).status != 200]
 
     assert {reply.status for reply in refused} == {429}
