@@ -35,7 +35,7 @@ DEADLOCKS = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_data
 
 
 @dataclass
-class Author:
+class MixAuthor:
     """A signed-in account that remembers the statuses of its answers."""
 
     session: aiohttp.ClientSession
@@ -67,7 +67,7 @@ class Author:
         return book, ids
 
 
-async def saves(author: Author) -> None:
+async def saves(author: MixAuthor) -> None:
     """Saves of chapters beside generate and stop of the same book."""
     book, chapters = await author.written_book()
 
@@ -88,7 +88,7 @@ async def saves(author: Author) -> None:
         group.create_task(steer())
 
 
-async def deletions(author: Author) -> None:
+async def deletions(author: MixAuthor) -> None:
     """Deletion of a book beside its proofreading report's completion."""
     seconds = 0.0
     while author.goes_on:
@@ -107,7 +107,7 @@ async def deletions(author: Author) -> None:
         )
 
 
-async def covers(author: Author) -> None:
+async def covers(author: MixAuthor) -> None:
     """Covers made and selected beside a production of the same book, which makes and selects one too."""
 
     async def draw(book: int) -> None:
@@ -131,13 +131,13 @@ async def covers(author: Author) -> None:
         await production
 
 
-MIXES: Mapping[str, Callable[[Author], Awaitable[None]]] = MappingProxyType(
+MIXES: Mapping[str, Callable[[MixAuthor], Awaitable[None]]] = MappingProxyType(
     {"saves": saves, "deletions": deletions, "covers": covers}
 )
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MixOutcome:
     """The answers of a mix by status, and the deadlocks while it was sent."""
 
     statuses: Counter[int]
@@ -148,20 +148,20 @@ class Outcome:
         return self.deadlocks == 0 and not any(status >= 500 for status in self.statuses)
 
 
-async def outcome(mix: str, dsn: str, folder: Path, seconds: float) -> Outcome:
+async def outcome(mix: str, dsn: str, folder: Path, seconds: float) -> MixOutcome:
     """Sends a mix for so many seconds to a service of its own on the migrated database `dsn`."""
     statuses: Counter[int] = Counter()
     before = await counted(dsn)
     async with ServiceProcess(folder, BOOKGEN_DATABASE_URL=dsn, BOOKGEN_LOG_LEVEL="info", **RATES) as service:
         async with aiohttp.ClientSession(service.url.rstrip("/") + "/") as session:
             ends = asyncio.get_running_loop().time() + seconds
-            authors = [await signed_up(Author(session, statuses, ends), f"ada{n}") for n in range(ACCOUNTS)]
+            authors = [await signed_up(MixAuthor(session, statuses, ends), f"ada{n}") for n in range(ACCOUNTS)]
             await asyncio.gather(*map(MIXES[mix], authors))
         await service.stop()  # a session of PostgreSQL reports its deadlocks when it ends
-    return Outcome(statuses, await counted(dsn) - before)
+    return MixOutcome(statuses, await counted(dsn) - before)
 
 
-async def signed_up(author: Author, name: str) -> Author:
+async def signed_up(author: MixAuthor, name: str) -> MixAuthor:
     form = {"username": name, "email": f"{name}@example.com", "password": PASSWORD}
     author.access = (await author.call("POST", "/auth/register/", form))["tokens"]["access"]
     return author
