@@ -23,7 +23,7 @@ from tests.render_pool import SHARED
 
 gc.disable()  # until all is collected: nothing that is imported is garbage
 
-pytest_plugins = ("tests.canaries", "tests.checkers")
+pytest_plugins = ("tests.canaries", "tests.checkers", "tests.locks")
 
 # Durability is tested on clusters of its own; here it would only cost time.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}

@@ -16,7 +16,7 @@ from bookgen.errors import UpstreamAIError
 from bookgen.models import UNLIMITED, Allowance, Book, Chapter, Run
 from bookgen.providers.images import Painted
 from bookgen.providers.text import CallBudget, CallsHalted, spent_before
-from bookgen.store import books, illustrations, media, runs, usage
+from bookgen.store import books, illustrations, media, runs, subscriptions, usage
 from bookgen.store import steps as stored
 from bookgen.store.model_calls import Step
 from bookgen.writing.material import Scene
@@ -122,6 +122,7 @@ class Pictures:
             async with self._resources.pool.acquire() as connection, connection.transaction():
                 if await stored.find(connection, run.book_id, key):
                     return True  # it was committed before, and only the answer was lost
+                await subscriptions.lock(connection, run.account_id)
                 if not await runs.lock_as_ours(connection, run):
                     return False
                 await fault("picture.store", run.book_id)

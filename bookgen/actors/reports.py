@@ -22,7 +22,7 @@ from bookgen.billing import failed_jobs
 from bookgen.errors import BookgenError, NotFound, ProofreadingFailed, QuotaExceeded, Unavailable, UpstreamAIError
 from bookgen.models import Allowance, ReportStatus
 from bookgen.providers.text import CallsHalted
-from bookgen.store import reports, suggestions
+from bookgen.store import reports, subscriptions, suggestions
 from bookgen.store.reports import ClaimedReport
 from bookgen.writing.proofreading.reading import unreadable
 
@@ -142,6 +142,7 @@ class Reports:
 
         async def attempt() -> None:
             async with self._resources.pool.acquire(timeout=2.0) as connection, connection.transaction():
+                await subscriptions.lock(connection, report.account_id)
                 if await reports.finish(connection, report, owner, ReportStatus.COMPLETED):
                     await self._resources.quota.spend(connection, report.account_id, Allowance.PROOFREADING_CHECKS)
 
@@ -163,6 +164,7 @@ class Reports:
 
         async def attempt() -> None:
             async with self._resources.pool.acquire(timeout=2.0) as connection, connection.transaction():
+                await subscriptions.lock(connection, report.account_id)
                 ended = await reports.finish(connection, report, owner, ReportStatus.ERROR, failure)
                 if ended and counts and not await failed_jobs.count_free(connection, quota, report.account_id):
                     with contextlib.suppress(QuotaExceeded):  # all is used up meanwhile

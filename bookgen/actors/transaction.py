@@ -111,7 +111,7 @@ class Transactions:
             return await self._promote(connection, account_id) if await slots.try_lock(connection, account_id) else None
 
     async def delete_book(self, account_id: int, book_id: int) -> None:
-        async with self.locked(account_id, book_id) as (connection, state):
+        async with self.locked(account_id, book_id, every_run=True) as (connection, state):
             if state.run and state.run.status.active:
                 raise Conflict("A run of this book has just been started. Delete it again.")
             with contextlib.suppress(QuotaExceeded):  # all is used up meanwhile, which is no reason to keep the book
@@ -131,11 +131,17 @@ class Transactions:
             await self._resources.quota.spend(connection, account_id, Allowance.AI_EDITS)
 
     @contextlib.asynccontextmanager
-    async def locked(self, account_id: int, book_id: int) -> AsyncIterator[tuple[asyncpg.Connection, BookState]]:
-        """A transaction that holds the locks of the account's book. NotFound when it is not the account's."""
+    async def locked(
+        self, account_id: int, book_id: int, *, every_run: bool = False
+    ) -> AsyncIterator[tuple[asyncpg.Connection, BookState]]:
+        """A transaction that holds the locks of the account's book, and with `every_run` of all its runs.
+
+        NotFound when it is not the account's.
+        """
+        seconds = self._resources.call_seconds
         async with self._connection(account_id) as connection:
-            state = must_exist(await book_state.lock(connection, account_id, book_id, self._resources.call_seconds))
-            yield connection, state
+            state = await book_state.lock(connection, account_id, book_id, seconds, every_run=every_run)
+            yield connection, must_exist(state)
 
     @contextlib.asynccontextmanager
     async def _connection(self, account_id: int) -> AsyncIterator[asyncpg.Connection]:

@@ -28,6 +28,7 @@ class HeldImages:
     async def consume(self, connection: DB, images: int) -> None:
         """Counts those that were made, in the transaction that brings them."""
         start, end = self._period.start, self._period.end
+        await subscriptions.lock(connection, self._account_id)
         await usage.spend(connection, self._account_id, start, end, Allowance.AI_IMAGES, UNLIMITED, images)
         await self.give_back(connection)
 

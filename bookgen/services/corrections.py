@@ -1,6 +1,6 @@
 """Corrections: suggestions of proofreading reports put into their chapters.
 
-Applying locks a chapter, then its suggestions, then the book.
+Applying locks the book and a chapter, then the chapter's suggestions.
 """
 
 from __future__ import annotations

@@ -1,13 +1,28 @@
 """Editing: an author's changes to a book, its outline and its chapters.
 
-Each function is one transaction on the given connection. What it needs of these it locks in this order, which is also
-that of starting, steering and finishing a run, so that no two of them wait for each other:
+Each function is one transaction on the given connection. Like every transaction of the service, it locks the rows that
+it needs in one order, so that no two transactions wait for each other:
 
-1. the account's slot (`slots.lock`): no run is accepted, and none ends, meanwhile;
-2. the book's newest run (`book_state.lock`, which takes the slot first);
-3. the book's chapters in order (`chapters.lock_of_book`), or the one chapter (`chapters.lock`);
-4. the book (`books.lock`);
-5. what the account keeps (`billing.storage`), where it grows.
+    rank  rows                            locked by
+    1     the account                     `addresses.lock`, where its address or its tokens change
+    2     the account's slot              `slots.lock`: no run is accepted, and none ends, meanwhile
+    3     the account's usage period      `subscriptions.lock`, before anything is counted, held or spent
+    4     the book's newest run           `book_state.lock`, which locks 2 to 5
+    5     the book                        `books.lock`; `books.keep` where it only must not be deleted
+    6     the book's chapters, in order   `chapters.lock_of_book`, or one of them by `chapters.lock`
+    7     the book's proofreading report  `reports.lock_owned`
+    8     what the account keeps          `storage.lock`, the last step where an account's texts grow
+
+A transaction may leave ranks out, and may come back to a table of which it holds a row: the account's next run is
+promoted last, under the slot. It never takes its first lock of a lower rank after one of a higher rank.
+
+- The row of the subscription stands for the usage period, which has no row of its own until something is counted.
+- An INSERT locks the rows that it refers to, and a DELETE waits for that lock. Whoever deletes a book has locked its
+  runs and the book; whoever writes rows of a report locks the book first.
+- The parts of one statement have no order of their own. A part that locks reads a row of the part that locks before it.
+- A statement that claims whatever is free (`reports.claim`, `runs.claim`) skips locked rows.
+
+`tests/store/test_locks.py` reads the statements, and `tests/locks.py` the transactions of every test.
 """
 
 from __future__ import annotations
@@ -101,8 +116,8 @@ async def change_book(
                 raise GenerationInProgress
         elif "target_word_count" in changes:
             await slots.lock(connection, account_id)
-        existing = await chapters.lock_of_book(connection, book_id)
         book = must_exist(await books.lock(connection, account_id, book_id))
+        existing = await chapters.lock_of_book(connection, book_id)
         if existing and changes.get("chapter_count", book.chapter_count) != book.chapter_count:
             raise Conflict("The outline already has its chapters. Use update-outline to add or remove some.")
         target = changes.get("target_word_count", book.target_word_count)
@@ -191,8 +206,8 @@ async def revise_outline(
             raise Conflict(f"The book's {state.job} is being made. Try again when it is done.")
         if state.run and state.run.status in (RunStatus.QUEUED, RunStatus.RUNNING):
             raise GenerationInProgress
-        existing = await chapters.lock_of_book(connection, book_id)
         book = must_exist(await books.lock(connection, account_id, book_id))
+        existing = await chapters.lock_of_book(connection, book_id)
         revised = revised_chapters(book, existing, entries, replace=replace)
         if state.run and state.run.status is RunStatus.PAUSED:
             _protect_written(existing, revised, state.run)

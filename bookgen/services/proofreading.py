@@ -18,7 +18,7 @@ from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, QuotaExceeded, must_exist
 from bookgen.models import Allowance, Chapter, Report, Suggestion, SuggestionStatus
 from bookgen.services.corrections import AppliedSuggestions, Corrections
-from bookgen.store import book_state, books, chapters, reports, suggestions
+from bookgen.store import book_state, books, chapters, reports, subscriptions, suggestions
 from bookgen.store.suggestions import Filter
 from bookgen.threads import compute
 from bookgen.writing.proofreading.placing import applied, placed
@@ -94,6 +94,7 @@ class Proofreading:
     async def delete(self, account_id: int, report_id: int) -> None:
         """One that is begun counts as it would have at its end: what it has told may be applied by now. NotFound."""
         async with self._pool.acquire() as connection, connection.transaction():
+            await subscriptions.lock(connection, account_id)
             if must_exist(await reports.delete(connection, account_id, report_id)):
                 with contextlib.suppress(QuotaExceeded):  # all is used up meanwhile, which is no reason to keep it
                     await self._quota.spend(connection, account_id, Allowance.PROOFREADING_CHECKS)

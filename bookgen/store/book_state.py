@@ -8,7 +8,7 @@ from operator import itemgetter
 import asyncpg
 
 from bookgen.models import SAMPLE_WRITER, BookKind, Run
-from bookgen.store import slots
+from bookgen.store import books, slots, subscriptions
 from bookgen.store.rows import mapper
 from bookgen.store.runs import run_of
 from bookgen.store.slots import holds_slot
@@ -48,7 +48,10 @@ _state = mapper(
     writer=itemgetter("chapters_writer"),
 )
 
-LOCK_RUN = "SELECT 1 FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1 FOR UPDATE"
+LOCK_RUN = "SELECT 1 FROM run WHERE book_id = $1 AND account_id = $2 ORDER BY queue_seq DESC LIMIT 1 FOR UPDATE"
+
+# What is deleted with its book: a late reply may still be stored for an older run.
+LOCK_RUNS = "SELECT 1 FROM run WHERE book_id = $1 AND account_id = $2 ORDER BY queue_seq DESC FOR UPDATE"
 
 BOOK_STATE = f"""
     SELECT greatest(b.target_word_count, k.budgets) AS target_word_count, b.kind AS book_kind, newest.*, k.chapters,
@@ -84,12 +87,18 @@ BOOK_STATE = f"""
 """
 
 
-async def lock(connection: asyncpg.Connection, account_id: int, book_id: int, call_seconds: float) -> BookState | None:
-    """Locks the account's slot, then the book's newest run, and reads what a command is decided on.
+async def lock(
+    connection: asyncpg.Connection, account_id: int, book_id: int, call_seconds: float, *, every_run: bool = False
+) -> BookState | None:
+    """Locks the account's slot, its usage, the book's newest run and the book, and reads what a command is decided on.
 
     None when the book is not the account's. A paused run's call in flight is believed in for `call_seconds`.
+    `every_run`: locks the older runs too.
     """
     await slots.lock(connection, account_id)
-    await connection.execute(LOCK_RUN, book_id)
+    await subscriptions.lock(connection, account_id)
+    await connection.execute(LOCK_RUNS if every_run else LOCK_RUN, book_id, account_id)
+    if await books.lock(connection, account_id, book_id) is None:
+        return None
     row = await connection.fetchrow(BOOK_STATE, book_id, account_id, float(call_seconds))
     return row and _state(row)

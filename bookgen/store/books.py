@@ -130,9 +130,17 @@ LOCK = f"{FIND} FOR NO KEY UPDATE"
 
 
 async def lock(db: DB, account_id: int, book_id: int) -> Book | None:
-    """The book, kept from other writers until the transaction ends. Its chapters, if any, are locked before it."""
+    """The book, kept from other writers until the transaction ends. It is locked before its chapters."""
     row = await db.fetchrow(LOCK, account_id, book_id)
     return row and book_of(row)
+
+
+KEEP = "SELECT 1 FROM book WHERE id = $1 FOR KEY SHARE"
+
+
+async def keep(db: DB, book_id: int) -> None:
+    """Keeps the book from being deleted until the transaction ends; others may change it."""
+    await db.execute(KEEP, book_id)
 
 
 RECENT = f"""

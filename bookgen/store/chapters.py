@@ -91,7 +91,7 @@ LOCK_OF_BOOK = f"{OF_BOOK} FOR UPDATE"
 
 
 async def lock_of_book(db: DB, book_id: int) -> list[Chapter]:
-    """In order, kept from other writers. Chapters are locked before their book, here as when a run finishes."""
+    """In order, kept from other writers. The caller has locked the book."""
     return [chapter_of(row) for row in await db.fetch(LOCK_OF_BOOK, book_id)]
 
 
@@ -136,11 +136,20 @@ async def find(db: DB, account_id: int, chapter_id: int) -> Chapter | None:
     return row and chapter_of(row)
 
 
-LOCK = f"{FIND} FOR UPDATE OF c"
+# The book is locked before the chapter: the join needs the row of the subquery, which holds its lock by then.
+LOCK = f"""
+    SELECT {COLUMNS}
+      FROM (SELECT b.id FROM book b
+             WHERE b.account_id = $1 AND b.id = (SELECT book_id FROM chapter WHERE id = $2)
+               FOR NO KEY UPDATE OF b) AS owned
+      JOIN chapter c ON c.book_id = owned.id
+     WHERE c.id = $2
+       FOR UPDATE OF c
+"""
 
 
 async def lock(db: DB, account_id: int, chapter_id: int) -> Chapter | None:
-    """The chapter, kept from other writers until the transaction ends."""
+    """The chapter, kept from other writers like its book until the transaction ends."""
     row = await db.fetchrow(LOCK, account_id, chapter_id)
     return row and chapter_of(row)
 

@@ -98,11 +98,14 @@ async def change(db: DB, account_id: int, illustration_id: int, changes: Mapping
     return row and illustration_of(row)
 
 
+# The book is locked first: it may be deleted just now, and its pictures with it.
 DELETE = """
-    DELETE FROM illustration i
-     USING chapter c, book b
-     WHERE i.id = $2 AND c.id = i.chapter_id AND b.id = c.book_id AND b.account_id = $1
-    RETURNING true
+    WITH owned AS (
+        SELECT b.id FROM book b JOIN chapter c ON c.book_id = b.id JOIN illustration i ON i.chapter_id = c.id
+         WHERE i.id = $2 AND b.account_id = $1
+           FOR KEY SHARE OF b
+    )
+    DELETE FROM illustration WHERE id = $2 AND EXISTS (SELECT FROM owned) RETURNING true
 """
 
 

@@ -156,11 +156,15 @@ async def write_plan(
     await connection.execute(HAS_PLAN, book_id, dict(bible))
 
 
+LOCK_BOOK = "SELECT 1 FROM book WHERE id = $1 FOR NO KEY UPDATE"
+
+
 async def keep_plan(
     pool: asyncpg.Pool, book_id: int, bible: Mapping[str, Any], plans: Sequence[PlannedChapter]
 ) -> None:
     """The same, in a transaction of its own. It can be repeated."""
     async with pool.acquire() as connection, connection.transaction():
+        await connection.execute(LOCK_BOOK, book_id)
         await write_plan(connection, book_id, bible, plans)
 
 
@@ -180,9 +184,12 @@ async def add_chapters(connection: asyncpg.Connection, book_id: int, plans: Sequ
 
 REWRITE = f"""
     WITH former AS (
-        SELECT book_id, content, word_count, writer, content <> '' AS held, content_version = $5 AS same
-          FROM chapter WHERE id = $1
-           FOR UPDATE
+        SELECT c.book_id, c.content, c.word_count, c.writer, c.content <> '' AS held, c.content_version = $5 AS same
+          FROM (SELECT b.id FROM book b WHERE b.id = (SELECT book_id FROM chapter WHERE id = $1)
+                   FOR NO KEY UPDATE OF b) AS of_book
+          JOIN chapter c ON c.book_id = of_book.id
+         WHERE c.id = $1
+           FOR UPDATE OF c
     ), touched AS (
         UPDATE book SET updated_at = now(), status = {settled_status("book", "NOT (former.same OR former.held)", "$1")}
           FROM former WHERE book.id = former.book_id

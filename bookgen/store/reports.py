@@ -11,6 +11,7 @@ import asyncpg
 
 from bookgen.errors import Conflict
 from bookgen.models import Report, ReportStatus, Unread
+from bookgen.store import books
 from bookgen.store.rows import columns, field_names, mapper
 
 if TYPE_CHECKING:
@@ -188,7 +189,8 @@ LOCK_OWNED = f"SELECT done FROM report WHERE {OWNED} FOR UPDATE"
 
 
 async def lock_owned(connection: Connection, report: ClaimedReport, owner: UUID) -> int | None:
-    """How many of its chapters are read; None when the report is not ours any more."""
+    """How many of its chapters are read; None when the report is not ours any more. The book is locked before it."""
+    await books.keep(connection, report.book_id)
     done: int | None = await connection.fetchval(LOCK_OWNED, report.id, owner, report.epoch)
     return done
 
@@ -210,10 +212,15 @@ FINISH = f"""
 
 
 async def finish(
-    db: DB, report: ClaimedReport, owner: UUID, status: ReportStatus, failure: dict[str, Any] | None = None
+    connection: Connection,
+    report: ClaimedReport,
+    owner: UUID,
+    status: ReportStatus,
+    failure: dict[str, Any] | None = None,
 ) -> bool:
-    """Whether the report was still ours to finish."""
-    return bool(await db.fetchval(FINISH, report.id, owner, report.epoch, status, failure))
+    """Whether the report was still ours to finish. The book is locked before it."""
+    await books.keep(connection, report.book_id)
+    return bool(await connection.fetchval(FINISH, report.id, owner, report.epoch, status, failure))
 
 
 FORGET_STEPS = """

@@ -263,7 +263,8 @@ class Saved:
 # One statement: the fence, the text, the former text, the model's own text if the quality gate changed it, the loser of
 # a race with the editor, the digest, the last model call, and the announcement of the chapter that comes next, if the
 # run goes on. An edit committed while the chapter was being written has moved `content_version`: then the chapter keeps
-# the user's text and the model's goes to the revisions. The run is locked before its chapters, as everywhere.
+# the user's text and the model's goes to the revisions. Each lock needs a row of the one before it: the run, the book,
+# the chapter.
 # As in BEGIN no plan may read a table or an index from end to end. Said plainly, the status would let the planner take
 # the index of all active runs for that of this one, where it believes that there are none.
 CHECKPOINT = f"""
@@ -287,9 +288,12 @@ CHECKPOINT = f"""
          WHERE r.id = $1 AND r.epoch = $2 AND r.call_no = $3
            AND (r.status IN ('queued', 'running', 'paused')) IS NOT FALSE
         RETURNING r.*
+    ), of_book AS (
+        SELECT id FROM book WHERE id = (SELECT book_id FROM fenced)
+           FOR NO KEY UPDATE
     ), former AS (
         SELECT c.content, c.word_count, c.writer, c.content <> '' AS held, c.content_version = $5 AS same
-          FROM chapter c, fenced WHERE c.id = $4
+          FROM chapter c WHERE c.id = $4 AND c.book_id = (SELECT id FROM of_book)
            FOR UPDATE OF c
     ), {keep_original("$22", "$23", "$24", "$4", "former")}, saved AS (
         UPDATE chapter c

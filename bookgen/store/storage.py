@@ -45,7 +45,8 @@ async def of_book(db: DB, account_id: int, book_id: int) -> int:
     return int(await db.fetchval(BYTES_COPIED, account_id, book_id))
 
 
-LOCK = "SELECT id FROM account WHERE id = $1 FOR NO KEY UPDATE"
+# An advisory lock: whoever changes an account locks its row first, and this comes last.
+LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('what an account keeps', $1))"
 
 
 async def lock(connection: DB, account_id: int) -> None:
@@ -53,4 +54,4 @@ async def lock(connection: DB, account_id: int) -> None:
 
     It comes after every other lock, so that nobody who holds it waits for another one.
     """
-    await connection.fetchval(LOCK, account_id)
+    await connection.execute(LOCK, account_id)

@@ -171,13 +171,17 @@ async def decide(connection: Connection, suggestion_ids: Sequence[int], status: 
     await connection.execute(DECIDE, suggestion_ids, status)
 
 
+# The book is locked first: it may be deleted just now, and its suggestions with it.
 DISMISS = """
-    WITH found AS (
+    WITH owned AS (
+        SELECT b.id FROM book b JOIN report r ON r.book_id = b.id
+         WHERE r.account_id = $1 AND r.id = $2
+           FOR KEY SHARE OF b
+    ), found AS (
         UPDATE suggestion AS s SET status = 'dismissed'
-          FROM report r
-         WHERE r.id = s.report_id AND r.account_id = $1 AND r.id = $2 AND s.id = $3
-           AND s.status IN ('pending', 'dismissed')
-        RETURNING r.book_id, s.fingerprint
+          FROM owned
+         WHERE s.report_id = $2 AND s.id = $3 AND s.status IN ('pending', 'dismissed')
+        RETURNING owned.id AS book_id, s.fingerprint
     )
     INSERT INTO dismissal (book_id, fingerprint) SELECT book_id, fingerprint FROM found ON CONFLICT DO NOTHING
 """

@@ -96,8 +96,8 @@ async def test_a_picture_and_a_chapter_written_again_do_not_wait_for_each_other(
         made = asyncio.create_task(api.post(path, {}))
         while not await pool.fetchval(WAITS):  # noqa: ASYNC110 (the signal is a row)
             await asyncio.sleep(0.01)
-        await rewriting.execute("SELECT FROM chapter FOR UPDATE NOWAIT")
         await rewriting.execute("SELECT FROM book FOR NO KEY UPDATE NOWAIT")  # then the text is written
+        await rewriting.execute("SELECT FROM chapter FOR UPDATE NOWAIT")
 
     assert (await made).status == 200
 

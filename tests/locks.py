@@ -1,0 +1,100 @@
+"""Checks that the transactions of every test take their locks in the order that `services/editing.py` writes down."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+
+from bookgen.store.database import Connection
+
+RANKS = ("account", "account_slot", "subscription", "run", "book", "chapter", "report")
+# The row of the subscription is locked in its place.
+STANDS_FOR = {"usage_period": "subscription"}
+
+WRITES = r"(?:UPDATE|DELETE\s+FROM|INSERT\s+INTO(?=\s+usage_period))\s+(?P<written>[a-z_]+)"
+READS = r"(?:FROM|JOIN)\s+(?P<read>[a-z_]+)(?:\s+(?:AS\s+)?(?P<alias>[a-z]+)\b)?"
+LOCKS = (
+    r"FOR\s+(?:NO\s+KEY\s+UPDATE|UPDATE|SHARE|KEY\s+SHARE)\b"
+    r"(?:\s+OF\s+(?P<of>[a-z]+(?:\s*,\s*[a-z]+)*))?(?P<skips>\s+SKIP)?"
+)
+PARTS = re.compile(f"{LOCKS}|{WRITES}|{READS}")
+
+
+@cache
+def locked(statement: str) -> tuple[str, ...]:
+    """The ranked tables in which the statement locks rows, in the order of its text.
+
+    A new row, and one that is skipped where it is locked, is waited for by nobody.
+    """
+    found: list[str] = []
+    read: dict[str, str] = {}
+    last = ""
+    for part in PARTS.finditer(statement):
+        if part["written"]:
+            found.append(part["written"])
+        elif part["read"]:
+            last = part["read"]
+            read[part["alias"] or last] = read[last] = last
+        elif not part["skips"]:
+            names = part["of"].split(",") if part["of"] else [last]
+            found += [read.get(name.strip(), name.strip()) for name in names]
+    tables = (STANDS_FOR.get(table, table) for table in found)
+    return tuple(table for table in tables if table in RANKS)
+
+
+def in_order(tables: tuple[str, ...]) -> bool:
+    """Whether the first row of each table is locked before any of a higher rank."""
+    ranks = [RANKS.index(table) for table in dict.fromkeys(tables)]
+    return ranks == sorted(ranks)
+
+
+class Watch:
+    """What the open transactions have locked; `broken` holds those that left the order, with the statement that did."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, tuple[str, ...]] = {}
+        self.broken: list[tuple[tuple[str, ...], str]] = []
+        self.seen: set[tuple[str, ...]] = set()
+
+    def see(self, connection: object, statement: str) -> None:
+        key = id(connection)
+        if statement.startswith("BEGIN"):
+            self._open[key] = ()
+        elif statement.startswith(("COMMIT", "ROLLBACK;")):
+            self._open.pop(key, None)
+        elif tables := locked(statement):
+            tables = tuple(dict.fromkeys(self._open.get(key, ()) + tables))
+            if key in self._open:
+                self._open[key] = tables
+            self.seen.add(tables)
+            if not in_order(tables):
+                self.broken.append((tables, statement))
+
+
+WATCH = Watch()
+
+
+def _watched(method: Callable[..., Any]) -> Callable[..., Any]:
+    async def call(self: Connection, statement: str, *args: Any, **kwargs: Any) -> Any:
+        WATCH.see(self, statement)
+        return await method(self, statement, *args, **kwargs)
+
+    return call
+
+
+def pytest_configure() -> None:
+    for name in ("execute", "executemany", "fetch", "fetchmany", "fetchrow", "fetchval"):
+        setattr(Connection, name, _watched(getattr(Connection, name)))
+
+
+@pytest.fixture(autouse=True)
+def lock_order() -> Iterator[Watch]:
+    """Fails a test in whose process a transaction left the order."""
+    WATCH.broken.clear()
+    WATCH.seen.clear()
+    yield WATCH
+    assert not WATCH.broken, WATCH.broken
