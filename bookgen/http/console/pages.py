@@ -34,7 +34,7 @@ POLICY = (
 FORM = """\
 <form data-method="{method}">{fields}<button class="primary">{action}</button></form>
 <p role="status"></p>
-<noscript><p>This page needs JavaScript to talk to the service.</p></noscript>"""
+<noscript><p>This page needs JavaScript.</p></noscript>"""
 
 PASSWORD_FIELD = """\
 <div class="field"><label for="new">New password</label>
@@ -63,17 +63,17 @@ def _form(title: str, method: str, action: str, fields: str = "") -> Handler:
 
 
 verify_email = _form("Verify your e-mail address", "GET", "Verify my address")
-reset_password = _form("Set a new password", "POST", "Set it", PASSWORD_FIELD)
+reset_password = _form("Set a new password", "POST", "Set password", PASSWORD_FIELD)
 magic_login = _form("Sign in", "POST", "Sign in")
-undo_email = _form("Keep this e-mail address", "POST", "Take the change back and sign everybody out")
+undo_email = _form("Keep this e-mail address", "POST", "Undo the change and sign out everywhere")
 checkout_success = _told(
     "Thank you",
-    "<p>What you bought is yours as soon as the payment is confirmed, which takes a moment. "
-    "If you bought without an account, look for our mail: it signs you in. "
-    "If your address has an account here already, the mail is a receipt: log in as always.</p>",
+    "<p>Your purchase is available once the payment is confirmed, usually within a minute. "
+    "If you bought without an account, we e-mail you a sign-in link. "
+    "If your address already has an account here, we e-mail you a receipt: sign in as usual.</p>",
 )
-checkout_canceled = _told("Nothing was bought", "<p>You left the payment page, and nothing was charged.</p>")
-portal_done = _told("All done", "<p>You may close this page.</p>")
+checkout_canceled = _told("Payment canceled", "<p>You left the payment page. Nothing was charged.</p>")
+portal_done = _told("All done", "<p>You can close this page.</p>")
 
 
 async def _page(request: web.Request, template: str, **filled: str) -> web.Response:

@@ -15,10 +15,10 @@ async def test_covers_of_one_style_are_told_apart_by_name(page: BrowserPage, vis
     await account.post(f"/books/{book['id']}/generate-cover/", {"count": 2, "style": "woodcut"})
     await page.open(f"books/{book['id']}/cover")
     await page.until("document.querySelectorAll('.covers img').length === 2")
-    assert await page.script(NAMES) == [f"Choose cover {number}, in the style woodcut" for number in (1, 2)]
+    assert await page.script(NAMES) == [f"Choose cover {number}, style: woodcut" for number in (1, 2)]
 
-    await page.press("Choose cover 2, in the style woodcut")
-    await page.sees("The book’s cover")
+    await page.press("Choose cover 2, style: woodcut")
+    await page.sees("Selected cover")
 
     covers = (await account.get(f"/books/{book['id']}/")).body["covers"]
     assert [cover["is_selected"] for cover in covers] == [False, True]
@@ -28,11 +28,11 @@ async def test_the_words_for_covers_are_there_again(page: BrowserPage, visitor: 
     book = await (await sign_in(page, visitor)).outlined()
     await page.open(f"books/{book['id']}/cover")
     await page.fill("Style", "woodcut")
-    await page.fill("What it shows", "A heron")
+    await page.fill("What it should show", "A heron")
     await page.open(f"books/{book['id']}/details")
-    await page.sees("Make a copy")
+    await page.sees("Duplicate")
 
     await page.load(f"books/{book['id']}/cover")
 
-    await page.named("Make 3 covers")
-    assert [await page.value(name) for name in ("Style", "What it shows")] == ["woodcut", "A heron"]
+    await page.named("Generate 3 covers")
+    assert [await page.value(name) for name in ("Style", "What it should show")] == ["woodcut", "A heron"]

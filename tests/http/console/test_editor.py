@@ -14,7 +14,7 @@ from tests.http.conftest import Api
 from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import OpenPage, sign_in
 
-FIELD = "Text of the chapter, in Markdown"
+FIELD = "Chapter text (Markdown)"
 SEQUENCES = int(os.environ.get("SEQUENCES", "30"))
 BATCH = 10
 UNREACHABLE = ("ERR_INTERNET_DISCONNECTED", "ERR_CONNECTION_REFUSED", "Failed to fetch")
@@ -75,7 +75,7 @@ async def test_what_is_typed_offline_survives_a_reload_and_is_saved_later(
     await page.offline(True)
     await page.fill(FIELD, "It snowed.")
     await page.press("Save")
-    await page.sees("Kept on this device.")
+    await page.sees("Stored on this device.")
     await page.offline(False)
     assert await stored(account, chapter) == "It rained."
 
@@ -98,7 +98,7 @@ async def test_a_chapter_that_changed_elsewhere_is_shown_as_two_texts(
     await page.sees("changed elsewhere")
     await page.sees("It hailed.")
     assert await stored(account, chapter) == "It hailed."
-    await page.press("Go on with mine")
+    await page.press("Keep my version")
     await page.sees("Saved.")
     assert await stored(account, chapter) == "It snowed."
 
@@ -128,10 +128,10 @@ async def test_the_text_that_was_not_chosen_is_kept_aside(
     await account.patch(f"/chapters/{chapter['id']}/", {"content": "It hailed."})
     await page.press("Save")
 
-    await page.press("Go on with the other")
+    await page.press("Use the other version")
 
     await page.until("document.querySelector('textarea')?.value === 'It hailed.'")
-    await page.press("Go on with it")
+    await page.press("Use this version")
     await page.until("document.querySelector('textarea')?.value === 'It snowed.'")
 
 
@@ -149,9 +149,9 @@ async def test_a_former_text_is_compared_and_put_back(page: BrowserPage, account
     await page.press("Save")
     await page.sees("Saved.")
 
-    await page.press("Former texts")
+    await page.press("History")
     await page.until("document.querySelector('del')?.innerText === 'rained'")
-    await page.press("Put this text back")
+    await page.press("Restore this version")
 
     await page.until("document.querySelector('article')?.innerText.includes('It rained.')")
     assert await stored(account, chapter) == "It rained."
@@ -166,9 +166,9 @@ async def test_a_title_and_a_summary_of_the_model_that_lost_are_compared_and_put
         chapter["id"],
     )
 
-    await page.press("Former texts")
+    await page.press("History")
     await page.sees("the model’s title and summary")
-    await page.press("Put these back")
+    await page.press("Restore title and summary")
 
     await page.until("document.querySelector('h1')?.innerText.includes('What the model called it')")
     assert await stored(account, chapter) == "It rained."

@@ -41,7 +41,7 @@ async def test_what_is_typed_of_a_book_is_there_again_until_it_is_saved(
     await page.open(f"books/{book['id']}/files")
     await page.load(f"books/{book['id']}/details")
 
-    await page.sees("Kept on this device until you save.")
+    await page.sees("Unsaved changes are stored on this device.")
     assert await page.value("Title") == "The Salt Roads"
     await account.patch(f"/books/{book['id']}/", {"subtitle": "Changed elsewhere"})
     await page.press("Save")
@@ -60,14 +60,14 @@ async def test_the_files_say_which_chapters_they_lack(page: BrowserPage, account
     await account.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": ""})
     await page.load(f"books/{book['id']}/files")
 
-    await page.sees("Chapter 1 has no text yet: the files leave it out.")
+    await page.sees("Chapter 1 has no text yet and is left out of the files.")
 
 
 async def test_what_is_typed_of_a_book_is_undone(page: BrowserPage, book: dict[str, Any]) -> None:
     await page.open(f"books/{book['id']}/details")
     await page.fill("Title", "The Salt Roads")
 
-    await page.press("Undo the changes")
+    await page.press("Undo changes")
 
     await page.named("Saved")
     assert await page.value("Title") == "The Salt Road"
@@ -76,11 +76,11 @@ async def test_what_is_typed_of_a_book_is_undone(page: BrowserPage, book: dict[s
 async def test_how_the_files_look_is_kept(page: BrowserPage, book: dict[str, Any], tmp_path: Path) -> None:
     await page.downloads_to(tmp_path)
     await page.open(f"books/{book['id']}/files")
-    await page.press("How the files look")
+    await page.press("File settings")
     await page.fill("Dedication", "For Ada")
     await page.fill("Line spacing", "1.5")
-    await page.fill("Size of type, points", "12")
-    await page.fill("Size of type, points", "")
+    await page.fill("Font size (points)", "12")
+    await page.fill("Font size (points)", "")
 
     await page.load(f"books/{book['id']}/files")
     await page.script(HEARD)
@@ -93,17 +93,17 @@ async def test_how_the_files_look_is_kept(page: BrowserPage, book: dict[str, Any
 async def test_the_cover_is_made_for_the_press_as_well(page: BrowserPage, book: dict[str, Any], tmp_path: Path) -> None:
     await page.downloads_to(tmp_path)
     await page.open(f"books/{book['id']}/files")
-    await page.press("How the files look")
-    await page.named("Typeface")
-    await page.misses("Chapters begin")
+    await page.press("File settings")
+    await page.named("Font")
+    await page.misses("Chapters start")
     profile = await page.named("Profile")
     await page.script("arguments[0].value = 'print'; arguments[0].dispatchEvent(new Event('change'))", profile)
     await page.named("Paper")
-    await page.named("Chapters begin")
-    await page.named("With bleed, to be trimmed")
+    await page.named("Chapters start")
+    await page.named("Add bleed")
 
     await page.script(HEARD)
-    await page.press("Download the cover for the press")
+    await page.press("Download print cover")
 
     await page.until("window.asked.length === 1")
     assert await page.script("return window.asked[0]") == {"profile": "print", "cover_wrap": True}
@@ -114,7 +114,7 @@ async def test_the_blurb_of_a_finished_book_is_read_changed_and_emptied(
 ) -> None:
     path = f"/books/{book['id']}/"
     await page.open(f"books/{book['id']}/details")
-    await page.sees("For readers: shown on the back cover and in shops. Not the idea.")
+    await page.sees("The text on the back cover and in shops.")
     assert await page.value("Blurb") == book["blurb"] != ""
 
     await page.fill("Blurb", "A widow crosses the Alps.")

@@ -73,7 +73,7 @@ async def test_a_chapter_that_has_come_to_the_top_keeps_the_focus(page: BrowserP
 async def test_a_saved_outline_is_left_for_what_comes_next(page: BrowserPage, outline: dict[str, Any]) -> None:
     await pressed(page, "Move chapter 2 up")
     await page.wait_for(COMES, f"({FOCUSED}) === 'Move chapter 1 up'")
-    await pressed(page, "Save the outline")
+    await pressed(page, "Save outline")
 
     await page.wait_for(COMES, "document.activeElement.matches('.row')")
     assert "Write the book" in await page.script("return document.activeElement.innerText")
@@ -86,7 +86,7 @@ async def test_what_took_itself_away_leaves_the_focus_in_the_view(page: BrowserP
 
     await page.script("document.querySelector('.covers button').focus()")
     await page.keys(Keys.ENTER)
-    await page.sees("The book’s cover")
+    await page.sees("Selected cover")
 
     await page.wait_for(COMES, "document.activeElement.tagName === 'H1'")
 
@@ -114,7 +114,7 @@ async def test_the_way_back_leads_to_where_one_was(page: BrowserPage, account: A
     await page.script("scrollTo(0, 600)")
     await page.wait_for(COMES, "history.state?.y === 600")
     await page.script("document.querySelectorAll('.shelf a')[12].click()")
-    await page.sees("Draft the outline")
+    await page.sees("Generate outline")
     assert await page.script("return scrollY") == 0
 
     await page.script("history.back()")

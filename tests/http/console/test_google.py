@@ -68,7 +68,7 @@ async def test_a_sign_in_that_the_service_refuses_is_said_where_one_signs_in(pag
 
     await page.until("document.querySelector('[role=alert]')")
     await page.named("E-mail address or username")
-    await page.press("Make an account")
+    await page.press("Create an account")
     assert "nobody's" not in await page.script("return location.href")
 
 
@@ -92,13 +92,13 @@ async def test_whose_sign_in_has_ended_goes_on_by_google_where_they_were(
     await page.fill("Title", "The Salt Road")
     await page.script(SPOILT)
     await page.load("new")
-    await page.sees("Your sign-in has ended")
+    await page.sees("Your session has expired")
 
     asked = await sent_to_google(page, "new")
     await page.visit(f"#access_token=its-token&state={asked['state'][0]}")
 
-    await page.misses("Your sign-in has ended")
-    await page.named("Make the draft")
+    await page.misses("Your session has expired")
+    await page.named("Create book")
     assert await page.value("Title") == "The Salt Road"
     assert await page.script("return location.hash") == "#/new"
 

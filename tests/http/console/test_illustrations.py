@@ -55,7 +55,7 @@ async def test_a_chapter_is_given_a_picture_which_is_described_moved_and_removed
     await page.press("Add a picture")
     await page.fill("What it should show", "The open gate")
     await page.fill("Caption", "The gate")
-    await page.press("Make the picture")
+    await page.press("Create picture")
     await page.until("document.activeElement.matches('.illustration')")
     findings = await in_each_mode(page)
     assert await page.value("What it should show") == ""
@@ -64,8 +64,8 @@ async def test_a_chapter_is_given_a_picture_which_is_described_moved_and_removed
     assert await page.script(ORDER) == "P P FIGURE P"
 
     await page.press("Pictures")
-    await page.fill("Description, for who can’t see it", "A gate that stands open")
-    await page.script(CHOOSE, await page.named("Place"), "1")
+    await page.fill("Alt text", "A gate that stands open")
+    await page.script(CHOOSE, await page.named("Position"), "1")
     await page.sees("After paragraph 1: \u2068She came at dawn.\u2069")
     await page.press("Save picture 1")
     await page.named("Saved picture 1")
@@ -76,7 +76,7 @@ async def test_a_chapter_is_given_a_picture_which_is_described_moved_and_removed
 
     await page.press("Pictures")
     await page.press("Remove picture 1")
-    await page.press("Remove it")
+    await page.press("Remove")
     await page.until("!document.querySelector('.illustration')")
     assert (await account.get(f"/chapters/{chapter['id']}/illustrations/")).body == []
     assert findings == []
@@ -116,9 +116,9 @@ async def test_a_picture_that_comes_when_its_view_is_left_takes_what_was_typed_f
         chapter = await three_paragraphs(await sign_in(page, api))
         await page.open(view(chapter))
         await page.fill("What it should show", "A heron")
-        await page.press("Make the picture")
+        await page.press("Create picture")
         await asked.wait()
-        await page.sees("Making the picture, which may take a minute …")
+        await page.sees("Creating the picture (this may take a minute) …")
 
         await page.press("Read")
         go.set()
@@ -138,7 +138,7 @@ async def test_a_picture_that_was_removed_elsewhere_goes_here_as_well(
     await account.delete(f"/illustrations/{made['id']}/")
 
     await page.press("Remove picture 1")
-    await page.press("Remove it")
+    await page.press("Remove")
 
     await page.until("!document.querySelector('.illustration, dialog')")
 
@@ -152,8 +152,8 @@ async def test_of_a_spread_the_newest_picture_is_shown_as_in_the_files(page: Bro
         await account.post(f"/chapters/{spread['id']}/generate-image/", {"prompt": prompt})
 
     await page.open(view(spread))
-    await page.sees("The last one is in the files")
-    await page.misses("Place")
+    await page.sees("The files show one picture per spread")
+    await page.misses("Position")
     alt = await page.script("return [...document.querySelectorAll('.illustration img')].at(-1).alt")
     await page.press("Read")
 
@@ -168,6 +168,6 @@ async def test_a_plan_without_pictures_is_told_so_before_anything_is_typed(open_
 
     await page.open(view(chapter))
 
-    await page.sees("Pictures in chapters are not in your plan.")
-    await page.misses("Make the picture")
-    await page.named("See the plans")
+    await page.sees("Your plan does not include chapter pictures.")
+    await page.misses("Create picture")
+    await page.named("See plans")

@@ -34,9 +34,9 @@ async def test_a_spent_link_is_said_and_leads_to_the_books(page: BrowserPage) ->
     await page.fill("New password", "correct horse 9")
     await page.keys(Keys.ENTER)
 
-    await page.sees("Expired, used or not valid.")
-    await page.press("To the books")
-    await page.sees("An idea goes in")
+    await page.sees("This link is expired, used or invalid. Request a new one.")
+    await page.press("Go to your books")
+    await page.sees("Turn an idea into a book")
 
 
 async def test_who_follows_the_link_of_a_new_address_signed_in_stays_so(
@@ -49,8 +49,8 @@ async def test_who_follows_the_link_of_a_new_address_signed_in_stays_so(
     await page.press("Verify my address")
 
     await page.sees("Your e-mail address is verified.")
-    await page.misses("Ask for a new password")
-    await page.press("To the books")
+    await page.misses("Request a new one")
+    await page.press("Go to your books")
     await page.until("location.hash === '#/'")
     assert (await account.get("/auth/profile/")).body["email"] == "ada@example.org"
 

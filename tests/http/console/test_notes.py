@@ -98,5 +98,5 @@ async def test_a_passage_whose_place_is_gone_leads_to_the_former_texts(
     await page.open(read(chapter))
     await page.press("2 quality notes")
 
-    await page.sees("The text around it has changed.")
+    await page.sees("The surrounding text has changed")
     await page.until("document.querySelectorAll('.notes button').length === 0")

@@ -11,7 +11,7 @@ from tests.http.conftest import Api
 from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import sign_in
 
-QUESTION = "Remove what is written?"
+QUESTION = "Delete written chapters?"
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ async def book(page: BrowserPage, account: Api) -> dict[str, Any]:
     book = await account.outlined(chapter_count=3)
     await account.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": "It rained."})
     await page.open(f"books/{book['id']}/outline")
-    await page.sees("Write the other 2 chapters")
+    await page.sees("Write the remaining 2 chapters")
     return book
 
 
@@ -34,24 +34,24 @@ async def stored(account: Api, book: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 async def saved(page: BrowserPage) -> None:
-    await page.press("Save the outline")
-    await page.misses("Kept on this device until you save.")
+    await page.press("Save outline")
+    await page.misses("Unsaved changes are stored on this device.")
 
 
 async def test_a_written_chapter_goes_only_when_its_author_says_so(
     page: BrowserPage, account: Api, book: dict[str, Any]
 ) -> None:
     await page.press("Remove chapter 1")
-    await page.press("Save the outline")
+    await page.press("Save outline")
     await page.sees(QUESTION)
-    await page.sees("1 written chapter is not in this outline any more.")
+    await page.sees("1 written chapter is no longer in this outline.")
     await page.press("Cancel")
     assert len(await stored(account, book)) == 3
 
-    await page.press("Save the outline")
-    await page.press("Remove and save")
+    await page.press("Save outline")
+    await page.press("Delete and save")
 
-    await page.misses("Kept on this device until you save.")
+    await page.misses("Unsaved changes are stored on this device.")
     await page.misses(QUESTION)
     assert [chapter["id"] for chapter in await stored(account, book)] == [one["id"] for one in book["chapters"][1:]]
 
@@ -69,9 +69,9 @@ async def test_a_chapter_that_was_written_meanwhile_is_asked_for(
     await page.press("Remove chapter 2")
     await account.patch(f"/chapters/{book['chapters'][1]['id']}/", {"content": "It snowed."})
 
-    await page.press("Save the outline")
+    await page.press("Save outline")
 
-    await page.sees("1 written chapter is not in this outline any more.")
+    await page.sees("1 written chapter is no longer in this outline.")
     assert len(await stored(account, book)) == 3
 
 
@@ -117,13 +117,13 @@ async def test_a_book_that_was_deleted_elsewhere_is_said_to_be_gone(
     await page.open("new")
     await page.open(f"books/{book['id']}/outline")
 
-    await page.sees("This isn’t here any more")
+    await page.sees("Not found. It was deleted")
 
 
 async def test_what_should_be_different_is_there_again_until_it_is(
     page: BrowserPage, account: Api, book: dict[str, Any]
 ) -> None:
-    wish = "What should be different? (1 chapter)"
+    wish = "What should change? (1 chapter)"
     await page.press("Rework chapter 2")
     await page.fill(wish, "More rain.")
     await page.load(f"books/{book['id']}/outline")

@@ -119,4 +119,4 @@ async def test_a_view_is_titled_with_the_name_of_the_service(open_api: OpenApi, 
 
     await page.until("document.title === 'Welcome · The Press'")
     await page.open("nowhere")
-    await page.until("document.title === 'There is no such page · The Press'")
+    await page.until("document.title === 'Page not found · The Press'")

@@ -32,7 +32,7 @@ async def test_a_plan_is_chosen_and_paid_for_and_its_bill_is_shown(
     await sign_in(page, shop)
     await page.open("plan")
     await page.sees("0 of 1")
-    await page.sees("5 books a month, up to 60,000 words each")
+    await page.sees("5 books per month, up to 60,000 words each")
 
     await bought(page, shop, stripe, "Choose Starter")
 
@@ -40,7 +40,7 @@ async def test_a_plan_is_chosen_and_paid_for_and_its_bill_is_shown(
     await page.sees("0 of 5")
     await page.sees("Invoices")
     await page.sees("$19.00")
-    await page.named("Card, bills and cancelling")
+    await page.named("Manage billing")
 
 
 async def test_credits_are_bought_and_what_came_and_went_is_listed(
@@ -54,7 +54,7 @@ async def test_credits_are_bought_and_what_came_and_went_is_listed(
     await bought(page, shop, stripe, "Buy Five books")
 
     await page.sees("You have 5 credits.")
-    await page.press("What came and went")
+    await page.press("Account activity")
     await page.sees("+5")
 
 
@@ -68,7 +68,7 @@ async def test_a_payment_that_failed_says_for_how_long_the_plan_is_kept(shop: Ap
 
     await page.open("plan")
 
-    await page.sees("The last payment failed. The plan is kept for 7 days")
+    await page.sees("Your last payment failed. Your plan stays active for 7 days")
 
 
 async def test_what_is_known_of_a_book_is_changed_when_no_other_book_can_be_made(
@@ -80,7 +80,7 @@ async def test_what_is_known_of_a_book_is_changed_when_no_other_book_can_be_made
     assert (await account.get("/auth/subscriptions/book-creation-options/")).body["max_words"] == 0
 
     await page.open("new")
-    await page.sees("no book left in this period, and there are no credits. See your plan")
+    await page.sees("no books left in this billing period, and you have no credits. See your plan")
     await page.misses("At most 0")
     await page.open(f"books/{book['id']}/details")
     await page.fill("Title", "The Salt Roads")
@@ -104,7 +104,7 @@ async def test_whoever_pays_already_is_asked_before_a_change_is_charged(
     await page.misses("Change to Pro?")
     assert stripe.events == []
     await page.press("Choose Pro")
-    await page.press("Change the plan")
+    await page.press("Change plan")
 
     await page.sees("0 of 20")
     await page.misses("Change to Pro?")
@@ -117,6 +117,6 @@ async def test_axe_finds_nothing_where_billing_is_on(shop: Api, open_page: OpenP
     await page.open("plan")
     await page.named("Choose Starter")
     await page.until("document.querySelector('meter')")
-    await page.named("$19.00 a month, Automated production")
+    await page.named("$19.00 per month, Automated production")
 
     assert await page.findings() == []

@@ -33,10 +33,10 @@ async def test_a_picture_book_is_made_by_keyboard_alone(open_page: OpenPage, pai
     page = await open_page(painting)
     account = await sign_in(page, painting)
     await page.open("new")
-    await page.tab_to("A picture book for children instead")
+    await page.tab_to("Create a children’s picture book instead")
     await page.keys(Keys.ENTER)
 
-    await page.sees("Each spread of two pages")
+    await page.sees("Each two-page spread")
     told = {"Title": "Pip", "What is it about?": "Being brave.", "Who is in it?": "Pip, a small mouse\nOtto, an owl"}
     for field, text in told.items():
         await page.tab_to(field)
@@ -44,10 +44,10 @@ async def test_a_picture_book_is_made_by_keyboard_alone(open_page: OpenPage, pai
     await page.tab_to("Pages")
     await page.keys(Keys.HOME)
     findings = await in_each_mode(page)
-    await page.tab_to("Make the draft")
+    await page.tab_to("Create book")
     await page.keys(Keys.ENTER)
-    await page.sees("Next comes the plan: 4 spreads")
-    await page.tab_to("Draft the outline")
+    await page.sees("The next step is a plan of 4 spreads")
+    await page.tab_to("Generate outline")
     await page.keys(Keys.ENTER)
     await page.tab_to("Write the book")
     await page.keys(Keys.ENTER)
@@ -77,15 +77,15 @@ async def test_a_production_tells_its_phase_and_goes_on_as_one_after_a_stop(
     book = await account.outlined()
     await page.open(f"books/{book['id']}/writing")
 
-    await page.press("Make the whole book")
-    await page.press("Make it")
+    await page.press("Create the whole book")
+    await page.press("Start")
     await author.asked.wait()
     await page.until("document.querySelector('.phases [aria-current]')?.textContent === 'Text'")
     await page.press("Stop")
     await page.until("document.querySelector('dialog')")
     await page.script("document.querySelector('dialog .primary').click()")
     await page.sees("Stopped.")
-    await page.press("Go on writing")
+    await page.press("Resume")
     await page.sees("Pause")
 
     status = (await account.get(f"/books/{book['id']}/generation-status/")).body

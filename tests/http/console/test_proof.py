@@ -42,8 +42,8 @@ async def test_what_is_safe_is_applied_with_one_button(page: BrowserPage, visito
     await page.open(f"books/{book['id']}/proof")
 
     await check(page, account, book["id"])
-    await page.press("Apply the safe ones")
-    await page.press("Apply them")
+    await page.press("Apply safe suggestions")
+    await page.press("Apply all")
     await page.sees("2 changes applied.")
 
     content = (await account.get(path)).body["content"]

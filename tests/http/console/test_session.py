@@ -55,12 +55,12 @@ async def test_a_sign_in_that_ended_is_renewed_over_the_view_that_one_is_in(page
     await page.script(SPOILT)
 
     await page.load(f"books/{book['id']}/outline")
-    await page.sees("Your sign-in has ended")
-    await page.fill("Password of ada", PASSWORD)
+    await page.sees("Your session has expired")
+    await page.fill("Password for ada", PASSWORD)
     await page.keys(Keys.ENTER)
 
     await page.sees("Write the book")
-    await page.misses("Your sign-in has ended")
+    await page.misses("Your session has expired")
 
 
 async def test_who_has_no_password_gets_one_and_goes_on(
@@ -72,18 +72,18 @@ async def test_who_has_no_password_gets_one_and_goes_on(
     await page.fill("Title", "The Salt Road")
     await page.script(SPOILT)
     await page.load("new")
-    await page.sees("Only “Sign out” forgets the new book that you have begun to describe.")
+    await page.sees("“Sign out” discards the new book that you started to describe.")
 
     await page.press("Send a link to ada@example.com")
-    await page.sees("Set a password where it leads")
+    await page.sees("Follow the link to set a password")
     link = await mailed(database, tmp_path, "reset-password", "ada@example.com")
     reply = await visitor.post(f"/auth/{link}", {"new_password": "correct horse 9"})
     assert reply.status == 200
-    await page.fill("Password of ada", "correct horse 9")
+    await page.fill("Password for ada", "correct horse 9")
     await page.keys(Keys.ENTER)
 
-    await page.misses("Your sign-in has ended")
-    await page.named("Make the draft")
+    await page.misses("Your session has expired")
+    await page.named("Create book")
     assert await page.value("Title") == "The Salt Road"
 
 
@@ -126,7 +126,7 @@ async def test_signing_out_leaves_no_token_behind(page: BrowserPage, visitor: Ap
     await page.open("account")
     await page.press("Sign out")
 
-    await page.sees("An idea goes in")
+    await page.sees("Turn an idea into a book")
     kept = await page.script("return JSON.stringify([{ ...localStorage }, { ...sessionStorage }])")
     assert "eyJ" not in kept
 
@@ -139,10 +139,10 @@ async def test_signing_out_leaves_no_idea_to_whoever_comes_next(page: BrowserPag
 
     await page.open("account")
     await page.press("Sign out")
-    await page.sees("An idea goes in")
+    await page.sees("Turn an idea into a book")
 
     await page.open(form)
-    await page.named("Sign in and go on")
+    await page.named("Sign in to continue")
     assert await page.value("Title") == ""
 
 
@@ -150,19 +150,19 @@ async def test_signing_out_leaves_no_idea_to_whoever_comes_next(page: BrowserPag
 async def test_who_makes_an_account_for_what_was_typed_returns_to_it(page: BrowserPage, form: str) -> None:
     await page.open(form)
     await page.fill("Title", "The Salt Road")
-    await page.press("Sign in and go on")
+    await page.press("Sign in to continue")
     for field, text in (("Username", "ada"), ("E-mail address", "ada@example.com"), ("Password", PASSWORD)):
         await page.fill(field, text)
     await page.keys(Keys.ENTER)
 
-    await page.named("Make the draft")
+    await page.named("Create book")
     assert await page.script("return location.hash") == f"#/{form}"
     assert await page.value("Title") == "The Salt Road"
 
 
 async def test_the_way_to_the_sign_in_leads_there_from_a_new_account(page: BrowserPage) -> None:
     await page.open("signin/new")
-    await page.sees("Make an account")
+    await page.sees("Create an account")
 
     await page.press("Sign in")
 
@@ -178,8 +178,8 @@ async def test_who_has_to_verify_an_address_is_told_which_and_what_to_do_without
         await page.fill(field, text)
     await page.keys(Keys.ENTER)
 
-    await page.sees("It went to ada@exmaple.com.")
-    await page.sees("Nothing came?")
+    await page.sees("We sent it to ada@exmaple.com.")
+    await page.sees("No e-mail?")
 
 
 async def test_an_answer_to_another_account_is_not_kept(page: BrowserPage, visitor: Api) -> None:
@@ -214,19 +214,19 @@ async def test_a_restart_of_the_service_needs_no_reload(chromium: Any, tmp_path:
         for field, text in (("Username", "ada"), ("E-mail address", "ada@example.com"), ("Password", PASSWORD)):
             await page.fill(field, text)
         await page.keys(Keys.ENTER)
-        await page.sees("A new book")
+        await page.sees("Create a book")
         await page.script("window.same = true")
 
         await service.kill()
         await page.fill("Title", "The Salt Road")
-        await page.press("Make the draft")
-        await page.sees("The service can’t be reached just now.")
+        await page.press("Create book")
+        await page.sees("The service can’t be reached.")
         await service.start()
 
-        await page.misses("This page tries again by itself")
+        await page.misses("This page keeps trying")
         assert await page.value("Title") == "The Salt Road"
-        await page.press("Make the draft")
-        await page.sees("Draft the outline")
+        await page.press("Create book")
+        await page.sees("Generate outline")
         assert await page.script("return window.same")
     await page.script("localStorage.clear(); sessionStorage.clear()")
     await page.complaints()

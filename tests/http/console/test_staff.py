@@ -30,16 +30,19 @@ async def test_staff_see_accounts_books_runs_and_spending(page: BrowserPage, vis
     await page.sees("Model calls")
     facts, rows = await page.script(FACTS), await page.script(ROWS)
 
-    assert facts["Accounts"] == {"in all": "2", "blocked": "0"}
-    assert facts["Books"] == {"in all": "2", "completed": "1", "draft": "1"} | facts["Books"]
+    assert facts["Accounts"] == {"total": "2", "blocked": "0"}
+    assert facts["Books"] == {"total": "2", "completed": "1", "draft": "1"} | facts["Books"]
     assert facts["Runs"]["completed"] == "1"
-    assert [row[:2] for row in rows] == [["offline", str(told["usage"]["calls"])], ["All", str(told["usage"]["calls"])]]
+    assert [row[:2] for row in rows] == [
+        ["offline", str(told["usage"]["calls"])],
+        ["Total", str(told["usage"]["calls"])],
+    ]
 
 
 async def sign_in_again(page: BrowserPage) -> None:
     await page.open("account")
     await page.press("Sign out")
-    await page.sees("An idea goes in")
+    await page.sees("Turn an idea into a book")
     await page.open("signin")
     await page.fill("E-mail address or username", "ada")
     await page.fill("Password", PASSWORD)

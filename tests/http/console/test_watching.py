@@ -63,7 +63,7 @@ async def running(page: BrowserPage, account: Api, author: MoodyModel) -> dict[s
 async def test_a_run_is_paused_resumed_and_stopped(page: BrowserPage, account: Api, running: dict[str, Any]) -> None:
     await page.press("Pause")
     await page.sees("Paused")
-    await page.press("Go on writing")
+    await page.press("Resume")
     await page.sees("Pause")
     await page.press("Stop")
     await page.until("document.querySelector('dialog')")
@@ -72,21 +72,21 @@ async def test_a_run_is_paused_resumed_and_stopped(page: BrowserPage, account: A
 
     status = (await account.get(f"/books/{running['id']}/generation-status/")).body
     assert status["generation_status"] == "stopped"
-    await page.named("Go on writing")
+    await page.named("Resume")
 
 
 async def test_chapters_are_seen_as_they_are_finished(
     page: BrowserPage, account: Api, author: MoodyModel, running: dict[str, Any]
 ) -> None:
-    await page.sees("being written")
+    await page.sees("in progress")
 
     author.gate.set()
     await account.until(running["id"], "completed")
     await page.look()
 
     await page.sees("Completed. All 2 chapters are written.")
-    await page.misses("being written")
-    await page.named("Take it with you")
+    await page.misses("in progress")
+    await page.named("Download")
 
 
 async def test_a_book_with_a_new_outline_is_offered_to_be_written(
@@ -99,8 +99,8 @@ async def test_a_book_with_a_new_outline_is_offered_to_be_written(
     await page.open(f"books/{book['id']}/writing")
     await page.sees("1 of 2 chapters has text. Generate to write the other one.")
     await page.sees("1 of 2")
-    await page.misses("Write it again")
-    await page.press("Write the other chapter")
+    await page.misses("Rewrite book")
+    await page.press("Write the remaining chapter")
     await account.until(book["id"], "completed")
     await page.look()
 
@@ -127,18 +127,18 @@ async def test_a_rewrite_that_is_stopped_shows_which_chapters_are_new(
         "return [...document.querySelectorAll('.chapters .quiet')].map((each) => each.innerText)"
     )
     assert [label.endswith(", new") for label in labels] == [True, False, False]
-    await page.named("Write it again")
+    await page.named("Rewrite book")
 
 
 async def test_a_book_in_the_queue_is_told_its_place(page: BrowserPage, account: Api, running: dict[str, Any]) -> None:
     second = await account.outlined(title="The Second")
     await page.open(f"books/{second['id']}/writing")
-    await page.sees("Nothing is written yet.")
+    await page.sees("Nothing has been written yet.")
 
     await page.press("Write the book")
 
     await page.sees("Place 1 in the queue.")
-    await page.sees("One book of an account is written at a time")
+    await page.sees("Your account writes one book at a time")
 
 
 async def test_a_run_that_failed_says_why_and_goes_on_when_told(
@@ -152,7 +152,7 @@ async def test_a_run_that_failed_says_why_and_goes_on_when_told(
 
     await page.open(f"books/{book['id']}")
     await page.sees("The provider is away.")
-    await page.sees("goes on with the chapter that failed")
+    await page.sees("continues with the chapter that failed")
     author.fails = False
     await page.press("Try again")
     await account.until(book["id"], "completed")
@@ -174,9 +174,9 @@ async def test_what_only_the_operator_can_put_right_is_not_blamed_on_the_book(
     await page.open(f"books/{book['id']}")
 
     await page.sees(author.denied)
-    await page.sees("Only whoever runs this service can put this right")
-    await page.misses("Change the outline")
-    await page.named("Write on")
+    await page.sees("Only the operator of this service can fix this")
+    await page.misses("Edit the outline")
+    await page.named("Resume")
 
 
 async def test_a_run_that_goes_on_tells_the_words_of_all_chapters_that_it_tells(
@@ -231,7 +231,7 @@ async def test_the_shelf_says_which_book_needs_its_author(page: BrowserPage, acc
 
     await page.load()
 
-    await page.sees("Stuck: needs you")
+    await page.sees("Failed. Action needed")
 
 
 async def test_a_failed_call_is_told_where_it_was_asked_for(
@@ -244,8 +244,8 @@ async def test_a_failed_call_is_told_where_it_was_asked_for(
     second = book["chapters"][1]
 
     await page.open(f"books/{book['id']}/chapters/{second['id']}")
-    await page.press("Have it written again")
+    await page.press("Rewrite chapter")
     await page.script("document.querySelector('dialog .primary').click()")
 
     await page.sees("The provider is away.")
-    await page.sees("Try again; if it stays so, ask whoever runs this service.")
+    await page.sees("Try again. If it keeps failing, contact the operator of this service.")

@@ -21,8 +21,8 @@ export default function Account() {
       <${Profile} user=${user} reload=${reload} />
       <${Password} user=${user} />
       <${Looks} />
-      <h2>For programs</h2>
-      <p>Whatever this page does, your programs can do: <a href=${api("docs/")}>the API, with a page to try it</a>.</p>
+      <h2>API</h2>
+      <p>Your programs can do everything that this page does. <a href=${api("docs/")}>Try the API</a></p>
     </div>`;
 }
 
@@ -37,11 +37,11 @@ function Profile({ user, reload }) {
   const wrong = error?.fields ?? {};
   return html`
     <form onSubmit=${run}>
-      <p class="quiet">You are ${user.username}${user.is_staff ? ", on the staff of this service" : ""}.</p>
+      <p class="quiet">Signed in as ${user.username}${user.is_staff ? " (staff)" : ""}</p>
       <${Field} label="First name" name="first_name" autocomplete="given-name" defaultValue=${user.first_name} maxlength="150" wrong=${wrong.first_name} />
       <${Field} label="Last name" name="last_name" autocomplete="family-name" defaultValue=${user.last_name} maxlength="150" wrong=${wrong.last_name} />
       <${Field} label="E-mail address" name="email" type="email" autocomplete="email" defaultValue=${user.email} required wrong=${wrong.email}
-        hint=${user.email_verified ? "" : "This address is not verified."} />
+        hint=${user.email_verified ? "" : "This address is not verified yet."} />
       <${Problem} error=${Object.keys(wrong).length ? null : error} />
       ${message && html`<${Notice}><p role="status">${message}</p><//>`}
       <button class="primary" aria-busy=${busy}>Save</button>
@@ -59,15 +59,15 @@ function Password({ user }) {
     <h2>Password</h2>
     <form onSubmit=${run}>
       <input hidden autocomplete="username" value=${user.username} readonly />
-      <${Field} label="Password of today" name="current_password" type="password" autocomplete="current-password" required wrong=${wrong.current_password} />
+      <${Field} label="Current password" name="current_password" type="password" autocomplete="current-password" required wrong=${wrong.current_password} />
       <${Field} label="New password" name="new_password" type="password" autocomplete="new-password" minlength="8" maxlength="128" required wrong=${wrong.new_password} />
       <${Problem} error=${Object.keys(wrong).length ? null : error} />
       ${message && html`<${Notice}><p role="status">${message}</p><//>`}
-      <button aria-busy=${busy}>Change the password</button>
+      <button aria-busy=${busy}>Change password</button>
     </form>`;
 }
 
-const THEMES = [["", "As the device"], ["light", "Light"], ["dark", "Dark"]];
+const THEMES = [["", "System"], ["light", "Light"], ["dark", "Dark"]];
 
 function Looks() {
   const [theme, show] = useState(localStorage.getItem("bookgen:theme") ?? "");
@@ -82,8 +82,8 @@ function Looks() {
     use(checked);
   };
   return html`
-    <h2>This page</h2>
-    <${Field} as="select" label="Light or dark" value=${theme} onChange=${pick}>
+    <h2>Appearance and keyboard</h2>
+    <${Field} as="select" label="Theme" value=${theme} onChange=${pick}>
       ${THEMES.map(([value, label]) => html`<option value=${value} selected=${value === theme}>${label}</option>`)}<//>
-    <${Check} label="Single keys do things (press ? for the list)" checked=${keys} onChange=${turn} />`;
+    <${Check} label="Use keyboard shortcuts (press ? for the list)" checked=${keys} onChange=${turn} />`;
 }

@@ -107,7 +107,7 @@ async function once(method, path, body, headers, abort) {
   } catch (error) {
     if (error.name === "AbortError") throw error;
     reachable.set(false);
-    throw new ApiError(0, "UNREACHABLE", "The service can’t be reached just now.");
+    throw new ApiError(0, "UNREACHABLE", "The service can’t be reached.");
   }
   reachable.set(true);
   if (reply.ok || reply.status === 304) return reply;
@@ -117,7 +117,7 @@ async function once(method, path, body, headers, abort) {
 async function refusal(reply) {
   const told = (await reply.json().catch(() => null))?.error;
   const wait = Number(reply.headers.get("Retry-After")) || 0;
-  if (!told?.code) return new ApiError(reply.status, "SERVER_ERROR", `The service answered ${reply.status}.`, {}, wait);
+  if (!told?.code) return new ApiError(reply.status, "SERVER_ERROR", `The service answered with status ${reply.status}.`, {}, wait);
   return new ApiError(reply.status, told.code, told.message, told.details ?? {}, wait);
 }
 

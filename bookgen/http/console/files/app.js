@@ -29,7 +29,7 @@ function App() {
   const isEnded = useSignal(ended);
   const name = !(view in VIEWS) ? "missing" : session || PUBLIC.has(view) ? view : "signin";
   return html`
-    <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
+    <a class="skip" href="#main" onClick=${skip}>Skip to content</a>
     <${Frame} session=${session} view=${view} />
     <main id="main" tabindex="-1">
       <${Unreachable} />
@@ -52,12 +52,12 @@ function View({ name, rest }) {
   return html`<${shown.view} rest=${rest} />`;
 }
 
-const Missing = () => html`<${Heading}>There is no such page<//><p><a href="#/">To the books</a></p>`;
+const Missing = () => html`<${Heading}>Page not found<//><p><a href="#/">Your books</a></p>`;
 
 const Broken = () => html`
-  <${Heading}>This page could not be shown<//>
-  <p>What you typed is kept on this device. The service may have been updated meanwhile.</p>
-  <p><button type="button" class="primary" onClick=${() => location.reload()}>Load the page anew</button></p>`;
+  <${Heading}>This page could not be loaded<//>
+  <p>The service may have been updated. Your unsaved changes are stored on this device.</p>
+  <p><button type="button" class="primary" onClick=${() => location.reload()}>Reload page</button></p>`;
 
 function Frame({ session, view }) {
   const site = useSignal(settings);
@@ -84,18 +84,18 @@ function Unreachable() {
   if (is) return null;
   return html`
     <${Notice} kind="bad">
-      <p role="status">The service can’t be reached just now. This page tries again by itself; what you type is kept on this device.</p>
+      <p role="status">The service can’t be reached. This page keeps trying. Your changes are stored on this device.</p>
     <//>`;
 }
 
 const SHORTCUTS = [
   ["b", "your books"],
-  ["n", "a new book"],
-  ["j, k", "the next, the previous chapter, page or suggestion"],
+  ["n", "new book"],
+  ["j, k", "next or previous chapter, page or suggestion"],
   ["e", "edit the chapter"],
-  ["Ctrl S", "save at once"],
-  ["Alt ↑, Alt ↓", "move a chapter in the outline"],
-  ["?", "this list"],
+  ["Ctrl S", "save now"],
+  ["Alt ↑, Alt ↓", "move a chapter up or down in the outline"],
+  ["?", "show this list"],
 ];
 
 function Keys({ session }) {
@@ -107,7 +107,7 @@ function Keys({ session }) {
   });
   if (!shown) return null;
   return html`
-    <${Dialog} title="Keys" onClose=${() => show(false)}>
+    <${Dialog} title="Keyboard shortcuts" onClose=${() => show(false)}>
       <dl class="keys">${SHORTCUTS.map(([key, does]) => html`<dt><kbd>${key}</kbd></dt><dd>${does}</dd>`)}</dl>
       <div class="row end"><button type="button" onClick=${() => show(false)}>Close</button></div>
     <//>`;

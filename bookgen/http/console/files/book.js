@@ -76,7 +76,7 @@ function Head({ book, name }) {
         <p class="quiet">${[book.author_name, book.word_count ? words(book.word_count) : null].filter(Boolean).join(" · ")}</p>
       </div>
     </div>
-    <nav class="tabs" aria-label="The book">
+    <nav class="tabs" aria-label="Book">
       ${parts.map(([key, [label]]) => html`<a href="#/books/${book.id}/${key}" aria-current=${key === name ? "page" : undefined}>${label}</a>`)}
     </nav>`;
 }
@@ -88,7 +88,7 @@ function Part({ load, given }) {
     load().then((module) => show({ view: module.default }), () => show({ failed: true }));
   }, [load]);
   if (error || shown.failed) {
-    return html`<p role="alert">This part could not be shown. <button type="button" class="link" onClick=${() => location.reload()}>Load the page anew</button></p>`;
+    return html`<p role="alert">This section could not be loaded. <button type="button" class="link" onClick=${() => location.reload()}>Reload page</button></p>`;
   }
   return shown.view ? html`<${shown.view} ...${given} />` : html`<${Waiting} />`;
 }

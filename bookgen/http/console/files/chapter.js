@@ -30,13 +30,13 @@ export default function Chapter({ book, status, reload, rest: [id, mode = "read"
       <span class="row">
         <a href=${address(chapter)} aria-current=${mode === "read" ? "page" : undefined}>Read</a>
         <a href=${address(chapter, "edit")} aria-current=${mode === "edit" ? "page" : undefined}>Edit</a>
-        <a href=${address(chapter, "former")} aria-current=${mode === "former" ? "page" : undefined}>Former texts</a>
+        <a href=${address(chapter, "former")} aria-current=${mode === "former" ? "page" : undefined}>History</a>
         <a href=${address(chapter, "pictures")} aria-current=${mode === "pictures" ? "page" : undefined}>Pictures</a>
       </span>
     </nav>
     <${View} key=${`${mode} ${chapter.id}`} book=${book} chapter=${chapter} status=${status} reload=${reload} />
     ${mode === "read" && html`
-      <nav class="row between" aria-label="Chapters">${step(book.chapters[at - 1], "← Chapter before")}${step(book.chapters[at + 1], "Next chapter →")}</nav>`}`;
+      <nav class="row between" aria-label="Chapters">${step(book.chapters[at - 1], "← Previous chapter")}${step(book.chapters[at + 1], "Next chapter →")}</nav>`}`;
 }
 
 function Reading({ book, chapter, status, reload }) {
@@ -51,12 +51,12 @@ function Reading({ book, chapter, status, reload }) {
       <${Heading} title=${chapter.title}>${chapter.title}<//>
       ${chapter.is_sample && html`<p class="quiet" lang="en" dir="ltr">Sample text: no language model wrote this chapter.</p>`}
       <${Prose} text=${chapter.content} title=${chapter.title} pictures=${pictures(book, chapter)} />
-      ${!chapter.content && html`<p class="quiet" lang="en" dir="ltr">There is no text yet. ${chapter.summary}</p>`}
+      ${!chapter.content && html`<p class="quiet" lang="en" dir="ltr">No text yet. ${chapter.summary}</p>`}
     </article>
     ${chapter.content && html`
       <p class="row reading-foot"><span class="quiet">${words(chapter.word_count)}</span>
-        ${!busy && html`<${Confirmed} kind="link" title="Write this chapter again?" yes="Write it again" work=${again}
-          text="The model writes another text for this chapter, which may take a minute. The text of today is kept as a former text.">Have it written again<//>`}
+        ${!busy && html`<${Confirmed} kind="link" title="Rewrite this chapter?" yes="Rewrite" work=${again}
+          text="The model writes a new text for this chapter. This may take a minute. The current text is saved to the history.">Rewrite chapter<//>`}
         <a href="#/books/${book.id}/chapters/${chapter.id}/pictures">Add a picture</a></p>
       <${ChapterNotes} book=${book} chapter=${chapter} reload=${reload} />`}`;
 }

@@ -14,8 +14,8 @@ export default function Contents({ book }) {
   return html`
     <${Heading}>Read and edit<//>
     ${first
-      ? html`<p class="row"><a class="button primary" href="#/books/${book.id}/chapters/${first.id}">Read from the beginning</a><a class="button" href="#/books/${book.id}/preview">See the printed pages</a></p>`
-      : html`<p>There is no text yet. <a href="#/books/${book.id}/writing">To the writing</a></p>`}
+      ? html`<p class="row"><a class="button primary" href="#/books/${book.id}/chapters/${first.id}">Read from the beginning</a><a class="button" href="#/books/${book.id}/preview">Preview pages</a></p>`
+      : html`<p>No text yet. <a href="#/books/${book.id}/writing">Go to Writing</a></p>`}
     ${isPictureBook(book) ? html`<${Spreads} book=${book} />` : html`<${Chapters} book=${book} />`}
     <p class="quiet">${words(book.word_count)} in ${count(book.chapters.filter(({ content }) => content).length, isPictureBook(book) ? "spread" : "chapter")}.</p>`;
 }

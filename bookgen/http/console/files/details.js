@@ -36,12 +36,12 @@ export default function Details({ book, set }) {
         most=${most} outlined=${book.chapters.length > 0} />
       <${Problem} error=${error} />
       <div class="row"><button class="primary" aria-busy=${busy} aria-disabled=${changed.length === 0}>${changed.length ? "Save" : "Saved"}</button>
-        ${changed.length > 0 && html`<button type="button" onClick=${() => edit(null)}>Undo the changes</button><span class="quiet">Kept on this device until you save.</span>`}</div>
+        ${changed.length > 0 && html`<button type="button" onClick=${() => edit(null)}>Undo changes</button><span class="quiet">Unsaved changes are stored on this device.</span>`}</div>
     </form>
-    <h2>The whole book</h2>
+    <h2>Duplicate or delete</h2>
     <div class="row">
-      <${Action} work=${async () => go(`#/books/${(await post(`/books/${book.id}/duplicate/`)).id}`)}>Make a copy<//>
-      <${Confirmed} kind="bad" title="Delete this book?" yes="Delete it" text="The book, its chapters with their former texts, and its covers are deleted. There is no way back."
-        work=${async () => { await remove(`/books/${book.id}/`); go("#/"); }}>Delete the book<//>
+      <${Action} work=${async () => go(`#/books/${(await post(`/books/${book.id}/duplicate/`)).id}`)}>Duplicate<//>
+      <${Confirmed} kind="bad" title="Delete this book?" yes="Delete" text="This deletes the book, its chapters, their history and its covers. This cannot be undone."
+        work=${async () => { await remove(`/books/${book.id}/`); go("#/"); }}>Delete book<//>
     </div>`;
 }

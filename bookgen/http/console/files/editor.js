@@ -22,7 +22,7 @@ export function Editor({ book, chapter, read, write, left }) {
   if (draft.state === "conflict") return html`<${Conflict} draft=${draft} language=${inLanguage(book)} />`;
   return html`
     <${Others} draft=${draft} language=${inLanguage(book)} />
-    <textarea ref=${area} class="page-like" aria-label="Text of the chapter, in Markdown" spellcheck="true" ...${inLanguage(book)}
+    <textarea ref=${area} class="page-like" aria-label="Chapter text (Markdown)" spellcheck="true" ...${inLanguage(book)}
       value=${draft.text} onInput=${(event) => draft.type(event.target.value)} onKeyDown=${keys}></textarea>
     <div class="row between sticky">
       <span class="state ${draft.state}" role="status">${said(draft)}</span>
@@ -32,10 +32,10 @@ export function Editor({ book, chapter, read, write, left }) {
 }
 
 function said({ state, error, full, dirty }) {
-  if (full && dirty) return "This device has no room left: the text is only in this page until it is saved.";
+  if (full && dirty) return "This device has no storage left. Your changes exist only in this tab until they are saved.";
   if (state === "saving") return "Saving …";
-  if (state === "gone") return "This chapter was replaced or deleted. Your text is kept on this device: copy it from here.";
-  if (state === "local") return error ? `Kept on this device. ${error.message} It is tried again by itself.` : "Kept on this device, saved soon.";
+  if (state === "gone") return "This chapter was replaced or deleted. Your text is stored on this device. Copy it before you leave.";
+  if (state === "local") return error ? `Stored on this device. ${error.message} Saving is retried automatically.` : "Stored on this device. Saving soon.";
   return "Saved.";
 }
 
@@ -45,13 +45,13 @@ function Conflict({ draft, language }) {
   useLayoutEffect(() => question.current.focus(), []);
   return html`
     <div ref=${question} tabindex="-1"><${Notice} kind="bad">
-      <p role="alert"><b>This chapter was changed elsewhere while you edited it.</b> Both texts are here; neither is lost, whichever you go on with.</p>
+      <p role="alert"><b>This chapter was changed elsewhere while you edited it.</b> Compare both versions and choose one. The other version is kept too.</p>
       <div class="row">
-        <${Action} kind="primary" work=${() => draft.choose(true)}>Go on with mine<//>
-        <${Action} work=${() => draft.choose(false)}>Go on with the other<//>
+        <${Action} kind="primary" work=${() => draft.choose(true)}>Keep my version<//>
+        <${Action} work=${() => draft.choose(false)}>Use the other version<//>
       </div>
     <//></div>
-    <${TwoTexts} left=${draft.theirs} right=${draft.text} leftName="The other text" rightName="Mine" language=${language} />`;
+    <${TwoTexts} left=${draft.theirs} right=${draft.text} leftName="Other version" rightName="My version" language=${language} />`;
 }
 
 function Others({ draft, language }) {
@@ -62,15 +62,15 @@ function Others({ draft, language }) {
     <${Notice}>
       ${draft.others.map((one) => html`
         <div key=${one.key} class="row between">
-          <span>A text of this chapter that was not saved, ${since(one.at)}</span>
+          <span>Unsaved version of this chapter, ${since(one.at)}</span>
           <span class="row">
             <button type="button" class="link" aria-expanded=${one.key === shown} onClick=${() => show(one.key === shown ? null : one.key)}>Compare</button>
-            <button type="button" class="link" onClick=${() => draft.use(one)}>Go on with it</button>
-            <button type="button" class="link" onClick=${() => draft.discard(one)}>Throw it away</button>
+            <button type="button" class="link" onClick=${() => draft.use(one)}>Use this version</button>
+            <button type="button" class="link" onClick=${() => draft.discard(one)}>Discard</button>
           </span>
         </div>`)}
     <//>
-    ${other && html`<${TwoTexts} left=${other.text} right=${draft.text} leftName="Not saved" rightName="In the editor" language=${language} />`}`;
+    ${other && html`<${TwoTexts} left=${other.text} right=${draft.text} leftName="Unsaved version" rightName="In the editor" language=${language} />`}`;
 }
 
 function useDraft(chapter, read, write, left) {

@@ -11,9 +11,9 @@ import { isPictureBook } from "./spreads.js";
 import { Action, Check, Field, Heading, Notice } from "./ui.js";
 
 const FORMATS = [
-  ["pdf", "PDF", "For reading on a screen, or for the press with the print profile."],
+  ["pdf", "PDF", "For screens. Choose the Print profile for a printing house."],
   ["epub", "EPUB", "For e-readers and phones."],
-  ["docx", "Word", "For editing elsewhere."],
+  ["docx", "Word", "For editing in a word processor."],
 ];
 const SWITCHES = {
   include_cover: "Cover",
@@ -22,23 +22,23 @@ const SWITCHES = {
   include_toc: "Table of contents",
   include_illustrations: "Illustrations",
   page_numbers: "Page numbers",
-  running_heads: "Running heads",
-  justify: "Justified lines",
+  running_heads: "Running headers",
+  justify: "Justified text",
   hyphenate: "Hyphenation",
-  drop_caps: "Initials at chapter openings",
+  drop_caps: "Drop caps",
 };
 const CHOICES = {
-  font: ["Typeface", { serif: "Serif", sans: "Sans serif", dyslexic: "For dyslexic readers" }],
-  profile: ["Profile", { digital: "Screen", print: "Press" }],
+  font: ["Font", { serif: "Serif", sans: "Sans serif", dyslexic: "Dyslexia-friendly" }],
+  profile: ["Profile", { digital: "Screen", print: "Print" }],
 };
 // For the press alone.
 const PRESS_CHOICES = {
-  chapter_starts: ["Chapters begin", { right: "on a right-hand page", any: "on any page" }],
+  chapter_starts: ["Chapters start", { right: "on a right-hand page", any: "on any page" }],
   paper: ["Paper", { white: "White", cream: "Cream" }],
 };
-const PRESS = { color: "Pages in colour", bleed: "With bleed, to be trimmed" };
+const PRESS = { color: "Colour pages", bleed: "Add bleed" };
 const NUMBERS = {
-  font_size: ["Size of type, points", 8, 18, 0.5],
+  font_size: ["Font size (points)", 8, 18, 0.5],
   line_spacing: ["Line spacing", 1, 2, 0.05],
 };
 const TEXTS = { dedication: ["Dedication", 1000], copyright_text: ["Copyright notice", 5000], isbn: ["ISBN", 20], publisher: ["Publisher", 200] };
@@ -54,25 +54,25 @@ export default function Files({ book }) {
   const load = (format, more) => () => download(`/books/${book.id}/${format}/`, { ...wanted(chosen), ...more });
   return html`
     <${Heading}>Files<//>
-    ${features?.watermark && html`<${Notice}><p>Files of your plan carry a small “Made with bookgen”. <a href="#/plan">See the other plans</a></p><//>`}
-    ${missing.length > 0 && html`<${Notice}><p>${named(isPictureBook(book) ? "Spread" : "Chapter", missing)} ${missing.length === 1 ? "has" : "have"} no text yet: the files leave ${missing.length === 1 ? "it" : "them"} out.</p><//>`}
+    ${features?.watermark && html`<${Notice}><p>Files on your plan carry a small “Made with bookgen” mark. <a href="#/plan">See other plans</a></p><//>`}
+    ${missing.length > 0 && html`<${Notice}><p>${named(isPictureBook(book) ? "Spread" : "Chapter", missing)} ${missing.length === 1 ? "has" : "have"} no text yet and ${missing.length === 1 ? "is" : "are"} left out of the files.</p><//>`}
     <ul class="plain formats">
       ${FORMATS.map(([format, name, use]) => html`
         <li key=${format} class="card">
           <h2>${name}</h2><p class="quiet">${use}</p>
           ${allowed.includes(format)
             ? html`
-              <div class="row"><${Action} kind="primary" busy="Making the file …" aria-label="Download as ${name}" work=${load(`export_${format}`)}>Download<//>
-                ${format === "pdf" && chosen?.profile === "print" && html`<${Action} busy="Making the file …" work=${load("export_pdf", { cover_wrap: true })}>Download the cover for the press<//>`}</div>`
-            : html`<p>Not in your plan. <a href="#/plan">See the plans</a></p>`}
+              <div class="row"><${Action} kind="primary" busy="Creating the file …" aria-label="Download as ${name}" work=${load(`export_${format}`)}>Download<//>
+                ${format === "pdf" && chosen?.profile === "print" && html`<${Action} busy="Creating the file …" work=${load("export_pdf", { cover_wrap: true })}>Download print cover<//>`}</div>`
+            : html`<p>Not included in your plan. <a href="#/plan">See plans</a></p>`}
         </li>`)}
     </ul>
-    <p class="row"><a class="button" href="#/books/${book.id}/preview">Turn the pages</a>
-      <${Action} busy="Making the preview …" work=${load("preview_pdf")}>Preview as PDF, ten pages<//></p>
+    <p class="row"><a class="button" href="#/books/${book.id}/preview">Preview pages</a>
+      <${Action} busy="Creating the preview …" work=${load("preview_pdf")}>Download a ten-page PDF preview<//></p>
     <details open=${chosen !== null}>
-      <summary>How the files look</summary>
+      <summary>File settings</summary>
       ${site && html`<${Looks} defaults=${site.export_settings} chosen=${chosen ?? {}} put=${put} />`}
-      ${chosen && html`<p class="row"><button type="button" onClick=${() => choose(null)}>Back to the usual look</button><span class="quiet">Kept on this device.</span></p>`}
+      ${chosen && html`<p class="row"><button type="button" onClick=${() => choose(null)}>Reset to defaults</button><span class="quiet">Stored on this device.</span></p>`}
     </details>`;
 }
 
@@ -85,10 +85,10 @@ function Looks({ defaults, chosen, put }) {
         <${Field} as="select" label=${label} value=${value(name)} onChange=${(event) => put(name, event.target.value)}>
           ${Object.entries(options).map(([key, text]) => html`<option value=${key} selected=${key === value(name)}>${text}</option>`)}<//>`)}
       ${Object.entries(NUMBERS).map(([name, [label, min, max, step]]) => html`
-        <${Field} label=${label} type="number" min=${min} max=${max} step=${step} placeholder=${defaults[name] ?? "by page size"} value=${chosen[name] ?? ""}
+        <${Field} label=${label} type="number" min=${min} max=${max} step=${step} placeholder=${defaults[name] ?? "depends on page size"} value=${chosen[name] ?? ""}
           hint="${min} to ${max}" onInput=${(event) => put(name, event.target.value)} />`)}
     </div>
-    <fieldset class="checks"><legend>With</legend>
+    <fieldset class="checks"><legend>Include</legend>
       ${Object.entries({ ...SWITCHES, ...(isForThePress && PRESS) }).map(([name, label]) => html`<${Check} label=${label} checked=${value(name)} onChange=${(event) => put(name, event.target.checked)} />`)}
     </fieldset>
     <div class="columns">

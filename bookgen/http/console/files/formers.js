@@ -10,11 +10,11 @@ import { Action, Heading, Waiting } from "./ui.js";
 
 const REPLACED_BY = {
   editor: "before an edit",
-  model: "before a run wrote anew",
-  regenerate: "before it was written again",
-  restore: "before another was put back",
+  model: "before a new run",
+  regenerate: "before a rewrite",
+  restore: "before another version was restored",
   proofreading: "before proofreading",
-  quality_gate: "as the model wrote it, before the quality check",
+  quality_gate: "the model’s text, before the quality check",
 };
 
 // The model's title and summary are kept, without a text, where the author's own won over them.
@@ -35,15 +35,15 @@ export function Formers({ book, chapter, reload }) {
     go(`#/books/${book.id}/chapters/${chapter.id}`);
   };
   return html`
-    <${Heading} title=${`Former texts of ${chapter.title}`}>Former texts of <span ...${inLanguage(book)}>${chapter.title}</span><//>
+    <${Heading} title=${`History of ${chapter.title}`}>History of <span ...${inLanguage(book)}>${chapter.title}</span><//>
     ${listed.length === 0
-      ? html`<p>There are none yet. Whenever this chapter’s text is replaced, by you or by the model, the former one is kept here: the newest 20.</p>`
+      ? html`<p>There are no earlier versions yet. When you or the model replace this chapter’s text, the previous text is saved here. The newest 20 are kept.</p>`
       : html`
         <div class="field"><label for="formers">Compare with</label>
           <select id="formers" onChange=${(event) => choose(Number(event.target.value))}>
             ${listed.map((one) => html`<option value=${one.id} selected=${one.id === id}>${since(one.created_at)}, ${named(one)}</option>`)}
           </select></div>
         ${former && html`
-          <div class="row"><${Action} work=${restore}>${isPlan ? "Put these back" : "Put this text back"}<//><span class="quiet">${isPlan ? "The chapter’s text stays." : "Today’s text becomes a former text."}</span></div>
-          <${TwoTexts} left=${text(former)} right=${text(chapter)} leftName="Former" rightName="Today" language=${inLanguage(book)} />`}`}`;
+          <div class="row"><${Action} work=${restore}>${isPlan ? "Restore title and summary" : "Restore this version"}<//><span class="quiet">${isPlan ? "The chapter’s text does not change." : "The current text is saved to the history."}</span></div>
+          <${TwoTexts} left=${text(former)} right=${text(chapter)} leftName="Earlier version" rightName="Current version" language=${inLanguage(book)} />`}`}`;
 }

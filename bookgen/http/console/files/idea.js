@@ -1,4 +1,4 @@
-// A new book: its idea and what else is known of it. What is typed is kept until the book is made.
+// Create a book: its idea and what else is known of it. What is typed is kept until the book is made.
 
 import { post } from "./api.js";
 import { number } from "./format.js";
@@ -35,16 +35,16 @@ export default function NewBook() {
   const length = Number(form.target_word_count) || usual(most);
   return html`
     <div class="narrow wide">
-      <${Heading}>A new book<//>
-      <p><a href="#/picture">A picture book for children instead</a></p>
-      ${options && !options.can_create && html`<${Notice} kind="bad"><p>Your plan has no book left in this period, and there are no credits.${" "}
+      <${Heading}>Create a book<//>
+      <p><a href="#/picture">Create a children’s picture book instead</a></p>
+      ${options && !options.can_create && html`<${Notice} kind="bad"><p>Your plan has no books left in this billing period, and you have no credits.${" "}
         <a href="#/plan">See your plan</a></p><//>`}
       <form onSubmit=${run}>
         <${BookFields} form=${form} put=${put} site=${site} wrong=${error?.fields ?? {}} most=${most} />
-        <p class="quiet">${number(Math.round(length / (form.chapter_count || 1)))} words a chapter, on average.
-          ${session ? "" : " You need an account for the next step; what you typed here stays."}</p>
+        <p class="quiet">${number(Math.round(length / (form.chapter_count || 1)))} words per chapter on average.
+          ${session ? "" : " You need an account for the next step. What you typed is kept."}</p>
         <${Problem} error=${error} />
-        <div class="row"><button class="primary" aria-busy=${busy}>${session ? "Make the draft" : "Sign in and go on"}</button>
+        <div class="row"><button class="primary" aria-busy=${busy}>${session ? "Create book" : "Sign in to continue"}</button>
           <a href="#/">Back</a></div>
       </form>
     </div>`;
@@ -56,24 +56,24 @@ const usual = (most = Infinity) => Math.min(20_000, most);
 export function BookFields({ form, put, site, wrong, most, outlined = false }) {
   const field = (name) => ({ name, value: form[name] ?? "", onInput: put, wrong: wrong[name] });
   return html`
-    <${Field} label="Title" maxlength="200" required dir="auto" hint="A working title will do." ...${field("title")} />
+    <${Field} label="Title" maxlength="200" required dir="auto" hint="A working title is enough." ...${field("title")} />
     <${Field} as="textarea" rows="5" label="What is it about?" maxlength="5000" dir="auto" ...${field("description")}
-      hint="The more you say, the more the book is yours: people, places, what happens, how it ends." />
+      hint="Describe the people, the places, what happens and how it ends. More detail gives you a book closer to your idea." />
     ${outlined && html`<${Field} as="textarea" rows="6" label="Blurb" maxlength="4000" dir="auto" ...${field("blurb")}
-      hint="For readers: shown on the back cover and in shops. Not the idea. If you leave it empty, one is drafted from the finished book." />`}
+      hint="The text on the back cover and in shops. If you leave it empty, it is drafted from the finished book." />`}
     <div class="columns">
       ${!outlined && html`<${Field} label="Chapters" type="number" min="1" max="100" required ...${field("chapter_count")} />`}
-      <${Field} label="Words in all" type="number" min="1" max=${most} placeholder=${usual(most)} ...${field("target_word_count")}
-        hint=${most && `At most ${number(most)}.`} />
+      <${Field} label="Total words" type="number" min="1" max=${most} placeholder=${usual(most)} ...${field("target_word_count")}
+        hint=${most && `Maximum: ${number(most)}.`} />
       <${Field} as="select" label="Language" ...${field("content_language")}>${languages(site, form.content_language)}<//>
     </div>
     <details open=${Boolean(form.genre || form.target_audience || form.style_notes)}>
-      <summary>Genre, readers, style, size</summary>
+      <summary>Genre, audience, style, page size</summary>
       <div class="columns">
         <${Field} label="Genre" maxlength="100" list="genres" ...${field("genre")} />
-        <${Field} label="Readers" maxlength="200" ...${field("target_audience")} />
+        <${Field} label="Audience" maxlength="200" ...${field("target_audience")} />
         <${Field} label="Subtitle" maxlength="200" dir="auto" ...${field("subtitle")} />
-        <${Field} label="Author’s name" maxlength="200" dir="auto" ...${field("author_name")} />
+        <${Field} label="Author name" maxlength="200" dir="auto" ...${field("author_name")} />
       </div>
       <datalist id="genres">${site?.genres.map((genre) => html`<option value=${genre} />`)}</datalist>
       <${Field} as="textarea" rows="3" label="Style" maxlength="2000" dir="auto" ...${field("style_notes")}

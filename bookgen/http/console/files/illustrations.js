@@ -14,8 +14,8 @@ export function Illustrations({ book, chapter, reload }) {
   const [newest, tell] = useState(null);
   const all = chapter.illustrations;
   return html`
-    <${Heading} title=${`Pictures of ${chapter.title}`}>Pictures of <span ...${inLanguage(book)}>${chapter.title}</span><//>
-    ${all.length > 1 && isPictureBook(book) && html`<p>The last one is in the files, for which a spread has one picture.</p>`}
+    <${Heading} title=${`Pictures in ${chapter.title}`}>Pictures in <span ...${inLanguage(book)}>${chapter.title}</span><//>
+    ${all.length > 1 && isPictureBook(book) && html`<p>The files show one picture per spread: the last one.</p>`}
     ${all.length > 0 && html`<ol class="plain">
       ${all.map((one, at) => html`<${Illustration} key=${one.id} book=${book} chapter=${chapter} one=${one} name="picture ${at + 1}" isNew=${one.id === newest} reload=${reload} />`)}
     </ol>`}
@@ -28,21 +28,21 @@ function Another({ book, chapter, reload, made }) {
   const [form, keep] = useKept(`picture-new-${chapter.id}`, book);
   const put = ({ target }) => keep({ ...form, [target.name]: target.value });
   const make = async () => {
-    spoken.set("Making the picture …");
+    spoken.set("Creating the picture …");
     const { id } = await post(`/chapters/${chapter.id}/generate-image/`, form ?? {});
     keep(null);
     made(id);
     await reload();
-    spoken.set("The picture is made.");
+    spoken.set("Picture created.");
   };
   if (user?.subscription?.plan.features.chapter_images === false && !isPictureBook(book)) {
-    return html`<p>Pictures in chapters are not in your plan. <a href="#/plan">See the plans</a></p>`;
+    return html`<p>Your plan does not include chapter pictures. <a href="#/plan">See plans</a></p>`;
   }
   return html`
     <${Field} as="textarea" rows="2" label="What it should show" name="prompt" maxlength="2000" dir="auto" value=${form?.prompt ?? ""} onInput=${put}
-      hint="Left empty, it follows what happens in the chapter." />
-    <${Field} label="Caption" name="caption" maxlength="500" dir="auto" value=${form?.caption ?? ""} onInput=${put} hint="Printed below it. It may be left empty." />
-    <${Action} kind="primary" busy="Making the picture, which may take a minute …" work=${make}>Make the picture<//>`;
+      hint="If you leave this empty, the chapter’s text is used." />
+    <${Field} label="Caption" name="caption" maxlength="500" dir="auto" value=${form?.caption ?? ""} onInput=${put} hint="Printed below the picture. Optional." />
+    <${Action} kind="primary" busy="Creating the picture (this may take a minute) …" work=${make}>Create picture<//>`;
 }
 
 const FIELDS = ["caption", "alt_text", "position"];
@@ -78,12 +78,12 @@ function Illustration({ book, chapter, one, name, isNew, reload }) {
       <img src=${local(one.image_url)} alt=${one.alt_text} width=${one.width} height=${one.height} loading="lazy" decoding="async" ...${inLanguage(book)} />
       <form onSubmit=${run} aria-label=${`P${name.slice(1)}`}>
         <${Field} label="Caption" maxlength="500" dir="auto" ...${field("caption")} />
-        <${Field} label="Description, for who can’t see it" maxlength="500" required dir="auto" ...${field("alt_text")} />
-        ${!isPictureBook(book) && html`<${Field} as="select" label="Place" ...${field("position")}>${options(places, Number(form.position))}<//>`}
+        <${Field} label="Alt text" maxlength="500" required dir="auto" ...${field("alt_text")} />
+        ${!isPictureBook(book) && html`<${Field} as="select" label="Position" ...${field("position")}>${options(places, Number(form.position))}<//>`}
         <${Problem} error=${error} />
         <div class="row"><button aria-busy=${busy} aria-disabled=${changed.length === 0} aria-label="${changed.length ? "Save" : "Saved"} ${name}">${changed.length ? "Save" : "Saved"}</button>
-          <${Confirmed} kind="link" title="Remove this picture?" yes="Remove it" text="It is deleted from the book and from the service. There is no way back." work=${away} aria-label="Remove ${name}">Remove<//>
-          ${changed.length > 0 && html`<span class="quiet">Kept on this device until you save.</span>`}</div>
+          <${Confirmed} kind="link" title="Remove this picture?" yes="Remove" text="The picture is deleted from the book. This cannot be undone." work=${away} aria-label="Remove ${name}">Remove<//>
+          ${changed.length > 0 && html`<span class="quiet">Unsaved changes are stored on this device.</span>`}</div>
       </form>
     </li>`;
 }

@@ -52,7 +52,7 @@ async function enter(reply) {
 }
 
 function addWayHome() {
-  const link = Object.assign(document.createElement("a"), { href: home, textContent: "To the books" });
+  const link = Object.assign(document.createElement("a"), { href: home, textContent: "Go to your books" });
   const line = document.createElement("p");
   line.append(link);
   document.querySelector(".narrow").append(line);

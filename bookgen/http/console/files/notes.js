@@ -44,8 +44,8 @@ function Changed({ note, book, chapter, reload }) {
     <p>${note.detail}</p>
     <blockquote ...${inLanguage(book)}>${note.before}</blockquote>
     ${putBack(chapter.content, note) === null
-      ? html`<p class="quiet">The text around it has changed. The model’s own text is in the <a href="#/books/${book.id}/chapters/${chapter.id}/former">former texts</a>.</p>`
-      : html`<${Action} work=${restore}>Put the original back<//>`}`;
+      ? html`<p class="quiet">The surrounding text has changed, so the original cannot be restored here. Find it in the <a href="#/books/${book.id}/chapters/${chapter.id}/former">history</a>.</p>`
+      : html`<${Action} work=${restore}>Restore the original<//>`}`;
 }
 
 /** How many notes each chapter has, below the list of chapters. */

@@ -1,7 +1,7 @@
 // The outline: read, edited, reordered, reworked. Edits are kept on this device until the service has them.
 
 import { get, post } from "./api.js";
-import { cost, count, duration, inLanguage, words } from "./format.js";
+import { cost, count, duration, inLanguage, number } from "./format.js";
 import { html, useRef, useState } from "./hooks.js";
 import { useKept } from "./kept.js";
 import { go } from "./router.js";
@@ -20,19 +20,19 @@ function FirstOutline({ book, set, reload }) {
   return html`
     <${Heading}>Outline<//>
     ${isPictureBook(book)
-      ? html`<p>Next comes the plan: ${count(book.chapter_count, "spread")}, each with what happens on it. You change it as you like before anything is written or painted.</p>`
-      : html`<p>Next comes the outline: ${count(book.chapter_count, "chapter")}, each with a title and what happens in it. You change it as you like before anything is written.</p>`}
+      ? html`<p>The next step is a plan of ${count(book.chapter_count, "spread")} that says what happens on each. You can edit it before anything is written or illustrated.</p>`
+      : html`<p>The next step is an outline of ${count(book.chapter_count, "chapter")}, each with a title and a summary. You can edit it before anything is written.</p>`}
     ${(book.description || book.theme) && html`<blockquote ...${inLanguage(book)}>${book.description || book.theme}</blockquote>`}
     <div class="row">
-      <${Action} kind="primary" busy="Drafting the outline …" work=${draft}>Draft the outline<//>
+      <${Action} kind="primary" busy="Generating the outline …" work=${draft}>Generate outline<//>
       <${Produce} book=${book} reload=${reload} />
-      <a href="#/books/${book.id}/details">Change the idea first</a>
+      <a href="#/books/${book.id}/details">Edit the idea first</a>
     </div>`;
 }
 
 const ReadOnly = ({ book }) => html`
   <${Heading}>Outline<//>
-  <${Notice}><p>The book is being written. <a href="#/books/${book.id}/writing">Pause it</a> to change the chapters to come.</p><//>
+  <${Notice}><p>The book is being written. <a href="#/books/${book.id}/writing">Pause it</a> to edit the remaining chapters.</p><//>
   <ol class="plain outline">${book.chapters.map((chapter) => html`
     <li key=${chapter.id}><b ...${inLanguage(book)}>${chapter.chapter_number}. ${chapter.title}</b><p ...${inLanguage(book)}>${chapter.summary}</p></li>`)}</ol>`;
 
@@ -58,7 +58,7 @@ function Editor({ book, status, set, reload }) {
     set(await post(`/books/${book.id}/update-outline/`, { chapters: all.map(wire), replace: true }));
     ask(0);
     forget();
-    return spoken.set("The outline is saved.");
+    return spoken.set("Outline saved.");
   };
   const save = useWork(() => send(0));
   const toggle = (id) => choose((old) => new Set(old.has(id) ? [...old].filter((one) => one !== id) : [...old, id]));
@@ -69,7 +69,7 @@ function Editor({ book, status, set, reload }) {
   const written = book.chapters.filter(({ content }) => content).length;
   return html`
     <${Heading}>Outline<//>
-    ${paused && html`<${Notice}><p>Writing is paused: chapters that are not written yet can be changed. <a href="#/books/${book.id}/writing">To the writing</a></p><//>`}
+    ${paused && html`<${Notice}><p>Writing is paused. You can edit the chapters that are not written yet. <a href="#/books/${book.id}/writing">Go to Writing</a></p><//>`}
     <ol class="plain outline" ref=${list}>
       ${entries.map((entry, at) => html`
         <${Entry} key=${entry.key} entry=${entry} at=${at} entries=${entries} edit=${edit} book=${book} fixed=${fixed(entry)}
@@ -80,22 +80,22 @@ function Editor({ book, status, set, reload }) {
     ${dirty
       ? html`
         <div class="row sticky">
-          <button type="button" class="primary" aria-busy=${save.busy} onClick=${save.run}>Save the outline</button>
-          <button type="button" onClick=${forget}>Undo the changes</button>
-          <span class="quiet">Kept on this device until you save.</span>
+          <button type="button" class="primary" aria-busy=${save.busy} onClick=${save.run}>Save outline</button>
+          <button type="button" onClick=${forget}>Undo changes</button>
+          <span class="quiet">Unsaved changes are stored on this device.</span>
         </div>
         ${lost > 0 && html`
-          <${Question} title="Remove what is written?" yes="Remove and save" work=${() => send(lost)} onClose=${() => ask(0)}
-            text="${count(lost, "written chapter")} ${lost === 1 ? "is" : "are"} not in this outline any more. The text goes with the chapter, and so do its former texts." />`}`
+          <${Question} title="Delete written chapters?" yes="Delete and save" work=${() => send(lost)} onClose=${() => ask(0)}
+            text="${count(lost, "written chapter")} ${lost === 1 ? "is" : "are"} no longer in this outline. If you save, ${lost === 1 ? "its" : "their"} text and history are deleted." />`}`
       : html`
         ${chosen.size > 0 && html`<${Rework} book=${book} ids=${[...chosen]} set=${set} done=${() => choose(new Set())} />`}
         <div class="row" ref=${next} tabindex="-1">
           ${!paused && html`<${Start} book=${book} written=${written} reload=${reload} />`}
           ${!paused && html`
-            <${Confirmed} title="Draft the outline anew?" yes="Draft it anew" text=${written
-              ? `All ${count(book.chapters.length, "chapter")} are replaced, with the ${count(written, "text")} that ${written === 1 ? "is" : "are"} written.`
-              : `All ${count(book.chapters.length, "chapter")} are replaced.`}
-              work=${async () => set(await post(`/books/${book.id}/generate-outline/`))}>Draft it anew<//>`}
+            <${Confirmed} title="Generate a new outline?" yes="Start over" text=${written
+              ? `This replaces all ${count(book.chapters.length, "chapter")}, including ${number(written)} already written.`
+              : `This replaces all ${count(book.chapters.length, "chapter")}.`}
+              work=${async () => set(await post(`/books/${book.id}/generate-outline/`))}>Start over<//>`}
         </div>`}`;
 }
 
@@ -109,7 +109,7 @@ function Start({ book, written, reload }) {
   if (left === 0) return html`<a class="button primary" href="#/books/${book.id}/read">Read the book</a>`;
   return html`
     <span class="row">
-      <${Action} kind="primary" work=${begin}>${written ? `Write the other ${count(left, "chapter")}` : "Write the book"}<//>
+      <${Action} kind="primary" work=${begin}>${written ? `Write the remaining ${count(left, "chapter")}` : "Write the book"}<//>
       <${Produce} book=${book} reload=${reload} />
       ${!written && html`<span class="quiet">${estimate(book)}</span>`}
     </span>`;
@@ -119,7 +119,7 @@ export function estimate(book) {
   const parts = [book.estimated_seconds ? duration(book.estimated_seconds) : null];
   if (book.estimated_cost_micros > 0) parts.push(`about ${cost(book.estimated_cost_micros, book.usage.currency)}`);
   const told = parts.filter(Boolean).join(", ");
-  return told && `It takes ${told}.`;
+  return told && `Estimate: ${told}.`;
 }
 
 function Entry({ entry, at, entries, edit, book, fixed, chosen, toggle }) {
@@ -140,7 +140,7 @@ function Entry({ entry, at, entries, edit, book, fixed, chosen, toggle }) {
   const remove = () => {
     const there = item.current.nextElementSibling ?? item.current.previousElementSibling;
     edit(entries.filter((one) => one !== entry));
-    spoken.set(`Chapter ${at + 1} is removed.`);
+    spoken.set(`Chapter ${at + 1} removed.`);
     requestAnimationFrame(() => there.querySelector("button:last-child").focus());
   };
   const keys = (event) => {
@@ -160,7 +160,7 @@ function Entry({ entry, at, entries, edit, book, fixed, chosen, toggle }) {
               <${Field} label="Title" maxlength="200" value=${entry.title} onInput=${change("title")} ...${inLanguage(book)} />
               <${Field} class="short" label="Words" type="number" min="1" max="500000" value=${entry.target_word_count ?? ""} onInput=${change("target_word_count")} />
             </div>
-            <${Field} as="textarea" class="grows" label="What happens" rows="2" maxlength="5000" value=${entry.summary} onInput=${change("summary")} ...${inLanguage(book)} />
+            <${Field} as="textarea" class="grows" label="Summary" rows="2" maxlength="5000" value=${entry.summary} onInput=${change("summary")} ...${inLanguage(book)} />
           </div>`}
       <div class="row tight">
         ${toggle && html`<${Check} label="Rework" aria-label="Rework ${name}" checked=${chosen} onChange=${toggle} />`}
@@ -181,8 +181,8 @@ function Rework({ book, ids, set, done }) {
   const texts = book.chapters.filter(({ id, content }) => ids.includes(id) && content).length;
   return html`
     <div class="card">
-      <${Field} as="textarea" rows="2" maxlength="2000" label="What should be different? (${count(ids.length, "chapter")})" value=${instructions ?? ""}
-        onInput=${(event) => write(event.target.value)} hint=${texts ? `${count(texts, "written text")} will be cleared and kept as a former text; the next run writes anew.` : ""} />
+      <${Field} as="textarea" rows="2" maxlength="2000" label="What should change? (${count(ids.length, "chapter")})" value=${instructions ?? ""}
+        onInput=${(event) => write(event.target.value)} hint=${texts ? `${count(texts, "written chapter")} will be cleared and saved to the history. The next run writes ${texts === 1 ? "it" : "them"} again.` : ""} />
       <${Action} kind="primary" busy="Reworking …" work=${rework}>Rework ${count(ids.length, "chapter")}<//>
     </div>`;
 }

@@ -32,22 +32,22 @@ export default function NewPictureBook() {
   const choices = (options) => options.map(([value, label]) => html`<option value=${value} selected=${String(value) === form.page_count || value === form.age_range}>${label}</option>`);
   return html`
     <div class="narrow wide">
-      <${Heading}>A picture book for children<//>
-      <p>Each spread of two pages gets a few words for the age and one picture, on all of which the hero looks the same.</p>
-      <p><a href="#/new">A book of chapters instead</a></p>
+      <${Heading}>Create a picture book<//>
+      <p>Each two-page spread gets a short text and one picture. The main character looks the same in all of them.</p>
+      <p><a href="#/new">Create a book with chapters instead</a></p>
       <form onSubmit=${run}>
         <${Field} label="Title" maxlength="200" required dir="auto" ...${field("title")} />
-        <${Field} as="textarea" rows="3" label="What is it about?" maxlength="500" dir="auto" ...${field("theme")} hint="What happens, or what it is to tell: being brave in the dark." />
+        <${Field} as="textarea" rows="3" label="What is it about?" maxlength="500" dir="auto" ...${field("theme")} hint="The story or its message. For example: being brave in the dark." />
         <${Field} as="textarea" rows="3" label="Who is in it?" dir="auto" ...${field("characters")}
-          hint="One a line, the hero first, with what they look like. Pip, a small grey mouse with a red scarf." />
+          hint="One character per line, the main character first, with their looks. For example: Pip, a small grey mouse with a red scarf." />
         <div class="columns">
-          <${Field} as="select" label="For children of" ...${field("age_range")}>${choices(Object.entries(AGES))}<//>
-          <${Field} as="select" label="Pages" ...${field("page_count")}>${choices(PAGES.map((pages) => [pages, `${pages}, so ${pages / 2} pictures`]))}<//>
+          <${Field} as="select" label="Age group" ...${field("age_range")}>${choices(Object.entries(AGES))}<//>
+          <${Field} as="select" label="Pages" ...${field("page_count")}>${choices(PAGES.map((pages) => [pages, `${pages} pages, ${pages / 2} pictures`]))}<//>
           <${Field} as="select" label="Language" ...${field("content_language")}>${languages(site, form.content_language)}<//>
-          <${Field} label="Author’s name" maxlength="200" dir="auto" ...${field("author_name")} />
+          <${Field} label="Author name" maxlength="200" dir="auto" ...${field("author_name")} />
         </div>
         <${Problem} error=${error} />
-        <div class="row"><button class="primary" aria-busy=${busy}>${session ? "Make the draft" : "Sign in and go on"}</button>
+        <div class="row"><button class="primary" aria-busy=${busy}>${session ? "Create book" : "Sign in to continue"}</button>
           <a href="#/">Back</a></div>
       </form>
     </div>`;

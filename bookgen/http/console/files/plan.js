@@ -30,10 +30,10 @@ export default function Plan() {
     <${Heading}>Plan<//>
     <section class="card" aria-label="Your plan">
       <h2>${now.plan.name}</h2>
-      ${now.status === "past_due" && html`<${Notice} kind="bad"><p>The last payment failed. The plan is kept for 7 days: look at your card in the billing portal.</p><//>`}
-      <p class="quiet">${now.plan.description} This period ends on ${date(now.usage.period_end)}.</p>
+      ${now.status === "past_due" && html`<${Notice} kind="bad"><p>Your last payment failed. Your plan stays active for 7 days. Check your card in the billing portal.</p><//>`}
+      <p class="quiet">${now.plan.description} The current period ends on ${date(now.usage.period_end)}.</p>
       <dl class="facts">${METERS.map(([used, limit, name]) => html`<${Meter} key=${used} name=${name} used=${now.usage[used]} limit=${now.limits[limit]} />`)}</dl>
-      ${billing && now.plan.slug !== "free" && html`<${Action} work=${async () => leave((await post("/auth/subscriptions/portal/")).url)}>Card, bills and cancelling<//>`}
+      ${billing && now.plan.slug !== "free" && html`<${Action} work=${async () => leave((await post("/auth/subscriptions/portal/")).url)}>Manage billing<//>`}
     </section>
     ${plans && html`<${Plans} plans=${plans} now=${now} reload=${reload} />`}
     ${packages && html`<${Credits} packages=${packages} wallet=${wallet} />`}
@@ -42,7 +42,7 @@ export default function Plan() {
 }
 
 function Meter({ name, used, limit }) {
-  const told = limit === UNLIMITED ? `${number(used)}, no limit` : `${number(used)} of ${number(limit)}`;
+  const told = limit === UNLIMITED ? `${number(used)}, unlimited` : `${number(used)} of ${number(limit)}`;
   return html`<div><dt>${name}</dt><dd>${told}${limit > 0 && html`<meter min="0" max=${limit} value=${used} aria-label=${name}></meter>`}</dd></div>`;
 }
 
@@ -54,18 +54,18 @@ function Plans({ plans, now, reload }) {
     const bought = await post("/auth/subscriptions/checkout/", { plan: plan.slug, interval });
     if (!bought.upgraded) return leave(bought.url);
     await reload();
-    return spoken.set(`Your plan is ${plan.name} now.`);
+    return spoken.set(`Your plan is now ${plan.name}.`);
   };
   const cost = (plan) => price(yearly ? plan.price_yearly : plan.price_monthly);
-  const per = yearly ? "a year" : "a month";
+  const per = yearly ? "per year" : "per month";
   // Whoever pays already is charged at once, on no page but this.
   const choice = (plan) => (now.plan.slug === "free"
     ? html`<${Action} kind="primary" aria-label="Choose ${plan.name}" work=${buy(plan)}>Choose<//>`
-    : html`<${Confirmed} kind="primary" aria-label="Choose ${plan.name}" title="Change to ${plan.name}?" yes="Change the plan" work=${buy(plan)}
-        text="${plan.name} is ${cost(plan)} ${per}. The plan changes at once, and what differs for the rest of this period is charged or credited now.">Choose<//>`);
+    : html`<${Confirmed} kind="primary" aria-label="Choose ${plan.name}" title="Change to ${plan.name}?" yes="Change plan" work=${buy(plan)}
+        text="${plan.name} costs ${cost(plan)} ${per}. The plan changes immediately. The price difference for the rest of this period is charged or credited now.">Choose<//>`);
   return html`
     <h2>Plans</h2>
-    <fieldset class="checks"><legend class="unseen">Paid</legend>
+    <fieldset class="checks"><legend class="unseen">Billing interval</legend>
       ${["monthly", "yearly"].map((one) => html`<label class="check"><input type="radio" name="interval" checked=${one === interval} onChange=${() => pick(one)} /> <span>${one}</span></label>`)}
     </fieldset>
     <ul class="plain formats">
@@ -75,7 +75,7 @@ function Plans({ plans, now, reload }) {
           <p><b>${cost(plan)}</b> <span class="quiet">${per}</span></p>
           <p class="quiet">${plan.description}</p>
           <ul>
-            <li>${count(plan.features.books_per_month, "book")} a month, up to ${words(plan.features.max_word_count_per_book)} each</li>
+            <li>${count(plan.features.books_per_month, "book")} per month, up to ${words(plan.features.max_word_count_per_book)} each</li>
             ${plan.features.max_stored_mb > 0 && html`<li>${number(plan.features.max_stored_mb)} MB of text and pictures</li>`}
             <li>${plan.features.export_formats.map((format) => format.toUpperCase()).join(", ")}${plan.features.watermark ? ", with a watermark" : ""}</li>
           </ul>
@@ -89,15 +89,15 @@ function Credits({ packages, wallet }) {
   const buy = (one) => async () => leave((await post("/auth/credits/checkout/", { package: one.slug })).url);
   return html`
     <h2>Credits</h2>
-    <p>${wallet ? `You have ${count(wallet.balance, "credit")}.` : ""} A credit pays for one book beyond the plan.</p>
+    <p>${wallet ? `You have ${count(wallet.balance, "credit")}.` : ""} One credit pays for one book beyond your plan.</p>
     <ul class="plain formats">
       ${packages.map((one) => html`
         <li key=${one.id} class="card"><h3>${one.name}</h3><p><b>${price(one.price_cents / 100)}</b> <span class="quiet">${count(one.credits, "credit")}, books up to ${words(one.words_per_book)}</span></p>
           <${Action} aria-label="Buy ${one.name}" work=${buy(one)}>Buy<//></li>`)}
     </ul>
     ${rows?.length > 0 && html`
-      <details><summary>What came and went</summary>
-        <div class="scroll"><table><thead><tr><th>Day</th><th>What</th><th>Credits</th><th>Balance</th></tr></thead>
+      <details><summary>Account activity</summary>
+        <div class="scroll"><table><thead><tr><th>Date</th><th>Description</th><th>Credits</th><th>Balance</th></tr></thead>
           <tbody>${rows.map((row) => html`<tr key=${row.id}><td>${date(row.created_at)}</td><td>${row.description}</td><td>${row.amount > 0 ? "+" : ""}${row.amount}</td><td>${row.balance_after}</td></tr>`)}</tbody></table></div>
       </details>`}`;
 }
@@ -111,10 +111,10 @@ function Addons({ addons, owned }) {
       ${addons.map((addon) => html`
         <li key=${addon.id} class="card"><h3>${addon.name}</h3><p class="quiet">${addon.description}</p>
           ${has(addon)
-            ? html`<p><b>Yours</b></p>`
+            ? html`<p><b>Active</b></p>`
             : html`<div class="row">
-                ${addon.price_monthly && html`<${Action} aria-label="${price(addon.price_monthly)} a month, ${addon.name}" work=${buy(addon, "monthly")}>${price(addon.price_monthly)} a month<//>`}
-                ${addon.price_per_use && html`<${Action} aria-label="${price(addon.price_per_use)} a use, ${addon.name}" work=${buy(addon, "per_use")}>${price(addon.price_per_use)} a use<//>`}
+                ${addon.price_monthly && html`<${Action} aria-label="${price(addon.price_monthly)} per month, ${addon.name}" work=${buy(addon, "monthly")}>${price(addon.price_monthly)} per month<//>`}
+                ${addon.price_per_use && html`<${Action} aria-label="${price(addon.price_per_use)} per use, ${addon.name}" work=${buy(addon, "per_use")}>${price(addon.price_per_use)} per use<//>`}
               </div>`}
         </li>`)}
     </ul>`;
@@ -125,7 +125,7 @@ function Invoices() {
   if (!invoices?.length) return null;
   return html`
     <h2>Invoices</h2>
-    <div class="scroll"><table><thead><tr><th>Day</th><th>Number</th><th>Amount</th><th>State</th><th><span class="unseen">File</span></th></tr></thead>
+    <div class="scroll"><table><thead><tr><th>Date</th><th>Number</th><th>Amount</th><th>Status</th><th><span class="unseen">File</span></th></tr></thead>
       <tbody>${invoices.map((one) => html`
         <tr key=${one.id}><td>${date(one.created_at)}</td><td>${one.number ?? "–"}</td><td>${price(one.amount, one.currency)}</td><td>${one.status}</td>
           <td>${(one.invoice_pdf ?? one.hosted_invoice_url) && html`<a href=${one.invoice_pdf ?? one.hosted_invoice_url} rel="noreferrer">Invoice ${one.number}</a>`}</td></tr>`)}</tbody></table></div>`;

@@ -29,12 +29,12 @@ export default function Preview({ book }) {
   return html`
     <p class="row between"><a href="#/books/${book.id}/files" dir="auto">${book.title}</a><${Heading}>Pages<//></p>
     ${!data
-      ? html`<${Waiting} error=${error}>Setting the pages …<//>`
+      ? html`<${Waiting} error=${error}>Preparing the pages …<//>`
       : html`
         <div class="row center">
-          <button type="button" onClick=${() => to(at - step)} ...${off(at === 0)}>Back</button>
+          <button type="button" onClick=${() => to(at - step)} ...${off(at === 0)}>Previous</button>
           <span role="status">${shown.filter(Boolean).length > 1 ? "Pages" : "Page"} ${shown.filter(Boolean).map((page) => number(page.number)).join(" and ")} of ${number(data.page_count)}</span>
-          <button type="button" onClick=${() => to(at + step)} ...${off(first + step > last)}>Turn</button>
+          <button type="button" onClick=${() => to(at + step)} ...${off(first + step > last)}>Next</button>
         </div>
         <div class="spread" dir=${dir}>
           ${shown.map((page, side) => html`<div class="leaf" key=${page?.number ?? `none${side}`} lang=${book.content_language}>${page && html`<${Leaf} page=${page} />`}</div>`)}

@@ -15,8 +15,8 @@ export function Produce({ book, reload }) {
     go(`#/books/${book.id}/writing`);
   };
   return html`
-    <${Confirmed} title="Make the whole book?" yes="Make it" work=${begin}
-      text="Outline, text, proofreading, blurb, cover and files, one after the other, without asking you again. You can watch, pause and stop it.">Make the whole book<//>`;
+    <${Confirmed} title="Create the whole book?" yes="Start" work=${begin}
+      text="All steps run without further questions: outline, text, proofreading, blurb, cover and files. You can pause or stop at any time.">Create the whole book<//>`;
 }
 
 // What the status says while each phase is on; what says none of it is the writing.

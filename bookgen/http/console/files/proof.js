@@ -37,11 +37,11 @@ function Report({ book, report, again, reload }) {
   };
   return html`
     <section aria-label="Report">
-      ${OPEN.has(report.status) && html`<p role="status">The book is being read. You may close this page.</p><${Progress} label="Read, percent" value=${report.progress} />`}
+      ${OPEN.has(report.status) && html`<p role="status">The book is being checked. You can close this page.</p><${Progress} label="Checked, percent" value=${report.progress} />`}
       ${report.status === "error" && html`<${Notice} kind="bad"><p>${report.failure?.message ?? "The check failed."} Check the book again.</p><//>`}
       ${report.summary && html`<p class="lead" ...${inLanguage(book)}>${report.summary}</p>`}
       ${report.status === "completed" && html`<${Suggestions} book=${book} report=${report} reload=${reload} />`}
-      <p><${Confirmed} kind="link" title="Delete this report?" yes="Delete it" text="What was applied stays." work=${away}>Delete this report<//></p>
+      <p><${Confirmed} kind="link" title="Delete this report?" yes="Delete" text="Changes that you applied stay in the text." work=${away}>Delete this report<//></p>
     </section>`;
 }
 
@@ -60,7 +60,7 @@ function Suggestions({ book, report, reload }) {
   };
   const decide = (verb) => async (one) => {
     const { status } = await post(`/proofreading-reports/${report.id}/suggestions/${one.id}/${verb}/`);
-    spoken.set(status === "stale" ? "The text has changed meanwhile: nothing was done." : verb === "apply" ? "Applied." : "Dismissed.");
+    spoken.set(status === "stale" ? "The text has changed since the check, so the suggestion was not applied." : verb === "apply" ? "Applied." : "Dismissed.");
     await after();
   };
   const apply = useWork(() => decide("apply")(all[index]));
@@ -78,25 +78,25 @@ function Suggestions({ book, report, reload }) {
     if (page > 1) turn(1);
     await after();
   };
-  if (data.count === 0 && !severity) return html`<p class="left" role="status" data-left="0">Nothing is left to decide.</p>`;
+  if (data.count === 0 && !severity) return html`<p class="left" role="status" data-left="0">No suggestions left.</p>`;
   return html`
     <div class="row between">
-      <p class="left" role="status" data-left=${data.count}>${data.count ? `${count(data.count, "suggestion")} left. ${number(index + 1 + (page - 1) * 20)} is shown.` : "Nothing is left to decide."}</p>
-      <${Field} as="select" label="Which" value=${severity} onChange=${(event) => { limit(event.target.value); turn(1); go(0); }}>
+      <p class="left" role="status" data-left=${data.count}>${data.count ? `${count(data.count, "suggestion")} left. Showing number ${number(index + 1 + (page - 1) * 20)}.` : "No suggestions left."}</p>
+      <${Field} as="select" label="Severity" value=${severity} onChange=${(event) => { limit(event.target.value); turn(1); go(0); }}>
         <option value="">all</option>${SEVERITIES.map((one) => html`<option value=${one} selected=${one === severity}>${one}</option>`)}<//>
     </div>
     ${safe?.count > 1 && html`
-      <p class="row between"><span>${number(safe.count)} of them change spelling or punctuation alone.</span>
-        <${Confirmed} title="Apply the ${number(safe.count)} safe ones?" yes="Apply them" text="Spelling and punctuation, and no word more. Every chapter’s text of today is kept as a former text." work=${inBulk({ safe: true })}>Apply the safe ones<//></p>`}
+      <p class="row between"><span>${number(safe.count)} of them only change spelling or punctuation.</span>
+        <${Confirmed} title="Apply ${number(safe.count)} safe suggestions?" yes="Apply all" text="They only change spelling and punctuation. The current text of each chapter is saved to the history." work=${inBulk({ safe: true })}>Apply safe suggestions<//></p>`}
     ${all[index] && html`<${Suggestion} key=${all[index].id} book=${book} report=${report} one=${all[index]} apply=${apply} dismiss=${dismiss} />`}
     <div class="row">
-      <button type="button" onClick=${() => go(index - 1)} ...${off(index <= 0)}>Before</button>
+      <button type="button" onClick=${() => go(index - 1)} ...${off(index <= 0)}>Previous</button>
       <button type="button" onClick=${() => go(index + 1)} ...${off(index >= all.length - 1)}>Next</button>
-      ${data.previous && html`<button type="button" onClick=${() => { turn(page - 1); go(0); }}>Page before</button>`}
+      ${data.previous && html`<button type="button" onClick=${() => { turn(page - 1); go(0); }}>Previous page</button>`}
       ${data.next && html`<button type="button" onClick=${() => { turn(page + 1); go(0); }}>Next page</button>`}
-      ${severity && data.count > 1 && html`<${Confirmed} title="Apply all ${severity} suggestions?" yes="Apply them" text="${count(data.count, "change")}. Every chapter’s text of today is kept as a former text." work=${inBulk({ severity: [severity] })}>Apply all ${severity}<//>`}
+      ${severity && data.count > 1 && html`<${Confirmed} title="Apply all ${severity} suggestions?" yes="Apply all" text="This applies ${count(data.count, "change")}. The current text of each chapter is saved to the history." work=${inBulk({ severity: [severity] })}>Apply all ${severity}<//>`}
     </div>
-    <p class="quiet">Keys: j and k move, a applies, d dismisses.</p>`;
+    <p class="quiet">Keyboard: j next, k previous, a apply, d dismiss.</p>`;
 }
 
 function Suggestion({ book, report, one, apply, dismiss }) {

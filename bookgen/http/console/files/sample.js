@@ -30,14 +30,14 @@ function Title({ book }) {
         <p class="quiet">${count(book.chapters.length, "chapter")}, ${words(book.word_count)}</p>
         <ol class="plain chapters">${book.chapters.map((chapter) => html`
           <li class="done"><span class="number">${chapter.chapter_number}</span><a href="#/sample/${chapter.chapter_number}" ...${inLanguage(book)}>${chapter.title}</a><span class="quiet">${words(chapter.word_count)}</span></li>`)}</ol>
-        <p class="row"><a class="button primary" href="#/sample/1">Read it</a><a class="button" href="#/">Write your own</a></p>
+        <p class="row"><a class="button primary" href="#/sample/1">Start reading</a><a class="button" href="#/">Write your own</a></p>
       </div>
     </div>`;
 }
 
 function Chapter({ book, at }) {
   const chapter = book.chapters[at];
-  const step = (one, text) => (one ? html`<a href="#/sample/${one.chapter_number}">${text}</a>` : html`<a href="#/sample">Back to the title</a>`);
+  const step = (one, text) => (one ? html`<a href="#/sample/${one.chapter_number}">${text}</a>` : html`<a href="#/sample">Back to the title page</a>`);
   return html`
     <nav aria-label="In this book"><a href="#/sample" dir="auto">${book.title}</a></nav>
     <article class="reading" ...${inLanguage(book)}>
@@ -45,5 +45,5 @@ function Chapter({ book, at }) {
       <${Heading} title=${chapter.title}>${chapter.title}<//>
       <${Prose} text=${chapter.content} title=${chapter.title} />
     </article>
-    <nav class="row between" aria-label="Chapters">${step(book.chapters[at - 1], "← Chapter before")}${step(book.chapters[at + 1], "Next chapter →")}</nav>`;
+    <nav class="row between" aria-label="Chapters">${step(book.chapters[at - 1], "← Previous chapter")}${step(book.chapters[at + 1], "Next chapter →")}</nav>`;
 }

@@ -28,7 +28,7 @@ function Books({ session }) {
       <a class="button primary" href="#/new">New book</a>
     </div>
     <${Problem} error=${error?.status ? error : null} />
-    ${books.length > MANY && html`<p><input type="search" aria-label="Find a book" placeholder="Find a book" value=${sought} onInput=${(event) => seek(event.target.value)} /></p>`}
+    ${books.length > MANY && html`<p><input type="search" aria-label="Search your books" placeholder="Search your books" value=${sought} onInput=${(event) => seek(event.target.value)} /></p>`}
     <p class="unseen" role="status">${sought && count(found.length, "book")}</p>
     <ul class="shelf">${found.map((book) => html`<${Spine} key=${book.id} book=${book} />`)}</ul>`;
 }
@@ -52,10 +52,10 @@ function Spine({ book }) {
 }
 
 function state(book, run) {
-  if (run?.generation_status === "error") return "Stuck: needs you";
+  if (run?.generation_status === "error") return "Failed. Action needed";
   if (run?.generation_status === "paused") return `Paused at ${number(run.percentage)} %`;
-  if (book.status === "generating") return isQueued(run) ? "Waiting its turn" : `Writing, ${number(run?.percentage ?? 0)} %`;
+  if (book.status === "generating") return isQueued(run) ? "Waiting in the queue" : `Writing, ${number(run?.percentage ?? 0)} %`;
   if (book.status === "completed") return words(book.word_count);
-  if (book.status === "outline") return book.word_count ? `${words(book.word_count)} so far` : `Outline of ${count(book.chapters_count, "chapter")}`;
+  if (book.status === "outline") return book.word_count ? `${words(book.word_count)} so far` : `Outline, ${count(book.chapters_count, "chapter")}`;
   return `Draft, ${since(book.created_at)}`;
 }

@@ -26,13 +26,13 @@ export default function Sign({ rest: [to] }) {
   const isNew = tab === "register";
   return html`
     <div class="narrow">
-      <${Heading}>${isNew ? "Make an account" : "Sign in"}<//>
+      <${Heading}>${isNew ? "Create an account" : "Sign in"}<//>
       ${isNew ? html`<${Register} />` : html`<${Login} forgot=${() => show("forgot")} />`}
       <${Google} client=${site?.google_client_id} />
       ${isNew
-        ? html`<p class="quiet">You have an account? <button type="button" class="link" onClick=${() => show("login")}>Sign in</button></p>`
+        ? html`<p class="quiet">Already have an account? <button type="button" class="link" onClick=${() => show("login")}>Sign in</button></p>`
         : site?.registration_enabled !== false &&
-          html`<p class="quiet">New here? <button type="button" class="link" onClick=${() => show("register")}>Make an account</button></p>`}
+          html`<p class="quiet">New here? <button type="button" class="link" onClick=${() => show("register")}>Create an account</button></p>`}
     </div>`;
 }
 
@@ -49,7 +49,7 @@ function Login({ forgot }) {
       <${Check} label="Keep me signed in on this device" name="kept" />
       <${Problem} error=${error} />
       <div class="row"><button class="primary" aria-busy=${busy}>Sign in</button>
-        <button type="button" class="link" onClick=${forgot}>Forgot the password?</button></div>
+        <button type="button" class="link" onClick=${forgot}>Forgot password?</button></div>
     </form>`;
 }
 
@@ -63,8 +63,8 @@ function Register() {
   });
   if (sent) {
     return html`
-      <${Notice}><p role="status">${sent.message} It went to <b>${sent.to}</b>.</p><//>
-      <p>Nothing came? Look among the unwanted mail. “Forgot the password?” where you sign in sends another link; if the address is mistyped, make another account.</p>`;
+      <${Notice}><p role="status">${sent.message} We sent it to <b>${sent.to}</b>.</p><//>
+      <p>No e-mail? Check your spam folder. To get another link, choose “Forgot password?” on the sign-in page. If you mistyped the address, create another account.</p>`;
   }
   const wrong = error?.fields ?? {};
   return html`
@@ -75,7 +75,7 @@ function Register() {
         required hint="At least 8 characters." wrong=${wrong.password} />
       <${Check} label="Keep me signed in on this device" name="kept" />
       <${Problem} error=${Object.keys(wrong).length ? null : error} />
-      <button class="primary" aria-busy=${busy}>Make the account</button>
+      <button class="primary" aria-busy=${busy}>Create account</button>
     </form>`;
 }
 
@@ -86,16 +86,16 @@ function Forgot({ back }) {
   });
   return html`
     <div class="narrow">
-      <${Heading}>A new password<//>
+      <${Heading}>Reset your password<//>
       ${message
         ? html`<${Notice}><p role="status">${message}</p><//>`
         : html`
           <form onSubmit=${run}>
             <${Field} label="E-mail address of your account" name="email" type="email" autocomplete="email" required />
             <${Problem} error=${error} />
-            <button class="primary" aria-busy=${busy}>Send me a link</button>
+            <button class="primary" aria-busy=${busy}>Send reset link</button>
           </form>`}
-      <p><button type="button" class="link" onClick=${back}>Back to signing in</button></p>
+      <p><button type="button" class="link" onClick=${back}>Back to sign in</button></p>
     </div>`;
 }
 
@@ -113,18 +113,18 @@ export function SignInAgain() {
   };
   const hasIdea = [IDEA, PICTURE].some((place) => localStorage.getItem(place));
   return html`
-    <${Dialog} title="Your sign-in has ended" closable=${false}>
-      <p>Nothing is lost: what you typed is kept, and you go on where you are.</p>
+    <${Dialog} title="Your session has expired" closable=${false}>
+      <p>What you typed is kept. Sign in again to continue where you left off.</p>
       <form onSubmit=${run}>
         <input class="unseen" name="username" autocomplete="username" value=${name} readonly tabindex="-1" aria-hidden="true" />
-        <${Field} label="Password of ${name}" name="password" type="password" autocomplete="current-password" required autofocus />
+        <${Field} label="Password for ${name}" name="password" type="password" autocomplete="current-password" required autofocus />
         <${Problem} error=${error} />
         <div class="row end"><button type="button" onClick=${leave}>Sign out</button>
           <button class="primary" aria-busy=${busy}>Sign in again</button></div>
       </form>
       <${Google} client=${site?.google_client_id} kept=${current.value?.kept} />
       <${NoPassword} email=${email} />
-      ${hasIdea && html`<p class="quiet">Only “Sign out” forgets the new book that you have begun to describe.</p>`}
+      ${hasIdea && html`<p class="quiet">“Sign out” discards the new book that you started to describe.</p>`}
     <//>`;
 }
 
@@ -133,8 +133,8 @@ function NoPassword({ email }) {
   const [message, say] = useState("");
   const { run, busy, error } = useWork(async () => say((await post("/auth/forgot-password/", { email })).message));
   return html`
-    <p class="quiet">You have no password, or forgot it? <button type="button" class="link" aria-busy=${busy} onClick=${run}>Send a link to ${email}</button></p>
-    <div role="status">${message && html`<p>${message} Set a password where it leads, then come back and type it here.</p>`}</div>
+    <p class="quiet">No password, or forgot it? <button type="button" class="link" aria-busy=${busy} onClick=${run}>Send a link to ${email}</button></p>
+    <div role="status">${message && html`<p>${message} Follow the link to set a password, then return here and enter it.</p>`}</div>
     <${Problem} error=${error} />`;
 }
 

@@ -9,21 +9,21 @@ const always = () => true;
 
 export default function Staff() {
   const { data, error } = useResource("/admin/overview/", always);
-  if (!data) return html`<${Heading}>The service<//><${Waiting} error=${error} />`;
+  if (!data) return html`<${Heading}>Service overview<//><${Waiting} error=${error} />`;
   const { accounts, books, runs, actors, usage } = data;
   return html`
-    <${Heading}>The service<//>
+    <${Heading}>Service overview<//>
     <div class="formats">
-      <${Facts} title="Accounts" facts=${{ "in all": accounts.total, blocked: accounts.blocked }} />
-      <${Facts} title="Books" facts=${{ "in all": books.total, ...books.by_status }} />
+      <${Facts} title="Accounts" facts=${{ total: accounts.total, blocked: accounts.blocked }} />
+      <${Facts} title="Books" facts=${{ total: books.total, ...books.by_status }} />
       <${Facts} title="Runs" facts=${runs.by_status} />
-      <${Facts} title="Work of this process" facts=${actors} />
+      <${Facts} title="Actors of this process" facts=${actors} />
     </div>
     <h2>Model calls</h2>
     <div class="scroll"><table>
-      <thead><tr><th>Model</th><th>Calls</th><th>Tokens in</th><th>Tokens out</th><th>Images</th><th>Cost</th></tr></thead>
+      <thead><tr><th>Model</th><th>Calls</th><th>Input tokens</th><th>Output tokens</th><th>Images</th><th>Cost</th></tr></thead>
       <tbody>${usage.by_model.map((one) => html`<${Spending} key=${one.model} name=${one.model} sum=${one} />`)}
-        <${Spending} name="All" sum=${usage} /></tbody>
+        <${Spending} name="Total" sum=${usage} /></tbody>
     </table></div>`;
 }
 
@@ -33,4 +33,4 @@ const Facts = ({ title, facts }) => html`
 
 const Spending = ({ name, sum }) => html`
   <tr><th scope="row">${name}</th><td>${number(sum.calls)}</td><td>${number(sum.input_tokens + sum.cache_read_tokens + sum.cache_write_tokens)}</td>
-    <td>${number(sum.output_tokens)}</td><td>${number(sum.images)}</td><td>${cost(sum.cost_micros, sum.currency)}${sum.unknown_price ? " and more" : ""}</td></tr>`;
+    <td>${number(sum.output_tokens)}</td><td>${number(sum.images)}</td><td>${cost(sum.cost_micros, sum.currency)}${sum.unknown_price ? " + unknown prices" : ""}</td></tr>`;

@@ -8,7 +8,7 @@ import { NAME } from "./site.js";
 export const spoken = signal(""); // what a screen reader says next, without the focus going there
 
 /** A button whose work takes a while. While it does, it says so and is not pressed twice; what fails is shown by it. */
-export function Action({ work, children, kind = "", busy: busyWords = "One moment …", ...rest }) {
+export function Action({ work, children, kind = "", busy: busyWords = "Please wait …", ...rest }) {
   const { run, busy, error } = useWork(work);
   return html`
     <span class="action">
@@ -52,14 +52,14 @@ export function useWork(work) {
 }
 
 const REMEDY = {
-  PLAN_UPGRADE_REQUIRED: ["See the plans", "#/plan"],
+  PLAN_UPGRADE_REQUIRED: ["See plans", "#/plan"],
   QUOTA_EXCEEDED: ["See your plan", "#/plan"],
   quota_exceeded: ["See your plan", "#/plan"],
 };
 const NEXT = {
   UNREACHABLE: "What you typed is kept. Try again in a moment.",
-  UPSTREAM_AI_ERROR: "Try again; if it stays so, ask whoever runs this service.",
-  SERVER_ERROR: "Try again. If it stays so, ask whoever runs this service to look at its log.",
+  UPSTREAM_AI_ERROR: "Try again. If it keeps failing, contact the operator of this service.",
+  SERVER_ERROR: "Try again. If it keeps failing, ask the operator of this service to check its log.",
   SERVICE_UNAVAILABLE: "The service is busy or starting. Try again in a moment.",
 };
 
@@ -159,7 +159,7 @@ export function Heading({ children, title }) {
 export function Waiting({ error, children = "Loading …" }) {
   if (!error) return html`<p class="quiet" role="status">${children}</p>`;
   if (error.status !== 404) return html`<${Problem} error=${error} />`;
-  return html`<${Notice}><p>This isn’t here any more, or it belongs to another account. <a href="#/">To your books</a></p><//>`;
+  return html`<${Notice}><p>Not found. It was deleted, or it belongs to another account. <a href="#/">Go to your books</a></p><//>`;
 }
 
 export function Spoken() {

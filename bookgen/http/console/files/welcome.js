@@ -17,17 +17,17 @@ export function Welcome({ session }) {
   };
   return html`
     <div class="welcome">
-      <${Heading} title="Welcome">An idea goes in, a book comes out.<//>
-      <p class="lead">Say what your book is about. You get an outline to change as you like, then chapter after chapter, written
-        while you watch. What is finished you read, edit, and take away as PDF, Word or EPUB.</p>
-      ${offline && html`<${Notice}><p>No language model is set up here yet, so books are written as <b>samples</b>: everything works, only the
-        prose is made up. <a href=${new URL("../../api/v1/docs/models/", import.meta.url).href}>How to set one up</a></p><//>`}
+      <${Heading} title="Welcome">Turn an idea into a book.<//>
+      <p class="lead">Describe your book. You get an outline that you can edit, and then the chapters are written one by one.
+        Read and edit each chapter as it is finished, then download PDF, Word or EPUB.</p>
+      ${offline && html`<${Notice}><p>No language model is set up yet, so books contain <b>sample text</b>. Everything else
+        works. <a href=${new URL("../../api/v1/docs/models/", import.meta.url).href}>Set up a model</a></p><//>`}
       <form onSubmit=${start} class="idea">
         <${Field} as="textarea" rows="3" label="What is your book about?" name="idea" maxlength="5000" value=${idea} required
           placeholder="A lighthouse keeper writes down every ship that passes, and one night a ship writes back."
           onInput=${(event) => { write(event.target.value); keepIdea({ ...keptIdea(), description: event.target.value }); }} />
-        <div class="row"><button class="primary">Go on</button><a href="#/sample">Read a sample book first</a></div>
+        <div class="row"><button class="primary">Continue</button><a href="#/sample">Read a sample book first</a></div>
       </form>
-      ${!session && html`<p class="quiet">You have books here? <a href="#/signin">Sign in</a></p>`}
+      ${!session && html`<p class="quiet">Already have an account? <a href="#/signin">Sign in</a></p>`}
     </div>`;
 }

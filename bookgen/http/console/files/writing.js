@@ -22,15 +22,15 @@ export default function Writing({ book, status, reload }) {
 function NotYet({ book, reload }) {
   if (!isOutlined(book)) {
     return html`
-      <p>A book is written from its outline. <a href="#/books/${book.id}/outline">Draft the outline first</a></p>
+      <p>A book is written from its outline. <a href="#/books/${book.id}/outline">Generate the outline first</a></p>
       <p><${Produce} book=${book} reload=${reload} /></p>`;
   }
   return html`
-    <p>Nothing is written yet. ${estimate(book)}</p>
+    <p>Nothing has been written yet. ${estimate(book)}</p>
     <div class="row">
       <${Command} book=${book} name="generate" reload=${reload} kind="primary">Write the book<//>
       <${Produce} book=${book} reload=${reload} />
-      <a href="#/books/${book.id}/outline">Look over the outline first</a>
+      <a href="#/books/${book.id}/outline">Review the outline first</a>
     </div>`;
 }
 
@@ -38,7 +38,7 @@ function Run({ book, status, reload }) {
   const is = status.generation_status;
   const waits = is === "running" && isQueued(status);
   return html`
-    <section class="run ${is}" aria-label="The run">
+    <section class="run ${is}" aria-label="Progress">
       <p class="state">${waits ? status.status_message : said(status)}</p>
       <${Progress} label="Chapters written, percent" value=${status.percentage} />
       ${status.mode === "automated" && !waits && html`<${Phases} status=${status} />`}
@@ -48,10 +48,10 @@ function Run({ book, status, reload }) {
         ${is === "running" && !waits && left(status) && html`<div><dt>Time left</dt><dd>${left(status)}</dd></div>`}
         <div><dt>Cost so far</dt><dd>${spent(book.usage)}</dd></div>
       </dl>
-      ${waits && html`<p>One book of an account is written at a time, in the order in which they were started. <a href="#/">See which</a></p>`}
+      ${waits && html`<p>Your account writes one book at a time, in the order in which you started them. <a href="#/">See your books</a></p>`}
       ${is === "error" && html`<${Failed} book=${book} status=${status} reload=${reload} />`}
       <${Controls} book=${book} status=${status} reload=${reload} />
-      ${is === "running" && html`<p class="quiet">You may close this page: the writing goes on. Last change ${since(status.updated_at)}.</p>`}
+      ${is === "running" && html`<p class="quiet">You can close this page; writing continues. Last update ${since(status.updated_at)}.</p>`}
     </section>`;
 }
 
@@ -61,55 +61,55 @@ function left({ estimated_seconds_remaining: seconds, completed_chapters: finish
   return finished ? null : "known after the first chapter";
 }
 
-const said = (status) => (status.generation_status === "error" ? `Stopped by a failure after ${number(status.completed_chapters)} of ${count(status.total_chapters, "chapter")}.` : status.status_message);
+const said = (status) => (status.generation_status === "error" ? `Failed after ${number(status.completed_chapters)} of ${count(status.total_chapters, "chapter")}.` : status.status_message);
 
 function spent(usage) {
-  if (usage.unknown_price) return usage.cost_micros ? `${cost(usage.cost_micros, usage.currency)} and more: a price is not known` : "The price of this model is not known";
+  if (usage.unknown_price) return usage.cost_micros ? `at least ${cost(usage.cost_micros, usage.currency)} (some prices are unknown)` : "unknown: the price table does not list this model";
   return cost(usage.cost_micros, usage.currency);
 }
 
 function Controls({ book, status, reload }) {
   const give = { book, reload };
   const stop = html`
-    <${Confirmed} title="Stop the writing?" yes="Stop" work=${() => command(book, "stop-generation", reload)}
-      text="The chapter in work is given up; finished chapters stay. You can go on later.">Stop<//>`;
+    <${Confirmed} title="Stop writing?" yes="Stop" work=${() => command(book, "stop-generation", reload)}
+      text="The chapter in progress is discarded. Finished chapters are kept. You can resume later.">Stop<//>`;
   switch (status.generation_status) {
     case "running":
       return html`<div class="row"><${Command} ...${give} name="pause-generation">Pause<//>${stop}</div>`;
     case "paused":
-      return html`<div class="row"><${Command} ...${give} name="resume-generation" kind="primary">Go on writing<//>${stop}
-        <a href="#/books/${book.id}/outline">Change what comes</a></div>`;
+      return html`<div class="row"><${Command} ...${give} name="resume-generation" kind="primary">Resume<//>${stop}
+        <a href="#/books/${book.id}/outline">Edit the remaining chapters</a></div>`;
     case "stopped":
       if (status.completed_chapters === status.total_chapters) return html`<${Written} book=${book} reload=${reload} />`;
-      return html`<div class="row"><${Command} ...${give} name=${starting(status)} kind="primary">Go on writing<//></div>`;
+      return html`<div class="row"><${Command} ...${give} name=${starting(status)} kind="primary">Resume<//></div>`;
     case "error":
       return null;
     default:
       return status.completed_chapters < status.total_chapters
         ? html`<div class="row"><${Command} ...${give} name="generate" kind="primary">${missing(status)}<//>
-            <a href="#/books/${book.id}/outline">Look over the outline first</a></div>`
+            <a href="#/books/${book.id}/outline">Review the outline first</a></div>`
         : html`<${Written} book=${book} reload=${reload} />`;
   }
 }
 
 /** What is offered where every chapter has text. */
 const Written = ({ book, reload }) => html`
-  <div class="row"><a class="button primary" href="#/books/${book.id}/read">Read the book</a><a class="button" href="#/books/${book.id}/files">Take it with you</a>
-    <${Confirmed} title="Write the whole book again?" yes="Write it again" work=${() => command(book, "generate", reload)}
-      text="Every chapter is written anew. The texts of today are kept as former texts.">Write it again<//></div>`;
+  <div class="row"><a class="button primary" href="#/books/${book.id}/read">Read the book</a><a class="button" href="#/books/${book.id}/files">Download</a>
+    <${Confirmed} title="Rewrite the whole book?" yes="Rewrite" work=${() => command(book, "generate", reload)}
+      text="Every chapter is written again. The current texts are saved to the history.">Rewrite book<//></div>`;
 
 function missing({ completed_chapters: texts, total_chapters: all }) {
   if (!texts) return "Write the book";
-  return all - texts === 1 ? "Write the other chapter" : `Write the other ${count(all - texts, "chapter")}`;
+  return all - texts === 1 ? "Write the remaining chapter" : `Write the remaining ${count(all - texts, "chapter")}`;
 }
 
 const ADVICE = {
-  quota_exceeded: ["Your plan has no book left in this period.", "See your plan", "#/plan"],
-  QUOTA_EXCEEDED: ["“Try again” resumes it, if your plan or your credits have enough left.", "See your plan", "#/plan"],
-  PLAN_UPGRADE_REQUIRED: ["This needs another plan.", "See the plans", "#/plan"],
-  COST_CAP_REACHED: ["Nothing is lost. “Try again” goes on as soon as there is room: on the next day if it is the cap of a day, or once whoever runs this service has raised it."],
+  quota_exceeded: ["Your plan has no books left in this billing period.", "See your plan", "#/plan"],
+  QUOTA_EXCEEDED: ["“Try again” resumes the run if your plan or your credits cover it.", "See your plan", "#/plan"],
+  PLAN_UPGRADE_REQUIRED: ["Your plan does not include this.", "See plans", "#/plan"],
+  COST_CAP_REACHED: ["Nothing is lost. “Try again” resumes the run the next day if a daily cap was reached. Any other cap has to be raised by the operator of this service first."],
 };
-const OPERATORS = ["Nothing is wrong with the book, and nothing is lost. Only whoever runs this service can put this right; “Write on” goes on then."];
+const OPERATORS = ["Your book is fine, and nothing is lost. Only the operator of this service can fix this. Afterwards, choose “Resume”."];
 
 /** A key, a credit, a model's name or its window: the call fails whatever the book says. */
 const isOperators = (failure) => failure?.retryable === false && /^The model( provider|'s context window)/.test(failure.message);
@@ -120,13 +120,13 @@ function Failed({ book, status, reload }) {
   const [text, name, link] = ADVICE[failure?.code] ?? (denied ? OPERATORS : []);
   return html`
     <${Notice} kind="bad">
-      <p><b>Why:</b> ${failure?.message ?? "The reason is not known."}</p>
+      <p><b>Why:</b> ${failure?.message ?? "The reason is unknown."}</p>
       <p><b>What next:</b> ${text ?? (failure?.retryable
-        ? "Nothing is lost. Try again: it goes on with the chapter that failed, and finished ones are not written twice."
-        : "The same call would fail again. Change what it trips over (often the summary of the chapter, or the idea) and write on.")}</p>
+        ? "Nothing is lost. “Try again” continues with the chapter that failed. Finished chapters are not written again."
+        : "The same request would fail again. Change its cause, often the chapter’s summary or the idea, and resume.")}</p>
       <div class="row">
-        <${Command} book=${book} name=${failure?.retryable ? "resume-generation" : starting(status)} reload=${reload} kind="primary">${failure?.retryable ? "Try again" : "Write on"}<//>
-        ${failure?.retryable === false && !denied && html`<a href="#/books/${book.id}/outline">Change the outline</a>`}
+        <${Command} book=${book} name=${failure?.retryable ? "resume-generation" : starting(status)} reload=${reload} kind="primary">${failure?.retryable ? "Try again" : "Resume"}<//>
+        ${failure?.retryable === false && !denied && html`<a href="#/books/${book.id}/outline">Edit the outline</a>`}
         ${link && html`<a href=${link}>${name}</a>`}
       </div>
     <//>`;
@@ -161,7 +161,7 @@ function Chapters({ book, status }) {
           <li key=${chapter.id} class=${item.has_content ? "done" : now ? "now" : ""}>
             <span class="number">${chapter.chapter_number}</span>
             <span ...${inLanguage(book)}>${item.has_content ? html`<a href="#/books/${book.id}/chapters/${chapter.id}">${chapter.title}</a>` : chapter.title}</span>
-            <span class="quiet">${now ? "being written" : item.has_content ? [words(item.word_count), isRewritten && item.is_new && ", new"] : "to come"}</span>
+            <span class="quiet">${now ? "in progress" : item.has_content ? [words(item.word_count), isRewritten && item.is_new && ", new"] : "not written yet"}</span>
           </li>`;
       })}
     </ol>`;
