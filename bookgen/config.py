@@ -131,7 +131,7 @@ class Config(BaseSettings):
     database_url: Annotated[SecretStr, _matching(r"^postgres(ql)?://")] | None = setting(
         None,
         "a URL like postgresql://user:password@host/name",
-        "A PostgreSQL 15+ server (also read from `DATABASE_URL`); without it an embedded one under the data folder.",
+        "A PostgreSQL 15+ server (also read from `DATABASE_URL`). Default: an embedded one in the data folder.",
         validation_alias=AliasChoices("BOOKGEN_DATABASE_URL", "DATABASE_URL"),
     )
     database_direct_url: Annotated[SecretStr, _matching(r"^postgres(ql)?://")] | None = setting(
@@ -160,10 +160,10 @@ class Config(BaseSettings):
     model: TextModelName = setting(
         "auto",
         f"auto, offline, {' or '.join(_MODELS)}",
-        "Who writes. `auto`: Anthropic if its key is set, else OpenAI if its key or address is set, else offline.",
+        "The writing model. `auto`: Anthropic if its key is set, else OpenAI if its key or URL is set, else offline.",
     )
     image_model: ImageModelName = setting(
-        "auto", "auto, offline or openai:MODEL", "Who paints covers and illustrations."
+        "auto", "auto, offline or openai:MODEL", "The model that creates covers and illustrations."
     )
     fallback_model: FallbackName = setting(
         "", f"{', '.join(_MODELS)} or offline", "Used when the first model refuses or stays away."
@@ -328,7 +328,7 @@ def _read(env_file: Path | None) -> Sequence[Binding]:
 def _unread(env_file: Path | None, lines: Iterable[Binding]) -> Iterable[str]:
     for line in lines:
         if line.error:
-            yield f"Line {line.original.line} of {env_file} takes NAME=value, with the end of a quote that it begins."
+            yield f"Line {line.original.line} of {env_file} must have the form NAME=value, with every quote closed."
 
 
 def _unknown(given: Iterable[str]) -> Iterable[str]:

@@ -29,6 +29,7 @@ BookgenError
 └── StartupError                 a setting or the environment does not let the service start
 """
 
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -55,8 +56,14 @@ def _told(details: dict[str, object]) -> str:
     return " ".join(str(said) if name == "non_field_errors" else f"{name}: {said}" for name, said in found[:3])
 
 
+def foreign_chapters(ids: Iterable[int]) -> InvalidInput:
+    """The refusal of `chapter_ids` that belong to another book or do not exist."""
+    named = ", ".join(map(str, sorted(ids)))
+    return InvalidInput(chapter_ids=[f"These chapter ids do not belong to this book: {named}."])
+
+
 class NoOutline(InvalidInput):
-    """The book has no outline yet. Generate or write one first."""
+    """This book has no outline. Create one first (POST /books/{id}/generate-outline/ or update-outline/)."""
 
 
 class NotFound(BookgenError):
@@ -75,11 +82,11 @@ class Conflict(BookgenError):
 
 
 class PaymentsNotConfigured(Conflict):
-    """This server has no payment keys, so nothing can be bought on it."""
+    """This server does not accept payments. Ask its operator to configure them."""
 
 
 class GenerationInProgress(BookgenError):
-    """A generation run is already active on this book."""
+    """This book is being generated. Pause or stop the run first (pause-generation/ or stop-generation/)."""
 
 
 class Unauthenticated(BookgenError):
@@ -91,19 +98,19 @@ class AuthenticationRequired(Unauthenticated):
 
 
 class TokenExpired(Unauthenticated):
-    """The access token has expired. Refresh it."""
+    """The access token has expired. Get a new one (POST /auth/token/refresh/)."""
 
 
 class TokenInvalid(Unauthenticated):
-    """The token is not valid. Log in again."""
+    """The token is not valid. Log in again (POST /auth/login/)."""
 
 
 class InvalidCredentials(Unauthenticated):
-    """The login or the password is wrong."""
+    """The e-mail address, username or password is wrong."""
 
 
 class PermissionDenied(BookgenError):
-    """You may not do this."""
+    """You do not have permission to do this."""
 
 
 class PlanUpgradeRequired(BookgenError):
@@ -111,15 +118,15 @@ class PlanUpgradeRequired(BookgenError):
 
 
 class QuotaExceeded(BookgenError):
-    """The allowance of this period is used up."""
+    """You have used up the allowance of this billing period."""
 
 
 class BookQuotaExceeded(QuotaExceeded):
-    """No book is left in this period's allowance, and no credit covers this book."""
+    """Your plan has no books left this period, and none of your credits covers this book."""
 
 
 class RateLimited(BookgenError):
-    """Too many requests. Wait before the next one."""
+    """Too many requests. Wait the number of seconds in Retry-After."""
 
     def __init__(self, message: str | None = None, /, *, retry_after: int, **details: object) -> None:
         super().__init__(message, **details)
@@ -127,7 +134,7 @@ class RateLimited(BookgenError):
 
 
 class MethodNotAllowed(BookgenError):
-    """This path does not take this method."""
+    """Method not allowed here."""
 
 
 class PayloadTooLarge(BookgenError):
@@ -135,7 +142,7 @@ class PayloadTooLarge(BookgenError):
 
 
 class Unavailable(BookgenError):
-    """The service cannot answer right now. Try again in a moment."""
+    """The service is temporarily unavailable. Try again in a moment."""
 
     def __init__(self, message: str | None = None, /, *, retry_after: int = 5, **details: object) -> None:
         super().__init__(message, **details)
@@ -143,11 +150,11 @@ class Unavailable(BookgenError):
 
 
 class RenderingFailed(Unavailable):
-    """The file could not be made. Try again in a moment."""
+    """The file could not be created. Try again in a moment."""
 
 
 class RenderTimeout(RenderingFailed):
-    """The export took too long and was given up."""
+    """The export took too long and was canceled."""
 
 
 class ProofreadingFailed(Unavailable):
@@ -155,7 +162,7 @@ class ProofreadingFailed(Unavailable):
 
 
 class CallerLeft(Unavailable):
-    """The caller has left before the answer was there."""
+    """The client disconnected before the response was ready."""
 
 
 class UpstreamAIError(BookgenError):

@@ -152,7 +152,7 @@ def test_a_line_of_the_dotenv_file_that_is_no_setting_is_named(
 ) -> None:
     (tmp_path / ".env").write_text(f"# ours\nOTHER='a b' # theirs\n{line}\n")
 
-    with pytest.raises(StartupError, match=r"^Line 3 of \.env takes NAME=value, with the end of a quote"):
+    with pytest.raises(StartupError, match=r"^Line 3 of \.env must have the form NAME=value, with every quote closed"):
         config.load()
 
     assert not caplog.records

@@ -161,7 +161,7 @@ async def test_write_leaves_the_cover_out_where_none_is_wanted(tmp_path: Path) -
 
     assert code == 0
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["The Salt Road.epub"]
-    assert "Making the cover" not in said
+    assert "Creating the cover" not in said
 
 
 async def test_ctrl_c_pauses_and_the_same_command_goes_on(tmp_path: Path, models: ModelServer) -> None:
@@ -179,11 +179,11 @@ async def test_ctrl_c_pauses_and_the_same_command_goes_on(tmp_path: Path, models
     said, _ = await process.communicate()
 
     assert process.returncode == 130
-    assert b"Run the same command again to go on." in said
+    assert b"Run the same command again to continue." in said
     calls = len(models.requests)
     code, said, complained = await run(tmp_path, *words, **settings)
     assert (code, complained) == (0, "")
-    assert "Drafting the outline" not in said
+    assert "Generating the outline" not in said
     again = [call for call in models.requests[calls:] if call.stage == "chapter" and call.brief["chapter_number"] == 1]
     assert again == []
 
@@ -197,7 +197,7 @@ async def test_a_finished_book_is_not_written_again(tmp_path: Path, models: Mode
     code, said, _ = await run(tmp_path, *words, **settings)
 
     assert (code, len(models.requests)) == (0, calls)
-    assert "--new writes it once more" in said
+    assert "Use --new to write it again" in said
 
 
 async def test_a_sample_is_not_taken_for_the_book_once_there_is_a_model(tmp_path: Path, models: ModelServer) -> None:
@@ -208,7 +208,7 @@ async def test_a_sample_is_not_taken_for_the_book_once_there_is_a_model(tmp_path
     code, said, complained = await run(tmp_path, *words, **settings)
 
     assert (code, complained) == (0, "")
-    assert "Drafting the outline ..." in said
+    assert "Generating the outline ..." in said
     assert {call.stage for call in models.requests} >= {"outline", "chapter"}
 
 
@@ -254,8 +254,8 @@ async def test_write_says_what_is_otherwise_in_a_book_that_is_begun(tmp_path: Pa
 
     assert code == 0
     assert (
-        "Going on with the book of this title, as it was begun: --genre 'Short stories', --chapters 1. "
-        "Another title begins another book.\n"
+        "Continuing the book with this title and its original settings: --genre 'Short stories', --chapters 1. "
+        "Use another title to start another book.\n"
     ) in said
 
 
@@ -266,8 +266,8 @@ async def test_write_makes_itself_an_account_on_a_server_that_is_open(tmp_path: 
         again = await run(tmp_path, *words, "--server", service.url)
 
     assert [(code, complained) for code, _, complained in (first, again)] == [(0, "")] * 2
-    assert "Drafting the outline ..." in first[1]
-    assert "The book of this title is finished" in again[1]
+    assert "Generating the outline ..." in first[1]
+    assert "The book with this title is finished" in again[1]
 
 
 async def test_where_nobody_may_register_write_asks_for_a_login(tmp_path: Path, dsn: str) -> None:
@@ -275,7 +275,7 @@ async def test_where_nobody_may_register_write_asks_for_a_login(tmp_path: Path, 
         code, _, complained = await run(tmp_path, "write", "The Salt Road", "--server", service.url)
 
     assert code == 2
-    assert complained == f"bookgen: No account can be made at {service.url}: name yours with --login.\n"
+    assert complained == f"bookgen: Registration is closed at {service.url}. Sign in to your account with --login.\n"
 
 
 async def test_write_has_no_cap_for_strangers_whom_its_server_has_none_of(tmp_path: Path, models: ModelServer) -> None:

@@ -34,56 +34,61 @@ WORDING: dict[LinkPurpose | Notice, _Wording] = {
         subject="Verify your e-mail address",
         opening="please confirm that this is your e-mail address.",
         action="Verify my address",
-        closing="The link is good for 3 days. If you did not ask for an account with this address, do not follow it.",
+        closing="This link expires in 3 days. If you did not create an account with this address, do not follow it.",
     ),
     LinkPurpose.RESET_PASSWORD: _Wording(
         subject="Set a new password",
-        opening="somebody, hopefully you, asked for a new password for your account.",
+        opening="we received a request for a new password for your account.",
         action="Set a new password",
-        closing="The link is good for one hour and once. If you did not ask, ignore this letter: nothing has changed.",
+        closing="This link works once and expires in one hour. If you did not request it, ignore this e-mail.",
     ),
     LinkPurpose.MAGIC_LOGIN: _Wording(
         subject="Your sign-in link",
-        opening="thank you. Your credits are in your account, and this link signs you in to it.",
+        opening="thank you. Your credits are in your account. This link signs you in.",
         action="Sign in",
-        closing="The link is good for 24 hours and once. Later, ask for a new password to get back in.",
+        closing="This link works once and expires in 24 hours. To sign in later, request a new password.",
     ),
     LinkPurpose.UNDO_EMAIL: _Wording(
         subject="Your e-mail address is being changed",
-        opening="somebody, hopefully you, has asked for another e-mail address for your account.",
-        action="It was not me: keep this address",
+        opening="we received a request to change the e-mail address of your account.",
+        action="Keep my current address",
         closing=(
-            "The link is good for 7 days and once, also after the change. It takes the change back and signs everybody "
-            "out. If you asked for the change, ignore this letter."
+            "This link works once and expires in 7 days. It undoes the change, even after it took effect, and signs "
+            "out all devices. If you requested the change, ignore this e-mail."
         ),
     ),
     Notice.RECEIPT: _Wording(
         subject="Your receipt",
         opening="thank you. You paid for {bought} with this e-mail address.",
-        closing="What you bought is in the account that has proven this address. Without one, register with it.",
+        closing="Your purchase is in the account that has verified this address. If you have none, register with it.",
     ),
     Notice.PASSWORD_CHANGED: _Wording(
         subject="Your password was changed",
-        opening="the password of your account was just changed.",
-        closing="If it was not you, ask for a new password now: only you read the letter with the link.",
+        opening="the password of your account was changed.",
+        closing="If this was not you, request a new password now. The link is sent only to this address.",
     ),
     Notice.GOOGLE_LINKED: _Wording(
-        subject="A Google account signs in to yours",
-        opening="the Google account of this e-mail address was just linked with your account, and signs in to it now.",
-        closing="If it was not you, secure that Google account, then ask whoever runs this server to end all sign-ins.",
+        subject="A Google account was linked to yours",
+        opening="the Google account with this e-mail address was linked to your account and can now sign in to it.",
+        closing=(
+            "If this was not you, secure that Google account. Then ask the operator of this service to end all "
+            "sessions."
+        ),
     ),
     Notice.NEW_SIGN_IN: _Wording(
-        subject="A sign-in from a new place",
-        opening="your account was just signed in to by {by}, from a browser and a network that it did not know.",
-        closing="If it was not you, ask for a new password now, and whoever runs this server to end all sign-ins.",
+        subject="New sign-in to your account",
+        opening="someone signed in to your account with {by}, from a new browser and network.",
+        closing=(
+            "If this was not you, request a new password now and ask the operator of this service to end all sessions."
+        ),
     ),
 }
 
 # The first letter of a guest is the receipt as well.
 BOUGHT = replace(
     WORDING[LinkPurpose.MAGIC_LOGIN],
-    subject="Your purchase, and your sign-in link",
-    opening="thank you. You paid for {bought}. This link signs you in to the account that your purchase is in.",
+    subject="Your purchase and sign-in link",
+    opening="thank you. You paid for {bought}. This link signs you in to the account that holds your purchase.",
 )
 
 HTML = """\

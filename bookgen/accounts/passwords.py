@@ -92,10 +92,10 @@ def require_uncommon(field: str, password: str, *own: str) -> None:
     """Refuses, on the field, a password that anybody would try first: a common one, or the account's `own` words."""
     folded = _normal(password).casefold()
     if folded in common_passwords():
-        raise InvalidInput(**{field: ["This password is among the first that anybody would try. Choose another."]})
+        raise InvalidInput(**{field: ["This password is too common. Choose another."]})
     words = {_normal(word).casefold() for name in own for word in (name, name.partition("@")[0])}
     if folded in words:
-        raise InvalidInput(**{field: ["Your own name or address is no password. Choose another."]})
+        raise InvalidInput(**{field: ["Your username or e-mail address cannot be your password. Choose another."]})
 
 
 @functools.cache

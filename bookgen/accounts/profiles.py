@@ -132,4 +132,7 @@ async def consume(connection: asyncpg.Connection, purpose: LinkPurpose, uid: str
 
 
 def link_not_good() -> InvalidInput:
-    return InvalidInput("This link has expired or was used already.", token=["Expired, used or not valid."])
+    return InvalidInput(
+        "This link has expired or was already used. Request a new one.",
+        token=["This link is expired, used or invalid. Request a new one."],
+    )

@@ -112,14 +112,14 @@ class Accounts:
         if rights is None or claims.signed_in_at < rights.tokens_valid_from.timestamp():
             raise TokenInvalid
         if rights.blocked:
-            raise PermissionDenied("This account is blocked.")
+            raise PermissionDenied("This account is blocked. Contact the operator of this service.")
         return claims.account_id
 
     async def require_staff(self, account_id: int) -> None:
         """Refuses who is no staff now, whatever was so a moment ago: the right may come from another process."""
         rights = (await accounts.rights(self._db, [account_id])).get(account_id)
         if rights is None or not rights.is_staff:
-            raise PermissionDenied("This is for staff.")
+            raise PermissionDenied("Only staff can do this.")
 
     # --- coming in ----------------------------------------------------------------------------------
 
@@ -187,7 +187,7 @@ class Accounts:
     async def _sign_in(self, account: Account, caller: Caller, began: float, way: str) -> SignedIn:
         """`began` lies before the account was read: what ends its tokens after that ends these as well."""
         if account.blocked:
-            raise PermissionDenied("This account is blocked.")
+            raise PermissionDenied("This account is blocked. Contact the operator of this service.")
         self._require_verified(account)
         async with self._db.acquire() as connection, connection.transaction():
             new = await accounts.record_origin(connection, account.id, caller.origin)
@@ -203,13 +203,13 @@ class Accounts:
 
     def _require_verified(self, account: Account) -> None:
         if self._verification_mandatory and not account.email_verified:
-            raise PermissionDenied("Follow the link in the mail we sent you, then log in.")
+            raise PermissionDenied("Verify your e-mail address first: follow the link we e-mailed you, then log in.")
 
     async def _refuse_registration(self, caller: Caller) -> None:
         if not self._registration_open:
-            raise PermissionDenied("Registration is closed on this server.")
+            raise PermissionDenied("Registration is closed on this server. Ask its operator for an account.")
         if await bans.banned(self._db, caller.origin):
-            raise PermissionDenied("Registration is not possible from here.")
+            raise PermissionDenied("Registration is not available from this browser or network.")
 
     async def _create(self, connection: asyncpg.Connection, new: NewAccount, caller: Caller) -> Account:
         if new.fingerprint:
@@ -254,7 +254,7 @@ class Accounts:
 async def _refuse_third_account(connection: asyncpg.Connection, fingerprint: str) -> None:
     if await accounts.count_by_fingerprint(connection, fingerprint) >= signup.FINGERPRINT_ACCOUNTS:
         raise RateLimited(
-            "This browser has registered enough accounts.",
+            "Too many accounts were registered from this browser. Use one of them.",
             retry_after=signup.FINGERPRINT_RETRY_SECONDS,
             limit=signup.FINGERPRINT_ACCOUNTS,
             remaining=0,

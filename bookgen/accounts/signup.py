@@ -59,9 +59,9 @@ def valid_email(text: str) -> str:
         # The test environment is what lets an installation under .test be tried.
         found = validate_email(text.strip(), check_deliverability=False, allow_smtputf8=False, test_environment=True)
     except EmailNotValidError:
-        raise _unfit("email", "Not a valid e-mail address.") from None
+        raise _unfit("email", "Enter a valid e-mail address, such as name@example.com.") from None
     if "." not in found.ascii_domain:
-        raise _unfit("email", "Not a valid e-mail address.")
+        raise _unfit("email", "Enter a valid e-mail address, such as name@example.com.")
     return found.normalized
 
 
@@ -72,9 +72,11 @@ def personal_email(text: str) -> str:
     email = valid_email(text)
     local, _, domain = email.lower().rpartition("@")
     if any(parent in blocklist for parent in _parents(domain)):
-        raise _unfit("email", "Disposable e-mail addresses are not accepted.")
+        raise _unfit("email", "Disposable e-mail addresses are not accepted. Use a permanent one.")
     if domain in GMAIL and ("." in local or "+" in local):
-        raise _unfit("email", "Gmail aliases are not accepted: write the address without dots and plus.")
+        raise _unfit(
+            "email", "Gmail aliases are not accepted. Enter the address without dots and without the plus part."
+        )
     return email
 
 
@@ -82,11 +84,13 @@ def valid_username(text: str, email: str) -> str:
     """The name in its normal form, if it can be taken neither for another one nor for another's address."""
     name = unicodedata.normalize("NFKC", text)
     if not re.fullmatch(USERNAME_PATTERN, name):
-        raise _unfit("username", "A username is 3 to 150 letters, digits and the characters . _ @ + -")
+        raise _unfit("username", "A username must have 3 to 150 characters: letters, digits and . _ @ + -")
     if misleads(name):
-        raise _unfit("username", "This username has letters that look like those of another alphabet.")
+        raise _unfit(
+            "username", "This username mixes letters that look alike in different alphabets. Use one alphabet."
+        )
     if re.search(r".@.+\..", name) and _mailbox(name) != _mailbox(email):
-        raise _unfit("username", "A username that is an e-mail address has to be your own.")
+        raise _unfit("username", "A username in the form of an e-mail address must be your own address.")
     return name
 
 

@@ -35,28 +35,30 @@ def add_options(parser: ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="account_command", metavar="COMMAND", required=True)
 
     create = _command(commands, "create", "create an account", _create)
-    create.add_argument("--username", metavar="U", help="made from the address if not given")
-    passwords.add_option(create, "made and printed if not given")
-    create.add_argument("--staff", action="store_true", help="may see the staff's overview")
+    create.add_argument("--username", metavar="U", help="default: derived from the address")
+    passwords.add_option(create, "default: generated and printed")
+    create.add_argument("--staff", action="store_true", help="allow access to the staff overview")
 
     plan = _command(commands, "set-plan", "put an account on a plan", _set_plan)
     plan.add_argument("slug", metavar="SLUG")
 
-    grant = _command(commands, "grant-credits", "give an account credits", _grant_credits)
+    grant = _command(commands, "grant-credits", "grant credits to an account", _grant_credits)
     grant.add_argument("credits", metavar="N", type=_positive)
-    grant.add_argument("--words", metavar="W", type=_positive, default=WORDS_PER_CREDIT, help="words a credit covers")
+    grant.add_argument(
+        "--words", metavar="W", type=_positive, default=WORDS_PER_CREDIT, help="words that each credit covers"
+    )
     grant.add_argument("--reason", metavar="R", default="")
 
     block = _command(commands, "block", "block an account", _block)
     block.add_argument("--reason", metavar="R", default="")
-    block.add_argument("--ban", action="store_true", help="also ban the browsers and addresses it came from")
+    block.add_argument("--ban", action="store_true", help="also ban the browsers and addresses that it used")
 
-    _command(commands, "audit", "show what was done with an account, newest first", _audit)
-    sessions = commands.add_parser("sessions", help="end the sign-ins of an account")
+    _command(commands, "audit", "show the audit log of an account, newest first", _audit)
+    sessions = commands.add_parser("sessions", help="manage the sessions of an account")
     ends = sessions.add_subparsers(dest="sessions_command", metavar="COMMAND", required=True)
-    _command(ends, "end", "end all tokens of an account", _end_sessions)
+    _command(ends, "end", "revoke all tokens of an account", _end_sessions)
     _command(commands, "unblock", "unblock an account and lift its bans", _unblock)
-    _command(commands, "make-staff", "let an account see the staff's overview", _make_staff)
+    _command(commands, "make-staff", "give an account access to the staff overview", _make_staff)
     commands.add_parser("list", help="list all accounts").set_defaults(account_action=_list)
 
 
@@ -66,7 +68,10 @@ async def run(options: Namespace) -> int:
         await options.account_action(options, database)
     if options.account_command in ("list", "set-plan") and not settings.billing_enabled:
         plan = standard_plan(billing=False)
-        print(f"Billing is off: until it is on, every account has what the plan {plan} grants.", file=sys.stderr)
+        print(
+            f"Billing is off, so every account has the plan {plan}. Plans set here apply once billing is on.",
+            file=sys.stderr,
+        )
     return 0
 
 
@@ -84,7 +89,7 @@ def _command(commands: Any, name: str, summary: str, action: Action) -> Argument
 async def _create(args: Namespace, database: Database) -> None:
     password = await passwords.given(args.password) or secrets.token_urlsafe(12)
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
-        raise InvalidInput(f"A password has {MIN_LENGTH} to {MAX_LENGTH} characters.")
+        raise InvalidInput(f"A password must have {MIN_LENGTH} to {MAX_LENGTH} characters.")
     email = signup.valid_email(args.email)
     require_uncommon("password", password, args.username or "", email)
     hashing = Passwords()
@@ -110,13 +115,13 @@ async def _create(args: Namespace, database: Database) -> None:
 async def _set_plan(args: Namespace, database: Database) -> None:
     async with _changing(args, database, {"plan": args.slug}) as (connection, account):
         if await plans.find(connection, args.slug) is None:
-            raise NotFound(f"There is no plan {args.slug!r}.")
+            raise NotFound(f"No plan is called {args.slug!r}.")
         await subscriptions.lock(connection, account.id)
         subscription = await subscriptions.find(connection, account.id)
         if subscription is not None and is_live(subscription):
-            raise Conflict("The payment processor bills this subscription: change it there.")
+            raise Conflict("The payment processor bills this subscription. Change the plan there.")
         await subscriptions.set_plan(connection, account.id, args.slug)
-    print(f"{account.email} is on the plan {args.slug}.")
+    print(f"{account.email} is now on the plan {args.slug}.")
 
 
 async def _grant_credits(args: Namespace, database: Database) -> None:
@@ -127,8 +132,8 @@ async def _grant_credits(args: Namespace, database: Database) -> None:
         try:
             await credits.grant(connection, account.id, args.credits, args.words, CreditKind.BONUS, description)
         except asyncpg.NumericValueOutOfRangeError:
-            raise InvalidInput(f"An account has at most {GREATEST} credits.") from None
-    print(f"{account.email} has {args.credits} more credits of {args.words} words a book.")
+            raise InvalidInput(f"An account can have at most {GREATEST} credits.") from None
+    print(f"Granted {account.email} {args.credits} credits, each for a book of up to {args.words} words.")
 
 
 async def _block(args: Namespace, database: Database) -> None:
@@ -137,14 +142,14 @@ async def _block(args: Namespace, database: Database) -> None:
         await accounts.block(connection, account.id, args.reason)
         if args.ban:
             details["bans"] = await bans.ban_origins(connection, account.id, args.reason)
-    print(f"{account.email} is blocked; a running service acts on it within half a minute.")
+    print(f"Blocked {account.email}. A running service applies this within 30 seconds.")
 
 
 async def _unblock(args: Namespace, database: Database) -> None:
     async with _changing(args, database) as (connection, account):
         await accounts.unblock(connection, account.id)
         await bans.lift(connection, account.id)
-    print(f"{account.email} is not blocked.")
+    print(f"Unblocked {account.email}.")
 
 
 async def _make_staff(args: Namespace, database: Database) -> None:
@@ -164,7 +169,7 @@ async def _audit(args: Namespace, database: Database) -> None:
 async def _end_sessions(args: Namespace, database: Database) -> None:
     async with _changing(args, database) as (connection, account):
         await accounts.end_tokens(connection, account.id, datetime.now(UTC))
-    print(f"{account.email} is signed out everywhere; a running service acts on it within half a minute.")
+    print(f"Signed out {account.email} everywhere. A running service applies this within 30 seconds.")
 
 
 async def _list(args: Namespace, database: Database) -> None:
@@ -191,7 +196,7 @@ async def _changing(
 async def _found(db: DB, email: str) -> Account:
     account = await accounts.find_by_email(db, email.strip())
     if account is None:
-        raise NotFound(f"No account has the address {email}.")
+        raise NotFound(f"No account has the e-mail address {email}. List accounts with: bookgen account list")
     return account
 
 
@@ -205,5 +210,5 @@ async def _record(
 
 def _positive(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) <= GREATEST:
-        raise ArgumentTypeError(f"{text!r} is not a number from 1 to {GREATEST}")
+        raise ArgumentTypeError(f"must be a number from 1 to {GREATEST}, not {text!r}")
     return int(text)

@@ -88,7 +88,7 @@ async def address(settings: Config) -> str:
         url = serving.url(settings.host, settings.port)
         if not await _is_ours(url):
             raise
-        return f"{url} is served by a bookgen that is running"
+        return f"bookgen is already running at {url}"
 
 
 async def _is_ours(url: str) -> bool:
@@ -104,7 +104,7 @@ async def _is_ours(url: str) -> bool:
 
 async def data_folder(settings: Config) -> str:
     await asyncio.to_thread(make_data_folder, settings.data_dir)
-    return f"{settings.data_dir} can be written"
+    return f"{settings.data_dir} is writable"
 
 
 async def database(settings: Config) -> str:
@@ -120,7 +120,11 @@ async def database(settings: Config) -> str:
             await connection.close()
     where = "at BOOKGEN_DATABASE_URL" if settings.database_url else f"embedded in {settings.data_dir}"
     where += ", a pooler, and past it" if address.pooled else ""
-    todo = f"{len(missing)} migrations to apply, which serve and migrate do" if missing else "schema up to date"
+    todo = (
+        f"{len(missing)} migrations to apply; bookgen serve or bookgen migrate applies them"
+        if missing
+        else "schema up to date"
+    )
     return f"PostgreSQL {version} {where}, {connections}, {todo}"
 
 
@@ -147,8 +151,8 @@ async def model(settings: Config) -> str:
             await structured.ask(QUESTION, calls, partial(read_first, last=CHAPTERS[-1]))
     except UnusableReply as error:
         raise _unusable(
-            f"{name} answered, but could not plan a book of two chapters in the form that was asked for: "
-            f"{error.__cause__}. Books need a model that can."
+            f"{name} answered, but could not plan a book of two chapters in the requested format: "
+            f"{error.__cause__}. Choose a model that can."
         ) from error
     except PromptTooLong as error:
         raise _unusable(
@@ -164,7 +168,7 @@ async def model(settings: Config) -> str:
     finally:
         await calls.model.close()
     if calls.replies[-1].model == "offline":
-        return "offline: sample prose; set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL for real books"
+        return "offline: sample text only; set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL for real books"
     mode = calls.replies[-1].json_mode
     return f"{calls.replies[-1].model} planned a book of two chapters" + (f", asked for JSON by {mode}" if mode else "")
 
@@ -202,10 +206,10 @@ async def runs(settings: Config) -> str:
         await chosen.find_name()
     await chosen.close()
     if (writer := known_name(chosen)) is None:
-        return "not looked at: the server of the model does not tell its name"
+        return "not checked: the model server does not report its model's name"
     async with postgres(settings) as address:
         if await pending(address.direct_dsn, migrations()):
-            return "not looked at before the migrations are applied"
+            return "not checked: apply the migrations first"
         connection = await asyncpg.connect(address.direct_dsn)
         try:
             others = await run_list.of_other_models(connection, writer)
@@ -213,11 +217,11 @@ async def runs(settings: Config) -> str:
             await connection.close()
     named = settings.model != "auto" and writer != SAMPLE_WRITER
     if not others or named:
-        return "none waits for another model"
+        return "no book waits for another model"
     waiting = ", ".join(f"{count} for {writer}" for writer, count in others.items())
     raise StartupError(
-        f"Books wait for the model that began them, which is not {writer}: {waiting}. "
-        "Set the key of that model, or name the model that is to continue them in BOOKGEN_MODEL."
+        f"These books wait for the model that began them, which is not {writer}: {waiting}. "
+        "Set that model's key, or set BOOKGEN_MODEL to the model that should continue them."
     )
 
 

@@ -20,19 +20,19 @@ from bookgen.errors import BookgenError, StartupError
 COMMANDS = {
     "serve": "run the service",
     "write": "write a book, from an idea to files",
-    "proof": "proofread a book and apply what is chosen",
-    "mcp": "serve the tools of the Model Context Protocol on standard input and output",
-    "migrate": "apply the migrations to the database",
-    "check": "try the settings, the address, the database and the model provider",
+    "proof": "proofread a book and apply the corrections you choose",
+    "mcp": "run the MCP server on standard input and output",
+    "migrate": "apply database migrations",
+    "check": "check the settings, the address, the database and the model provider",
     "account": "create, list and change accounts",
     "runs": "list, pause, resume and cancel the runs of all accounts",
-    "payments": "set the payment processor up, replay its events, compare the books",
+    "payments": "set up the payment processor, replay its events, reconcile payments",
 }
 
 
 WHERE_SETTINGS_ARE = (
-    "Settings such as BOOKGEN_PORT, BOOKGEN_DATA_DIR and OPENAI_BASE_URL are environment variables or lines of a file "
-    ".env: docs/configure.md has them all."
+    "Settings such as BOOKGEN_PORT, BOOKGEN_DATA_DIR and OPENAI_BASE_URL are environment variables or lines in a file "
+    ".env. See docs/configure.md for all of them."
 )
 
 
@@ -97,7 +97,7 @@ def _called(given: Sequence[str]) -> int:
 def parser(called: str) -> argparse.ArgumentParser:
     """Knows every command by name, and the options of the one that is called."""
     root = argparse.ArgumentParser(
-        prog="bookgen", description="Turns an idea into a finished book.", epilog=WHERE_SETTINGS_ARE
+        prog="bookgen", description="Turn an idea into a finished book.", epilog=WHERE_SETTINGS_ARE
     )
     root.add_argument("--version", action="version", version=f"bookgen {__version__}")
     commands = root.add_subparsers(required=True, metavar="COMMAND")

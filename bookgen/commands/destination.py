@@ -50,14 +50,18 @@ class Destination:
             await client.login(name, self.password)
         except Unauthenticated:
             if not site["registration_enabled"] or site["email_verification_required"]:
-                raise StartupError(f"No account can be made at {self.url}: name yours with --login.") from None
+                raise StartupError(
+                    f"Registration is closed at {self.url}. Sign in to your account with --login."
+                ) from None
             await client.register(name, f"{name}@bookgen.test", self.password, first_name=LOCAL_AUTHOR)
         return sample
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--server", type=_url, metavar="URL", help="a running server, instead of one of its own")
-    parser.add_argument("--login", metavar="NAME", help="e-mail or username there, else an account is made")
+    parser.add_argument("--server", type=_url, metavar="URL", help="URL of a running server (default: start one)")
+    parser.add_argument(
+        "--login", metavar="NAME", help="e-mail or username on that server (default: create an account)"
+    )
     passwords.add_option(parser, "its password")
 
 
@@ -71,9 +75,9 @@ def _url(text: str) -> str:
 async def reached(options: argparse.Namespace) -> AsyncIterator[Destination]:
     """The server that the options name, else one that runs as long as the command. StartupError."""
     if options.login and not options.server:
-        raise StartupError("--login names an account on a --server.")
+        raise StartupError("--login needs --server.")
     if options.password and not options.login:
-        raise StartupError("--password is that of a --login.")
+        raise StartupError("--password needs --login.")
     if options.server and options.login:
         password = await passwords.given(options.password or passwords.ASK)
         yield Destination(options.server, password or "", options.login, poll_seconds=POLL_REMOTE)

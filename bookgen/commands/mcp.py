@@ -28,7 +28,7 @@ try:
     from bookgen.commands.mcp_refusals import explained
     from bookgen.commands.mcp_tasks import Tasks, brief
 except ImportError as missing:
-    raise StartupError("The MCP server needs the extra: pip install 'bookgen[mcp]'.") from missing
+    raise StartupError("The MCP server needs an extra package. Run: pip install 'bookgen[mcp]'") from missing
 
 INSTRUCTIONS = (
     "Turns an idea into a finished book. make_book, outline, write, status until completed, then chapter or "

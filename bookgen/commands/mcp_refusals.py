@@ -17,9 +17,9 @@ REMEDIES = {
     "CONFLICT": "Read status first.",
     "GENERATION_IN_PROGRESS": "Pause it with steer, or wait for it with status.",
     "RATE_LIMIT_EXCEEDED": "Wait a minute.",
-    "UPSTREAM_AI_ERROR": "Try once more.",
-    "CONNECTION_LOST": "Call the same once more: what is there is not made again.",
-    "SERVICE_UNAVAILABLE": "Call the same once more in a minute.",
+    "UPSTREAM_AI_ERROR": "Try again.",
+    "CONNECTION_LOST": "Call it again: finished work is not repeated.",
+    "SERVICE_UNAVAILABLE": "Call it again in a minute.",
 } | dict.fromkeys(("AUTHENTICATION_REQUIRED", "TOKEN_EXPIRED", "TOKEN_INVALID"), "Start `bookgen mcp` again.")
 
 

@@ -69,5 +69,5 @@ def _sentence(line: bytes) -> str:
             more = {name: event.get(name) or "" for name in ("address", "detail", "to_do")}
             return explained(model, message, **more)
         case {"event": "prompt_was_cut", "model": model, "advice": advice}:
-            return f"{model} read a part of what it was sent. {advice}"
+            return f"{model} read only part of its prompt. {advice}"
     return ""

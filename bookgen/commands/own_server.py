@@ -63,12 +63,12 @@ async def _start_server(log: BinaryIO) -> asyncio.subprocess.Process:
 
 async def _address(process: asyncio.subprocess.Process, log: Path) -> str:
     if process.stdout is None:
-        raise StartupError("the server was started without a pipe to hear its address by")
+        raise StartupError("internal error: the server has no pipe to report its address")
     try:
         async with asyncio.timeout(START_SECONDS):
             line = (await process.stdout.readline()).decode()
     except TimeoutError:
-        raise StartupError(f"the server was not ready in {START_SECONDS:.0f} seconds; see {log}") from None
+        raise StartupError(f"the server did not start within {START_SECONDS:.0f} seconds; see {log}") from None
     if not line:
         await process.wait()
         raise StartupError(_refusal(log))
@@ -79,7 +79,7 @@ def _refusal(log: Path) -> str:
     """Why the server did not start, in its own words."""
     lines = log.read_text(errors="replace").splitlines()
     said = [line.removeprefix("bookgen: ") for line in lines if line.startswith("bookgen: ")]
-    return "\n".join(said) or f"the server ended at once; see {log}"
+    return "\n".join(said) or f"the server stopped right after it started; see {log}"
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:

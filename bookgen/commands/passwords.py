@@ -13,7 +13,7 @@ ASK = "-"
 def add_option(parser: ArgumentParser, meaning: str) -> None:
     parser.add_argument(
         "--password", metavar="P", nargs="?", const=ASK,
-        help=f"{meaning}; without P, or with -, it is asked for or read from standard input",
+        help=f"{meaning}(without P or with -: prompt, or read standard input)",
     )  # fmt: skip
 
 

@@ -16,16 +16,16 @@ DAYS, MOST_DAYS = 90, 36_500
 def add_options(parser: ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="payments_command", metavar="COMMAND", required=True)
 
-    sync = commands.add_parser("sync", help="compare products, prices, portal and webhook with the processor's")
-    sync.add_argument("--apply", action="store_true", help="make there what is missing (without it: only say so)")
+    sync = commands.add_parser("sync", help="compare products, prices, portal and webhook with the payment processor")
+    sync.add_argument("--apply", action="store_true", help="create what is missing there (default: only report it)")
     sync.set_defaults(lines=lambda args, upkeep: upkeep.sync(apply=args.apply))
 
-    replay = commands.add_parser("replay", help="apply the events that wait")
-    replay.add_argument("--all", action="store_true", help="also those that were applied before")
+    replay = commands.add_parser("replay", help="apply pending events")
+    replay.add_argument("--all", action="store_true", help="also replay events that were already applied")
     replay.set_defaults(lines=lambda args, upkeep: upkeep.replay(everything=args.all))
 
-    reconcile = commands.add_parser("reconcile", help="compare what was paid with what was given")
-    reconcile.add_argument("--mend", action="store_true", help="make ours what the processor says")
+    reconcile = commands.add_parser("reconcile", help="compare payments with what was granted")
+    reconcile.add_argument("--mend", action="store_true", help="correct our records to match the payment processor")
     reconcile.add_argument("--days", type=_days, default=DAYS, metavar="N", help=f"purchases of N days ({DAYS})")
     reconcile.set_defaults(
         lines=lambda args, upkeep: upkeep.reconcile(
@@ -36,7 +36,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 def _days(text: str) -> int:
     if not text.isdecimal() or int(text) > MOST_DAYS:
-        raise ArgumentTypeError(f"{text!r} is not a number from 0 to {MOST_DAYS}")
+        raise ArgumentTypeError(f"must be a number from 0 to {MOST_DAYS}, not {text!r}")
     return int(text)
 
 

@@ -17,7 +17,7 @@ from bookgen.client.errors import reasons
 from bookgen.commands.picture import show as show_picture
 
 Status = Mapping[str, Any]
-AGAIN = "Run the same command again to go on."
+AGAIN = "Run the same command again to continue."
 NARROW = 72  # columns; below it there is no bar
 MOST_FINDINGS = 8  # of a finished book that are told in full
 
@@ -58,7 +58,7 @@ class Lines:
         yield show
 
     def paused(self) -> None:
-        self.say(f"Paused; what is written is kept. {AGAIN}")
+        self.say(f"Paused. Finished work is kept. {AGAIN}")
 
     def failed(self, message: str, details: Mapping[str, Any]) -> None:
         more = [reason for reason in reasons(details) if reason not in message]
@@ -74,9 +74,9 @@ class Lines:
         found = [each for each in notes if "before" not in each]
         if changed := len(notes) - len(found):
             passages = "1 passage" if changed == 1 else f"{changed} passages"
-            self.say(f"{passages} of the model's text changed; the originals are kept in the history of the chapters.")
+            self.say(f"{passages} of the model's text changed. The originals are in the chapters' history.")
         if found:
-            self.say("Worth a look before it is printed:")
+            self.say("Check these before you print the book:")
         for each in found[:MOST_FINDINGS]:
             self.say(_finding(each))
         if len(found) > MOST_FINDINGS:
@@ -85,7 +85,9 @@ class Lines:
     def missing(self, chapters: Sequence[int]) -> None:
         """Says which chapters the files lack."""
         numbers = ", ".join(map(str, chapters))
-        self.say(f"Not in the files, for want of text: chapter{'' if len(chapters) == 1 else 's'} {numbers}.")
+        self.say(
+            f"Left out of the files because they have no text: chapter{'' if len(chapters) == 1 else 's'} {numbers}."
+        )
 
 
 class Terminal(Lines):

@@ -21,18 +21,18 @@ PARAGRAPHS = re.compile(r"\s*\n\s*")
 Found = Mapping[str, Any]
 
 SAFE, ALL = "safe", "all"
-QUESTION = "Apply? [y]es, [n]o, [d]ismiss for good, all that are [s]afe, [q]uit: "
+QUESTION = "Apply? [y]es, [n]o, [d]ismiss permanently, all [s]afe ones, [q]uit: "
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("book", metavar="BOOK", help="its title or its id")
+    parser.add_argument("book", metavar="BOOK", help="title or id of the book")
     parser.add_argument(
         "--apply",
         type=_choices,
         metavar="LIST",
         help=f"{SAFE} (spelling and punctuation), {','.join(Severity)}, or {ALL}; asks for none",
     )
-    parser.add_argument("--list", action="store_true", help="only show what is suggested")
+    parser.add_argument("--list", action="store_true", help="only show the suggestions")
     destination.add_options(parser)
 
 
@@ -79,7 +79,7 @@ def _chosen(books: Sequence[Found], named: str) -> Found:
     found = by_title or [book for book in books if str(book["id"]) == named]
     if not found:
         titles = ", ".join(str(book["title"]) for book in books[:5]) or "none yet"
-        raise InvalidInput(f"There is no book {named!r} here. Books: {titles}.")
+        raise InvalidInput(f"No book is called {named!r}. Your books: {titles}.")
     return found[0]
 
 
@@ -118,11 +118,11 @@ async def _apply(client: Client, console: Console, report: Found, chosen: Sequen
     for each in chosen:
         await _show(client, console, report, each)
     if not chosen:
-        console.print("There is nothing of this to apply.")
+        console.print("There are no matching suggestions to apply.")
         return
     outcome = await client.apply_suggestions(report["id"], [each["id"] for each in chosen])
     stale = f", {outcome['stale']} stale" if outcome["stale"] else ""
-    console.print(Text(f"Applied {outcome['applied']}{stale}. The former texts are kept as revisions."))
+    console.print(Text(f"Applied {outcome['applied']}{stale}. The previous texts are saved to the history."))
 
 
 async def _show(client: Client, console: Console, report: Found, each: Found) -> None:

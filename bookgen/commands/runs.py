@@ -31,7 +31,7 @@ LISTED = (*ACTIVE, RunStatus.ERROR)
 COMMANDS: dict[str, tuple[Command, str]] = {
     "pause": (Pause(), "pause a run; the model call in flight may finish"),
     "resume": (Resume(), "continue a paused run, or retry a failed one"),
-    "cancel": (Stop(), "stop a run; finished chapters stay"),
+    "cancel": (Stop(), "stop a run; finished chapters are kept"),
 }
 # The states whose runs `--all` steers.
 ALL = {
@@ -44,21 +44,21 @@ ALL = {
 def add_options(parser: ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="runs_command", metavar="COMMAND", required=True)
 
-    listing = commands.add_parser("list", help="list the runs that are active or have failed")
-    listing.add_argument("--all", action="store_true", help="also those that are completed or stopped")
+    listing = commands.add_parser("list", help="list active and failed runs")
+    listing.add_argument("--all", action="store_true", help="include completed and stopped runs")
     listing.set_defaults(runs_action=_list)
 
     show = commands.add_parser("show", help="show a run")
-    show.add_argument("id", metavar="ID", help="the run's id, or the beginning of it")
+    show.add_argument("id", metavar="ID", help="the run's id, or its first characters")
     show.set_defaults(runs_action=_show)
 
     for name, (_, summary) in COMMANDS.items():
         command = commands.add_parser(name, help=summary)
         which = command.add_mutually_exclusive_group(required=True)
-        which.add_argument("id", metavar="ID", nargs="?", help="the run's id, or the beginning of it")
+        which.add_argument("id", metavar="ID", nargs="?", help="the run's id, or its first characters")
         which.add_argument("--all", action="store_true", help=f"all runs that are {' or '.join(ALL[name])}")
         if name == "resume":
-            command.add_argument("--failed", action="store_true", help="with --all: failed runs too")
+            command.add_argument("--failed", action="store_true", help="with --all: include failed runs")
         command.set_defaults(runs_action=_steer)
 
 
@@ -141,7 +141,7 @@ async def _steer_one(transactions: Transactions, database: Database, name: str, 
     run = listed.run
     newest = await runs.newest(database.http, run.book_id)
     if newest and newest.id != run.id:
-        raise Conflict(f"This run is over: the book has a newer one, {newest.id}.")
+        raise Conflict(f"This run has ended. The book has a newer run: {newest.id}")
     committed = await transactions.steer(run.account_id, run.book_id, COMMANDS[name][0], uuid4())
     details = {"run": str(run.id), "book": run.book_id}
     await audit.record(
@@ -155,12 +155,12 @@ async def _found(database: Database, text: str) -> ListedRun:
     """The run whose id begins so. InvalidInput, NotFound."""
     beginning = text.strip().lower()
     if len(beginning) < MIN_ID_CHARACTERS or re.fullmatch(r"[0-9a-f-]+", beginning) is None:
-        raise InvalidInput(f"{text!r} is not the id of a run: `bookgen runs list` shows them.")
+        raise InvalidInput(f"{text!r} is not a run id. List run ids with: bookgen runs list")
     found = await run_list.by_id(database.http, beginning)
     if not found:
-        raise NotFound(f"There is no run {text}.")
+        raise NotFound(f"No run has the id {text}. List runs with: bookgen runs list")
     if len(found) > 1:
-        raise InvalidInput(f"More than one run begins with {text}: give more of the id.")
+        raise InvalidInput(f"More than one run id starts with {text}. Enter more characters of the id.")
     return found[0]
 
 

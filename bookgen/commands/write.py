@@ -24,7 +24,8 @@ from bookgen.render.trim import DEFAULT_TRIM, TRIMS
 from bookgen.services.publishing import file_name
 
 SAMPLE = (
-    "No model is set up, so this is a sample. For a real book set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL."
+    "No model is set up, so this book is sample text. For a real book, set ANTHROPIC_API_KEY, OPENAI_API_KEY or "
+    "OPENAI_BASE_URL."
 )
 INTERRUPTED = 130
 FIELDS = {  # of a book, by the options that fill them in
@@ -45,9 +46,9 @@ MOST_SHOWN = 40  # characters of a text
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("title", metavar="TITLE")
     parser.add_argument("--genre", default="")
-    parser.add_argument("--author", default="", help="the name on the title page")
-    parser.add_argument("--audience", default="", help="who it is for")
-    parser.add_argument("--description", default="", help="the idea, in a few sentences; it is never printed")
+    parser.add_argument("--author", default="", help="the author's name on the title page")
+    parser.add_argument("--audience", default="", help="the intended readers")
+    parser.add_argument("--description", default="", help="the idea in a few sentences; not printed in the book")
     parser.add_argument("--blurb", default="", help="the text on the back cover (drafted from the finished book)")
     parser.add_argument("--chapters", type=int, metavar="N", help="1 to 100 (10, fewer in a short book)")
     parser.add_argument("--words", type=int, metavar="N", help="length of the whole book (20000)")
@@ -55,9 +56,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trim", metavar="SIZE", help=f"{', '.join(TRIMS)} ({DEFAULT_TRIM})")
     formats = ",".join(FORMATS)
     parser.add_argument("--format", type=_formats, default=tuple(FORMATS), metavar="LIST", help=f"{formats} (all)")
-    parser.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="folder for the files (this one)")
-    parser.add_argument("--no-cover", dest="cover", action="store_false", help="make no cover")
-    parser.add_argument("--new", action="store_true", help="write a finished book of that title once more")
+    parser.add_argument(
+        "--out", type=Path, default=Path(), metavar="DIR", help="folder for the files (default: the current one)"
+    )
+    parser.add_argument("--no-cover", dest="cover", action="store_false", help="do not create a cover")
+    parser.add_argument("--new", action="store_true", help="write a finished book with this title again")
     destination.add_options(parser)
 
 
@@ -103,7 +106,7 @@ class Journey:
         book = self._book = await self._begun() or await self._create()
         if book.status != "completed":
             if not book.data["chapters_count"]:
-                self._display.say("Drafting the outline ...")
+                self._display.say("Generating the outline ...")
                 await book.outline()
             self._display.outline((await book.reload()).data)
             with self._display.following() as show:
@@ -125,10 +128,12 @@ class Journey:
         books = [book for book in await self._client.books.list() if book.title == title]
         for book in books:
             if book.status != "completed":
-                self._display.say(f"Going on with the book of this title, as it was begun{self._otherwise(book)}.")
+                self._display.say(
+                    f"Continuing the book with this title and its original settings{self._otherwise(book)}."
+                )
                 return book
         if books and not self._options.new:
-            self._display.say("The book of this title is finished; --new writes it once more.")
+            self._display.say("The book with this title is finished. Use --new to write it again.")
             return books[0]
         return None
 
@@ -139,7 +144,7 @@ class Journey:
             for option, field in FIELDS.items()
             if field in (asked := self._asked()) and _plain(asked[field]) != _plain(book.data[field])
         ]
-        return f": {', '.join(kept)}. Another title begins another book" if kept else ""
+        return f": {', '.join(kept)}. Use another title to start another book" if kept else ""
 
     def _asked(self) -> dict[str, Any]:
         given = {field: getattr(self._options, option) for option, field in FIELDS.items()}
@@ -162,12 +167,12 @@ class Journey:
         """The cover's file, made unless there is one. A book is whole without it: a failure is told, no more."""
         try:
             if (await book.reload()).data["cover_image_url"] is None:
-                self._display.say("Making the cover ...")
+                self._display.say("Creating the cover ...")
                 (made,) = await self._client.generate_cover(book.id, 1)
                 book.data = await self._client.select_cover(book.id, made["id"])
             picture = await self._client.picture(book.data["cover_image_url"])
         except ApiError as error:
-            self._display.say(f"There is no cover: {error}")
+            self._display.say(f"The cover could not be created: {error}")
             return None
         path: Path = self._options.out / file_name(book.title, "jpg")
         await asyncio.to_thread(path.write_bytes, picture)

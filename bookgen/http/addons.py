@@ -16,7 +16,7 @@ from bookgen.http.payments_schemas import CheckoutSessionSchema
 from bookgen.store import addons
 
 
-@docs("add-ons", "List the add-ons", "Those that are sold, whoever asks.")
+@docs("add-ons", "List the add-ons", "All add-ons that are for sale.")
 @response_schema(shapes.AddonSchema(many=True))
 async def list_available(request: web.Request) -> web.Response:
     return replies.json(
@@ -24,7 +24,7 @@ async def list_available(request: web.Request) -> web.Response:
     )
 
 
-@docs("add-ons", "List your add-ons with this period's uses", "`uses_remaining` is -1 where there is no limit.")
+@docs("add-ons", "List your add-ons with this period's uses", "`uses_remaining` is -1 if there is no limit.")
 @response_schema(shapes.UserAddonSchema(many=True))
 async def list_owned(request: web.Request) -> web.Response:
     db, account_id = request.app[DATABASE].http, request[ACCOUNT_ID]
@@ -36,7 +36,7 @@ async def list_owned(request: web.Request) -> web.Response:
     )
 
 
-@docs("add-ons", "Buy an add-on", "By the month, or one use.")
+@docs("add-ons", "Buy an add-on", "As a monthly subscription or for a single use.")
 @json_schema(shapes.AddonCheckoutSchema)
 @response_schema(CheckoutSessionSchema)
 @refuses(errors.Conflict, errors.PaymentsNotConfigured)

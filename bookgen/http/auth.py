@@ -32,7 +32,7 @@ GUESS_WINDOWS = 5
 @docs(
     "auth",
     "Register an account",
-    "Answers `tokens`, or `email_verification_required` where a mailed link has to be followed first.",
+    "Returns `tokens`, or `email_verification_required` if the address must be verified first.",
 )
 @json_schema(shapes.RegistrationSchema)
 @response_schema(shapes.RegisteredSchema, 201)
@@ -66,7 +66,7 @@ async def login(request: web.Request) -> web.Response:
     return await _signed_in(request, result)
 
 
-@docs("auth", "Exchange a refresh token for a new pair", "Keep both new tokens and drop the old ones.")
+@docs("auth", "Exchange a refresh token for a new pair", "Store both new tokens and discard the old ones.")
 @json_schema(shapes.TokenRefreshSchema)
 @response_schema(shapes.TokenPairSchema, 200)
 @refuses(TokenInvalid, PermissionDenied)
@@ -78,7 +78,7 @@ async def refresh_tokens(request: web.Request) -> web.Response:
 @docs(
     "auth",
     "Sign in with a Google access token",
-    "To the account with the same e-mail address; one is made if there is none.",
+    "Signs in to the account with the same e-mail address, or creates it.",
 )
 @json_schema(shapes.GoogleLoginSchema)
 @response_schema(shapes.SignedInSchema, 200)
@@ -96,7 +96,7 @@ async def magic_login(request: web.Request) -> web.Response:
     return await _signed_in(request, result)
 
 
-@docs("auth", "Sign out: forget the session cookie", "Tokens stay good until they expire.")
+@docs("auth", "Sign out: forget the session cookie", "Tokens stay valid until they expire.")
 @response_schema(shapes.MessageSchema, 200)
 async def logout(request: web.Request) -> web.Response:
     response = replies.json({"message": "You are signed out."})
@@ -104,7 +104,11 @@ async def logout(request: web.Request) -> web.Response:
     return response
 
 
-@docs("auth", "Ask for a password-reset link by mail", "Answers alike whether or not an account has the address.")
+@docs(
+    "auth",
+    "Request a password-reset link by e-mail",
+    "The response is the same whether or not an account has this address.",
+)
 @json_schema(shapes.PasswordResetRequestSchema)
 @response_schema(shapes.MessageSchema, 200)
 async def forgot_password(request: web.Request) -> web.Response:
@@ -123,33 +127,33 @@ async def reset_password(request: web.Request) -> web.Response:
 @docs(
     "auth",
     "Verify an e-mail address by a mailed link",
-    "The link works once. That of a registration confirms it. That of a changed address ends the password, "
-    "the Google link and the tokens that were there before, unless it is followed with the account's token.",
+    "The link works once. After a registration it confirms the address. After a change of address it also removes "
+    "the old password, Google link and tokens, unless the request carries the account's token.",
 )
 @response_schema(shapes.MessageSchema, 200)
 @refuses(InvalidInput)
 async def verify_email(request: web.Request) -> web.Response:
     handed_over = await request.app[ACCOUNTS].profiles.verify_email(*_link(request), await _holder(request))
-    then = " Ask for a new password to sign in: the former one has ended." if handed_over else ""
+    then = " Your old password no longer works. Request a new one to sign in." if handed_over else ""
     return replies.json({"message": f"Your e-mail address is verified.{then}"})
 
 
 @docs(
     "auth",
-    "Take a change of your e-mail address back by a mailed link",
-    "The account has the address again that the link was mailed to, and all its tokens have ended; so have "
-    "the password and the Google link if the other address had been confirmed.",
+    "Undo a change of your e-mail address by a mailed link",
+    "Restores the address that the link was mailed to and revokes all tokens. If the new address had already been "
+    "confirmed, the password and the Google link are removed too.",
 )
 @response_schema(shapes.MessageSchema, 200)
 @refuses(InvalidInput)
 async def undo_email(request: web.Request) -> web.Response:
     account = await request.app[ACCOUNTS].profiles.undo_email(*_link(request))
     return replies.json(
-        {"message": f"Your e-mail address is {account.email}, and everybody is signed out. Set a new password."}
+        {"message": f"Your e-mail address is {account.email}, and all devices are signed out. Set a new password."}
     )
 
 
-@docs("profile", "Change your password", "Tokens given out before stay good.")
+@docs("profile", "Change your password", "Existing tokens stay valid.")
 @json_schema(shapes.PasswordChangeSchema)
 @response_schema(shapes.MessageSchema, 200)
 async def change_password(request: web.Request) -> web.Response:
@@ -160,7 +164,7 @@ async def change_password(request: web.Request) -> web.Response:
     return replies.json({"message": "Your password is changed."})
 
 
-@docs("profile", "Read your profile", "With the subscription and its plan. Accepts the session cookie too.")
+@docs("profile", "Read your profile", "Includes the subscription and its plan. Also accepts the session cookie.")
 @response_schema(shapes.UserSchema, 200)
 async def read_profile(request: web.Request) -> web.Response:
     account = await request.app[ACCOUNTS].profiles.find(request[ACCOUNT_ID])
@@ -170,8 +174,8 @@ async def read_profile(request: web.Request) -> web.Response:
 @docs(
     "profile",
     "Change your names or e-mail address",
-    "Fields that are not sent stay as they are. A new address is pending until the link mailed to it is "
-    "followed. `email` is the old one until then, which is mailed a link that takes the change back for 7 days.",
+    "Fields that you do not send stay unchanged. A new address is pending until you follow the link mailed to it; "
+    "until then `email` is the old one. The old address receives a link that undoes the change for 7 days.",
 )
 @json_schema(shapes.ProfileChangesSchema)
 @response_schema(shapes.UpdatedProfileSchema, 200)
@@ -180,7 +184,7 @@ async def change_profile(request: web.Request) -> web.Response:
     account, asked = await request.app[ACCOUNTS].profiles.update(request[ACCOUNT_ID], changes)
     message = "Your profile is saved."
     if asked:
-        message += f" A letter is on its way to {asked}: the address changes when its link is followed."
+        message += f" We sent a link to {asked}. Your address changes when you follow it."
     return replies.json(shown(shapes.UpdatedProfileSchema, account, message=message))
 
 
@@ -237,6 +241,6 @@ def _one_guess(request: web.Request, candidate: LoginCandidate) -> Iterator[None
     verdict = limiter.take_from(name, guessed, budget)
     if not verdict.allowed:
         request[VERDICT] = verdict
-        raise verdict.refusal("login", "Too many tries at this password.")
+        raise verdict.refusal("login", "Too many password attempts. Wait the number of seconds in Retry-After.")
     yield
     limiter.give_back(name, guessed, budget)

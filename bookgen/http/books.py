@@ -46,7 +46,7 @@ _CHAPTERS, _END = b',"chapters":[', b"]}"
 @docs(
     "books",
     "List your books, most recently updated first",
-    "Without chapters and covers, with the progress of those that are written.",
+    "Without chapters and covers. Includes the progress of books that are being written.",
 )
 @response_schema(shapes.BookListedSchema(many=True))
 @conditional
@@ -70,14 +70,14 @@ async def dropdown(request: web.Request) -> web.Response:
     return replies.json(await books.titles(request.app[DATABASE].http, request[ACCOUNT_ID]))
 
 
-@docs("books", "A complete demo book with chapters", "What this service makes, to be looked at without an account.")
+@docs("books", "A complete demo book with chapters", "A sample of what this service creates. No account needed.")
 @response_schema(shapes.BookSchema)
 @conditional
 async def demo(_request: web.Request) -> web.Response:
     return replies.encoded(demo_book.body())
 
 
-@docs("books", "Create a draft book", "Nothing is consumed until its writing completes.")
+@docs("books", "Create a draft book", "Your quota is used only when writing completes.")
 @json_schema(shapes.BookCreationSchema)
 @response_schema(shapes.BookSchema, 201)
 @refuses(errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
@@ -94,7 +94,7 @@ async def create_book(request: web.Request) -> web.Response:
 @docs(
     "books",
     "Read a book with all its chapters",
-    "With its texts, the progress of its writing, and what its model calls used and a full run would take.",
+    "Includes the texts, the progress, the model usage so far, and an estimate for a full run.",
 )
 @response_schema(shapes.BookSchema)
 @conditional
@@ -118,8 +118,8 @@ async def read_book(request: web.Request) -> web.Response:
 @docs(
     "books",
     "Change a book's metadata",
-    "Takes any of the creation fields. A new `target_word_count` is shared out over the chapters that are not "
-    "written yet; the number of chapters is fixed by the outline.",
+    "Accepts any creation field. A new `target_word_count` is divided among the chapters that are not "
+    "written yet. The outline fixes the number of chapters.",
 )
 @json_schema(shapes.BookChangesSchema)
 @response_schema(shapes.BookSchema)
@@ -133,7 +133,7 @@ async def change_book(request: web.Request) -> web.Response:
     return await whole_book(request, path_id(request))
 
 
-@docs("books", "Delete a book and everything made for it", "Stops its run first.")
+@docs("books", "Delete a book and everything in it", "Stops its run first.")
 @response_schema(None, 204)
 @refuses(errors.Conflict)
 async def delete_book(request: web.Request) -> web.Response:
@@ -144,7 +144,7 @@ async def delete_book(request: web.Request) -> web.Response:
 @docs(
     "books",
     "Copy a book and its chapters as a new draft",
-    "With its covers and pictures, at no cost of images. Runs, former texts and funding stay with the original.",
+    "Includes covers and pictures and uses no image quota. Runs, history and funding stay with the original.",
 )
 @response_schema(shapes.BookSchema, 201)
 @refuses(errors.PlanUpgradeRequired)

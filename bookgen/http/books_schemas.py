@@ -87,8 +87,8 @@ class Blurb(String):
             MAX_BLURB_CHARACTERS,
             load_default="",
             metadata={
-                "description": "For readers: shown on the back cover and in shops. Drafted from the finished book "
-                "if it is empty.",
+                "description": "The text on the back cover and in shops. If empty, it is drafted from the finished "
+                "book.",
                 "example": "Every night the keeper writes down each ship that passes. Tonight one comes back.",
             },
         )
@@ -111,7 +111,7 @@ class BookCreationSchema(Body):
         minimum=1,
         maximum=MAX_CHAPTERS,
         metadata={
-            "description": f"Defaults to {DEFAULT_CHAPTERS} or one for each {WORDS_A_CHAPTER} words, whichever is less."
+            "description": f"Defaults to {DEFAULT_CHAPTERS} or one per {WORDS_A_CHAPTER} words, whichever is less."
         },
     )
     target_word_count = Integer(
@@ -129,9 +129,9 @@ class BookCreationSchema(Body):
 class BookChangesSchema(BookCreationSchema):
     """Any of the creation fields, and of a children's book its own."""
 
-    theme = String(500, metadata={"description": "Of a children's book, for its next outline."})
+    theme = String(500, metadata={"description": "Children's books only. Used by the next outline."})
     characters = Characters(
-        metadata={"description": "Of a children's book, the hero first, for its next outline and its pictures."}
+        metadata={"description": "Children's books only. Main character first. Used by the next outline and pictures."}
     )
 
     def __init__(self, **kwargs: Any) -> None:
@@ -147,7 +147,7 @@ class UsageSumSchema(Schema):
     cache_write_tokens = fields.Integer(required=True)
     cache_read_tokens = fields.Integer(required=True)
     images = fields.Integer(required=True)
-    cost_micros = fields.Integer(required=True, metadata={"description": "Of the calls whose price is known."})
+    cost_micros = fields.Integer(required=True, metadata={"description": "Cost of the calls whose price is known."})
     currency = fields.String(required=True)
     unknown_price = fields.Boolean(required=True)
 
@@ -166,8 +166,12 @@ class QualityFindingSchema(Schema):
     kind = fields.String(required=True)
     excerpt = fields.String(required=True)
     detail = fields.String(required=True)
-    before = fields.String(metadata={"description": "The passage as the model wrote it. Only where it was changed."})
-    after = fields.String(metadata={"description": "The passage now; empty if it was removed. Only with `before`."})
+    before = fields.String(
+        metadata={"description": "The passage as the model wrote it. Present only if it was changed."}
+    )
+    after = fields.String(
+        metadata={"description": "The current passage; empty if it was removed. Present only with `before`."}
+    )
     follows = fields.String(
         metadata={
             "description": "The end of the text in front of the passage, empty at the beginning of the chapter. Only "
@@ -175,7 +179,7 @@ class QualityFindingSchema(Schema):
         }
     )
     revision = fields.Integer(
-        metadata={"description": "The revision that has the chapter as the model wrote it. Only with `before`."}
+        metadata={"description": "The revision with the model's original chapter. Present only with `before`."}
     )
 
 
@@ -206,7 +210,7 @@ class BookListedSchema(Schema):
     theme = fields.String(required=True)
     characters = fields.List(fields.Nested(CharacterSchema), required=True)
     page_count = fields.Integer(
-        required=True, allow_none=True, metadata={"description": "Of a children's book, two for each spread."}
+        required=True, allow_none=True, metadata={"description": "Children's books only: two pages per spread."}
     )
     created_at = fields.DateTime(required=True)
     updated_at = fields.DateTime(required=True)
@@ -220,7 +224,7 @@ class BookSchema(BookListedSchema):
     character_sheet_url = fields.String(
         required=True,
         allow_none=True,
-        metadata={"description": "The hero as every picture of a children's book goes by."},
+        metadata={"description": "The reference picture of the main character. Children's books only."},
     )
     quality = fields.List(fields.Nested(QualityFindingSchema), required=True)
     usage = fields.Nested(UsageSumSchema, required=True)

@@ -27,7 +27,7 @@ from bookgen.store.database import DB
 @docs(
     "chapters",
     "List every chapter of your books, newest book first",
-    "With their texts, which may be many megabytes together; more than 512 MiB are refused.",
+    "Includes the texts, which may be many megabytes. More than 512 MiB is refused.",
 )
 @response_schema(shapes.ChapterSchema(many=True))
 @refuses(errors.PayloadTooLarge)
@@ -55,8 +55,8 @@ async def read_chapter(request: web.Request) -> web.Response:
 @docs(
     "chapters",
     "Save a chapter",
-    "A text that is overwritten is kept as a revision. With `If-Match` nobody's is overwritten unseen: 409 when "
-    "the chapter is no longer what you have read.",
+    "The previous text is saved as a revision. Send `If-Match` to avoid overwriting someone else's change: you "
+    "get 409 if the chapter has changed since you read it.",
 )
 @json_schema(shapes.ChapterChangesSchema)
 @response_schema(shapes.ChapterSchema)
@@ -84,11 +84,11 @@ async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
 
 @docs(
     "chapters",
-    "Have the chapter written again",
-    "Synchronous. The former text is kept as a revision. Once it is there it counts as an AI edit for each "
-    f"{WORDS_OF_AN_EDIT:,} words, or part of them, that the chapter is to have. In books that no generation has been "
-    "paid for, all of yours together, no more is written a period than half of the words of the plan's longest "
-    f"book; beyond it 429, with the `quota_type` `{UNPAID_WORDS}`.",
+    "Rewrite a chapter",
+    "Synchronous. The previous text is saved as a revision. A successful rewrite counts as one AI edit for every "
+    f"{WORDS_OF_AN_EDIT:,} words, or part of them, of the chapter's target. In all your unpaid books together, "
+    "rewrites may produce at most half of the words of the plan's longest book in each period; beyond that, "
+    f"the call returns 429 with the `quota_type` `{UNPAID_WORDS}`.",
 )
 @response_schema(shapes.ChapterSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
@@ -101,7 +101,7 @@ async def regenerate_chapter(request: web.Request) -> web.Response:
     return await read_chapter(request)
 
 
-@docs("revisions", "List a chapter's former texts, newest first", "Without the texts; the newest 20 are kept.")
+@docs("revisions", "List a chapter's earlier versions, newest first", "Without the texts; the newest 20 are kept.")
 @response_schema(shapes.RevisionListedSchema(many=True))
 async def list_revisions(request: web.Request) -> web.Response:
     db, chapter_id = request.app[DATABASE].http, path_id(request)
@@ -112,7 +112,7 @@ async def list_revisions(request: web.Request) -> web.Response:
 
 @docs(
     "revisions",
-    "Read a former text",
+    "Read an earlier version",
     "`origin` says what replaced it; `quality_gate`: the text is the model's own, before the quality gate changed it.",
 )
 @response_schema(shapes.RevisionSchema)
@@ -127,8 +127,8 @@ async def read_revision(request: web.Request) -> web.Response:
 
 @docs(
     "revisions",
-    "Put a former text back",
-    "The text that it replaces becomes a revision in its turn. Answers the chapter.",
+    "Restore an earlier version",
+    "The current text is saved as a revision. Returns the chapter.",
 )
 @response_schema(shapes.ChapterSchema)
 @refuses(errors.PlanUpgradeRequired)

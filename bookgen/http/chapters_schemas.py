@@ -22,7 +22,7 @@ class ChapterChangesSchema(Body):
     content = String(
         MAX_CONTENT,
         trim=False,
-        metadata={"description": "Markdown; blanks alone are no text.", "example": "The lamp went out."},
+        metadata={"description": "Markdown. Whitespace alone counts as empty.", "example": "The lamp went out."},
     )
     target_word_count = Integer(minimum=1, maximum=MAX_CHAPTER_WORDS)
 
@@ -39,13 +39,13 @@ class ChapterSchema(Schema):
     status = fields.String(required=True, validate=choice(ChapterStatus))
     is_sample = fields.Boolean(
         required=True,
-        metadata={"description": "Whether the content is sample text, which no language model wrote."},
+        metadata={"description": "True for sample text, which no language model wrote."},
     )
     illustrations = fields.List(fields.Nested(IllustrationSchema), required=True)
     written_at = fields.DateTime(
         required=True,
         allow_none=True,
-        metadata={"description": "When the model wrote the text; null if it did not, or if that is not known."},
+        metadata={"description": "When the model wrote the text. Null if it did not, or if this is unknown."},
     )
     created_at = fields.DateTime(required=True)
     updated_at = fields.DateTime(required=True)
@@ -65,7 +65,7 @@ class RevisionSchema(RevisionListedSchema):
     title = fields.String(
         required=True,
         allow_none=True,
-        metadata={"description": "Of the model, where the author's own won over it; then there is no text. Else null."},
+        metadata={"description": "The model's version, where the author's version was kept instead. Otherwise null."},
     )
     summary = fields.String(required=True, allow_none=True, metadata={"description": "As `title`."})
 

@@ -37,7 +37,7 @@ class Characters(fields.Field[list[dict[str, str]]]):
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> list[dict[str, str]]:
         given = value if isinstance(value, list) else [value]
         if len(given) > MOST_CHARACTERS:
-            raise ValidationError(f"More than {MOST_CHARACTERS} characters.")
+            raise ValidationError(f"At most {MOST_CHARACTERS} characters are allowed.")
         return [character for each in given if (character := _character(each))]
 
 
@@ -53,10 +53,10 @@ def _character(value: Any) -> dict[str, str] | None:
             name = _text(name, LONGEST_NAME)
             told = others.get("description", "")
             if not name or not isinstance(told, str):
-                raise ValidationError("A character has a name and a description, both texts.")
+                raise ValidationError("A character needs a name and a description, both strings.")
             description = _text(told, LONGEST_DESCRIPTION)
         case _:
-            raise ValidationError("A character is a text, or an object with a name.")
+            raise ValidationError("A character must be a string, or an object with a name.")
     character = {"name": name.strip(), "description": description.strip()}
     return character if any(character.values()) else None
 

@@ -20,7 +20,7 @@ class Pages(Integer):
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
         pages = super()._deserialize(value, attr, data, **kwargs)
         if pages % 2:
-            raise ValidationError("Must be even: a spread has two pages.")
+            raise ValidationError("Must be an even number: a spread has two pages.")
         return pages
 
 
@@ -32,12 +32,12 @@ class ChildrensCreationSchema(Body):
         minimum=LEAST_PAGES,
         maximum=MOST_PAGES,
         load_default=PAGES,
-        metadata={"description": "Of the story, an even number: a spread is two pages.", "multipleOf": 2},
+        metadata={"description": "Pages of the story. Must be even: a spread has two pages.", "multipleOf": 2},
     )
     characters = Characters(
         load_default=list,
         metadata={
-            "description": "Who is in it, the hero first: names, or objects with name and description.",
+            "description": "The characters, main character first: names, or objects with name and description.",
             "example": [{"name": "Pip", "description": "a small grey mouse with a red scarf"}],
         },
     )

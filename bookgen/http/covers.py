@@ -16,10 +16,10 @@ from bookgen.http.edge.routing import path_id
 
 @docs(
     "covers",
-    "Have cover variants made",
-    "Synchronous. Title, subtitle and author are set as the book sets them, over a design drawn here or over a "
-    "picture of the image model. Each variant counts as one image; one that cannot be made does not, and the call "
-    "fails only when none could.",
+    "Generate cover variants",
+    "Synchronous. The title, subtitle and author are printed over a built-in design or a picture from the image "
+    "model. Each variant counts as one image. A variant that fails is not counted, and the call fails only if all "
+    "of them fail.",
 )
 @json_schema(shapes.CoverRequestSchema)
 @response_schema(shapes.CoversSchema)
@@ -31,7 +31,7 @@ async def generate_cover(request: web.Request) -> web.Response:
     return replies.json({"covers": [shapes.shown_cover(cover, public_url) for cover in made]})
 
 
-@docs("covers", "Choose a variant as the cover", "Exports carry it from then on.")
+@docs("covers", "Choose a variant as the cover", "Later exports use it.")
 @json_schema(shapes.CoverChoiceSchema)
 @response_schema(BookSchema)
 async def select_cover(request: web.Request) -> web.Response:

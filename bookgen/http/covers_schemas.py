@@ -27,7 +27,9 @@ class CoverSchema(Schema):
     """A cover variant. Its pictures are JPEG and never change."""
 
     id = fields.Integer(required=True)
-    style = fields.String(required=True, metadata={"description": "As it was asked for, else the name of the design."})
+    style = fields.String(
+        required=True, metadata={"description": "The requested style, or the name of the built-in design."}
+    )
     prompt = fields.String(required=True)
     image_url = fields.String(required=True)
     thumbnail_url = fields.String(required=True)

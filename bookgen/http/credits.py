@@ -31,13 +31,13 @@ async def list_packages(request: web.Request) -> web.Response:
     return replies.json([shapes.shown_package(package, dearest) for package in packages])
 
 
-@docs("credits", "Read your wallet", "All zeroes until credits are bought or given.")
+@docs("credits", "Read your wallet", "All zeros until credits are bought or granted.")
 @response_schema(shapes.CreditBalanceSchema)
 async def read_balance(request: web.Request) -> web.Response:
     return replies.json(asdict(await credits.wallet(request.app[DATABASE].http, request[ACCOUNT_ID])))
 
 
-@docs("credits", "List your ledger, newest first", "Each row carries the balance that it left: `balance_after`.")
+@docs("credits", "List your ledger, newest first", "Each row has the resulting balance: `balance_after`.")
 @querystring_schema(shapes.TransactionsQuerySchema)
 @response_schema(shapes.CreditTransactionSchema(many=True))
 async def list_transactions(request: web.Request) -> web.Response:
@@ -46,7 +46,7 @@ async def list_transactions(request: web.Request) -> web.Response:
     return replies.json([shown(shapes.CreditTransactionSchema, row, book=row.book_id) for row in listed])
 
 
-@docs("credits", "Buy credits", "They are in the wallet once the payment processor has confirmed the payment.")
+@docs("credits", "Buy credits", "Credits are added to the wallet when the payment processor confirms the payment.")
 @json_schema(shapes.CreditCheckoutSchema)
 @response_schema(CheckoutSessionSchema)
 @refuses(errors.NotFound, errors.Conflict, errors.PaymentsNotConfigured)

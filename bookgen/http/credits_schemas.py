@@ -47,7 +47,9 @@ class CreditTransactionSchema(Schema):
 
 
 class TransactionsQuerySchema(Body):
-    limit = Integer(minimum=1, from_text=True, load_default=20, metadata={"description": "Larger than 100 is 100."})
+    limit = Integer(
+        minimum=1, from_text=True, load_default=20, metadata={"description": "Values above 100 are treated as 100."}
+    )
 
 
 class CreditCheckoutSchema(CheckoutSchema):

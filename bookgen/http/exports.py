@@ -20,12 +20,12 @@ from bookgen.render.trim import TRIMS
 from bookgen.services.publishing import ExportedFile
 
 _ABOUT = (
-    "The body of the answer is the file; errors are JSON. Settings that are not named keep their defaults. Chapters "
-    "without text are left out, and the header `X-Missing-Chapters` has their numbers; with `require_complete` a book "
-    "that lacks some is refused instead."
+    "The response body is the file; errors are JSON. Settings that you do not send keep their defaults. Chapters "
+    "without text are left out, and `X-Missing-Chapters` lists their numbers. With `require_complete`, an "
+    "incomplete book is refused instead."
 )
 MISSING_CHAPTERS = "X-Missing-Chapters"
-_HEADERS = {MISSING_CHAPTERS: "Numbers of the chapters without text, comma separated; absent where all have some."}
+_HEADERS = {MISSING_CHAPTERS: "Numbers of the chapters without text, separated by commas. Absent if there are none."}
 
 
 def _exporter(format: Format) -> Handler:
@@ -57,7 +57,7 @@ async def preview_pdf(request: web.Request) -> web.Response:
     return _file(await while_listening(request, making))
 
 
-@docs("export", "The pages as HTML, as the PDF has them", "The whole book with the default settings, on every plan.")
+@docs("export", "Read the PDF's pages as HTML", "The whole book with the default settings. Available on every plan.")
 @response_schema(shapes.PreviewDataSchema)
 @refuses(errors.Conflict, errors.InvalidInput)
 async def preview_data(request: web.Request) -> web.Response:

@@ -24,8 +24,8 @@ from bookgen.store.progress import RunProgress
 @docs(
     "generation",
     "Start writing the book",
-    "Answers at once; the work goes on in the background. Not idempotent: before you retry, read the status, "
-    "since `running` means that the first call worked.",
+    "Returns immediately; the work continues in the background. Not idempotent: read the status before you retry. "
+    "`running` means that the first call worked.",
 )
 @response_schema(shapes.GenerationStartSchema, 202)
 @refuses(
@@ -98,7 +98,7 @@ async def generation_status(request: web.Request) -> web.Response:
 @docs(
     "generation",
     "Pause the run",
-    "At once and for good: a call in flight may finish and its text is kept; no further call is made.",
+    "Takes effect immediately: a model call in progress may finish and its text is kept, but no new call starts.",
 )
 @response_schema(shapes.GenerationSteeredSchema)
 @refuses(errors.Conflict)
@@ -106,14 +106,14 @@ async def pause_generation(request: web.Request) -> web.Response:
     return await _steer(request, Pause(), "Generation paused.")
 
 
-@docs("generation", "Resume a paused run, or retry a failed one", "It goes to the end of the account's queue.")
+@docs("generation", "Resume a paused run, or retry a failed one", "The run joins the end of the account's queue.")
 @response_schema(shapes.GenerationSteeredSchema)
 @refuses(errors.Conflict, errors.BookQuotaExceeded, errors.QuotaExceeded, errors.PlanUpgradeRequired)
 async def resume_generation(request: web.Request) -> web.Response:
     return await _steer(request, Resume(), "Generation resumed.")
 
 
-@docs("generation", "Stop the run", "The call in flight is cancelled; chapters finished so far stay.")
+@docs("generation", "Stop the run", "Cancels the model call in progress. Finished chapters are kept.")
 @response_schema(shapes.GenerationSteeredSchema)
 @refuses(errors.Conflict)
 async def stop_generation(request: web.Request) -> web.Response:

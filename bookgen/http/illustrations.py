@@ -15,8 +15,8 @@ from bookgen.store import chapters, illustrations
 
 @docs(
     "illustrations",
-    "Have an illustration made for a chapter",
-    "Synchronous. Counts as one image once it is there. It stands in the middle of the chapter.",
+    "Generate an illustration for a chapter",
+    "Synchronous. Counts as one image on success. It is placed in the middle of the chapter.",
 )
 @json_schema(shapes.IllustrationRequestSchema)
 @response_schema(shapes.IllustrationSchema)
@@ -30,7 +30,7 @@ async def generate_image(request: web.Request) -> web.Response:
 @docs(
     "illustrations",
     "List a chapter's illustrations, in the order of the text",
-    "Each with the address of its picture, its caption and its alternative text.",
+    "Each has the URL of its picture, its caption and its alt text.",
 )
 @response_schema(shapes.IllustrationSchema(many=True))
 async def list_illustrations(request: web.Request) -> web.Response:
@@ -43,8 +43,8 @@ async def list_illustrations(request: web.Request) -> web.Response:
 
 @docs(
     "illustrations",
-    "Change an illustration's caption, alternative text or place",
-    "Fields that are not named stay. The alternative text may be replaced, never removed.",
+    "Change an illustration's caption, alt text or position",
+    "Fields that you do not send stay unchanged. The alt text can be replaced but not removed.",
 )
 @json_schema(shapes.IllustrationChangesSchema)
 @response_schema(shapes.IllustrationSchema)
@@ -58,7 +58,7 @@ async def change_illustration(request: web.Request) -> web.Response:
 @docs(
     "illustrations",
     "Delete an illustration and its picture",
-    "Its address shows nothing from then on. The image stays counted.",
+    "Its URL stops working. The image still counts against the quota.",
 )
 @response_schema(None, 204)
 async def delete_illustration(request: web.Request) -> web.Response:

@@ -21,8 +21,10 @@ class IllustrationRequestSchema(Body):
 
 class IllustrationChangesSchema(Body):
     caption = String(500)
-    alt_text = String(500, minimum=1, metadata={"description": "What somebody who cannot see it is told."})
-    position = Integer(minimum=0, maximum=MOST_POSITION, metadata={"description": "Paragraphs before it."})
+    alt_text = String(500, minimum=1, metadata={"description": "Alt text for readers who cannot see the picture."})
+    position = Integer(
+        minimum=0, maximum=MOST_POSITION, metadata={"description": "The number of paragraphs before the picture."}
+    )
 
 
 class IllustrationSchema(Schema):
@@ -34,7 +36,7 @@ class IllustrationSchema(Schema):
     alt_text = fields.String(required=True)
     prompt = fields.String(required=True)
     image_url = fields.String(required=True)
-    position = fields.Integer(required=True, metadata={"description": "Paragraphs before it."})
+    position = fields.Integer(required=True, metadata={"description": "The number of paragraphs before the picture."})
     width = fields.Integer(required=True, metadata={"description": "Pixels."})
     height = fields.Integer(required=True, metadata={"description": "Pixels."})
     created_at = fields.DateTime(required=True)

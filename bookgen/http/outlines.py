@@ -15,7 +15,7 @@ from bookgen.http.edge.routing import path_id
 from bookgen.services import editing
 
 
-@docs("outline", "Have the outline made", "Synchronous; may take tens of seconds. Replaces the chapters that exist.")
+@docs("outline", "Generate the outline", "Synchronous; may take tens of seconds. Replaces existing chapters.")
 @response_schema(BookSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
@@ -28,8 +28,8 @@ async def generate_outline(request: web.Request) -> web.Response:
 @docs(
     "outline",
     "Edit the outline",
-    "Entries match chapters by `id`, else by `chapter_number`; one that matches none is appended. With `replace` "
-    "the list is the whole outline, in its order. While a run is paused, chapters not yet written may change.",
+    "Entries match chapters by `id` or else by `chapter_number`; an entry without a match is appended. With "
+    "`replace`, the list is the whole outline, in order. While a run is paused, unwritten chapters can change.",
 )
 @json_schema(shapes.OutlineChangesSchema)
 @response_schema(BookSchema)
@@ -51,8 +51,8 @@ async def update_outline(request: web.Request) -> web.Response:
 
 @docs(
     "outline",
-    "Have some chapters' titles and summaries reworked",
-    "Text that such a chapter had is kept as a revision and cleared, so the next run writes it again.",
+    "Rework the titles and summaries of some chapters",
+    "Existing text of these chapters is saved as a revision and cleared, so the next run writes it again.",
 )
 @json_schema(shapes.ChapterSelectionSchema)
 @response_schema(BookSchema)

@@ -16,7 +16,7 @@ from bookgen.http.edge.contract import docs, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, PAYMENTS
 
 
-@docs("subscriptions", "Open the billing portal", "The URL works once and for a short time.")
+@docs("subscriptions", "Open the billing portal", "The URL works once and expires soon.")
 @response_schema(shapes.PortalSessionSchema)
 @refuses(errors.Conflict, errors.PaymentsNotConfigured, errors.InvalidInput)
 async def open_portal(request: web.Request) -> web.Response:
@@ -35,7 +35,7 @@ async def list_payments(request: web.Request) -> web.Response:
 @docs(
     "webhooks",
     "Receive a signed event from the payment processor",
-    "Each event is applied once, however often and in whatever order it comes.",
+    "Each event is applied once, even if it is repeated or arrives out of order.",
 )
 @response_schema(shapes.ReceivedSchema)
 @refuses(errors.InvalidInput)

@@ -28,8 +28,8 @@ from bookgen.store.suggestions import Filter
 
 @docs(
     "proofreading",
-    "Have a book proofread",
-    "Answers at once; the report is made in the background and survives a restart. Poll it.",
+    "Start a proofreading report",
+    "Returns immediately. The report is created in the background and survives a restart. Poll it.",
 )
 @json_schema(shapes.ReportRequestSchema)
 @response_schema(shapes.ReportSchema, 202)
@@ -47,7 +47,7 @@ async def create_report(request: web.Request) -> web.Response:
     return replies.json(shapes.shown_report(report), status=202)
 
 
-@docs("proofreading", "List your reports", "Newest first; of one book with `book`.")
+@docs("proofreading", "List your reports", "Newest first. Use `book` to list the reports of one book.")
 @querystring_schema(shapes.ReportQuerySchema)
 @response_schema(shapes.ReportSchema(many=True))
 @conditional
@@ -68,7 +68,7 @@ async def read_report(request: web.Request) -> web.Response:
 @docs(
     "proofreading",
     "Delete a report",
-    "One that is being made is called off, and counts as a check once some of it is read.",
+    "A report in progress is canceled. It counts as a check if part of the book was read.",
 )
 @response_schema(None, 204)
 async def delete_report(request: web.Request) -> web.Response:
@@ -95,7 +95,7 @@ async def list_suggestions(request: web.Request) -> web.Response:
     )
 
 
-@docs("proofreading", "See a change before it is made", "Nothing is changed. The digests are SHA-256.")
+@docs("proofreading", "Preview a change", "Changes nothing. The digests are SHA-256.")
 @response_schema(shapes.PreviewSchema)
 @refuses(errors.Conflict)
 async def preview_suggestion(request: web.Request) -> web.Response:
@@ -106,7 +106,7 @@ async def preview_suggestion(request: web.Request) -> web.Response:
 @docs(
     "proofreading",
     "Apply a suggestion",
-    "Answers the suggestion: `applied`, or `stale` when its text is no longer there; then nothing changed.",
+    "Returns the suggestion: `applied`, or `stale` if its text has changed and nothing was applied.",
 )
 @response_schema(shapes.SuggestionSchema)
 @refuses(errors.Conflict, errors.PlanUpgradeRequired)
@@ -115,7 +115,7 @@ async def apply_suggestion(request: web.Request) -> web.Response:
     return replies.json(shapes.shown_suggestion(await request.app[PROOFREADING].apply_one(*_suggestion(request))))
 
 
-@docs("proofreading", "Dismiss a suggestion", "The book's next reports leave it out too.")
+@docs("proofreading", "Dismiss a suggestion", "Later reports on this book leave it out too.")
 @response_schema(shapes.SuggestionSchema)
 @refuses(errors.Conflict)
 async def dismiss_suggestion(request: web.Request) -> web.Response:
@@ -125,7 +125,7 @@ async def dismiss_suggestion(request: web.Request) -> web.Response:
 @docs(
     "proofreading",
     "Apply many suggestions",
-    "Those with the given ids, all pending ones of the given severities, or all that are safe; a chapter at a time.",
+    "Applies suggestions by id, all pending ones of the given severities, or all safe ones, chapter by chapter.",
 )
 @json_schema(shapes.ApplyManySchema)
 @response_schema(shapes.OutcomeSchema)

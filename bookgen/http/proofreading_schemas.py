@@ -23,7 +23,7 @@ class ReportRequestSchema(Body):
         minimum=1,
         load_default=None,
         allow_none=True,
-        metadata={"description": "Without it every written chapter is read."},
+        metadata={"description": "If omitted, every written chapter is checked."},
     )
 
 
@@ -55,7 +55,9 @@ class SuggestionQuerySchema(Body):
     status = fields.String(validate=choice(SuggestionStatus), load_default=None)
     chapter = Integer(minimum=1, from_text=True, load_default=None, metadata={"description": "The chapter's id."})
     safe = Flag(
-        from_text=True, load_default=None, metadata={"description": "Those that may be applied unread, or not."}
+        from_text=True,
+        load_default=None,
+        metadata={"description": "Filter by whether a suggestion is safe to apply without review."},
     )
 
 
@@ -69,12 +71,16 @@ class SuggestionSchema(Schema):
     original_text = fields.String(required=True)
     suggested_text = fields.String(required=True)
     explanation = fields.String(required=True)
-    start = fields.Integer(required=True, metadata={"description": "Characters of the chapter's content before it."})
+    start = fields.Integer(
+        required=True, metadata={"description": "The number of characters before it in the chapter's content."}
+    )
     end = fields.Integer(required=True)
     status = fields.String(required=True, validate=choice(SuggestionStatus))
     safe = fields.Boolean(
         required=True,
-        metadata={"description": "It may be applied unread: spelling changes two letters at most, punctuation none."},
+        metadata={
+            "description": "Safe without review: spelling changes at most two letters, punctuation changes none."
+        },
     )
 
 
@@ -90,7 +96,7 @@ class PreviewSchema(Schema):
     after = fields.String(required=True)
     context_before = fields.String(required=True)
     context_after = fields.String(required=True)
-    diff = fields.String(required=True, metadata={"description": "Unified, of the lines that change."})
+    diff = fields.String(required=True, metadata={"description": "Unified diff of the lines that change."})
     content_digest_before = fields.String(required=True, metadata={"description": "SHA-256 of the chapter's content."})
     content_digest_after = fields.String(required=True)
 
@@ -101,18 +107,22 @@ class ApplyManySchema(Body):
 
     suggestion_ids = List(Integer(minimum=1), MOST_IDS)
     severity = List(fields.String(validate=choice(Severity)), len(Severity), metadata={"example": ["major", "minor"]})
-    safe = Flag(validate=validate.Equal(True), metadata={"description": "Those that may be applied unread."})
+    safe = Flag(
+        validate=validate.Equal(True), metadata={"description": "Apply all suggestions that are safe without review."}
+    )
 
     @validates_schema
     def require_a_choice(self, data: dict[str, Any], **_: Any) -> None:
         if not data.keys() & {"suggestion_ids", "severity", "safe"}:
-            raise ValidationError("Name suggestion_ids, severity or safe.")
+            raise ValidationError("Send one of suggestion_ids, severity or safe.")
 
 
 class OutcomeSchema(Schema):
     applied = fields.Integer(required=True)
     stale = fields.Integer(required=True)
-    chapters = fields.List(fields.Integer(), required=True, metadata={"description": "Ids of those that changed."})
+    chapters = fields.List(
+        fields.Integer(), required=True, metadata={"description": "Ids of the chapters that changed."}
+    )
 
 
 def shown_report(report: Report) -> dict[str, Any]:
@@ -137,7 +147,7 @@ def _summary(report: Report) -> str:
     read = f"{report.done} of {chapters} read."
     match report.status:
         case ReportStatus.PENDING:
-            return "Waiting to be read."
+            return "Waiting to be checked."
         case ReportStatus.RUNNING:
             return read
         case ReportStatus.ERROR:

@@ -25,7 +25,7 @@ RECENT_BOOKS = 5
 MODEL_ANSWERS = Budget(50, 86_400)
 
 
-@docs("site", "Sums over your books", "And the five books that were updated last.")
+@docs("site", "Read statistics of your books", "Includes the five most recently updated books.")
 @response_schema(shapes.StatsSchema)
 async def show_stats(request: web.Request) -> web.Response:
     db, account_id = request.app[DATABASE].http, request[ACCOUNT_ID]
@@ -43,7 +43,7 @@ async def show_stats(request: web.Request) -> web.Response:
     return replies.json(answer)
 
 
-@docs("admin", "Sums over the whole service, for staff", "Accounts, books, runs and all model usage.")
+@docs("admin", "Read statistics of the whole service (staff only)", "Accounts, books, runs and all model usage.")
 @response_schema(shapes.OverviewSchema, 200)
 @refuses(PermissionDenied)
 async def read_overview(request: web.Request) -> web.Response:
@@ -63,8 +63,8 @@ async def read_overview(request: web.Request) -> web.Response:
 
 @docs(
     "site",
-    "Settings of this service that everybody may see",
-    "What is open and configured here, and the values that the fields of a book and of an export take.",
+    "Read the public settings of this service",
+    "The features of this server, and the allowed values for books and exports.",
 )
 @response_schema(shapes.PublicSettingsSchema)
 async def public_settings(request: web.Request) -> web.Response:
@@ -89,7 +89,7 @@ async def public_settings(request: web.Request) -> web.Response:
 @docs(
     "site",
     "Ask the support assistant about the product",
-    "It answers from the documents of this service and names them. Send what was said before as `history`.",
+    "Answers from this service's documentation and names its sources. Send earlier messages as `history`.",
 )
 @json_schema(shapes.QuestionSchema)
 @response_schema(shapes.AnswerSchema)

@@ -20,14 +20,14 @@ from bookgen.store import plans, subscriptions
 @docs(
     "subscriptions",
     "List the plans",
-    "In the order in which they are sold. `features` are a plan's limits; -1 is none.",
+    "In display order. `features` are the plan's limits; -1 means unlimited.",
 )
 @response_schema(shapes.PlanSchema(many=True))
 async def list_plans(request: web.Request) -> web.Response:
     return replies.json([shapes.shown_plan(plan) for plan in await plans.list_active(request.app[DATABASE].http)])
 
 
-@docs("subscriptions", "Read your subscription, this period's usage and its limits", "A limit of -1 is none.")
+@docs("subscriptions", "Read your subscription, this period's usage and its limits", "A limit of -1 means unlimited.")
 @response_schema(shapes.CurrentSubscriptionSchema)
 @refuses(errors.NotFound)
 async def read_current(request: web.Request) -> web.Response:
@@ -46,7 +46,9 @@ async def read_current(request: web.Request) -> web.Response:
     )
 
 
-@docs("subscriptions", "List usage by period, the current one first", "And up to six earlier periods, newest first.")
+@docs(
+    "subscriptions", "List usage by period, the current one first", "Includes up to six earlier periods, newest first."
+)
 @response_schema(shapes.UsagePeriodSchema(many=True))
 async def list_usage(request: web.Request) -> web.Response:
     history = await request.app[QUOTA].usage_history(request.app[DATABASE].http, request[ACCOUNT_ID])
@@ -55,8 +57,8 @@ async def list_usage(request: web.Request) -> web.Response:
 
 @docs(
     "subscriptions",
-    "Read what could pay for your next book",
-    "The plan's allowance is spent before credits; `suggested_source` says which it would be.",
+    "Read the funding options for your next book",
+    "The plan's allowance is used before credits. `suggested_source` is the one that would be used.",
 )
 @response_schema(shapes.BookCreationOptionsSchema)
 async def read_creation_options(request: web.Request) -> web.Response:
@@ -67,7 +69,7 @@ async def read_creation_options(request: web.Request) -> web.Response:
 @docs(
     "subscriptions",
     "Buy a plan or change to another",
-    "On a paid plan the change is applied at once, with proration, and there is no session to pay in.",
+    "On a paid plan, the change applies immediately with proration and without a checkout session.",
 )
 @json_schema(shapes.PlanCheckoutSchema)
 @response_schema(shapes.PlanCheckoutResultSchema)

@@ -44,7 +44,7 @@ class UsagePeriodSchema(Schema):
 
 
 class CurrentSubscriptionSchema(SubscriptionSchema):
-    subscription = fields.Nested(SubscriptionSchema, required=True, metadata={"description": "The same once more."})
+    subscription = fields.Nested(SubscriptionSchema, required=True, metadata={"description": "The same value again."})
     usage = fields.Nested(UsagePeriodSchema, required=True)
     limits = fields.Dict(required=True)
 
@@ -63,7 +63,7 @@ class PlanCheckoutSchema(CheckoutSchema):
     plan = String(100, minimum=1, required=True, metadata={"example": "starter"})
     interval = fields.String(
         validate=choice(INTERVALS),
-        metadata={"description": "Where it is not named, that of the present subscription, else monthly."},
+        metadata={"description": "Defaults to the interval of the current subscription, or monthly."},
     )
 
 

@@ -38,11 +38,14 @@ class GoogleSignIn:
 
     async def identify(self, access_token: str) -> GooglePerson:
         if not self._client_id:
-            raise InvalidInput("Google sign-in is not set up on this server.", access_token=["Not accepted here."])
+            raise InvalidInput(
+                "Google sign-in is not set up on this server.",
+                access_token=["Google sign-in is not available on this server."],
+            )
         token = await self._token_info(access_token)
         # A token that another site was given would otherwise open its visitors' accounts here.
         if token.get("aud") != self._client_id:
-            raise InvalidCredentials("The Google token was not issued for this service.")
+            raise InvalidCredentials("This Google token was not issued for this service. Sign in with Google again.")
         bearer = {"Authorization": f"Bearer {access_token}"}
         return _person(token, _answer(*await self._call("GET", self._userinfo_url, headers=bearer)))
 
@@ -62,22 +65,22 @@ class GoogleSignIn:
                 return reply.status, await _read(reply)
         except ValueError:
             # A token that no header can carry.
-            raise InvalidCredentials("Google does not accept this token.") from None
+            raise InvalidCredentials("Google rejected this token. Sign in with Google again.") from None
         except (aiohttp.ClientError, TimeoutError):
-            raise Unavailable("Google cannot be reached right now.") from None
+            raise Unavailable("Google cannot be reached. Try again in a moment.") from None
 
 
 def _answer(status: int, body: bytes) -> Mapping[str, Any]:
     if 400 <= status < 500 and status != 429:
-        raise InvalidCredentials("Google does not accept this token.")
+        raise InvalidCredentials("Google rejected this token. Sign in with Google again.")
     if status != 200:
-        raise Unavailable("Google cannot answer right now.")
+        raise Unavailable("Google is temporarily unavailable. Try again in a moment.")
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
         value = None
     if not isinstance(value, dict):
-        raise Unavailable("Google's answer could not be read.")
+        raise Unavailable("Google sent an invalid response. Try again in a moment.")
     return value
 
 
@@ -86,7 +89,7 @@ async def _read(reply: aiohttp.ClientResponse) -> bytes:
     async for part in reply.content.iter_any():
         body += part
         if len(body) > MAX_REPLY_BYTES:
-            raise Unavailable("Google's answer is too long.")
+            raise Unavailable("Google sent a response that is too long. Try again in a moment.")
     return body
 
 
@@ -94,11 +97,13 @@ def _person(token: Mapping[str, Any], user: Mapping[str, Any]) -> GooglePerson:
     subject, email = user.get("sub"), user.get("email")
     # tokeninfo names the person only when the token carries the openid scope.
     if not isinstance(subject, str) or not subject or token.get("sub", subject) != subject:
-        raise InvalidCredentials("Google does not accept this token.")
+        raise InvalidCredentials("Google rejected this token. Sign in with Google again.")
     # tokeninfo says "true", userinfo says true.
     verified = user.get("email_verified", token.get("email_verified"))
     if not isinstance(email, str) or verified not in (True, "true"):
-        raise InvalidInput(access_token=["Google has not verified this account's e-mail address."])
+        raise InvalidInput(
+            access_token=["Google has not verified this account's e-mail address. Verify it with Google first."]
+        )
     return GooglePerson(
         subject=subject,
         email=email.strip(),

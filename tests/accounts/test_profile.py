@@ -87,7 +87,7 @@ async def test_a_new_address_is_pending_until_its_link_is_followed(door: Door) -
     followed, _ = await door.call("GET", await door.link("verify-email"), token=token)
     _, after = await door.call("GET", "/auth/profile/", token=token)
 
-    assert "A letter is on its way to ada@example.org" in changed["message"]
+    assert "We sent a link to ada@example.org" in changed["message"]
     assert changed["email"] == "ada@example.com"
     assert (pending["email"], pending["email_verified"]) == ("ada@example.com", True)
     assert followed == 200
@@ -102,8 +102,8 @@ async def test_that_a_new_address_is_pending_is_said_however_it_is_spelt(door: D
     _, changed = await door.call("PATCH", "/auth/profile/", token=token, json={"email": spelt})
     _, named = await door.call("PATCH", "/auth/profile/", token=token, json={"email": changed["email"]})
 
-    assert "A letter is on its way" in changed["message"]
-    assert "A letter is on its way" not in named["message"]
+    assert "We sent a link to" in changed["message"]
+    assert "We sent a link to" not in named["message"]
 
 
 async def test_an_address_that_came_from_google_may_be_sent_back(door: Door) -> None:
@@ -125,7 +125,7 @@ async def test_the_own_address_is_spelt_anew_at_once_whatever_else_is_pending(do
     _, changed = await door.call("PATCH", "/auth/profile/", token=token, json={"email": "ada@googlemail.com"})
 
     assert changed["email"] == "ada@googlemail.com"
-    assert "A letter is on its way" not in changed["message"]
+    assert "We sent a link to" not in changed["message"]
     assert len(await door.letters()) == letters
 
 

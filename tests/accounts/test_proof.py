@@ -79,7 +79,7 @@ async def test_a_stranger_who_follows_the_link_of_an_asked_address_has_the_accou
     status, body = await door.call("GET", await door.link("verify-email"))
 
     assert status == 200
-    assert "Ask for a new password" in body["message"]
+    assert "Request a new one" in body["message"]
     assert await status_of(door, thief["tokens"]["access"]) == 401
     assert (await door.post("/auth/token/refresh/", {"refresh": thief["tokens"]["refresh"]}))[0] == 401
     assert (await door.post("/auth/google/", {"access_token": "eve"}))[0] == 400
@@ -93,7 +93,7 @@ async def test_the_session_cookie_does_not_make_who_follows_a_link_the_holder(do
 
     _, body = await door.call("GET", await door.link("verify-email"), headers=cookie)
 
-    assert "Ask for a new password" in body["message"]
+    assert "Request a new one" in body["message"]
     assert await status_of(door, token) == 401
 
 
@@ -320,7 +320,7 @@ async def test_what_is_done_with_an_account_is_kept_and_its_owner_told(door: Doo
         "email-asked",
         "email-proven",
     ]
-    assert ("ada@example.com", "A Google account signs in to yours") in told
+    assert ("ada@example.com", "A Google account was linked to yours") in told
     assert ("ada@example.com", "Your password was changed") in told
 
 
@@ -343,7 +343,7 @@ async def test_a_sign_in_from_a_new_place_is_told_the_owner_once(
         status, _ = await door.post("/auth/login/", {"username": "ada", "password": PASSWORD}, headers=place)
         assert status == 200
 
-    letters = [letter["To"] for letter in await door.letters() if "new place" in letter["Subject"]]
+    letters = [letter["To"] for letter in await door.letters() if "New sign-in" in letter["Subject"]]
     assert letters == ["ada@example.com"] * told
 
 

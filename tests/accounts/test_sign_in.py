@@ -218,7 +218,7 @@ async def test_an_address_is_told_of_five_new_sign_ins_an_hour(open_door: OpenDo
         stranger = {"X-Forwarded-For": f"198.51.{number}.1"}
         assert (await door.post("/auth/login/", {"username": "ada", "password": PASSWORD}, headers=stranger))[0] == 200
 
-    assert len([letter for letter in await door.letters() if "sign-in from a new place" in letter["Subject"]]) == 5
+    assert len([letter for letter in await door.letters() if "New sign-in to your account" in letter["Subject"]]) == 5
 
 
 async def guess(door: Door, address: str, **name: str) -> int:

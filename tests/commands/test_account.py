@@ -197,14 +197,18 @@ async def test_list_shows_every_account_on_one_line(
 
 
 WRONG: list[tuple[str, type[BookgenError], str]] = [
-    ("create nonsense", InvalidInput, "Not a valid e-mail address."),
+    ("create nonsense", InvalidInput, "Enter a valid e-mail address, such as name@example.com."),
     ("create ada@example.com", InvalidInput, "An account with this e-mail address exists."),
     ("create b@example.com --username ADA", InvalidInput, "This username is taken."),
-    ("create b@example.com --username b!", InvalidInput, "A username is 3 to 150 letters"),
-    ("create b@example.com --password short", InvalidInput, "A password has 8 to 128 characters."),
-    ("set-plan ada@example.com gold", NotFound, "There is no plan 'gold'."),
-    (f"grant-credits ada@example.com {2**31 - 1}", InvalidInput, f"An account has at most {2**31 - 1} credits."),
-    ("block nobody@example.com", NotFound, "No account has the address nobody@example.com."),
+    ("create b@example.com --username b!", InvalidInput, "A username must have 3 to 150 characters"),
+    ("create b@example.com --password short", InvalidInput, "A password must have 8 to 128 characters."),
+    ("set-plan ada@example.com gold", NotFound, "No plan is called 'gold'."),
+    (f"grant-credits ada@example.com {2**31 - 1}", InvalidInput, f"An account can have at most {2**31 - 1} credits."),
+    (
+        "block nobody@example.com",
+        NotFound,
+        "No account has the e-mail address nobody@example.com. List accounts with: bookgen account list",
+    ),
 ]
 
 

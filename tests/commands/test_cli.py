@@ -152,7 +152,7 @@ def test_every_command_says_what_it_takes_and_where_settings_are(name: str, caps
     assert "BOOKGEN_PORT" in said
 
 
-@pytest.mark.parametrize(("billing", "said"), [("off", "Billing is off: "), ("on", "")])
+@pytest.mark.parametrize(("billing", "said"), [("off", "Billing is off, "), ("on", "")])
 async def test_the_list_of_accounts_says_when_its_plans_do_not_count(
     tmp_path: Path, dsn: str, billing: str, said: str
 ) -> None:
@@ -235,7 +235,7 @@ async def test_check_says_who_has_its_port(tmp_path: Path, dsn: str) -> None:
     async with ServiceProcess(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service:
         port = int(service.url.rpartition(":")[2])
         said = await check.address(settings(tmp_path, port=port))
-    assert said == f"{service.url} is served by a bookgen that is running"
+    assert said == f"bookgen is already running at {service.url}"
 
 
 async def test_check_says_where_nobody_answers(tmp_path: Path, dsn: str) -> None:
@@ -282,7 +282,7 @@ async def test_check_says_which_books_wait_for_another_model(tmp_path: Path, dsn
     with pytest.raises(StartupError, match="which is not offline: 1 for anthropic:claude-test"):
         await check.runs(settings(tmp_path, database_url=dsn, model="auto"))
     named = settings(tmp_path, database_url=dsn, model="openai:local", openai_base_url="http://127.0.0.1:9")
-    assert await check.runs(named) == "none waits for another model"
+    assert await check.runs(named) == "no book waits for another model"
 
 
 async def test_check_makes_one_real_call_of_the_model(tmp_path: Path, dsn: str) -> None:
@@ -367,4 +367,4 @@ async def test_a_file_that_can_not_be_written_is_said_and_the_book_is_kept(tmp_p
     code, said, complained = await run(tmp_path, *words, BOOKGEN_DATABASE_URL=dsn)
 
     assert (code, complained) == (1, f"bookgen: {tmp_path / 'T.pdf'} can't be written: Is a directory.\n")
-    assert said.endswith("Run the same command again to go on.\n")
+    assert said.endswith("Run the same command again to continue.\n")

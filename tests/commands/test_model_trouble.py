@@ -37,7 +37,7 @@ async def test_a_trouble_is_told_while_the_command_waits_and_once(tmp_path: Path
     assert said == [
         "openai:local at http://127.0.0.1:1/v1: The model provider could not be reached or broke off: "
         "Connection refused. Is it running?",
-        "openai:local read a part of what it was sent. Give the model a longer context.",
+        "openai:local read only part of its prompt. Give the model a longer context.",
     ]
 
 

@@ -171,4 +171,4 @@ async def test_days_that_no_calendar_has_are_refused_by_the_command_line(stripe,
     with pytest.raises(SystemExit):
         await command("reconcile", "--days", days)
 
-    assert f"'{days}' is not a number from 0 to 36500" in capsys.readouterr().err
+    assert f"must be a number from 0 to 36500, not '{days}'" in capsys.readouterr().err

@@ -65,7 +65,7 @@ def test_what_is_left_to_look_at_is_told_in_words(capsys: pytest.CaptureFixture[
 
     said = capsys.readouterr().out.splitlines()
     assert said[1:4] == [
-        "Worth a look before it is printed:",
+        "Check these before you print the book:",
         "  Chapter 2: It has 80 words; 120 were asked for.",
         "  Chapter 3: The model speaks to its user. “Here it is”",
     ]
@@ -93,7 +93,7 @@ def test_a_failure_names_the_fields_and_whether_to_try_again(capsys: pytest.Capt
         "bookgen: title: Too long. genre: Too long.",
         "bookgen: The model failed.",
     ]
-    assert said.out == "Run the same command again to go on.\n"
+    assert said.out == "Run the same command again to continue.\n"
 
 
 def test_the_end_names_the_files(capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,8 +107,8 @@ def test_chapters_that_the_files_lack_are_named(capsys: pytest.CaptureFixture[st
     Lines().missing((2, 5))
 
     assert capsys.readouterr().out.splitlines() == [
-        "Not in the files, for want of text: chapter 2.",
-        "Not in the files, for want of text: chapters 2, 5.",
+        "Left out of the files because they have no text: chapter 2.",
+        "Left out of the files because they have no text: chapters 2, 5.",
     ]
 
 

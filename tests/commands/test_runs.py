@@ -153,7 +153,7 @@ async def test_what_cannot_be_done_is_refused(
     await bookgen_runs(f"cancel {run}")
     await service.ask(account, book, Generate())
 
-    with pytest.raises(Conflict, match="the book has a newer one"):
+    with pytest.raises(Conflict, match="The book has a newer run"):
         await bookgen_runs(f"resume {run}")
     with pytest.raises(NotFound):
         await bookgen_runs("show 00000000-0000")

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from uuid import uuid4
+
+import asyncpg
 import pytest
 
+from bookgen.models import ReportStatus
+from bookgen.store import material, reports
+from bookgen.store.reports import ClaimedReport
 from tests.locks import in_order, locked
 from tests.store.test_queries import QUERIES
 
@@ -26,3 +33,43 @@ def test_a_first_lock_of_a_lower_rank_after_a_higher_one_is_out_of_order() -> No
 @pytest.mark.parametrize("query", QUERIES)
 def test_a_statement_takes_its_locks_in_order(query: str) -> None:
     assert in_order(locked(query)), locked(query)
+
+
+A_REPORT = """
+    WITH author AS (
+        INSERT INTO account (username, email) VALUES ('ada', 'ada@example.com')
+        RETURNING id
+    ), written AS (
+        INSERT INTO book (account_id, title, genre, target_audience, description, chapter_count, target_word_count,
+                          trim_size, content_language)
+        SELECT id, 'A Book', '', '', '', 1, 100, '6x9', 'en' FROM author
+        RETURNING id, account_id
+    )
+    INSERT INTO report (account_id, book_id, task, chapter_ids, status, owner, epoch)
+    SELECT account_id, id, gen_random_uuid(), '{}', 'running', $1, 1 FROM written
+    RETURNING id, account_id, book_id, task, chapter_ids, done, unread, epoch
+"""
+WAITS = """
+    SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')
+"""
+
+
+async def test_the_deletion_of_a_book_waits_for_a_report_that_ends_and_not_the_report_for_it(
+    pool: asyncpg.Pool,
+) -> None:
+    owner = uuid4()
+    report = ClaimedReport(**await pool.fetchrow(A_REPORT, owner))
+
+    async def delete() -> None:
+        async with pool.acquire() as connection, connection.transaction():
+            await material.delete_book(connection, report.account_id, report.book_id)
+
+    async with pool.acquire() as connection, connection.transaction():
+        assert await reports.finish(connection, report, owner, ReportStatus.COMPLETED)
+        deletion = asyncio.create_task(delete())
+        while not await pool.fetchval(WAITS):  # noqa: ASYNC110 (the signal is a row)
+            await asyncio.sleep(0.01)
+        await connection.execute("SELECT FROM book FOR KEY SHARE")  # as whatever is inserted for the book does
+
+    await deletion
+    assert not await pool.fetchval("SELECT EXISTS (SELECT FROM report)")

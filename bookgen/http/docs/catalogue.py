@@ -37,7 +37,7 @@ class Entry:
 CATALOGUE = (
     Entry(
         "VALIDATION_ERROR", 400,
-        "A field is missing, has the wrong type or a value that is not allowed; the body is not a JSON object.",
+        "A field is missing, has the wrong type or an invalid value, or the body is not a JSON object.",
         "Correct the fields named in `details`; each holds a list of messages. Do not retry unchanged.",
         {"title": ["Missing data for required field."]},
     ),
@@ -48,12 +48,12 @@ CATALOGUE = (
     ),
     Entry(
         "AUTHENTICATION_REQUIRED", 401,
-        "There is no Authorization header, or its scheme word is not exactly `Bearer`.",
+        "The Authorization header is missing, or its scheme is not exactly `Bearer`.",
         "Attach `Authorization: Bearer <ACCESS_TOKEN>` and retry once.",
     ),
     Entry(
         "INVALID_CREDENTIALS", 401,
-        "The login or the password is wrong, or the identity provider does not vouch for the token.",
+        "The login or password is wrong, or the identity provider rejected the token.",
         "Stop. Do not retry with guesses.",
     ),
     Entry(
@@ -69,15 +69,15 @@ CATALOGUE = (
     ),
     Entry(
         "PLAN_UPGRADE_REQUIRED", 402,
-        "The action is not in the plan: an export format, chapter images, an add-on (`details` has `addon`), or a book "
-        "that is too long (then `details` has `requested` and `max_allowed`).",
+        "The plan does not include this action: an export format, chapter images, an add-on (`details` has `addon`) "
+        "or a book that is too long (in that case `details` has `requested` and `max_allowed`).",
         "Ask for what `details` allows, or change the plan at `upgrade_url`.",
         {"requested_format": "docx", "allowed_formats": ["pdf"], "upgrade_url": _UPGRADE},
     ),
     Entry(
         "quota_exceeded", 402,
-        "No book is left in the period's allowance and no credit covers this book.",
-        "Waiting helps only once the period rolls over at `period_end`; else upgrade or buy credits.",
+        "The plan has no books left this period, and no credit covers this book.",
+        "Wait until `period_end`, upgrade the plan, or buy credits.",
         {
             "quota_type": "books",
             **_SPENT,
@@ -96,58 +96,58 @@ CATALOGUE = (
     ),
     Entry(
         "NOT_FOUND", 404,
-        "The path does not exist, or the object does not exist or is another account's.",
-        "Check the id. The service does not tell a stranger's object from a missing one.",
+        "The path or the object does not exist, or the object belongs to another account.",
+        "Check the path and the id. The service hides other accounts' objects.",
     ),
     Entry(
         "METHOD_NOT_ALLOWED", 405,
         "The path exists, but not with this method.",
-        "Use a method of the `Allow` header.",
+        "Use one of the methods in the `Allow` header.",
     ),
     Entry(
         "CONFLICT", 409,
         "The request contradicts the current state, such as pausing a run that has ended.",
-        "Read the resource again and decide anew.",
+        "Read the resource again, then decide what to do.",
     ),
     Entry(
         "PAYMENTS_NOT_CONFIGURED", 409,
-        "This server has no payment keys, or billing is off, so nothing can be bought on it.",
-        "Stop. An operator has to configure payments.",
+        "This server has no payment keys, or billing is off, so it cannot accept payments.",
+        "Stop. The operator must configure payments first.",
     ),
     Entry(
         "PAYLOAD_TOO_LARGE", 413,
         "The request body is larger than 2 MiB.",
-        "Send less.",
+        "Send a smaller body.",
         {"limit_bytes": 2097152},
     ),
     Entry(
         "QUOTA_EXCEEDED", 429,
         "An allowance of the billing period is used up: images, AI edits, proofreading checks, or the words that AI "
-        "edits write in books that nothing has paid for (`unpaid_words`).",
-        "Waiting a minute will not clear it: it does so at `period_end`, or by an upgrade.",
+        "edits write in unpaid books (`unpaid_words`).",
+        "Wait until `period_end`, or upgrade the plan.",
         {"quota_type": "ai_edits", **_SPENT},
     ),
     Entry(
         "RATE_LIMIT_EXCEEDED", 429,
         "Too many requests of this class from this account or address.",
-        "Wait as many seconds as `Retry-After` says, then retry.",
+        "Wait the number of seconds in `Retry-After`, then retry.",
         {"limit": 60, "remaining": 0, "reset_seconds": 60, "scope": "public"},
     ),
     Entry(
         "UPSTREAM_AI_ERROR", 502,
         "The model provider failed, timed out or refused.",
-        "If `retryable`, back off 2 s, 4 s, 8 s plus jitter, at most three attempts.",
+        "If `retryable` is true, retry at most three times, after 2 s, 4 s and 8 s plus jitter.",
         {"stage": "outline", "chapter_number": None, "retryable": True},
     ),
     Entry(
         "SERVICE_UNAVAILABLE", 503,
         "The database or the payment processor is not reachable, or the server is stopping.",
-        "Retry after as many seconds as `Retry-After` says.",
+        "Wait the number of seconds in `Retry-After`, then retry.",
     ),
     Entry(
         "SERVER_ERROR", 500,
-        "Something failed that nobody foresaw.",
-        "Back off 2 s, 4 s, 8 s plus jitter, at most three attempts; then report the `request_id`.",
+        "An unexpected error occurred.",
+        "Retry at most three times, after 2 s, 4 s and 8 s plus jitter. Then report the `request_id`.",
         {"request_id": "3f1c0a9be2d44f60"},
     ),
 )  # fmt: skip

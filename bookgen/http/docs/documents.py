@@ -39,7 +39,7 @@ FILES = {
 TEXT = {"type": "string"}
 
 
-@docs("site", "This document", "OpenAPI 3.1, made from the code that answers.")
+@docs("site", "This document", "OpenAPI 3.1, generated from the running code.")
 @answers_content("application/json", {"type": "object"}, "OpenAPI 3.1")
 @conditional
 async def schema(request: web.Request) -> web.Response:
@@ -53,7 +53,7 @@ async def browse(request: web.Request) -> web.Response:
     return _page(request, (ASSETS / "docs.html").read_text("utf-8"))
 
 
-@docs("site", "The error catalogue", "HTML: every code, when it comes, what to do about it and what its details hold.")
+@docs("site", "The error catalogue", "HTML: every error code with its cause, its remedy and its details.")
 @answers_content("text/html", TEXT, "A page")
 async def error_catalogue(request: web.Request) -> web.Response:
     page = (ASSETS / "errors.html").read_text("utf-8")
@@ -75,13 +75,13 @@ def _marked(text: str) -> str:
     return re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
 
 
-@docs("site", "How an agent drives the API", "Markdown, with this server's own address in it.")
+@docs("site", "How an agent drives the API", "Markdown that contains this server's own address.")
 @answers_content("text/markdown", TEXT, "Markdown")
 async def agents_guide(request: web.Request) -> web.Response:
     return _guide(request, "agents.md", "text/markdown")
 
 
-@docs("site", "A document of this service", "HTML: a manual by its name, such as `install` or `configure`.")
+@docs("site", "Read a manual of this service", "HTML: the manual with this name, such as `install` or `configure`.")
 @answers_content("text/html", TEXT, "A page")
 async def manual(request: web.Request) -> web.Response:
     folder, name = request.app[SITE].documents, request.match_info["name"]

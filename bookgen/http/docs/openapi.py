@@ -25,23 +25,23 @@ from bookgen.http.edge.schemas import Integer, String
 PREFIX = "/api/v1"
 
 TAGS = {
-    "auth": "Registering, signing in, tokens and passwords.",
+    "auth": "Registration, sign-in, tokens and passwords.",
     "profile": "The caller's own account.",
-    "subscriptions": "Plans, usage and what pays for the next book.",
+    "subscriptions": "Plans, usage and funding of the next book.",
     "credits": "Credits that fund one book each.",
-    "add-ons": "Products on top of a plan.",
+    "add-ons": "Products that extend a plan.",
     "books": "Books: create, read, change, delete, copy.",
-    "outline": "The plan of chapters before and between writing.",
-    "generation": "The run that writes a book, watched by polling.",
-    "chapters": "Chapters and the editor's save path.",
-    "revisions": "Former texts of chapters.",
-    "proofreading": "Reports on a book, and the suggestions in them.",
-    "covers": "Cover variants and the choice of one.",
-    "illustrations": "The pictures within chapters.",
-    "export": "The book as a file, and the preview.",
+    "outline": "The chapter plan, edited before writing or while a run is paused.",
+    "generation": "Runs that write a book. Poll to follow them.",
+    "chapters": "Read, save and rewrite chapters.",
+    "revisions": "Earlier versions of chapters.",
+    "proofreading": "Proofreading reports and their suggestions.",
+    "covers": "Generate covers and choose one.",
+    "illustrations": "Pictures in chapters.",
+    "export": "Export the book as a file, or preview it.",
     "site": "Statistics, settings, support and this document.",
     "admin": "For staff.",
-    "webhooks": "What the payment processor calls.",
+    "webhooks": "Events from the payment processor.",
 }
 
 
@@ -62,7 +62,7 @@ def build(routes: Iterable[Route], public_url: str) -> dict[str, Any]:
         info={
             "summary": "From a book idea to a finished manuscript: outline, chapters, PDF, DOCX, EPUB.",
             "description": wire_documents.OVERVIEW.replace("](/", f"]({root}/"),
-            "contact": {"name": "Whoever runs this server", "url": f"{public_url}{PREFIX}/docs/"},
+            "contact": {"name": "The operator of this server", "url": f"{public_url}{PREFIX}/docs/"},
             "license": {"name": "AGPL-3.0-or-later", "identifier": "AGPL-3.0-or-later"},
         },
         servers=[{"url": f"{root}{PREFIX}", "description": "The current version. /api is its permanent alias."}],

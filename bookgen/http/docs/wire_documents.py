@@ -9,19 +9,19 @@ from bookgen.http.docs.catalogue import CATALOGUE, Entry
 OVERVIEW = """\
 A book goes through these calls:
 
-1. `POST /books/` makes a draft.
+1. `POST /books/` creates a draft.
 2. `POST /books/{id}/generate-outline/` plans its chapters; `update-outline` and `regenerate-chapters` change the plan.
-3. `POST /books/{id}/generate/` starts the writing and answers 202 at once.
-4. `GET /books/{id}/generation-status/` tells how far it is: poll every 15 to 30 seconds until `completed`.
-5. `POST /books/{id}/export_pdf/`, and the like for every other format, answer the files.
+3. `POST /books/{id}/generate/` starts writing and returns 202 immediately.
+4. `GET /books/{id}/generation-status/` returns the progress. Poll it every 15 to 30 seconds until `completed`.
+5. `POST /books/{id}/export_pdf/`returns the file. Every other format has its own call.
 
 `POST /books/{id}/produce/` does all of this in one run: the outline, the chapters, a cover, the files.
 
-Every path ends in a slash; a slashless one answers 301, and a POST loses its body there. Lists are bare arrays.
+Every path ends in a slash; a path without it returns 301, and a POST loses its body. Lists are bare arrays.
 Unknown request keys are dropped. An error is `{"error": {code, message, status, details?, documentation_url}}`:
-branch on `code`; [the catalogue](/api/v1/docs/errors/) says what to do about each. Every answer carries
-`RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`. What is polled and read again has an `ETag`: send it as
-`If-None-Match` and 304 says that nothing has changed. To try the calls here, log in, then **Authorize** with
+branch on `code`; [the catalogue](/api/v1/docs/errors/) says how to handle each. Every response has
+`RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`. Responses to reads have an `ETag`: send it as
+`If-None-Match` to get 304 if nothing has changed. To try the calls here, log in, then **Authorize** with
 `tokens.access`.
 
 [How an agent drives the API](/api/v1/docs/agents/)
@@ -37,19 +37,19 @@ def _string(text: str, *, required: bool = True) -> dict[str, Any]:
 
 
 HEADERS: dict[str, dict[str, Any]] = {
-    "RateLimit-Limit": _integer("The capacity of the caller's bucket for this class of endpoints."),
-    "RateLimit-Remaining": _integer("Whole requests left in it."),
-    "RateLimit-Reset": _integer("Seconds until it is full again."),
+    "RateLimit-Limit": _integer("Requests allowed in a full window for this class of endpoints."),
+    "RateLimit-Remaining": _integer("Requests left."),
+    "RateLimit-Reset": _integer("Seconds until the full limit is available again."),
     "Retry-After": _integer("Seconds to wait; authoritative."),
     "X-API-Version": _string("The version that answered."),
     "X-API-Version-Latest": _string("The newest version."),
-    "X-Request-Id": _string("The caller's request id, or one that was made."),
+    "X-Request-Id": _string("The request id that you sent, or a generated one."),
     "WWW-Authenticate": _string('Bearer realm="api"'),
-    "Deprecation": _string("Only of a version that is to be removed: since when, as @seconds.", required=False),
-    "Sunset": _string("Only of a version that is to be removed: when (RFC 8594).", required=False),
-    "Link": _string('Only of a version that is to be removed: rel="deprecation", what to do.', required=False),
-    "Preference-Applied": _string("The preference that was followed: wait=N.", required=False),
-    "ETag": _string("Names this very answer; send it as If-None-Match the next time."),
+    "Deprecation": _string("Only for a deprecated version: the deprecation date, as @seconds.", required=False),
+    "Sunset": _string("Only for a deprecated version: the removal date (RFC 8594).", required=False),
+    "Link": _string('Only for a deprecated version: rel="deprecation", with instructions.', required=False),
+    "Preference-Applied": _string("The preference that was applied: wait=N.", required=False),
+    "ETag": _string("Identifies this version of the response. Send it as If-None-Match next time."),
 }
 
 
@@ -60,17 +60,18 @@ def _optional(name: str, text: str, **more: str) -> dict[str, Any]:
 
 PREFER = _optional(
     "Prefer",
-    "`wait=N` (RFC 7240): with the If-None-Match of the answer that you have, the next one is given as soon as "
-    "there is one, else 304 after N seconds, at most 60.",
+    "`wait=N` (RFC 7240), used with If-None-Match: returns as soon as the resource changes, or 304 after N "
+    "seconds. N is at most 60.",
     example="wait=30",
 )
 IF_NONE_MATCH = _optional(
-    "If-None-Match", "The ETag of the answer that you have: 304 without a body if it is still the same."
+    "If-None-Match", "The ETag that you have. Returns 304 without a body if the resource has not changed."
 )
 IF_MATCH = _optional(
-    "If-Match", "The ETag of the answer that you change: 409 `CONFLICT` and no change if it is another by now."
+    "If-Match",
+    "The ETag of the version that you are changing. Returns 409 `CONFLICT` if the resource has changed since.",
 )
-NOT_MODIFIED = "Nothing has changed since the answer whose ETag was sent. No body; it counts as a request."
+NOT_MODIFIED = "Not changed since the ETag that was sent. No body. Counts as a request."
 
 
 def reference(name: str) -> dict[str, Any]:
@@ -121,7 +122,7 @@ ERROR_SCHEMA: dict[str, Any] = {
                 },
                 "message": {"type": "string", "description": "For people."},
                 "status": {"type": "integer", "description": "The HTTP status."},
-                "details": {"type": "object", "description": "Its shape depends on the code."},
+                "details": {"type": "object", "description": "Depends on the code."},
                 "documentation_url": {"type": "string", "format": "uri"},
             },
             "additionalProperties": False,

@@ -18,9 +18,7 @@ _DASH = re.compile(
 )
 _TYPED = (" - ", " -- ", "--")  # what a typewriter has for a dash
 _SET = (" – ", " — ", "—")
-_REASON = Reason(
-    SuggestionType.CONSISTENCY, Severity.INFO, "The rest of the book is set with another dash.", "mixed_dashes"
-)
+_REASON = Reason(SuggestionType.CONSISTENCY, Severity.INFO, "The rest of the book uses another dash.", "mixed_dashes")
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:

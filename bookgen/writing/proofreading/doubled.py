@@ -39,7 +39,7 @@ _PATTERN = {
 }
 
 _SPACED_LETTERS = re.compile(r"\s\w\s\w\b")
-_REASON = Reason(SuggestionType.GRAMMAR, Severity.MAJOR, "This word stands twice.", "doubled_word")
+_REASON = Reason(SuggestionType.GRAMMAR, Severity.MAJOR, "Repeated word.", "doubled_word")
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:

@@ -30,7 +30,7 @@ def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
     for chapter_id, text in book.texts.items():
         for match in _CAPITALISED.finditer(text.prose):
             if name := slips.get(match[0]):
-                explanation = f"Elsewhere in the book it is spelt {name}."
+                explanation = f"The rest of the book spells this name {name}."
                 reason = Reason(SuggestionType.CONSISTENCY, Severity.MAJOR, explanation, "name")
                 yield chapter_id, text.correction(*match.span(), name, reason)
 

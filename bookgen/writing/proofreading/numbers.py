@@ -21,9 +21,9 @@ _UNIT = re.compile(
 _PERCENT = re.compile(rf"(?<![\w.,])(?P<first>\d[\d.,]*)(?P<between>{_SPACES}?)(?P<last>%(?!\w))")
 _RANGE = re.compile(r"(?<![\w.,/–-])(?P<first>\d{1,4})(?P<between>[-–])(?P<last>\d{1,4})(?![\w/–-]|[.,]\d)")
 _PATTERNS = (
-    (_UNIT, "The rest of the book sets a number and its unit otherwise."),
-    (_PERCENT, "The rest of the book sets a number and its per cent otherwise."),
-    (_RANGE, "The rest of the book sets a range of numbers with a dash."),
+    (_UNIT, "The rest of the book writes numbers with units differently."),
+    (_PERCENT, "The rest of the book writes percentages differently."),
+    (_RANGE, "The rest of the book writes number ranges with a dash."),
 )
 
 

@@ -39,9 +39,9 @@ _FIRST = frozenset("¿¡…'‘“„«(")  # of speech, beside letters
 _LETTER = re.compile(r"\w")
 _WORDS_AROUND = re.compile(r"\S+")
 
-_UNCLOSED = Reason(SuggestionType.PUNCTUATION, Severity.MAJOR, "What is opened here is never closed.", "unclosed")
+_UNCLOSED = Reason(SuggestionType.PUNCTUATION, Severity.MAJOR, "This quotation mark is never closed.", "unclosed")
 _MIXED = Reason(
-    SuggestionType.CONSISTENCY, Severity.INFO, "The rest of the book is set with other marks.", "mixed_marks"
+    SuggestionType.CONSISTENCY, Severity.INFO, "The rest of the book uses other quotation marks.", "mixed_marks"
 )
 
 MarkFor: TypeAlias = Callable[[str, str], str]  # of what stands before and after it in its word

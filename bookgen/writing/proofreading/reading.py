@@ -47,10 +47,10 @@ async def read_chapter(
 def unreadable(unread: Sequence[Unread]) -> UpstreamAIError:
     """Why a report of which the model has read nothing is none."""
     refused = all(each.refused for each in unread)
-    why = "The model refused to read any of it" if refused else "No reply of the model could be used"
+    why = "The model refused to read the text" if refused else "No reply of the model could be used"
     kind = ModelRefused if refused else UnusableReply
     return kind(
-        f"{why}. What the rules alone have found is kept. Another model may do better.",
+        f"{why}. Findings of the built-in rules are kept. Another model may do better.",
         stage=edits.STAGE,
         retryable=not refused,
     )

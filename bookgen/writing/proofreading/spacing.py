@@ -17,11 +17,11 @@ SHORT_ELLIPSES = 3  # two stops more often than that are an ellipsis of the auth
 ONE_LETTER = 20  # times: a letter that stands alone so often is a word, else a part of a formula or none of the text
 SAME = 3  # times: what is set oddly at the same words so often is meant
 
-_TWO_SPACES = "One space is enough."
-_BEFORE = "No space stands before this mark."
-_MISSING = "A space is missing after this mark."
-_TWICE = "This mark stands twice."
-_TWO_STOPS = "This stop stands twice."
+_TWO_SPACES = "Use a single space."
+_BEFORE = "No space before this punctuation mark."
+_MISSING = "Missing space after this punctuation mark."
+_TWICE = "Repeated punctuation mark."
+_TWO_STOPS = "Repeated full stop."
 
 _UNSPACED = ("zh", "ja", "th", "lo", "km", "my")
 _SPACED_MARKS = ("fr",)  # a space before ; : ! ? is right there

@@ -13,7 +13,9 @@ from bookgen.writing.proofreading.structure import blocks
 from bookgen.writing.units import by_character, units
 
 LEAST_UNITS = 9  # a shorter sentence may well come twice
-_REASON = Reason(SuggestionType.STYLE, Severity.MINOR, "The book has the same sentence elsewhere.", "sentence_twice")
+_REASON = Reason(
+    SuggestionType.STYLE, Severity.MINOR, "The same sentence appears elsewhere in the book.", "sentence_twice"
+)
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
