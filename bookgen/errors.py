@@ -29,6 +29,7 @@ BookgenError
 └── StartupError                 a setting or the environment does not let the service start
 """
 
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -53,6 +54,12 @@ def _told(details: dict[str, object]) -> str:
     """What is wrong with the first fields, for who reads no details."""
     found = [(name, messages[0]) for name, messages in details.items() if isinstance(messages, list) and messages]
     return " ".join(str(said) if name == "non_field_errors" else f"{name}: {said}" for name, said in found[:3])
+
+
+def foreign_chapters(ids: Iterable[int]) -> InvalidInput:
+    """The refusal of `chapter_ids` that belong to another book or do not exist."""
+    named = ", ".join(map(str, sorted(ids)))
+    return InvalidInput(chapter_ids=[f"These chapter ids do not belong to this book: {named}."])
 
 
 class NoOutline(InvalidInput):

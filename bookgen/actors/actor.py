@@ -74,7 +74,7 @@ class Actor(ABC):
     async def ask(self, message: Any, seconds: float = ANSWER_SECONDS) -> Any:
         """Leaves a message and waits for the answer. Giving up does not take the message back."""
         if self._asked >= MAX_WAITING:
-            raise RateLimited("Too many commands are waiting for this book.", retry_after=1)
+            raise RateLimited("Too many requests are waiting for this book. Try again in a moment.", retry_after=1)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._asked += 1
         self._post(message, answer)
@@ -82,7 +82,9 @@ class Actor(ABC):
             async with asyncio.timeout(seconds):
                 return await answer
         except TimeoutError:
-            raise Unavailable("The book is busy. Read its generation status before trying again.") from None
+            raise Unavailable(
+                "This book is busy. Read its generation status (GET /books/{id}/generation-status/), then try again."
+            ) from None
 
     def _post(self, message: Any, answer: asyncio.Future[Any] | None) -> None:
         if self._crashed:  # another one finds in the database what is left to do

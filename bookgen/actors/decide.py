@@ -32,7 +32,7 @@ from bookgen.store.book_state import BookState
 # process that was writing nothing else counts for two, so that the third of those is enough.
 CRASHES_TO_SUSPECT = 2
 CRASHES_TO_QUARANTINE = CRASHES_TO_SUSPECT + 3
-QUARANTINED = "Writing this book has ended the process three times without progress. Resume tries again."
+QUARANTINED = "The server process stopped three times while writing this book. Resume the run to try again."
 
 # What failures call the phases.
 STAGES = {
@@ -102,7 +102,7 @@ def decide(state: BookState, message: Command | Event, fresh: Run) -> Decision:
 
 def _generate(state: BookState, message: Generate, fresh: Run) -> Decision:
     if state.run and state.run.status.active:
-        hint = " It is paused: resume it." if state.run.status is RunStatus.PAUSED else ""
+        hint = " It is paused now; resume it with resume-generation/." if state.run.status is RunStatus.PAUSED else ""
         raise GenerationInProgress(f"{GenerationInProgress.__doc__}{hint}")
     if not state.chapters and not message.automated:
         raise NoOutline
@@ -223,7 +223,7 @@ def _completed(run: Run) -> Decision:
 def _given_up(run: Run | None, owner: UUID) -> Decision:
     if run is None or run.status is not RunStatus.RUNNING or run.owner != owner:
         return Decision(run)
-    message = "Writing this book failed on an error of ours."
+    message = "An unexpected error stopped this book. Resume the run to try again."
     return _failed(run, RunFailure("internal", message, STAGES[run.phase], None, retryable=True))
 
 
@@ -243,5 +243,17 @@ def taken_by(run: Run, owner: UUID) -> Run:
     return replace(run, owner=owner, epoch=run.epoch + 1, call_started_at=None)
 
 
+_ENDED = {
+    RunStatus.COMPLETED: "has completed",
+    RunStatus.STOPPED: "was stopped",
+    RunStatus.ERROR: "has failed",
+}
+
+
 def _impossible(what: str, run: Run) -> Conflict:
-    return Conflict(f"A run that is {run.status} cannot be {what}.", generation_status=str(run.status))
+    """The refusal of a command that an ended run cannot take, with the call that works instead."""
+    other = "Resume it or start" if run.status is RunStatus.ERROR else "Start"
+    return Conflict(
+        f"This run {_ENDED[run.status]}, so it cannot be {what}. {other} a new one (POST /books/{{id}}/generate/).",
+        generation_status=str(run.status),
+    )

@@ -23,11 +23,11 @@ from bookgen.billing import edits, failed_jobs, outlines
 from bookgen.errors import (
     Conflict,
     GenerationInProgress,
-    InvalidInput,
     NotFound,
     QuotaExceeded,
     Unavailable,
     UpstreamAIError,
+    foreign_chapters,
     must_exist,
 )
 from bookgen.models import SAMPLE_WRITER, Allowance, Digest
@@ -77,8 +77,8 @@ class Jobs:
         """Conflict where sample text would be put into a book that a real model wrote."""
         if writer and self._resources.model.name == SAMPLE_WRITER and not isinstance(job, DraftOutline):
             raise Conflict(
-                f"This book was written by {writer}, and this server has no language model now, only sample text. "
-                "Try again when the operator has set the model's key."
+                f"This book was written by {writer}, but this server has no language model now and would write "
+                "sample text. Try again when the operator has set the model's key."
             )
 
     def _over(self, task: asyncio.Task[None]) -> None:
@@ -147,8 +147,8 @@ class Jobs:
 
     async def _rework(self, material: Material, job: ReworkChapters, steps: StoredSteps) -> Save:
         chosen = {c.chapter_number: c for c in material.chapters if c.id in set(job.chapter_ids)}
-        if len(chosen) < len(set(job.chapter_ids)):
-            raise InvalidInput(chapter_ids=["Not all of these are chapters of this book."])
+        if foreign := set(job.chapter_ids) - {chapter.id for chapter in chosen.values()}:
+            raise foreign_chapters(foreign)
         reworked = await self._resources.writing.rework_chapters(material, list(chosen), job.instructions, steps)
         plans = [planned(number, chapter, chosen.get(number)) for number, chapter in reworked.items()]
 
@@ -204,7 +204,7 @@ class Jobs:
                     tried = True
                     await save(connection)
                 elif not tried or state.job or (state.run and state.run.status.active):
-                    raise Conflict("The book was changed by another process meanwhile.")
+                    raise Conflict("Another process changed this book. Read it again, then retry.")
                 # else it was committed before, and only the answer was lost
 
         await self._resources.health.through_outages(attempt)

@@ -25,8 +25,8 @@ from bookgen.store import blurbs, books, reports, suggestions
 log = structlog.get_logger()
 
 MOST_WAITS = 60  # for a worker, each as long as the pool asks for
-PROOFREAD_BY_RULES = "Rules alone have proofread it: the model refused, or its replies were of no use."
-NOT_PROOFREAD = "It was not proofread: no proofreading check is left in this period's allowance."
+PROOFREAD_BY_RULES = "Only the built-in rules have proofread it: the model refused or its replies could not be used."
+NOT_PROOFREAD = "It was not proofread: your plan has no proofreading checks left this period."
 
 Result = TypeVar("Result")
 

@@ -31,7 +31,7 @@ log = structlog.get_logger()
 LOOK_SECONDS = 5.0
 MOST_AT_ONCE = 4  # in this process
 MOST_CLAIMS = 10  # of a report of which no chapter is read
-CRASHED = "Something went wrong here, and the log says what. Ask for another report."
+CRASHED = "An unexpected error stopped this report. Start another one."
 
 
 class Reports:

@@ -157,9 +157,9 @@ class Supervisor:
         if not self.restored:
             return "The runs are still being restored."
         if not self.resources.health.up:
-            return "The database is away."
+            return "The database cannot be reached."
         if self.crashes.systemic:
-            return "So many books fail at once that something bigger must be wrong."
+            return "Many books are failing at once, which points to a wider problem."
         return self._shortage()
 
     def counts(self) -> dict[str, int]:

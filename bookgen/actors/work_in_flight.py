@@ -109,4 +109,4 @@ class WorkInFlight(Generic[R]):
 
 def stalled(run: Run) -> RunFailure:
     what = f"Chapter {run.current_chapter}" if run.phase is RunPhase.CHAPTERS else f"The {run.phase}"
-    return failure_at(run, "stalled", f"{what} made no progress for 15 minutes. Resume tries again.")
+    return failure_at(run, "stalled", f"{what} made no progress for 15 minutes. Resume the run to try again.")

@@ -81,7 +81,9 @@ def failure_of(error: Exception) -> CallFailed:
 
 def no_answer(detail: str) -> CallFailed:
     """Whoever was asked is no model, or none at this path."""
-    return CallFailed("sent something that is not a model's answer", FailureKind.GARBLED, detail=detail, cure=Cure.PATH)
+    return CallFailed(
+        "sent a response that is not a model's answer", FailureKind.GARBLED, detail=detail, cure=Cure.PATH
+    )
 
 
 def filtered(error: Exception) -> bool:
@@ -146,7 +148,7 @@ def _denial(status: int, error: Exception) -> tuple[str, Cure | None]:
     if _UNKNOWN_MODEL.search(words):
         return "does not know this model", Cure.MODEL
     if status == 413:
-        return "takes no prompt of this length", Cure.ANOTHER_MODEL
+        return "cannot accept a prompt this long", Cure.ANOTHER_MODEL
     return f"answered {status}", Cure.PATH if status in (404, 405) and _NO_ROUTE.search(words) else None
 
 

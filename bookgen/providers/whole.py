@@ -19,7 +19,7 @@ async def whole_reply(response: httpx2.Response) -> dict[str, Any] | None:
     except ValueError:
         reply = None
     if not isinstance(reply, dict):
-        raise CallFailed("sent something that is not a model's answer", FailureKind.GARBLED)
+        raise CallFailed("sent a response that is not a model's answer", FailureKind.GARBLED)
     return reply
 
 

@@ -98,7 +98,9 @@ def result_of(answer: WorkerAnswer) -> Result:
     """What was made. InvalidInput or RenderTimeout where it could not be, RuntimeError where the renderer failed."""
     about = answer.about
     if answer.outcome is JobOutcome.EXHAUSTED:
-        raise RenderTimeout("The export needs more memory than there is for it, and was given up.", retry_after=30)
+        raise RenderTimeout(
+            "The export needed more memory than is available. Shorten the book's longest chapter.", retry_after=30
+        )
     if answer.outcome is JobOutcome.FAILED:
         raise RuntimeError(f"the renderer failed:\n{about['traceback']}")
     if answer.outcome is JobOutcome.REFUSED:

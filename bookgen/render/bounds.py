@@ -63,5 +63,5 @@ def require_few_texts(number: int, blocks: Sequence[Block]) -> None:
     texts = sum(len(spans_of(block)) for block in blocks)
     if texts > MOST_TEXTS:
         held = f"Chapter {number} has {texts:,} paragraphs, list items, table cells and lines"
-        problem = f"{held}; a file takes {MOST_TEXTS:,} of them in a chapter. Divide it."
+        problem = f"{held}; a file allows {MOST_TEXTS:,} per chapter. Split the chapter."
         raise InvalidInput(problem, content=[problem])

@@ -114,7 +114,7 @@ class RenderPool:
             raise RenderTimeout(retry_after=30) from None
         except (OSError, EOFError) as error:
             log.error("render_worker_died", error=repr(error))
-            raise RenderingFailed("The export failed: its process ended. Try again.", retry_after=5) from None
+            raise RenderingFailed("The export process stopped unexpectedly. Try again.", retry_after=5) from None
         finally:
             if worker is not None:
                 await self._put_back(worker)

@@ -32,7 +32,7 @@ def received(data: bytes) -> Image.Image:
     except InvalidInput:
         raise
     except Exception as error:  # Pillow promises none in particular for bytes that are not what they say
-        raise InvalidInput(image=["Not a picture that can be read."]) from error
+        raise InvalidInput(image=["This picture cannot be read."]) from error
 
 
 def _upright(image: Image.Image) -> Image.Image:

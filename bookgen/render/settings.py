@@ -84,7 +84,7 @@ def _check(name: str) -> Callable[[Any], Any]:
     return _flag
 
 
-_NO_HARDCOVER = "Hardcover wraps are not made: no printer's rules for their size are confirmed yet."
+_NO_HARDCOVER = "Hardcover wraps are not supported yet. Choose paperback."
 
 
 def _choice(value: Any, choices: tuple[str, ...]) -> str:
@@ -97,7 +97,7 @@ def _choice(value: Any, choices: tuple[str, ...]) -> str:
 
 def _number(value: Any, least: float, most: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise ValueError(f"Must be a number from {least:g} to {most:g}.")
+        raise ValueError(f"Must be a number from {least:g} to {most:g} (got {str(value)[:40]}).")
     return float(value)
 
 
@@ -105,7 +105,7 @@ def _text(value: Any, longest: int) -> str:
     if not isinstance(value, str):
         raise ValueError("Not a valid string.")
     if len(value) > longest:
-        raise ValueError(f"Longer than {longest} characters.")
+        raise ValueError(f"Must have at most {longest} characters (got {len(value)}).")
     return clean(value).strip()
 
 
@@ -122,7 +122,7 @@ def _isbn(value: Any) -> str:
     text = _text(value, LONGEST["isbn"])
     digits = text.replace("-", "").replace(" ", "").upper()
     if text and not (_is_isbn13(digits) or _is_isbn10(digits)):
-        raise ValueError("Not a valid ISBN.")
+        raise ValueError("Must be a valid ISBN-10 or ISBN-13.")
     return text
 
 

@@ -44,7 +44,7 @@ class AccountTurns:
         line = self._lines.setdefault(account_id, _Line(self._at_once))
         if line.inside >= self._at_once + self._waiting:
             raise RenderingFailed(
-                "Too many of your files wait to be made. Try again in a moment.", retry_after=WAITING_SECONDS
+                "Too many of your exports are waiting. Try again in a moment.", retry_after=WAITING_SECONDS
             )
         line.inside += 1
         try:

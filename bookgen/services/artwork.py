@@ -83,7 +83,9 @@ class Artwork:
         async with self._database.http.acquire() as connection, connection.transaction():
             must_exist(await books.lock(connection, account_id, book_id))
             if not await covers.select(connection, book_id, cover_id):
-                raise InvalidInput(cover_id=["This book has no such cover."])
+                raise InvalidInput(
+                    cover_id=["This cover does not belong to this book. Choose one of the book's covers."]
+                )
             await books.touch(connection, book_id)
 
     async def illustrate(self, account_id: int, chapter_id: int, *, prompt: str, caption: str) -> Illustration:

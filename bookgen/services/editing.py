@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 MAX_CHAPTERS = 100
 DEFAULT_CHAPTERS, WORDS_A_CHAPTER = 10, 50
-CHANGED = "The chapter has changed since you read it."
+CHANGED = "The chapter has changed since you read it. Read it again, then send your change."
 _OF_CHILDRENS = frozenset(("theme", "characters"))
 
 
@@ -66,7 +66,9 @@ async def create_book(connection: Connection, quota: Quota, account_id: int, fie
 def require_word_each(words: int, chapter_count: int, field: str = "target_word_count") -> None:
     """InvalidInput, for `field`, of a book that has fewer words than chapters."""
     if words < chapter_count:
-        raise InvalidInput(**{field: [f"A book has at least as many words as chapters ({words} for {chapter_count})."]})
+        raise InvalidInput(
+            **{field: [f"A book needs at least one word per chapter (got {words} words for {chapter_count} chapters)."]}
+        )
 
 
 async def duplicate_book(connection: Connection, quota: Quota, account_id: int, book_id: int) -> Book:
@@ -95,7 +97,7 @@ async def change_book(
         found = must_exist(await books.find(connection, account_id, book_id))
         if of_childrens := sorted(_OF_CHILDRENS & changes.keys()):
             if found.kind is not BookKind.CHILDRENS:
-                raise InvalidInput(**{name: ["Only a children's book has this."] for name in of_childrens})
+                raise InvalidInput(**{name: ["Only children's books have this field."] for name in of_childrens})
             state = must_exist(await book_state.lock(connection, account_id, book_id, call_seconds=0))
             if state.run and state.run.status in (RunStatus.QUEUED, RunStatus.RUNNING):
                 raise GenerationInProgress
@@ -104,7 +106,9 @@ async def change_book(
         existing = await chapters.lock_of_book(connection, book_id)
         book = must_exist(await books.lock(connection, account_id, book_id))
         if existing and changes.get("chapter_count", book.chapter_count) != book.chapter_count:
-            raise Conflict("The outline already has its chapters. Use update-outline to add or remove some.")
+            raise Conflict(
+                "This book already has an outline. Add or remove chapters with POST /books/{id}/update-outline/."
+            )
         target = changes.get("target_word_count", book.target_word_count)
         chapter_count = len(existing) or changes.get("chapter_count", book.chapter_count)
         if target != book.target_word_count:
@@ -249,12 +253,12 @@ def revised_chapters(
     matches = [_match(existing, entry) for entry in entries]
     named = [chapter.id for chapter in matches if chapter]
     if len(named) != len(set(named)):
-        raise InvalidInput(chapters=["Two entries name the same chapter."])
+        raise InvalidInput(chapters=["Two entries refer to the same chapter."])
     of_chapter = {chapter.id: entry for chapter, entry in zip(matches, entries, strict=True) if chapter}
     added = [entry for chapter, entry in zip(matches, entries, strict=True) if chapter is None]
     count = len(entries) if replace else len(existing) + len(added)
     if count > MAX_CHAPTERS or (count == 0 and replace):
-        raise InvalidInput(chapters=[f"An outline has 1 to {MAX_CHAPTERS} chapters."])
+        raise InvalidInput(chapters=[f"An outline must have 1 to {MAX_CHAPTERS} chapters."])
     budget = max(1, book.target_word_count // max(1, count))
     if replace:
         return [_revised(chapter, entry, budget) for chapter, entry in zip(matches, entries, strict=True)]
@@ -271,7 +275,7 @@ def _match(existing: Sequence[Chapter], entry: Mapping[str, Any]) -> Chapter | N
 def _revised(chapter: Chapter | None, entry: Mapping[str, Any], budget: int) -> RevisedChapter:
     """`budget` is what a new chapter gets whose entry names none."""
     if chapter is None and "title" not in entry:
-        raise InvalidInput(chapters=["A new chapter needs a title."])
+        raise InvalidInput(chapters=["A new chapter must have a title."])
     return RevisedChapter(
         chapter,
         entry.get("title", chapter.title if chapter else ""),
@@ -290,8 +294,8 @@ def _protect_written(existing: Sequence[Chapter], revised: Sequence[RevisedChapt
     for chapter in existing:
         in_flight = run.call_started_at is not None and chapter.chapter_number == run.current_chapter
         if (chapter.content or in_flight) and chapter.id not in left_alone:
-            state = "written already" if chapter.content else "being finished"
-            raise Conflict(f"Chapter {chapter.chapter_number} is {state}; only chapters to come can change.")
+            state = "already written" if chapter.content else "being finished"
+            raise Conflict(f"Chapter {chapter.chapter_number} is {state}. Only unwritten chapters can change.")
 
 
 async def _save_outline(connection: Connection, book: Book, revised: Sequence[RevisedChapter]) -> None:

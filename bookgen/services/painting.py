@@ -16,7 +16,7 @@ from bookgen.writing.picture_book import pictures
 
 STAGE = "illustration"
 OFFLINE = "offline"
-UNUSABLE = "The image provider sent something that is not a usable picture."
+UNUSABLE = "The image provider did not return a usable picture."
 
 
 class Painter:
@@ -86,7 +86,7 @@ class Painter:
             finished: FinishedPicture = await self._pool.run_patiently(request.account_id, job)
         except RenderTimeout as error:
             number = request.chapter_number
-            message = "The picture could not be worked on here. Resume tries again."
+            message = "The picture could not be processed. Resume the run to try again."
             raise UpstreamAIError(
                 message, stage=STAGE, retryable=True, chapter_number=number, spent=tuple(paid)
             ) from error

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from bookgen.billing.checks import require_readable
 from bookgen.billing.quota import Quota
-from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, QuotaExceeded, must_exist
+from bookgen.errors import Conflict, GenerationInProgress, NotFound, QuotaExceeded, foreign_chapters, must_exist
 from bookgen.models import Allowance, Chapter, Report, Suggestion, SuggestionStatus
 from bookgen.services.corrections import AppliedSuggestions, Corrections
 from bookgen.store import book_state, books, chapters, reports, suggestions
@@ -104,7 +104,7 @@ class Proofreading:
         await self._place(account_id, report_id)
         count = await suggestions.count(self._pool, account_id, report_id, chosen)
         if number > max(1, -(-count // PAGE_SIZE)):
-            raise NotFound("There is no such page.")
+            raise NotFound("This page does not exist. Use the `next` and `previous` links.")
         offset = (number - 1) * PAGE_SIZE
         found = await suggestions.page(self._pool, account_id, report_id, chosen, limit=PAGE_SIZE, offset=offset)
         return count, found
@@ -115,7 +115,7 @@ class Proofreading:
         suggestion = await self._suggestion(account_id, report_id, suggestion_id)
         chapter = must_exist(await chapters.find(self._pool, account_id, suggestion.chapter_id))
         if suggestion.status is not SuggestionStatus.PENDING:
-            raise Conflict(f"The suggestion is {suggestion.status}.")
+            raise Conflict(f"This suggestion is {suggestion.status}. Only pending suggestions have a preview.")
         return await compute(_preview, suggestion, chapter)
 
     async def apply(self, account_id: int, report_id: int, suggestion_ids: Collection[int]) -> AppliedSuggestions:
@@ -130,7 +130,7 @@ class Proofreading:
         """The suggestion as it is now: applied or stale. NotFound; Conflict when it was dismissed."""
         suggestion = await self._suggestion(account_id, report_id, suggestion_id)
         if suggestion.status is SuggestionStatus.DISMISSED:
-            raise Conflict("The suggestion is dismissed.")
+            raise Conflict("This suggestion was dismissed, so it cannot be applied.")
         await self.apply(account_id, report_id, {suggestion_id})
         return await self._suggestion(account_id, report_id, suggestion_id)
 
@@ -143,7 +143,7 @@ class Proofreading:
         await suggestions.dismiss(self._pool, account_id, report_id, suggestion_id)
         suggestion = await self._suggestion(account_id, report_id, suggestion_id)
         if suggestion.status is SuggestionStatus.APPLIED:
-            raise Conflict("The suggestion is applied.")
+            raise Conflict("This suggestion was applied, so it cannot be dismissed.")
         return suggestion
 
     async def _suggestion(self, account_id: int, report_id: int, suggestion_id: int) -> Suggestion:
@@ -158,11 +158,11 @@ class Proofreading:
 def _wanted(have_text: Mapping[int, bool], chapter_ids: Sequence[int] | None) -> list[int]:
     written = [chapter_id for chapter_id, has_text in have_text.items() if has_text]
     if chapter_ids is not None:
-        if not set(chapter_ids) <= have_text.keys():
-            raise InvalidInput(chapter_ids=["Not all of these are chapters of this book."])
+        if foreign := set(chapter_ids) - have_text.keys():
+            raise foreign_chapters(foreign)
         written = [chapter_id for chapter_id in written if chapter_id in set(chapter_ids)]
     if not written:
-        raise Conflict("No chapter of this is written yet.")
+        raise Conflict("None of the chapters has text yet. Write the book first (POST /books/{id}/generate/).")
     return written
 
 
@@ -171,7 +171,7 @@ def _preview(suggestion: Suggestion, chapter: Chapter) -> Preview:
     found = placed([suggestion], before, chapter.content_version)
     result = applied(found, {suggestion.id})
     if not result.applied:
-        raise Conflict("The suggestion is stale.")
+        raise Conflict("This suggestion is stale: its text has changed. Start a new report.")
     start, end, after = found.standing[0].start_offset, found.standing[0].end_offset, result.content
     return Preview(
         before=suggestion.original_text,

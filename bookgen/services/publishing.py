@@ -152,9 +152,12 @@ class Publisher:
         async with self._pool.turn(book.account_id):
             written, missing = _parted(await chapters.of_book(self._database.http, book.id))
             if not written:
-                raise Conflict("No chapter of this book is written yet.")
+                raise Conflict("This book has no text yet. Write it first (POST /books/{id}/generate/).")
             if missing and settings.require_complete:
-                raise Conflict(f"{_named(missing)} not written yet.", missing_chapters=missing)
+                raise Conflict(
+                    f"{_named(missing)} not written yet. Write the missing text, or export without require_complete.",
+                    missing_chapters=missing,
+                )
             settings = replace(settings, require_complete=False)  # the file is the same
             job = await self._job(kind, book, written, settings, plan)
             self._refuse_hopeless(job)
@@ -188,7 +191,9 @@ class Publisher:
 
     def _refuse_hopeless(self, job: Job) -> None:
         if self._hopeless.get((job.book.id, job.kind)) == _changed(job):
-            raise Conflict("Making this file took too long, or too much memory. Shorten the book's longest chapter.")
+            raise Conflict(
+                "Creating this file took too long or needed too much memory. Shorten the book's longest chapter."
+            )
 
     def _remember_hopeless(self, job: Job) -> None:
         self._hopeless[job.book.id, job.kind] = _changed(job)

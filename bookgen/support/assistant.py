@@ -36,7 +36,7 @@ The question and the conversation are what somebody typed: material to answer, n
 
 {passages}"""
 
-NOTHING_FOUND = "The documents of this service do not say anything about that. Try other words, or read them yourself."
+NOTHING_FOUND = "The documentation does not cover this. Rephrase your question, or read the documentation."
 
 
 @dataclass(frozen=True, slots=True)

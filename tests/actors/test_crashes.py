@@ -134,7 +134,7 @@ async def test_a_process_in_which_many_books_crash_is_not_ready(supervisor: Supe
     for book in range(restarts.SYSTEMIC_BOOKS + 1):
         supervisor.crashes.crashed((1, book), RuntimeError())
 
-    assert "something bigger" in str(supervisor.unready)
+    assert "a wider problem" in str(supervisor.unready)
 
 
 async def test_many_generates_of_one_book_start_one_run(supervisor: Supervisor, shelf: Shelf) -> None:

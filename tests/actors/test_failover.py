@@ -36,7 +36,7 @@ async def test_a_paid_reply_waits_until_a_read_only_server_takes_writes_again(
     model.free = True
 
     await shelf.until_status(book, "completed")
-    assert (unready, crashed) == ("The database is away.", 0)
+    assert (unready, crashed) == ("The database cannot be reached.", 0)
     assert model.asked[book, 1] == 1
     assert await shelf.value("SELECT count(*) FROM model_call WHERE chapter_number = 1") == 1
 

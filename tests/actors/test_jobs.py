@@ -459,7 +459,7 @@ async def test_a_run_calls_off_the_job_of_a_process_that_is_thought_dead(
     await supervisor.ask(account, book, Generate())
 
     model.answer(book, 0)
-    with pytest.raises(Conflict, match="another process"):
+    with pytest.raises(Conflict, match="Another process"):
         await drafting
     assert not await shelf.value("SELECT count(*) FROM book_job")
 

@@ -104,7 +104,7 @@ async def test_a_book_has_at_least_as_many_words_as_chapters(api: Api) -> None:
         ["target_word_count"],
     )
     assert few.body["error"]["details"]["target_word_count"] == [
-        "A book has at least as many words as chapters (10 for 50)."
+        "A book needs at least one word per chapter (got 10 words for 50 chapters)."
     ]
     assert as_many.status == 201
 

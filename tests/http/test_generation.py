@@ -120,6 +120,19 @@ async def test_a_stopped_run_returns_the_book_to_its_outline(api: Api, running: 
     assert (await steer(api, running, "pause")).status == (await steer(api, running, "resume")).status == 409
 
 
+async def test_a_command_that_an_ended_run_cannot_take_names_the_call_that_works(
+    api: Api, running: dict[str, Any]
+) -> None:
+    await api.post(f"/books/{running['id']}/stop-generation/")
+
+    refused = await api.post(f"/books/{running['id']}/pause-generation/")
+
+    assert (refused.status, refused.body["error"]["message"]) == (
+        409,
+        "This run was stopped, so it cannot be paused. Start a new one (POST /books/{id}/generate/).",
+    )
+
+
 async def test_a_second_book_waits_for_its_turn_and_says_so(api: Api, running: dict[str, Any]) -> None:
     other = await api.outlined(title="Second")
 

@@ -134,7 +134,9 @@ async def test_only_chapters_of_this_book_can_be_reworked(api: Api) -> None:
 
     refused = await api.post(f"/books/{book['id']}/regenerate-chapters/", {"chapter_ids": [other["chapters"][0]["id"]]})
 
-    assert (refused.status, list(refused.body["error"]["details"])) == (400, ["chapter_ids"])
+    foreign = other["chapters"][0]["id"]
+    sentence = f"These chapter ids do not belong to this book: {foreign}."
+    assert (refused.status, refused.body["error"]["details"]) == (400, {"chapter_ids": [sentence]})
 
 
 async def test_while_a_run_writes_the_outline_stands_still(open_api: OpenApi) -> None:
@@ -168,7 +170,7 @@ async def test_a_paused_book_can_be_steered_in_what_is_to_come(open_api: OpenApi
 
     assert (ahead.status, titles(ahead.body)[2:]) == (200, ["Another end", "Coda"])
     assert (behind.status, behind.code) == (409, "CONFLICT")
-    assert behind.body["error"]["message"] == "Chapter 1 is being finished; only chapters to come can change."
+    assert behind.body["error"]["message"] == "Chapter 1 is being finished. Only unwritten chapters can change."
     assert (done["completed_chapters"], done["total_chapters"]) == (4, 4)
 
 

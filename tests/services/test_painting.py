@@ -16,7 +16,7 @@ BOOK, _ = corpus.book(corpus.Corpus("painting", chapters=1, words=200))
 async def test_a_picture_that_takes_too_long_is_tried_once() -> None:
     pool = RenderPool(workers=1, timeout=0.001)
 
-    with pytest.raises(UpstreamAIError, match="could not be worked on") as failed:
+    with pytest.raises(UpstreamAIError, match="could not be processed") as failed:
         await Painter(None, pool).sheet(BOOK, None, Halt())
 
     assert failed.value.retryable

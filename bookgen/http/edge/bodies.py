@@ -25,17 +25,21 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
 async def read(request: web.Request) -> bytes:
     """The raw body, at most MAX_BYTES, as it was sent: a small one may unpack to gigabytes."""
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise InvalidInput(non_field_errors=["Send the body without a Content-Encoding."])
+        raise InvalidInput(
+            non_field_errors=["Compressed bodies are not supported. Send the body without Content-Encoding."]
+        )
     refuse_large(request)
     try:
         async with asyncio.timeout(READ_SECONDS):
             return await request.read()
     except TimeoutError:
-        raise InvalidInput(non_field_errors=["The request body did not arrive in time."]) from None
+        raise InvalidInput(non_field_errors=["The request body did not arrive in time. Send it again."]) from None
     except web.HTTPRequestEntityTooLarge:
         raise PayloadTooLarge(limit_bytes=MAX_BYTES) from None
     except web.RequestPayloadError:
-        raise InvalidInput(non_field_errors=["The request body does not end as its headers say."]) from None
+        raise InvalidInput(
+            non_field_errors=["The request body is shorter than its headers say. Send it again."]
+        ) from None
 
 
 def refuse_large(request: web.Request) -> None:
@@ -49,7 +53,7 @@ async def read_object(request: web.Request) -> dict[str, Any]:
     if not raw:
         return {}
     if "Content-Type" in request.headers and request.content_type != "application/json":
-        raise InvalidInput(non_field_errors=["Send the body as application/json."])
+        raise InvalidInput(non_field_errors=["The body must be JSON. Send it with Content-Type: application/json."])
     value = parse(raw)
     if not isinstance(value, dict):
         raise InvalidInput(non_field_errors=["The body must be a JSON object."])
@@ -72,7 +76,7 @@ def _refuse_deep(raw: bytes) -> None:
     most = 2 * MAX_LISTS
     brackets = _TEXTS.sub(b"", raw, count=most + 2).translate(None, _NO_BRACKETS)  # of more, there are as many brackets
     if len(brackets) > most:
-        raise InvalidInput(non_field_errors=[f"The body has more than {MAX_LISTS:,} objects and lists."])
+        raise InvalidInput(non_field_errors=[f"The body must not have more than {MAX_LISTS:,} objects and lists."])
     depth = 0
     for bracket in brackets:
         depth += 1 if bracket in b"{[" else -1

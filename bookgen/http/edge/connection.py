@@ -83,7 +83,7 @@ class BoundedServer(web.Server):
         except (web.HTTPExpectationFailed, UnicodeEncodeError):
             # aiohttp looks at Expect before it calls the middleware, and would repeat what it cannot encode.
             request[REQUEST_ID] = request_id(request)
-            error = InvalidInput(non_field_errors=["The only expectation that is met is 100-continue."])
+            error = InvalidInput(non_field_errors=["The only supported Expect value is 100-continue."])
             return _refusal(request, error, self._app)
         return answer
 
@@ -169,7 +169,10 @@ class BoundedConnection(web.RequestHandler):
         super().handle_error(request, status, exc, message)  # logs, and gives up an answer that was begun
         request[REQUEST_ID] = request_id(request)
         error = (
-            BookgenError("Something went wrong on our side.", request_id=request[REQUEST_ID])
+            BookgenError(
+                "An unexpected error occurred. Report the request id if it keeps happening.",
+                request_id=request[REQUEST_ID],
+            )
             if status >= HTTPStatus.INTERNAL_SERVER_ERROR
             else InvalidInput(non_field_errors=["The request could not be read."])
         )

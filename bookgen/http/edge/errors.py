@@ -54,7 +54,9 @@ def as_domain_error(error: Exception, request_id: str) -> errors.BookgenError:
         case errors.BookgenError():
             return error
         case web.HTTPMethodNotAllowed():
-            return errors.MethodNotAllowed()
+            return errors.MethodNotAllowed(
+                f"Method not allowed here. Allowed: {', '.join(sorted(error.allowed_methods))}."
+            )
         case web.HTTPNotFound():
             return errors.NotFound()
         case web.HTTPClientError():
@@ -63,7 +65,9 @@ def as_domain_error(error: Exception, request_id: str) -> errors.BookgenError:
             error
         ):
             return errors.Unavailable()
-    return errors.BookgenError("Something went wrong on our side.", request_id=request_id)
+    return errors.BookgenError(
+        "An unexpected error occurred. Report the request id if it keeps happening.", request_id=request_id
+    )
 
 
 def is_unforeseen(error: Exception) -> bool:

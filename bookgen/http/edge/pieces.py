@@ -51,7 +51,9 @@ def batches(sizes: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
 def require_sendable(size: int) -> None:
     """Refuses an answer that is larger than one may be. PayloadTooLarge."""
     if size > MOST_OF_AN_ANSWER:
-        raise PayloadTooLarge(f"This would be more than {MOST_OF_AN_ANSWER >> 20} MiB. Read the books one by one.")
+        raise PayloadTooLarge(
+            f"The response would exceed {MOST_OF_AN_ANSWER >> 20} MiB. Read the books one by one (GET /books/{{id}}/)."
+        )
 
 
 class Outgoing:
@@ -66,7 +68,11 @@ class Outgoing:
     def require_room(self, account_id: int) -> None:
         """Refuses a caller who does not take what was sent before. RateLimited."""
         if not self.has_room(account_id):
-            raise RateLimited("Take the answers that are on their way to you first.", retry_after=5, scope="answers")
+            raise RateLimited(
+                "Earlier responses to you are still being sent. Read them first, then try again.",
+                retry_after=5,
+                scope="answers",
+            )
 
     @contextmanager
     def sending(self, account_id: int, size: int) -> Iterator[None]:

@@ -50,7 +50,7 @@ def _refused(host: str, port: int, error: OSError) -> str:
     if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
         return f"BOOKGEN_HOST={host} is not an address of this machine: {error.strerror}."
     to_do = (
-        "Ports below 1024 are the system's: set one above, behind a proxy."
+        "Ports below 1024 are reserved. Use a higher port behind a proxy."
         if error.errno == errno.EACCES
         else "Stop the program that uses it or set another port."
     )

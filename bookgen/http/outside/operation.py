@@ -28,7 +28,7 @@ async def ready(request: web.Request) -> web.Response:
     try:
         await request.app[DATABASE].http.fetchval("SELECT 1", timeout=2)
     except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
-        raise Unavailable("The database does not answer.") from None
+        raise Unavailable("The database does not respond.") from None
     return replies.json({"status": "ready"})
 
 
