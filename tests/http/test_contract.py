@@ -135,6 +135,8 @@ async def test_every_route_refuses_other_methods_with_those_it_allows(api: Api) 
         reply = await api.call("PUT", path)
         assert (reply.status, reply.code) == (405, "METHOD_NOT_ALLOWED"), path
         assert methods <= set(reply.headers["Allow"].split(", "))
+        listed = ", ".join(sorted(reply.headers["Allow"].split(", ")))
+        assert reply.body["error"]["message"] == f"Method not allowed here. Allowed: {listed}."
 
 
 async def test_every_slashless_path_is_redirected_whatever_the_verb(api: Api) -> None:
