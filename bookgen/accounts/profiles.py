@@ -45,7 +45,7 @@ class Profiles:
             changes = {**changes, "email": signup.personal_email(email) if moves else email}
         async with self._db.acquire() as connection, connection.transaction():
             if moves and not await addresses.is_free(connection, account_id, changes["email"]):
-                sentence = "An account with this e-mail address exists."
+                sentence = "An account with this e-mail address already exists."
                 raise InvalidInput(sentence, email=[sentence])
             after = await accounts.update_profile(connection, account_id, changes)
             asked = changes["email"] if moves and after.pending_email == changes["email"] else None

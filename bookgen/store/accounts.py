@@ -327,7 +327,7 @@ async def record_origin(db: DB, account_id: int, origin: Mapping[str, str]) -> b
 
 TAKEN = {
     "account_username": ("username", "This username is taken."),
-    "account_email": ("email", "An account with this e-mail address exists."),
+    "account_email": ("email", "An account with this e-mail address already exists."),
     "account_google_subject_key": ("access_token", "This Google account belongs to another account."),
 }
 

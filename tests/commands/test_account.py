@@ -198,7 +198,7 @@ async def test_list_shows_every_account_on_one_line(
 
 WRONG: list[tuple[str, type[BookgenError], str]] = [
     ("create nonsense", InvalidInput, "Enter a valid e-mail address, such as name@example.com."),
-    ("create ada@example.com", InvalidInput, "An account with this e-mail address exists."),
+    ("create ada@example.com", InvalidInput, "An account with this e-mail address already exists."),
     ("create b@example.com --username ADA", InvalidInput, "This username is taken."),
     ("create b@example.com --username b!", InvalidInput, "A username must have 3 to 150 characters"),
     ("create b@example.com --password short", InvalidInput, "A password must have 8 to 128 characters."),

@@ -192,7 +192,7 @@ def test_a_chapter_that_no_minute_is_enough_for_is_refused_at_once_by_its_number
     long = replace(chapters[0], chapter_number=7, content=text)
     began = time.process_time()
 
-    with pytest.raises(InvalidInput, match=r"^Chapter 7 has .* Divide it\.$"):
+    with pytest.raises(InvalidInput, match=r"^Chapter 7 has .* Split the chapter\.$"):
         perform(Job(kind, book, [long], "A", ExportSettings(), watermark=False))
 
     assert time.process_time() - began < 10

@@ -133,7 +133,7 @@ def test_what_no_printer_binds_is_refused_by_name(make: Make) -> None:
         parse_settings({"cover_wrap": True, "binding": "hardcover"})
 
     assert "776 pages of cream" in str(thick.value.details["settings"])
-    assert "confirmed" in str(hard.value.details["settings"])
+    assert "Choose paperback" in str(hard.value.details["settings"])
 
 
 def raster(data: bytes) -> Any:
