@@ -8,7 +8,7 @@ from operator import itemgetter
 import asyncpg
 
 from bookgen.models import SAMPLE_WRITER, BookKind, Run
-from bookgen.store import books, slots, subscriptions
+from bookgen.store import slots
 from bookgen.store.rows import mapper
 from bookgen.store.runs import run_of
 from bookgen.store.slots import holds_slot
@@ -48,10 +48,22 @@ _state = mapper(
     writer=itemgetter("chapters_writer"),
 )
 
-LOCK_RUN = "SELECT 1 FROM run WHERE book_id = $1 AND account_id = $2 ORDER BY queue_seq DESC LIMIT 1 FOR UPDATE"
-
-# What is deleted with its book: a late reply may still be stored for an older run.
-LOCK_RUNS = "SELECT 1 FROM run WHERE book_id = $1 AND account_id = $2 ORDER BY queue_seq DESC FOR UPDATE"
+# One round trip. Each part reads the part before it, so the rows are locked in the order of the text. No run is added
+# meanwhile, for the slot is locked.
+LOCK = """
+    WITH usage AS (
+        SELECT s.account_id FROM subscription s WHERE s.account_id = $1 FOR UPDATE OF s
+    ), locked_run AS (
+        SELECT r.id FROM run r
+         WHERE r.book_id = $2 AND r.account_id = $1 AND (SELECT count(*) FROM usage) >= 0
+         ORDER BY r.queue_seq DESC
+         LIMIT $3
+           FOR UPDATE OF r
+    )
+    SELECT true FROM book b
+     WHERE b.id = $2 AND b.account_id = $1 AND (SELECT count(*) FROM locked_run) >= 0
+       FOR NO KEY UPDATE OF b
+"""
 
 BOOK_STATE = f"""
     SELECT greatest(b.target_word_count, k.budgets) AS target_word_count, b.kind AS book_kind, newest.*, k.chapters,
@@ -93,12 +105,10 @@ async def lock(
     """Locks the account's slot, its usage, the book's newest run and the book, and reads what a command is decided on.
 
     None when the book is not the account's. A paused run's call in flight is believed in for `call_seconds`.
-    `every_run`: locks the older runs too.
+    `every_run`: locks the older runs too, which go with a deleted book although a late reply may still be stored.
     """
     await slots.lock(connection, account_id)
-    await subscriptions.lock(connection, account_id)
-    await connection.execute(LOCK_RUNS if every_run else LOCK_RUN, book_id, account_id)
-    if await books.lock(connection, account_id, book_id) is None:
+    if not await connection.fetchval(LOCK, account_id, book_id, None if every_run else 1):
         return None
     row = await connection.fetchrow(BOOK_STATE, book_id, account_id, float(call_seconds))
     return row and _state(row)

@@ -50,7 +50,7 @@ class World:
         self.processes: list[Process] = []
         self.kills = 0
         self.stops: Counter[int] = Counter()
-        self._web = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=40))
+        self._web = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20))
 
     async def close(self) -> None:
         for process in self.processes:
