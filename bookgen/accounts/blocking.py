@@ -93,7 +93,7 @@ class RightsCache:
         ]
         for start in range(0, len(old), MOST_READS):
             batch, now = old[start : start + MOST_READS], self._clock()
-            found = await accounts.rights(self._db, [account_id for account_id, _ in batch])
+            found = await accounts.rights_of_many(self._db, [account_id for account_id, _ in batch])
             for account_id, known in batch:
                 if rights := found.get(account_id):
                     # What was forgotten meanwhile is found by nobody any more.
@@ -101,7 +101,7 @@ class RightsCache:
 
     async def _look_up(self, account_id: int) -> Rights | None:
         forgotten, now = self._forgotten, self._clock()
-        rights = (await accounts.rights(self._db, [account_id])).get(account_id)
+        rights = await accounts.rights(self._db, account_id)
         # A row read before somebody was blocked must not be remembered after it.
         if rights is not None and forgotten == self._forgotten:
             self._known[account_id] = RememberedRights(rights, now + REMEMBERED_SECONDS, now)

@@ -117,7 +117,7 @@ class Accounts:
 
     async def require_staff(self, account_id: int) -> None:
         """Refuses who is no staff now, whatever was so a moment ago: the right may come from another process."""
-        rights = (await accounts.rights(self._db, [account_id])).get(account_id)
+        rights = await accounts.rights(self._db, account_id)
         if rights is None or not rights.is_staff:
             raise PermissionDenied("Only staff can do this.")
 

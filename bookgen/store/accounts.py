@@ -160,15 +160,24 @@ async def first_free_username(db: DB, email: str) -> str:
     return username
 
 
-RIGHTS = """
-    SELECT id, is_staff, blocked_at IS NOT NULL AS blocked, tokens_valid_from FROM account WHERE id = ANY($1::bigint[])
-"""
+RIGHTS_COLUMNS = "id, is_staff, blocked_at IS NOT NULL AS blocked, tokens_valid_from"
+_rights_of = mapper(Rights)
+
+RIGHTS = f"SELECT {RIGHTS_COLUMNS} FROM account WHERE id = $1"
 
 
-async def rights(db: DB, account_ids: list[int]) -> dict[int, Rights]:
-    """Those of the accounts that there are, by id."""
-    rows = await db.fetch(RIGHTS, account_ids)
-    return {row["id"]: Rights(row["is_staff"], row["blocked"], row["tokens_valid_from"]) for row in rows}
+async def rights(db: DB, account_id: int) -> Rights | None:
+    """The rights of an account; None if there is no such account."""
+    row = await db.fetchrow(RIGHTS, account_id)
+    return row and _rights_of(row)
+
+
+RIGHTS_OF_MANY = f"SELECT {RIGHTS_COLUMNS} FROM account WHERE id = ANY($1::bigint[])"
+
+
+async def rights_of_many(db: DB, account_ids: list[int]) -> dict[int, Rights]:
+    """The rights of the accounts that exist, by id."""
+    return {row["id"]: _rights_of(row) for row in await db.fetch(RIGHTS_OF_MANY, account_ids)}
 
 
 # Another address than the account's own only waits to be confirmed; the own one may be spelt anew at once.

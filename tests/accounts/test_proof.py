@@ -353,6 +353,6 @@ async def test_the_end_of_all_tokens_is_later_than_either_clock(door: Door) -> N
 
     await accounts.end_tokens(door.database.http, body["user"]["id"], ahead)
 
-    rights = (await accounts.rights(door.database.http, [body["user"]["id"]])).get(body["user"]["id"])
+    rights = await accounts.rights(door.database.http, body["user"]["id"])
     assert rights is not None
     assert rights.tokens_valid_from == ahead
