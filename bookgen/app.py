@@ -312,6 +312,7 @@ def build_payments(config: Config, database: Database, wake_mail: Callable[[], N
         webhook_secrets=[secret.strip() for secret in secrets.split(",") if secret.strip()],
         allowed_origins=config.allowed_origins,
         sells=config.billing_enabled,
+        renewal_grace=timedelta(days=config.renewal_grace_days),
         wake_mail=wake_mail,
     )
 

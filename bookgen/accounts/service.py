@@ -116,7 +116,7 @@ class Accounts:
         return claims.account_id
 
     async def require_staff(self, account_id: int) -> None:
-        """Refuses who is no staff now, whatever was so a moment ago: the right may come from another process."""
+        """Refuses anyone who is not staff right now (read from the database, not from the cache)."""
         rights = await accounts.rights(self._db, account_id)
         if rights is None or not rights.is_staff:
             raise PermissionDenied("Only staff can do this.")

@@ -23,7 +23,7 @@ _running: set[asyncio.Task[Any]] = set()
 
 
 def now() -> float:
-    """Seconds on the loop's clock, which no step of the wall's moves."""
+    """Monotonic loop time in seconds; wall-clock jumps do not affect it."""
     return asyncio.get_running_loop().time()
 
 

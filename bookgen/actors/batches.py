@@ -25,7 +25,7 @@ class Batches(Generic[Q, A]):
     """Shares statements without a timer: whoever asks while all batches are under way goes with the next one.
 
     `perform` does what is asked, all or none, and answers by the `key` of each; one may be absent from its answer.
-    Whatever was committed before somebody asked, the batch that goes then has seen.
+    A batch sees everything committed before its requests were submitted.
     """
 
     def __init__(

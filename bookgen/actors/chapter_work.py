@@ -65,7 +65,7 @@ class ChapterWork(WorkInFlight[Written]):
         )
 
     def material_after(self, written: Written, saved: Saved) -> Material | None:
-        """The book with its new chapter. None when it is not known: by its date somebody has changed it meanwhile.
+        """The book with its new chapter. None if `updated_at` shows that someone else changed it.
 
         None also for a text that is too long to be kept whole.
         """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import asyncpg
@@ -61,14 +61,16 @@ class Payments:
         webhook_secrets: Collection[str] = (),
         allowed_origins: Collection[str] = (),
         sells: bool = True,
+        renewal_grace: timedelta = RENEWAL_GRACE,
         wake_mail: Callable[[], None] = lambda: None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._db = db
+        self._renewal_grace = renewal_grace
         self._public_url = public_url
         self._origins = {origin_of(url) for url in (public_url, *allowed_origins)}
         self._sells, self._clock = sells, clock
-        self._fulfilment = Fulfilment(db, gateway, clock) if gateway else None
+        self._fulfilment = Fulfilment(db, gateway, renewal_grace, clock) if gateway else None
         self._webhook = (
             Webhook(db, self._fulfilment, tuple(webhook_secrets), wake_mail, clock) if self._fulfilment else None
         )
@@ -209,7 +211,7 @@ class Payments:
         """The add-on as it is owned by the month, if it is paid for or the processor still bills it."""
         now = self._clock()
         for each in await addons.owned(self._db, account_id, now, now, now):
-            paid = is_entitled(each, now, RENEWAL_GRACE)
+            paid = is_entitled(each, now, self._renewal_grace)
             if each.addon.slug == slug and each.billing_type == "monthly" and (paid or is_live(each)):
                 return each
         return None

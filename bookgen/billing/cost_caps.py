@@ -53,7 +53,7 @@ async def once(operation: Callable[[], Awaitable[Any]]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What calls are for. Without an account nobody's day counts them, without a book no book."""
+    """What calls are for. No account: no daily cap applies. No book: no book cap."""
 
     stage: str
     account_id: int | None = None

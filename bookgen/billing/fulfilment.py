@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import NamedTuple
 from weakref import WeakValueDictionary
@@ -47,9 +47,12 @@ Effect = Callable[[DB], Awaitable[Outcome]]
 
 
 class Fulfilment:
-    def __init__(self, db: asyncpg.Pool, gateway: Gateway, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, db: asyncpg.Pool, gateway: Gateway, renewal_grace: timedelta, clock: Callable[[], datetime]
+    ) -> None:
         self._db = db
         self.gateway = gateway
+        self._renewal_grace = renewal_grace
         self._clock = clock
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -226,7 +229,7 @@ class Fulfilment:
         return self._entitles(each), each.status is not SubscriptionStatus.CANCELED, each.created_at, each.id
 
     def _entitles(self, each: ProcessorSubscription) -> bool:
-        return entitled(each.status, each.period_end, each.past_due_since, self._clock())
+        return entitled(each.status, each.period_end, each.past_due_since, self._clock(), self._renewal_grace)
 
 
 def _by_what(subscribed: Sequence[ProcessorSubscription]) -> dict[tuple[str, str], list[ProcessorSubscription]]:

@@ -20,13 +20,13 @@ EARLIER_PERIODS = 6
 # A chapter that its author empties is written again, and what is set aside for a book pays for that too: for so many
 # times the words of its longest book. It would pay for any number of books otherwise.
 TIMES_WRITTEN = 3
-WRITTEN_OUT = "This book was written several times over on what was paid for one. Resume takes another book."
-HELD = "What is left of this period's allowance is set aside for books that were started, and no credit pays."
+WRITTEN_OUT = "This book has used several times the words of one book. Resuming it uses another book of your plan."
+HELD = "Your remaining books this month are reserved for books in progress, and none of your credits covers this book."
 SENTENCES = {
-    Allowance.BOOKS: "No book is left in this period's allowance, and no credit covers this book.",
-    Allowance.AI_IMAGES: "Not enough images are left in this period's allowance.",
-    Allowance.AI_EDITS: "Not enough AI edits are left in this period's allowance.",
-    Allowance.PROOFREADING_CHECKS: "No proofreading check is left in this period's allowance.",
+    Allowance.BOOKS: "Your plan has no books left this period, and none of your credits covers this book.",
+    Allowance.AI_IMAGES: "Your plan has too few images left this period.",
+    Allowance.AI_EDITS: "Your plan has too few AI edits left this period.",
+    Allowance.PROOFREADING_CHECKS: "Your plan has no proofreading checks left this period.",
 }
 
 

@@ -22,7 +22,7 @@ def require_signature(payload: bytes, header: str, secrets: Sequence[str], now: 
     timestamp = next((value for name, _, value in parts if name == "t"), "")
     given = [value for name, _, value in parts if name == "v1"]
     if not (re.fullmatch("[0-9]{1,12}", timestamp) and abs(now - int(timestamp)) <= TOLERANCE_SECONDS):
-        raise InvalidInput("The signature is missing, too old or from the future.")
+        raise InvalidInput("The webhook signature is missing, invalid or outside the five-minute tolerance.")
     expected = [_sign(payload, timestamp, secret) for secret in secrets]
     if not any(hmac.compare_digest(one, other) for one in expected for other in given if other.isascii()):
         raise InvalidInput("The signature does not match the body.")

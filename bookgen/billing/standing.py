@@ -28,9 +28,7 @@ class Standing:
     current_period_end: datetime
 
 
-async def find_standing(
-    db: DB, account_id: int, now: datetime, *, billing: bool, renewal_grace: timedelta = RENEWAL_GRACE
-) -> Standing:
+async def find_standing(db: DB, account_id: int, now: datetime, *, billing: bool, renewal_grace: timedelta) -> Standing:
     found = must_exist(await subscriptions.find_entitlement(db, account_id, standard_plan(billing=billing)))
     subscription = found.subscription
     if billing and subscription and is_entitled(subscription, now, renewal_grace):
@@ -41,7 +39,7 @@ async def find_standing(
 
 
 def _period(subscription: Subscription, now: datetime) -> Period:
-    """What nobody has paid for yet begins no new allowances: those of the last month that was paid for go on."""
+    """An unpaid period grants nothing new; the last paid period continues."""
     period, unpaid = period_at(subscription.anchor, now), subscription.past_due_since
     if subscription.status is not SubscriptionStatus.PAST_DUE or unpaid is None:
         return period
@@ -64,7 +62,7 @@ def entitled(
     period_end: datetime | None,
     past_due_since: datetime | None,
     now: datetime,
-    renewal_grace: timedelta = RENEWAL_GRACE,
+    renewal_grace: timedelta,
 ) -> bool:
     """Whether a subscription in this state gives what it is a subscription to.
 

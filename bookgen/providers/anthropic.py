@@ -20,7 +20,7 @@ MOST_BREAKPOINTS = 4
 MOST_TOKENS = 128_000
 EFFORT = "low"
 _SPOKEN = {"effort": "effort", "format": "output format"}  # what errors call the parts of output_config
-# A reason that is not here came after this was written: whether the text is whole, nobody knows.
+# Unknown stop reasons are newer than this table; treat the text as cut.
 _STOPS = {
     "end_turn": StopReason.END,
     "stop_sequence": StopReason.END,

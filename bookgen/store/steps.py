@@ -19,10 +19,9 @@ async def find(db: DB, book_id: int, key: str) -> dict[str, Any] | None:
     return reply
 
 
-# The reply and its price are one fact: both are there or neither is, however often this is repeated. Where a reply to
-# the same is stored already, it stays, and what the second one cost is entered too. Of a run that is over for good, as
-# one may be that a process without a way to the database still works on, only the price is kept. Whoever ends it
-# just now is waited for: what is stored beside the deletion of its steps would stay.
+# Stores a reply and its price together, or neither; it can be repeated. A reply that is stored already stays, and the
+# second one's price is added. If the run has ended, only the price is stored: a process that was cut off from the
+# database may still work on it. FOR NO KEY UPDATE waits for a transaction that ends the run, which deletes its steps.
 SAVE = f"""
     WITH of_run AS (SELECT status, epoch FROM run WHERE id = $3 FOR NO KEY UPDATE), of_book AS ({BOOK}), stored AS (
         INSERT INTO step (book_id, key, run_id, stage, chapter_number, reply)

@@ -92,12 +92,12 @@ def _broke_off(reply: TextReply, piece: str, part: Part) -> bool:
         return False
     if not part.is_last:
         return True
-    return count_words(piece) < part.ask * MIN_ENDED_SHARE and _last_line(piece) > sentences.LONGEST_VERSE
+    return count_words(piece) < part.ask * MIN_ENDED_SHARE and _last_line_length(piece) > sentences.LONGEST_VERSE
 
 
 def stops_short(text: str) -> bool:
     """Whether a text may have been cut off: its last line has no full stop and is too long for a signature."""
-    return not _has_an_end(text) and _last_line(text) > MAX_SIGNATURE_CHARS
+    return not _has_an_end(text) and _last_line_length(text) > MAX_SIGNATURE_CHARS
 
 
 def _has_an_end(text: str) -> bool:
@@ -105,5 +105,5 @@ def _has_an_end(text: str) -> bool:
     return sentences.is_finished(text) or text.endswith(OPEN_ENDINGS)
 
 
-def _last_line(text: str) -> int:
+def _last_line_length(text: str) -> int:
     return len(text.rstrip().rsplit("\n", 1)[-1])

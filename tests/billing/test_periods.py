@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookgen.billing.periods import add_months, period_at
-from bookgen.billing.standing import PAST_DUE_GRACE, entitled
+from bookgen.billing.standing import PAST_DUE_GRACE, RENEWAL_GRACE, entitled
 from bookgen.models import SubscriptionStatus
 
 moments = st.datetimes(datetime(2020, 1, 1), datetime(2040, 1, 1), timezones=st.just(UTC))
@@ -44,7 +44,7 @@ def test_what_was_subscribed_to_is_lost_at_the_end_itself(status):
     end = datetime(2026, 3, 1, tzinfo=UTC)
 
     def at(now):
-        return entitled(status, period_end=end, past_due_since=end - PAST_DUE_GRACE, now=now)
+        return entitled(status, end, end - PAST_DUE_GRACE, now, RENEWAL_GRACE)
 
     assert at(end - timedelta(microseconds=1))
     assert not at(end)

@@ -61,7 +61,7 @@ async def test_of_two_starts_for_the_last_allowance_one_wins(make_account, make_
 
     refused = [result for result in results if isinstance(result, BookQuotaExceeded)]
     assert len(refused) == 7
-    assert "set aside for books that were started" in str(refused[0])
+    assert "reserved for books in progress" in str(refused[0])
     assert refused[0].details == {
         "quota_type": "books",
         "limit": 1,
@@ -156,7 +156,7 @@ async def test_what_is_held_pays_for_three_times_the_words_however_many_runs_wri
     await wrote(pool, account, book, 9_999)
     await quota.require_words_left(pool, standing, run, 10_000)
     await wrote(pool, account, book, 1)
-    with pytest.raises(QuotaExceeded, match="Resume takes another book"):
+    with pytest.raises(QuotaExceeded, match="Resuming it uses another book"):
         await quota.require_words_left(pool, standing, run, 10_000)
     await quota.require_words_left(pool, standing, run, 20_001)  # by a plan that was larger when it began
 

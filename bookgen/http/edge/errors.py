@@ -47,7 +47,7 @@ WIRE: dict[type[errors.BookgenError], tuple[HTTPStatus, str]] = {
 
 
 def as_domain_error(error: Exception, request_id: str) -> errors.BookgenError:
-    """Whatever a handler raised, as an error of ours; what nobody foresaw tells nothing but its request."""
+    """The BookgenError for what a handler raised. An unexpected error reveals only the request id."""
     match error:
         case errors.StartupError():
             pass

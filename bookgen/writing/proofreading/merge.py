@@ -21,7 +21,7 @@ def merged(
     kept: list[Correction] = []
     for correction in (*rules, *proposed, *confirmed):
         place = bisect_left(kept, _span(correction), key=_span)
-        # Of those that overlap none other, one beside its place overlaps it if any does.
+        # Kept corrections are disjoint, so checking the two neighbours suffices.
         if not any(correction.overlaps(beside) for beside in kept[max(0, place - 1) : place + 1]):
             kept.insert(place, correction)
     return kept

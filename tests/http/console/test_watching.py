@@ -211,10 +211,10 @@ async def test_a_book_that_was_written_too_often_goes_on_once_another_can_be_tak
     await account.until(book["id"], "error")
 
     await page.open(f"books/{book['id']}")
-    await page.sees("This book was written several times over on what was paid for one.")
+    await page.sees("This book has used several times the words of one book.")
     await page.misses("Your plan’s allowance is used up.")
     await page.press("Try again")
-    await page.sees("What is left of this period's allowance is set aside for books that were started")
+    await page.sees("Your remaining books this month are reserved for books in progress")
     await page.named("See your plan")
 
     await pool.execute("""UPDATE plan SET features = features || '{"books_per_month": 2}' WHERE slug = 'free'""")
