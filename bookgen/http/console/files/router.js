@@ -12,7 +12,9 @@ let resting;
 
 addEventListener("scroll", () => {
   clearTimeout(resting);
-  resting = setTimeout(() => history.replaceState({ y: scrollY }, ""), REST_MILLISECONDS);
+  const place = location.hash;
+  // A step back may come before `hashchange`: the depth of one view is never kept with the address of another.
+  resting = setTimeout(() => location.hash === place && history.replaceState({ y: scrollY }, ""), REST_MILLISECONDS);
 }, { passive: true });
 
 addEventListener("hashchange", () => {
