@@ -1,6 +1,6 @@
-"""What the book's idea, its style notes or its bible announce: other languages, phrases, refrains.
+"""What the author announces in the idea, the style notes or the bible: other languages, phrases, refrains.
 
-What its author asked for is no fault.
+The quality gate reports nothing that the author asked for.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ def is_bilingual(book: Book) -> bool:
 
 
 def announces_refrains(book: Book) -> bool:
-    """Whether the author asked for words that come back."""
+    """Whether the author asked for a refrain."""
     return bool(_REFRAIN.search(f"{book.description}\n{book.style_notes}"))
 
 
 def announces_language(book: Book) -> bool:
-    """Whether the author or the outline speaks of another language than the book's."""
+    """Whether the author or the outline mentions a language other than the book's."""
     return is_bilingual(book) or bool(_other_languages(primary(book.content_language)).search(wishes(book)))
 
 
@@ -88,6 +88,6 @@ def _other_languages(own: str) -> re.Pattern[str]:
 
 
 def phrases(book: Book) -> tuple[str, ...]:
-    """Names of several words and quoted phrases that the author or the outline gave, in small letters."""
+    """Multi-word names and quoted phrases from the author or the outline, in lower case."""
     text = wishes(book)
     return tuple({found.casefold() for found in (*_PHRASE.findall(text), *_QUOTED.findall(text))})

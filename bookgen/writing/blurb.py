@@ -1,4 +1,4 @@
-"""The blurb of a finished book: what its back cover and shops tell people who have not read it."""
+"""The blurb of a finished book: the text on its back cover and in shops, for people who have not read it."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ _REFUSAL = re.compile(
 
 
 async def draft_blurb(material: Material, steps: Steps) -> str:
-    """The blurb of a book whose chapters are written, its paragraphs separated by an empty line.
+    """Draft the blurb of a book whose chapters are written. An empty line separates its paragraphs.
 
-    ModelRefused; UnusableReply if the reply is no blurb.
+    Raises ModelRefused, and UnusableReply if no reply is a blurb.
     """
 
     async def call(window: int) -> tuple[TextRequest, TextReply]:
@@ -110,12 +110,12 @@ def _request(material: Material, window: int) -> TextRequest:
 
 
 def _without_idea(book: Book) -> Book:
-    """The idea tells the ending, and the chapters tell what became of it."""
+    """The book without its idea, which gives away the ending; the chapters say what became of it."""
     return replace(book, description="", style_notes="")
 
 
 def _told(material: Material, room: int, opening: int) -> str:
-    """The book's text, or what its chapters tell if the text takes more than `room` tokens."""
+    """The book's text, or the digests of its chapters if the text takes more than `room` tokens."""
     written = [chapter for chapter in material.chapters if chapter.content.strip()]
     if sum(len(chapter.content) for chapter in written) <= room * 4:  # no token has more than 4 characters
         text = "\n\n".join(f"{each.chapter_number}. {each.title}\n\n{each.content}" for each in written)
@@ -134,7 +134,7 @@ def _summed_up(material: Material, chapter: Chapter) -> str:
 
 
 def _plain(reply: str, material: Material) -> str:
-    """The reply as plain paragraphs, without a label or quotation marks around it."""
+    """The reply as plain paragraphs, without a label in front or quotation marks around it."""
     title = replace(material.chapters[0], title=material.book.title)
     text = clean.prose(reply, title, opening=True).text
     text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
@@ -145,7 +145,7 @@ def _plain(reply: str, material: Material) -> str:
 
 
 def _problem(text: str, reply: TextReply, request: TextRequest, material: Material) -> str:
-    """Why the text is no blurb of this book; empty if it is one."""
+    """Why the text cannot be the blurb of this book; empty if it can."""
     words = count_words(text)
     if not text:
         return "it is empty"
@@ -167,7 +167,7 @@ def _problem(text: str, reply: TextReply, request: TextRequest, material: Materi
 
 
 def _is_quoted(text: str, material: Material) -> bool:
-    """Whether most sentences stand in the book word by word."""
+    """Whether most sentences are copied from the book word for word."""
     said = sentences.split(text)
     quoted = [each for each in said if any(each in chapter.content for chapter in material.chapters)]
     return len(quoted) > len(said) / 2

@@ -1,6 +1,6 @@
-"""The brief: what one call asks for, as fields of its request.
+"""The brief: what one model call asks for, as fields of its request.
 
-No provider is sent it. The offline model writes from it, and a model server of the tests answers by it.
+It is never sent to a provider. The offline model writes from it, and the tests' model server answers from it.
 
 Every brief has `language`, `title`, `genre`, `audience`, `chapter_count` and `total` (the words of the whole book), and
 a `seed` that changes when a fresh text is wanted. By stage it adds:
@@ -43,19 +43,19 @@ def of_book(book: Book, *, seed: str = "", **fields: object) -> dict[str, object
 
 
 def of_chapter(book: Book, chapter: Chapter, *, seed: str = "", **fields: object) -> dict[str, object]:
-    """The brief of a call about one chapter, as it is planned."""
+    """The brief of a call about one chapter, from the chapter's plan."""
     return of_book(book, seed=seed, chapter_title=chapter.title, chapter_summary=chapter.summary, **fields)
 
 
 def of_outline(book: Book, first: int, last: int) -> dict[str, object]:
     """The brief of a call that plans the chapters `first` to `last`.
 
-    A book that has an outline gets another one: the same request would get its stored reply again.
+    The seed depends on the present outline: a new outline must not get the stored reply of the last one.
     """
     seed = content_hash(context.bible(book.bible))[:12] if book.bible else ""
     return of_book(book, first=first, last=last, seed=seed)
 
 
 def of_childrens(book: Book) -> dict[str, object]:
-    """What a brief adds for a children's book."""
+    """The fields that a children's book adds to a brief."""
     return {"ages": book.age_range, "theme": book.theme, "characters": [dict(each) for each in book.characters]}

@@ -1,4 +1,4 @@
-"""Lengths: a book over its chapters, a chapter over its calls."""
+"""Lengths: a book's words divided among its chapters, and a chapter's among its calls."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def spread(total: int, count: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """Words that one call is usually asked for (`part`) and at most (`longest`); `reply` bounds its tokens."""
+    """The usual (`part`) and the largest (`longest`) number of words asked of one call; `reply` bounds its tokens."""
 
     part: int
     longest: int
@@ -42,7 +42,7 @@ class Lengths:
 
     @classmethod
     def within(cls, window: int, lang: ProseLanguage, *, in_parts: bool = False, taken: int = 0) -> Lengths:
-        """The lengths for a context window of `window` tokens, of which the prompt takes `taken`."""
+        """The lengths that fit a context window of `window` tokens when the prompt takes `taken` of them."""
         if window < WINDOW:
             reply = int(window * REPLY_SHARE)
             longest = min(max(int(reply / lang.tokens_per_word / REPLY_SLACK), 1), MAX_PART_WORDS)
@@ -56,7 +56,7 @@ class Lengths:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The next call of a chapter: `words` wanted, `ask` the number in the prompt, `number` of `count` parts."""
+    """The next call of a chapter: part `number` of `count`. `words` are wanted; the prompt asks for `ask`."""
 
     number: int
     count: int
@@ -70,7 +70,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The words that a chapter is to have (`aim`), beside its `budget`, and the number that gets them (`ask`)."""
+    """A chapter's planned words (`budget`), the words to aim for now (`aim`), and the number to ask for (`ask`)."""
 
     budget: int
     aim: int
@@ -78,7 +78,7 @@ class Goal:
 
     @property
     def min_whole_words(self) -> float:
-        """A text with as many words that came to its own end is the whole chapter."""
+        """The fewest words of a whole chapter: a text that ends by itself with fewer is only a part."""
         return min(self.aim, self.ask) * MIN_WHOLE_SHARE
 
     def pace(self) -> Pace:
@@ -87,9 +87,9 @@ class Goal:
 
 @dataclass(slots=True)
 class Pace:
-    """The words that a model writes for each word that it is asked for.
+    """How many words a model writes for each word that it is asked for.
 
-    It starts as if the model had kept one short length already: a single reply proves little.
+    It starts with one imaginary exact reply, so that a single real reply changes it little.
     """
 
     asked: float = 200
@@ -105,7 +105,7 @@ class Pace:
 
 
 def next_part(goal: Goal, written: int, done: int, pace: Pace, lengths: Lengths, *, ended: bool) -> Part | None:
-    """The call that follows `done` parts with `written` words; None when the chapter is finished.
+    """The call after `done` parts with `written` words; None if the chapter is finished.
 
     `ended`: the last part was asked to end the chapter and came to its own end. A chapter that is full and has not
     ended gets a short last part.
@@ -119,7 +119,7 @@ def next_part(goal: Goal, written: int, done: int, pace: Pace, lengths: Lengths,
 
 
 def closing_part(aim: int, written: int, done: int) -> Part:
-    """A few sentences that end a chapter which broke off at its full length."""
+    """A short part that ends a chapter which broke off at its full length."""
     words = max(aim - written, min(CLOSING_WORDS, aim // 10), 1)
     return Part(done + 1, done + 1, words, words)
 
@@ -129,21 +129,21 @@ def is_full(aim: int, written: int) -> bool:
 
 
 def is_runaway(goal: Goal, words: int) -> bool:
-    """Whether a chapter is far longer than its budget, and than what was asked for."""
+    """Whether a chapter is far longer than both its budget and the length asked for."""
     return words > max(goal.ask, goal.budget) * RUNAWAY_SHARE + RUNAWAY_SLACK_WORDS
 
 
 def max_calls(aim: int, lengths: Lengths) -> int:
-    """The bound on a chapter's writing calls, whatever the model does."""
+    """The largest number of writing calls for one chapter, whatever the model replies."""
     return 2 * max(round(aim / min(lengths.part, PART_WORDS)), 1) + 4
 
 
 def goal_for(chapter: Chapter, chapters: Sequence[Chapter]) -> Goal:
-    """The words that a chapter aims at, and the number that asks this model for them.
+    """The words that a chapter aims for, and the number to ask this model for to get them.
 
-    The book keeps its length: the chapters that follow share what the ones before are over or under their budgets.
-    What is aimed at and what is asked for differ by at most `MAX_BEND` from the chapter's own budget. Both follow from
-    the chapters alone, so that a run that was interrupted asks for the same again.
+    Later chapters make up for earlier ones that are over or under their budgets, so that the book keeps its length.
+    Aim and number differ from the chapter's own budget by at most `MAX_BEND`. Both depend on the chapters alone, so
+    that an interrupted run asks for the same again.
     """
     ordered = sorted(chapters, key=lambda each: each.chapter_number)
     left = sum(_budget(each) for each in ordered)

@@ -1,4 +1,4 @@
-"""A chapter, from its first call to the text that is kept. A text that the model finished is kept to its last word."""
+"""Write a chapter, from the first call to the text that is kept. A text that the model finished is kept whole."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ async def write_chapter(
     on_words: Callable[[int], None] = lambda words: None,
     on_digest: Callable[[Digest], None] = lambda digest: None,
 ) -> ChapterDraft:
-    """Write one chapter, and note what later chapters must know of it.
+    """Write one chapter, and a digest of it for later chapters.
 
-    The last chapter has no notes, and neither has one whose run was paused before they were asked for. A chapter that
-    has a text is written afresh. `on_words` gets the words written so far; `on_digest` gets each digest that had to be
-    made of an earlier chapter. The number of calls is bounded whatever the model answers.
+    The last chapter gets no digest, nor does one whose run is paused before the digest is asked for. A chapter that
+    has a text is written afresh. `on_words` receives the number of words written so far; `on_digest` receives each
+    digest that had to be made of an earlier chapter. The number of calls is bounded whatever the model replies.
     """
     chapter = material.chapter(chapter_number)
     digests = await continuity.digests_before(material, chapter_number, steps, on_digest)
@@ -89,7 +89,7 @@ async def write_chapter(
 
 
 async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], None]) -> None:
-    """Ask for one stretch after another until the chapter has come to its end or its calls are used up."""
+    """Ask for one stretch after another until the chapter has ended or its calls are used up."""
     await threads.compute(draft.measure)
     await _go_on_as_begun(draft, steps)
     done = continuations = empty = calls = 0
@@ -151,7 +151,7 @@ async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], No
 
 
 async def _go_on_as_begun(draft: WorkingDraft, steps: Steps) -> None:
-    """Ask in parts, or in one go, as this chapter was begun before an interruption, so that its replies are found."""
+    """Continue an interrupted chapter as it began, in parts or in one call, so that its stored replies match."""
     if draft.aim <= MAX_PART_WORDS or draft.window < WINDOW:
         return
     known = draft.in_parts
@@ -163,7 +163,7 @@ async def _go_on_as_begun(draft: WorkingDraft, steps: Steps) -> None:
 
 
 def _needs_parts(stretch: Stretch, part: Part) -> bool:
-    """Whether a model has shown with this reply that a long stretch is too much for it in one go."""
+    """Whether this reply shows that the model cannot write a long stretch in one call."""
     if part.ask <= MAX_PART_WORDS or stretch.refused:
         return False
     words = count_words(stretch.text)
@@ -172,7 +172,7 @@ def _needs_parts(stretch: Stretch, part: Part) -> bool:
 
 
 async def _tighter(draft: WorkingDraft, stretch: Stretch, request: TextRequest, part: Part, steps: Steps) -> Stretch:
-    """A stretch that is far too long, told once more and more tightly; the first one if the second does not end."""
+    """A tighter second version of a stretch that is far too long; the first version if the second does not end."""
     draft.was_tightened = True
     asked = tighter_request(draft, part, request, stretch.text)
     second = Stretch("")
@@ -195,7 +195,7 @@ async def _tighter(draft: WorkingDraft, stretch: Stretch, request: TextRequest, 
 
 
 async def _digest(draft: WorkingDraft, content: str, steps: Steps) -> Digest | None:
-    """Noted in the conversation that wrote the chapter, unless its text was changed since."""
+    """The digest, asked for in the conversation that wrote the chapter unless the text has changed since."""
     threads = continuity.open_threads(draft.digests)
     if content != draft.text or not conversation.is_whole(draft.turns) or draft.window < WINDOW:
         return await continuity.digest_of(draft.book, draft.chapter, content, threads, steps, draft.window)
@@ -204,7 +204,7 @@ async def _digest(draft: WorkingDraft, content: str, steps: Steps) -> Digest | N
 
 
 async def _mended(draft: WorkingDraft, content: str, steps: Steps) -> tuple[str, list[Finding]]:
-    """The chapter after the quality gate, and its findings. What was changed is recorded in the draft."""
+    """The chapter after the quality gate, and its findings. The draft records every change."""
     cleaned = await quality.certain(content, draft.book)
     content = cleaned.text
     draft.changes.extend(cleaned.changes)
@@ -219,7 +219,7 @@ async def _mended(draft: WorkingDraft, content: str, steps: Steps) -> tuple[str,
 
 
 async def _repaired(draft: WorkingDraft, content: str, repairs: Mapping[int, Sequence[Flaw]], steps: Steps) -> str:
-    """The chapter after one repair of each of these paragraphs. Each is recorded in the draft."""
+    """The chapter after one repair of each of these paragraphs. The draft records every repair."""
     blocks, system = paragraphs(content), draft.system()
     for index, found in repairs.items():
         former = blocks[index]

@@ -1,6 +1,6 @@
-"""A reply without what stands around its text: a code fence, an announcement, the chapter's title, a postscript.
+"""Strip what surrounds the text of a reply: a code fence, an announcement, the chapter's title, a postscript.
 
-A line is removed only if it is certain to be no text of the book (`task_talk`), and every removal is a `TextChange`.
+A line is removed only if it cannot be text of the book (`task_talk`). Every removal is recorded as a `TextChange`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Cleaned:
 
 
 def prose(reply: str, chapter: Chapter, *, opening: bool) -> Cleaned:
-    """The text of a reply. `opening`: the chapter begins with it, so its first line may be the chapter's title."""
+    """The text of a reply. If `opening`, it begins the chapter, so its first line may be the chapter's title."""
     text = without_thoughts(reply).replace("\r\n", "\n").strip()
     fenced = _FENCE.match(text)
     if fenced and (fenced[1] or "```" not in fenced[2]):

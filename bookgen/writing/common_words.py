@@ -16,7 +16,7 @@ _FILE = Path(__file__).with_name("common_words.toml")
 
 @dataclass(frozen=True, slots=True)
 class Tells:
-    """How many words tell that a text is in another language: those that only its list has, as a share of all words
+    """How many words show that a text is in another language: those that only its list has, as a share of all words
     and as a multiple of those that only the list of the supposed language has."""
 
     min_share: float
@@ -24,7 +24,7 @@ class Tells:
 
 
 def is_in_another(code: str, words: Sequence[str], tells: Tells) -> bool:
-    """Whether `words`, in small letters, are of another language than `code`, which is of the same script."""
+    """Whether the lower-case `words` are in another language of the same script as `code`."""
     counts = Counter(words)
     lists = _related(code)
     if code not in lists:
@@ -43,7 +43,7 @@ def _count(counts: Mapping[str, int], listed: frozenset[str]) -> int:
 
 @cache
 def _related(code: str) -> Mapping[str, frozenset[str]]:
-    """The lists of all languages of the script of `code`, its own among them; none if it has no list."""
+    """The lists of all languages that share the script of `code`, its own included; empty if it has no list."""
     return next((lists for lists in _scripts() if code in lists), {})
 
 

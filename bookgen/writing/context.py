@@ -1,8 +1,8 @@
-"""What every call of a book is given, static first, so that a provider's prompt cache reads most of it.
+"""The context of every call of a book, ordered so that a provider's prompt cache covers most of it.
 
-In order: craft and book (the same for the whole book), a block for each earlier chapter (only ever appended),
-then, in the user's turn, what changes with every chapter. Nothing here depends on the clock, on the order of a
-mapping or on the chapter that is being written, except what is meant to.
+First craft and book (the same for the whole book), then one block for each earlier chapter (append-only), then, in
+the user's turn, what changes with every chapter. Nothing depends on the clock or on the order of a mapping, and only
+the user's turn depends on the chapter being written.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ LEAST_AROUND = 3  # chapters whose plan is told however small the window is
 
 
 def data(text: str) -> str:
-    """`text` as material that cannot close its own block."""
+    """`text` in a fence that it cannot close."""
     return fenced("book_data", text)
 
 
 def book_data(book: Book, window: int = WINDOW) -> str:
-    """The book's own fields, as its owner typed them, or as much of them as a `window` of so many tokens holds."""
+    """The book's fields as its owner typed them, shortened to fit a context window of `window` tokens."""
     most = min(DESCRIPTION, window // 12)
     lines = [
         ("Title", book.title),
@@ -74,10 +74,10 @@ def system(
     window: int = WINDOW,
     number: int = 1,
 ) -> tuple[Block, ...]:
-    """The system prompt of a call that writes: the book, then what its earlier chapters told.
+    """The system prompt of a writing call: the book, then the digests of its earlier chapters.
 
-    The first call of a chapter also marks where the prefix of the chapter before it ended, to read it from there. In a
-    smaller `window` it is told of fewer chapters: of those around the one with that `number`.
+    The first call of a chapter also marks where the prompt of the previous chapter ended, to read that prefix from the
+    cache. In a smaller `window` the prompt covers only the chapters nearest to chapter `number`.
     """
     static = BOOK.format(
         craft=craft(book, brief=window < SMALL),
@@ -89,12 +89,12 @@ def system(
 
 
 def bible(settled: Mapping[str, Any]) -> str:
-    """The bible as lines; whatever its shape, since its owner may edit it."""
+    """The bible as lines. It may have any shape, since its owner can edit it."""
     return "\n".join(_bible_lines(settled)) or "Nothing yet."
 
 
 def entries(settled: Mapping[str, Any], *lists: str) -> list[Mapping[str, Any]]:
-    """The records in those lists of a bible, of which its owner may have made anything."""
+    """The records in these lists of a bible. Other values are skipped, since its owner can edit it."""
     found = (settled.get(name) for name in lists)
     return [entry for each in found if isinstance(each, list) for entry in each if isinstance(entry, Mapping)]
 
@@ -103,7 +103,7 @@ _FIRST_KEYS = ("premise", "voice", "arc", "people", "places", "terms", "name", "
 
 
 def _ordered(record: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """The fields in one order, whatever order a database gives them in."""
+    """The fields in a fixed order, independent of the order in which the database returns them."""
     ranks = {key: rank for rank, key in enumerate(_FIRST_KEYS)}
     return sorted(record.items(), key=lambda field: (ranks.get(str(field[0]), len(ranks)), str(field[0])))
 
@@ -146,10 +146,9 @@ def _around(chapters: Sequence[Chapter], number: int, most: int) -> list[Chapter
 def told(
     chapters: Sequence[Chapter], digests: Sequence[Digest], *, marks: int = 0, window: int = WINDOW
 ) -> tuple[Block, ...]:
-    """One block for each earlier chapter, in a smaller `window` for the last ones. A block never changes while its
-    chapter's text does not.
+    """One block for each earlier chapter; in a smaller `window` only for the last ones.
 
-    The last `marks` blocks end a cached prefix.
+    A block stays the same as long as its chapter's text does. The last `marks` blocks end a cached prefix.
     """
     titles = {chapter.chapter_number: chapter.title for chapter in chapters}
     total = scaled(ALL_DIGESTS, window)
@@ -170,5 +169,5 @@ def _told(digest: Digest, title: str) -> str:
 
 
 def share(tokens: int, chapters: int, most: int) -> int:
-    """A chapter's share depends on the number of chapters alone, so that prefixes stay as they are."""
+    """A chapter's share of the tokens. It depends only on the number of chapters, so that prefixes stay the same."""
     return max(LEAST_OF_A_CHAPTER, min(most, tokens // max(chapters, 1)))

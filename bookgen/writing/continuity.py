@@ -1,4 +1,4 @@
-"""What later chapters know of earlier ones: one digest a finished chapter, keyed by the hash of its text."""
+"""What later chapters know of earlier ones: one digest for each finished chapter, keyed by the hash of its text."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ Threads that earlier chapters left open:
 
 
 def stored_digest(material: Material, chapter: Chapter) -> Digest | None:
-    """The digest of the chapter's present text; None when its text has changed since."""
+    """The stored digest of the chapter; None if its text has changed since."""
     digest = material.digests.get(chapter.chapter_number)
     return digest if digest and digest.content_hash == content_hash(chapter.content) else None
 
@@ -80,8 +80,8 @@ async def digests_before(
 ) -> list[Digest]:
     """The digests of all written chapters before this one.
 
-    Of those whose text is new or has changed, the model sums up the nearest, and `on_digest` is told of each; those
-    farther away speak for themselves.
+    For chapters without a current digest, the model sums up the nearest ones, and `on_digest` receives each digest.
+    Chapters farther away are represented by their first and last sentences.
     """
     before = [(chapter, stored_digest(material, chapter)) for chapter in material.written_before(chapter_number)]
     asked = _nearest([chapter for chapter, stored in before if stored is None])
@@ -99,7 +99,7 @@ async def digests_before(
 
 
 def _nearest(chapters: Sequence[Chapter]) -> set[int]:
-    """The numbers of the last of these that the model sums up for one chapter: a pasted book has no digest at all."""
+    """The numbers of the nearest chapters to sum up. The bound matters for a pasted book, which has no digests."""
     chosen: set[int] = set()
     left = MOST_SUMMED_UP
     for chapter in reversed(chapters):
@@ -119,10 +119,10 @@ async def digest_after(
     turns: tuple[Message, ...],
     steps: Steps,
 ) -> Digest | None:
-    """The digest of a chapter at the end of the conversation that wrote it, which providers have in their caches.
+    """The digest of a chapter, asked for at the end of the conversation that wrote it, which providers have cached.
 
-    It has no schema, since another schema is another prefix to them. When the notes cannot be read, the chapter is
-    read anew, with one.
+    The request has no schema, since a schema would change the cached prefix. If the reply cannot be parsed, a second
+    request with a schema reads the chapter again.
     """
     lang = language(book.content_language)
     task = SUM_UP.format(language=lang.name, threads=_numbered(threads), facts=MOST_FACTS, **_lengths(lang))
@@ -147,7 +147,7 @@ async def digest_after(
 async def digest_of(
     book: Book, chapter: Chapter, content: str, threads: Sequence[str], steps: Steps, window: int = WINDOW
 ) -> Digest | None:
-    """What the model notes of the chapter; None when it cannot, which must not cost the book its chapter."""
+    """The model's digest of the chapter; None if it gives none, since that must not cost the book its chapter."""
 
     async def ask(window: int) -> Digest:
         told = threads[-max(window // TOKENS_A_THREAD, 2) :]
@@ -191,7 +191,7 @@ def _numbered(threads: Sequence[str]) -> str:
 
 
 def _bounded(content: str, most: int) -> str:
-    """The whole chapter, or the beginning and the end of one that is longer than a model can be given."""
+    """The whole chapter, or the beginning and end of one that is too long for a prompt."""
     if (beginning := clip(content, most // 2)) == content or clip(content, most) == content:
         return content
     return f"{beginning}\n\n[…]\n\n{content[-len(beginning) :]}"
@@ -216,7 +216,7 @@ def _as_texts(reply: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _closed(named: Sequence[str], threads: Sequence[str]) -> tuple[str, ...]:
-    """The threads meant by their numbers or their words."""
+    """The threads that the model closes, named by number or by words."""
     closed = []
     for name in named:
         number = name.strip("#. ")
@@ -228,7 +228,7 @@ def _closed(named: Sequence[str], threads: Sequence[str]) -> tuple[str, ...]:
 
 
 def open_threads(digests: Sequence[Digest]) -> list[str]:
-    """What earlier chapters opened and none has closed; the newest when there are very many."""
+    """Threads that earlier chapters opened and none has closed; only the newest if there are very many."""
     still: dict[str, None] = {}
     for digest in digests:
         still.update(dict.fromkeys(digest.threads_opened))
@@ -238,7 +238,7 @@ def open_threads(digests: Sequence[Digest]) -> list[str]:
 
 
 def extract(chapter_number: int, content: str) -> Digest:
-    """A chapter's first and last sentences, for when no model can sum it up."""
+    """A chapter's first and last sentences, used when no model can sum it up."""
     lines = sentences.split(content)
     picked = lines if len(lines) <= 6 else [*lines[:3], "…", *lines[-3:]]
     return Digest(chapter_number, content_hash(content), clip(" ".join(picked), 160))

@@ -1,4 +1,4 @@
-"""The turns in which a chapter is written: they only grow, until they would outgrow a context window."""
+"""The turns of the conversation that writes a chapter. They only grow, until they would outgrow a context window."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ CUT_OFF = "[…] "
 
 
 def marked(turns: Sequence[Message]) -> tuple[Message, ...]:
-    """The turns, with the mark at the end of the prefix that the call before left in the cache."""
+    """The turns, with a cache mark at the end of the prefix that the previous call left in the cache."""
     return tuple(replace(turn, cache=place == len(turns) - 2) for place, turn in enumerate(turns))
 
 
 def within(turns: Sequence[Message], most: int) -> tuple[Message, ...]:
-    """The turns in about `most` tokens: the oldest stretches give way first, the end of the last one stays.
+    """The turns, shortened to about `most` tokens: the oldest stretches first; the end of the last one stays.
 
-    The first turn holds the chapter's task and is never touched.
+    The first turn holds the chapter's task and is never shortened.
     """
     kept = list(turns)
     if _size(kept) <= most:

@@ -1,4 +1,4 @@
-"""A chapter while it is written: what it is given, and its text so far."""
+"""A chapter while it is being written: its inputs and its text so far."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TASK_TOKENS = 4_500  # of what asks for a chapter, and of the notes that are ask
 
 @dataclass(slots=True)
 class WorkingDraft:
-    """A chapter while it is written. `avoid`: sentences that earlier chapters have worn out."""
+    """A chapter while it is being written. `avoid`: sentences that earlier chapters have used too often."""
 
     material: Material
     chapter: Chapter
@@ -59,17 +59,17 @@ class WorkingDraft:
         return self.goal.aim
 
     def add(self, kept: str, *, same_paragraph: bool) -> None:
-        """Put the sentences kept of a reply after the text. `same_paragraph`: what follows them belongs to theirs."""
+        """Append the kept sentences of a reply. `same_paragraph`: the next reply continues their last paragraph."""
         self.text = join(self.text, kept, same_paragraph=self.same_paragraph)
         self.length += measure(kept)
         self.same_paragraph = same_paragraph
 
     def record(self, changes: Sequence[TextChange]) -> None:
-        """Note what was changed in a reply that is about to be added: its beginning follows the text so far."""
+        """Record the changes made to a reply that is about to be added. Its beginning follows the text so far."""
         self.changes.extend(each if each.follows else replace(each, follows=anchor(self.text)) for each in changes)
 
     def credit(self, reply: TextReply) -> None:
-        """Notes which model wrote what is kept of a reply. A text that is sample text in part is called so."""
+        """Record which model wrote the kept text. A text that contains any sample text counts as sample text."""
         if self.writer != SAMPLE_WRITER:
             self.writer = reply.model
 
@@ -83,5 +83,5 @@ class WorkingDraft:
         return budget.Lengths.within(self.window, lang, in_parts=self.in_parts, taken=self.taken)
 
     def measure(self) -> None:
-        """Find out how much of the window the prompt takes; slow for a long book."""
+        """Measure how many tokens of the window the prompt takes. Slow for a long book."""
         self.taken = sum(tokens(block.text) for block in self.system()) + TASK_TOKENS

@@ -1,4 +1,4 @@
-"""What a model sends back of its own instructions as if it were text of the book."""
+"""Find instructions that a model sends back as if they were text of the book."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ _NOT_OURS = re.compile(rf"<book_data>.*?</book_data>|{UNUSABLE}.*", re.DOTALL)
 
 
 def instructions(request: TextRequest) -> str:
-    """What `request` says in words of ours: its first system block and its user messages, without the book's data and
-    what it quotes."""
+    """Our own words in `request`: its first system block and user messages, without the book's data and quotations."""
     ours = [block.text for block in request.system[:1]] + [m.text for m in request.messages if m.role == "user"]
     return "\n\n".join(_NOT_OURS.sub("", text) for text in ours)
 
 
 def echoed(text: str, instructed: str) -> list[str]:
-    """The sentences of `text` that stand in `instructed`."""
+    """The sentences of `text` that occur in `instructed`."""
     whole, running, pairs = _known(instructed)
     found = []
     for sentence in sentences.split(text):
@@ -41,7 +40,7 @@ def echoed(text: str, instructed: str) -> list[str]:
 
 
 def without_echo(text: str, instructed: str) -> Cleaned:
-    """`text` without the paragraphs that consist of sentences of the instructions and of nothing else."""
+    """`text` without the paragraphs that consist only of sentences of the instructions."""
     kept: list[str] = []
     changes: list[TextChange] = []
     for paragraph in paragraphs(text):
@@ -61,7 +60,7 @@ def _has_own_words(paragraph: str, instructed: str) -> bool:
 
 @lru_cache(maxsize=16)
 def _known(instructed: str) -> tuple[frozenset[tuple[str, ...]], str, frozenset[tuple[str, ...]]]:
-    """Its sentences and their clauses, all its units in a row, and which of them stand beside each other."""
+    """The instructions' sentences and clauses, all their units in a row, and which units are adjacent."""
     said = [units(sentence) for sentence in sentences.split(instructed)]
     clauses = [units(clause) for sentence in sentences.split(instructed) for clause in _CLAUSE_ENDS.split(sentence)]
     row = [unit for each in said for unit in each]

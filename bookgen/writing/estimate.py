@@ -1,4 +1,4 @@
-"""What writing a book will take, before it is written: calls, tokens, cost, seconds."""
+"""Estimate the calls, tokens, cost and seconds of writing a book."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MOST_BOOKS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """All of a book that an estimate depends on: the tokens of what every call is given, and each chapter's words."""
+    """The parts of a book that an estimate depends on: the tokens of each call's context, and each chapter's words."""
 
     static: int
     budgets: tuple[int, ...]
@@ -60,9 +60,9 @@ class Basis:
 def estimate(
     basis: Basis, model_name: str, prices: Prices, image_model_name: str = "", picture_tokens: int = 0
 ) -> Estimate:
-    """What a full run takes with `model_name`, and with the image model if it is a picture book.
+    """Estimate a full run with `model_name`, and with the image model if the book is a picture book.
 
-    Without an image model pictures are drawn by us, for nothing. `picture_tokens`: of one that it paints.
+    Without an image model the service draws the pictures itself, at no cost. `picture_tokens`: tokens of one picture.
     """
     chapters, prose = len(basis.budgets), language(basis.content_language)
     digest = min(DIGEST, context.share(context.ALL_DIGESTS, chapters, context.MOST_OF_A_DIGEST))
@@ -81,7 +81,7 @@ def estimate(
 
 
 def _blurb(prose: ProseLanguage, budgets: Sequence[int]) -> Usage:
-    """The reading of the finished book for its blurb: of its text, or of its digests if it is long."""
+    """The call that reads the finished book, or its digests if it is long, and writes the blurb."""
     read = prose.usual_tokens(max(sum(budgets), 1))
     if read > MAX_CHAPTERS_TOKENS:
         read = MAX_OPENING_TOKENS + len(budgets) * DIGEST
@@ -89,14 +89,14 @@ def _blurb(prose: ProseLanguage, budgets: Sequence[int]) -> Usage:
 
 
 def _pictures(spreads: int, tokens_each: int) -> Usage:
-    """A picture of each spread, and the character sheet that each of them is made after."""
+    """A picture for each spread, and the character sheet that all of them follow."""
     calls = spreads + 1
     read = calls * PICTURE_PROMPT + spreads * tokens_each
     return Usage(calls=calls, input_tokens=read, output_tokens=calls * tokens_each, images=calls)
 
 
 def _priced(usage: Usage, model_name: str, prices: Prices) -> int | None:
-    """The price of calls that are about alike; a price may depend on how large a single call is."""
+    """The price of several similar calls. It is computed for one call, since a price may depend on a call's size."""
     calls = max(usage.calls, 1)
 
     def mean(total: int) -> int:
@@ -111,9 +111,9 @@ def _priced(usage: Usage, model_name: str, prices: Prices) -> int | None:
 def _chapter(
     prose: ProseLanguage, budget: int, static: int, before: int, told: int, *, last: bool
 ) -> tuple[Usage, ...]:
-    """A chapter's writing, each call of which reads the prefix that the one before it left, and its digest.
+    """The calls that write a chapter, each of which reads the prefix that the one before cached, and its digest.
 
-    `told`: tokens of the digest of each chapter before it. The last chapter needs no digest.
+    `told`: tokens of the digest of each earlier chapter. The last chapter needs no digest.
     """
     written = prose.usual_tokens(max(budget, 1))
     parts = max(-(-budget // Lengths.within(WINDOW, prose).longest), 1)
@@ -135,7 +135,7 @@ def _chapter(
 
 
 def _with_extra_calls(usage: Usage, prefix: int) -> Usage:
-    """A cut reply or a repair reads the prefix once more."""
+    """The usage with extra calls: a cut reply or a repair reads the prefix once more."""
     extra = EXTRA_CALLS * usage.calls
     return Usage(
         calls=round(usage.calls + extra),
@@ -156,9 +156,11 @@ def _seconds(model_name: str, usage: Usage, speed: ShownSpeed | None = None) -> 
 
 
 class Estimates:
-    """What full runs take with one model. Worked out again only when a book has changed in what that depends on, since
-    it takes longer than reading the book, and books are read again and again. `speed`: what the model's server has
-    shown so far."""
+    """Estimates of full runs with one model, cached by book.
+
+    Books are read far more often than they change, and an estimate takes longer than reading the book. `speed`: the
+    measured speed of the model's server so far.
+    """
 
     def __init__(
         self,
@@ -178,7 +180,7 @@ class Estimates:
         self._known: dict[int, tuple[Any, Basis, Estimate]] = {}  # by the book's id; Any: its version
 
     def __call__(self, book: Book, chapters: Sequence[Chapter]) -> Callable[[], Estimate]:
-        """What tells it at any moment, by the speed that was shown until then."""
+        """A function that returns the estimate at the speed measured until then."""
         version = (book.updated_at, *((chapter.id, chapter.updated_at) for chapter in chapters))
         seen, basis, found = self._known.pop(book.id, (None, None, None))
         if basis is None or found is None or seen != version:

@@ -1,4 +1,4 @@
-"""The marks around text that is material to a model: nothing within can spell their end."""
+"""Fences around text that is data for a model. The text inside cannot close its fence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _OPENING = re.compile(r"[<＜﹤‹〈❮]|&(?:amp;)*(?:lt|#0*60|#x0*3c);?", re.
 
 
 def fenced(mark: str, text: str) -> str:
-    """The text between <mark> and </mark>; where it spells either of them, in whatever way, the bracket is another."""
+    """The text between <mark> and </mark>. Wherever the text spells one of them in any way, its bracket is replaced."""
     return f"<{mark}>\n{_OPENING.sub(lambda found: _harmless(mark, text, found), text)}\n</{mark}>"
 
 
@@ -21,11 +21,11 @@ def _harmless(mark: str, text: str, found: re.Match[str]) -> str:
 
 
 def _begins(text: str, start: int, letters: str) -> bool:
-    """Whether the letters come next, whatever stands between and around them that no reader sees."""
+    """Whether these letters come next, ignoring characters between and around them that no reader sees."""
     seen = (letter for sign in islice(text, start, None) for letter in _letters(sign))
     return all(letter == next(seen, "") for letter in letters)
 
 
 def _letters(text: str) -> str:
-    """Letters and digits alone, in one width and case."""
+    """Only the letters and digits, in one width and case."""
     return "".join(sign for sign in unicodedata.normalize("NFKC", text).casefold() if sign.isalnum())

@@ -1,4 +1,4 @@
-"""What a rule of the quality gate sees in a chapter."""
+"""A finding of a rule of the quality gate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """`paragraph` is the index of the paragraph that has it, None when it is the whole chapter's."""
+    """A finding. `paragraph` is the index of its paragraph; None if it concerns the whole chapter."""
 
     kind: str
     paragraph: int | None
@@ -29,5 +29,5 @@ def paragraphs(text: str) -> list[str]:
 
 
 def without_code(text: str) -> str:
-    """`text` with dots for its code, which is no prose to be judged. The paragraphs stay as many as they are."""
+    """`text` with its code replaced by dots, since code is not prose. The number of paragraphs stays the same."""
     return _CODE.sub(lambda code: re.sub(r"\S", "·", code[0]), text)

@@ -1,4 +1,4 @@
-"""Paragraphs that are not in the language of the book."""
+"""Find paragraphs that are not in the language of the book."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ MIN_CHAPTER_WORDS = 60  # a shorter text is judged by its paragraphs
 
 
 def foreign(content: str, book: Book) -> list[Flaw]:
-    """The passages of the narrator in another language; one flaw of the whole chapter when most of it is.
+    """Narrative passages in another language, or one finding for the whole chapter if most of it is.
 
-    A language that the author or the outline announces is no flaw, nor are quotations, speech, letters and verse.
+    Languages that the author or the outline announces are fine, and so are quotations, speech, letters and verse.
     """
     tag = book.content_language
     detail = f"It is not in the book's language ({tag})."
@@ -85,7 +85,7 @@ def foreign(content: str, book: Book) -> list[Flaw]:
 
 
 def _passages(content: str, book: Book) -> list[tuple[int, str]]:
-    """The paragraphs in another language that stand between paragraphs of the book's own."""
+    """The paragraphs in another language that lie between paragraphs in the book's own language."""
     code = primary(book.content_language)
     blocks = paragraphs(without_code(content))
     exempt, known = not_prose(blocks), phrases(book)
@@ -101,7 +101,7 @@ def _passages(content: str, book: Book) -> list[tuple[int, str]]:
 
 
 def _is_quoted(block: str) -> bool:
-    """Whether the paragraph is set in italics or brackets as a whole, or too short to be told."""
+    """Whether the whole paragraph is in italics or brackets, or too short to identify its language."""
     bare = block.strip()
     if bare[:1] in ("*", "_", "(", "["):
         return True
@@ -109,10 +109,10 @@ def _is_quoted(block: str) -> bool:
 
 
 def mostly_foreign(text: str, tag: str) -> bool:
-    """Whether more of `text` than not is in another language than `tag`, block quotations aside.
+    """Whether more than half of `text` is in another language than `tag`, not counting block quotations.
 
-    Many paragraphs are too short to be judged alone. All that seem to be in the book's language are judged together
-    once more.
+    Many paragraphs are too short to be judged alone, so all that seem to be in the book's language are judged
+    together once more.
     """
     code = primary(tag)
     blocks = [block for block in paragraphs(without_code(text)) if not block.lstrip().startswith(">")]
@@ -134,7 +134,7 @@ def _is_in(code: str, paragraph: str) -> bool:
 
 
 def _is_in_script(code: str, text: str) -> bool:
-    """Whether enough of the letters are of the script of `code`, or `text` has too few to be told."""
+    """Whether enough of the letters belong to the script of `code`, or `text` has too few letters to tell."""
     scripts = _OF_LANGUAGE.get(code, ("latin",))
     counted = (*scripts, *_DENSE) if not text.isascii() else ("latin",)
     found = {script: _in_all(_SCRIPT[script], text) for script in counted}
@@ -159,5 +159,5 @@ def _reads_as_another(code: str, text: str, min_words: int, tells: Tells) -> boo
 
 
 def _in_all(runs: re.Pattern[str], text: str) -> int:
-    """The characters of all that `runs` finds."""
+    """The total length of all matches of `runs`."""
     return sum(map(len, runs.findall(text)))

@@ -1,4 +1,4 @@
-"""Paragraphs that are not running prose: quotations, code, lists, tables, verse and letters.
+"""Find paragraphs that are not running prose: quotations, code, lists, tables, verse and letters.
 
 The rules for prose do not apply to them: a quotation keeps its language, verse has refrains, a letter has blanks.
 """
@@ -49,18 +49,18 @@ def is_quoted(block: str) -> bool:
 
 
 def is_verse(block: str) -> bool:
-    """Whether the paragraph is set in short lines."""
+    """Whether the paragraph consists of short lines."""
     lines = block.strip().split("\n")
     return len(lines) > 1 and all(len(line) <= MAX_VERSE_CHARACTERS for line in lines)
 
 
 def has_speech(block: str) -> bool:
-    """Whether somebody may be speaking in the paragraph."""
+    """Whether the paragraph may contain direct speech."""
     return bool(_SPEECH.search(block))
 
 
 def letters(blocks: Sequence[str]) -> set[int]:
-    """The indexes of the paragraphs of letters, from a salutation to a signature and the name below it."""
+    """The indexes of the paragraphs that form letters, from the salutation to the signature and the name below it."""
     found: set[int] = set()
     for start, block in enumerate(blocks):
         if start not in found and _SALUTATION.match(block):

@@ -1,4 +1,4 @@
-"""What writing has to know of a language: its name, how long a word is, how a sentence ends."""
+"""Facts about languages: name, length of a word, marks that end a sentence."""
 
 from __future__ import annotations
 
@@ -89,16 +89,16 @@ class ProseLanguage:
         return None if self.characters_per_word is None else round(words * self.characters_per_word)
 
     def tokens(self, words: int) -> int:
-        """The most that `words` may take: bounds a reply."""
+        """The largest number of tokens that `words` may take. Bounds a reply."""
         return round(words * self.tokens_per_word)
 
     def usual_tokens(self, words: int) -> int:
-        """What `words` usually take: for estimates."""
+        """The number of tokens that `words` usually take. For estimates."""
         return round(words * self.tokens_per_word * 0.92)
 
 
 def primary(tag: str) -> str:
-    """The language of a tag, whatever script and country it names."""
+    """The primary language of a tag, without its script and country."""
     return tag.lower().replace("_", "-").split("-")[0]
 
 

@@ -1,4 +1,4 @@
-"""What writing is given and what it hands back."""
+"""The inputs and results of writing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class OutlineChapter:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """`bible`: people, places, terms, voice; JSON. The budgets sum to the book's target exactly."""
+    """An outline. `bible`: people, places, terms and voice as JSON. The budgets add up to the book's target exactly."""
 
     bible: Mapping[str, Any]
     chapters: tuple[OutlineChapter, ...]
@@ -28,9 +28,9 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """A book as it stands: every chapter in order, with what is written, and the digests by chapter number.
+    """The current state of a book: every chapter in order, written or not, and the digests by chapter number.
 
-    `in_parts`: the model has shown that a whole chapter in one call is too much for it.
+    `in_parts`: the model has proved unable to write a whole chapter in one call.
     """
 
     book: Book
@@ -39,31 +39,31 @@ class Material:
     in_parts: bool = False
 
     def chapter(self, number: int) -> Chapter:
-        """The chapter of that number. NotFound."""
+        """The chapter with that number. Raises NotFound."""
         for chapter in self.chapters:
             if chapter.chapter_number == number:
                 return chapter
         raise NotFound
 
     def after(self, number: int) -> Chapter | None:
-        """The chapter that follows that number, unless the book ends with it."""
+        """The next chapter; None after the last one."""
         return next((each for each in self.chapters if each.chapter_number == number + 1), None)
 
     def written_before(self, number: int) -> list[Chapter]:
-        """The chapters before that number that have a text."""
+        """The earlier chapters that have a text."""
         return [each for each in self.chapters if each.chapter_number < number and each.content.strip()]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What the quality gate noticed and left as it is. `kind` names the rule; `excerpt` has at most 200 characters."""
+    """A finding of the quality gate in unchanged text. `kind` names the rule; `excerpt` has at most 200 characters."""
 
     kind: str
     excerpt: str
     detail: str = ""
 
     def note(self) -> dict[str, Any]:
-        """The finding as the chapter's quality notes keep it."""
+        """The finding as an entry of the chapter's quality notes."""
         return {"kind": self.kind, "excerpt": self.excerpt, "detail": self.detail}
 
 
@@ -71,8 +71,8 @@ class Finding:
 class TextChange:
     """A passage of the model's text that the service changed.
 
-    `after` is empty if the passage was removed. `follows` is the end of the text in front of the passage; it is empty
-    at the beginning of the chapter.
+    `after` is empty if the passage was removed. `follows` is the end of the text in front of the passage, empty at the
+    beginning of the chapter.
     """
 
     kind: str
@@ -82,12 +82,12 @@ class TextChange:
     follows: str = ""
 
     def note(self) -> dict[str, Any]:
-        """The change as the chapter's quality notes keep it."""
+        """The change as an entry of the chapter's quality notes."""
         note = {"kind": self.kind, "excerpt": self.before[:200], "detail": self.detail}
         return {**note, "before": self.before, "after": self.after, "follows": self.follows}
 
     def undone(self, content: str) -> str:
-        """`content` with the passage as the model wrote it. A passage whose place is gone goes to the end."""
+        """`content` with the model's passage restored. If its place no longer exists, the passage goes to the end."""
         found = content.find(self.follows)
         place = found + len(self.follows) if found >= 0 else len(content)
         if self.after:
@@ -103,13 +103,13 @@ ANCHOR_CHARACTERS = 200
 
 
 def anchor(text: str) -> str:
-    """What a `TextChange` keeps of the text in front of its passage."""
+    """The end of `text`, which a `TextChange` keeps to find the place of its passage again."""
     return text.rstrip()[-ANCHOR_CHARACTERS:]
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What a spread's picture shows, for a painter, and in the book's language for who cannot see it."""
+    """What a spread's picture shows: a prompt for the painter, and an alt text in the book's language."""
 
     picture: str
     alt: str
@@ -117,12 +117,10 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class ChapterDraft:
-    """A chapter's text; without `digest` where none could be made. `changes` are in the order in which they were made.
+    """A chapter's text. `digest` is None if none could be made; `changes` are in the order in which they were made.
 
-    `writer` is the model that wrote the text.
-
-    A spread also has what is to be painted for it, and the `plan` of the book if it had to be made first. `in_parts`:
-    the model has shown that a whole chapter in one call is too much for it.
+    `writer` is the model that wrote the text. `in_parts`: the model has proved unable to write a whole chapter in one
+    call. A spread also has the scene to paint, and the `plan` of the book if it had to be made first.
     """
 
     content: str
@@ -137,7 +135,7 @@ class ChapterDraft:
 
     @property
     def original(self) -> str | None:
-        """The text as the model wrote it. None if nothing was changed in it."""
+        """The text as the model wrote it; None if nothing was changed."""
         if not self.changes:
             return None
         text = self.content
@@ -150,5 +148,5 @@ class ChapterDraft:
         return count_words(self.original or "")
 
     def notes(self) -> list[dict[str, Any]]:
-        """The chapter's quality notes: what was noticed, then what was changed."""
+        """The chapter's quality notes: first the findings, then the changes."""
         return [*(each.note() for each in self.findings), *(each.note() for each in self.changes)]

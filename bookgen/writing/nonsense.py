@@ -1,4 +1,4 @@
-"""Replies that are no text of the book at all: instructions sent back, another language, one sentence over and over."""
+"""Reject replies that cannot be text of the book: our own instructions, another language, one repeated sentence."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MIN_SENTENCE_UNITS = 4  # a shorter sentence may be a sound: "Plip, says the rai
 
 
 def problem_with(text: str, book: Book, sent_back: Sequence[str]) -> str:
-    """Why `text` cannot be text of the book, as the end of "It cannot be used: "; empty if it can.
+    """Why `text` cannot be text of the book, to complete "It cannot be used: …"; empty if it can.
 
-    `sent_back`: its sentences that are our own instructions.
+    `sent_back`: the sentences of `text` that are our own instructions.
     """
     if sum(map(len, sent_back)) > len(text) * MOST_ECHO:
         return f"it repeats its instructions (“{sent_back[0][:80]}”)"

@@ -1,4 +1,4 @@
-"""The outline: a bible, then exactly as many chapters as the book shall have."""
+"""Draft the outline: a bible, then exactly the number of chapters that the book is to have."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ BRIEF_BIBLE = 160  # words, where it has a reply of its own
 
 
 async def draft_outline(book: Book, steps: Steps) -> Outline:
-    """An outline of exactly `book.chapter_count` chapters, in as few replies as the model's window holds them.
+    """Draft an outline of exactly `book.chapter_count` chapters, in as few replies as the model's window allows.
 
-    What is whole of a reply that broke off is kept, and the rest is asked for in smaller pieces.
+    Of a reply that broke off, the complete chapters are kept, and the rest is asked for in smaller pieces.
     """
     plan = _Plan(book)
     while len(plan.chapters) < book.chapter_count:
@@ -111,7 +111,7 @@ class _Plan:
     chapters: list[tuple[str, str]] = field(default_factory=list)
 
     async def go_on(self, steps: Steps) -> None:
-        """Asks for the next piece."""
+        """Ask for the next piece."""
         first, last = len(self.chapters) + 1, self._last()
         if self.bible:
             request = self._next_request(first, last)
@@ -130,7 +130,7 @@ class _Plan:
             )
 
     def ask_for_less(self) -> bool:
-        """Whether a smaller piece than the last one is left to ask for."""
+        """Make the next piece smaller. Returns False if the last one was already the smallest."""
         pieces = self._last() - len(self.chapters)
         if not self.bible:
             less, self.apart = pieces > 0, True
@@ -139,7 +139,7 @@ class _Plan:
         return self.most > 0
 
     def _last(self) -> int:
-        """The last chapter of the next piece; 0 when it is the bible alone."""
+        """The number of the last chapter of the next piece; 0 if the piece is the bible alone."""
         if not self.bible and (self.apart or self.window < SMALL):
             return 0
         return min(len(self.chapters) + min(self.most, planning.batch(self.book, self.window)), self.book.chapter_count)

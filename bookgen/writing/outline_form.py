@@ -1,4 +1,4 @@
-"""The form of an outline's reply, and what is read from it: each chapter exactly once."""
+"""The JSON form of an outline's reply, and its parser, which requires each chapter exactly once."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _BIBLE = object_of({"premise": TEXT, "voice": TEXT, "arc": list_of(TEXT), **dict
 
 
 def schema(numbers: Sequence[int], *, bible: bool) -> Mapping[str, Any]:
-    """The form of a reply. Each chapter is a key of its own: no provider's schema mode can hold a list to a length."""
+    """The JSON schema of a reply. Each chapter is a key, since no provider's schema mode can fix a list's length."""
     keys = {f"chapter_{number}": _CHAPTER for number in numbers}
     parts = ({"bible": _BIBLE} if bible else {}) | ({"chapters": object_of(keys)} if keys else {})
     return object_of(parts)
 
 
 def example(numbers: Sequence[int], *, bible: bool) -> str:
-    """A reply of that form with nothing in it, as JSON: a model that copies it and fills it in is understood."""
+    """An empty reply of that form, as JSON, for the model to copy and fill in."""
     entry = [{"name": "…", "description": "…"}]
     empty = {"premise": "…", "voice": "…", "arc": ["…"], **dict.fromkeys(BIBLE_LISTS, entry)}
     chapters = {f"chapter_{number}": {"title": "…", "summary": "…"} for number in numbers}
@@ -51,7 +51,7 @@ CHAPTERS_IN_WORDS = 'under "chapters" an object with {keys}, each an object with
 
 
 def asked(numbers: Sequence[int], *, bible: bool, shown: bool) -> str:
-    """What asks for a reply of that form: it is shown, or told in words to a model that would send it back."""
+    """The sentences that ask for a reply of that form. They show it, or describe it to a model that would echo it."""
     if shown:
         return SHOWN.format(form=example(numbers, bible=bible))
     keys = ", ".join(f'"chapter_{number}"' for number in numbers)
@@ -60,7 +60,7 @@ def asked(numbers: Sequence[int], *, bible: bool, shown: bool) -> str:
 
 
 def refuse_nonsense(request: TextRequest, chapters: Iterable[tuple[str, str]]) -> None:
-    """Malformed when the summaries are the instructions of `request` or in another language than its book."""
+    """Raise Malformed if the summaries repeat the instructions of `request` or are not in the book's language."""
     chapters, instructed, tag = list(chapters), instructions(request), request.brief["language"]
     for title, summary in chapters:
         if echoed(summary, instructed):
@@ -70,12 +70,12 @@ def refuse_nonsense(request: TextRequest, chapters: Iterable[tuple[str, str]]) -
 
 
 def read_first(reply: Mapping[str, Any], last: int) -> tuple[Mapping[str, Any], list[tuple[str, str]]]:
-    """The bible and the chapters up to `last`; 0 for the bible alone."""
+    """Read the bible and the chapters up to `last`; 0: the bible alone."""
     return _read_bible(reply.get("bible", reply)), read_chapters(reply, 1, last) if last else []
 
 
 def rescue_first(reply: Mapping[str, Any], last: int) -> tuple[Mapping[str, Any], list[tuple[str, str]]]:
-    """The bible of a reply that broke off, and the chapters that are whole, which may be none."""
+    """Read the bible and the complete chapters, possibly none, of a reply that broke off."""
     bible = _read_bible(reply.get("bible", reply))
     try:
         return bible, rescue_chapters(reply, 1, last)
@@ -84,7 +84,7 @@ def rescue_first(reply: Mapping[str, Any], last: int) -> tuple[Mapping[str, Any]
 
 
 def rescue_chapters(reply: Mapping[str, Any], first: int, last: int) -> list[tuple[str, str]]:
-    """The chapters from `first` on that are whole in a reply that broke off, at least one."""
+    """Read the complete chapters from `first` on, at least one, of a reply that broke off."""
     for end in range(last, first, -1):
         try:
             return read_chapters(reply, first, end)
@@ -106,7 +106,7 @@ def _read_bible(bible: object) -> Mapping[str, Any]:
 
 
 def _items(value: object) -> list[object]:
-    """The items of a list, or of an object that has their names as its keys."""
+    """The items of a list, or of an object whose keys are their names."""
     if isinstance(value, Mapping):
         return [{"name": key, "description": each} if isinstance(each, str) else {"name": key, **each}
                 for key, each in value.items() if isinstance(each, str | Mapping)]  # fmt: skip
@@ -114,7 +114,7 @@ def _items(value: object) -> list[object]:
 
 
 def _entry(item: object) -> dict[str, str] | None:
-    """A name and what is settled about it; a name alone is worth having, anything else is not."""
+    """A name and its description. An entry without a description is kept; one without a name is not."""
     record = item if isinstance(item, Mapping) else {"name": item}
     try:
         name = structured.text_of(record, "name", longest=120)
@@ -126,13 +126,13 @@ def _entry(item: object) -> dict[str, str] | None:
 
 
 def read_chapters(reply: Mapping[str, Any], first: int, last: int) -> list[tuple[str, str]]:
-    """The chapters `first` to `last`, each exactly once."""
+    """Read the chapters `first` to `last`, each exactly once."""
     wanted = list(range(first, last + 1))
     return list(read_numbered(reply, wanted).values())
 
 
 def read_numbered(reply: Mapping[str, Any], wanted: Sequence[int]) -> dict[int, tuple[str, str]]:
-    """The chapters `wanted` by number, each exactly once."""
+    """Read the chapters with the numbers `wanted`, each exactly once."""
     records = _records(reply.get("chapters"))
     numbers = [_number(record.get("number", record.get("chapter_number"))) for record in records]
     if isinstance(keyed := reply.get("chapters"), Mapping):
@@ -155,7 +155,7 @@ def read_numbered(reply: Mapping[str, Any], wanted: Sequence[int]) -> dict[int, 
 
 
 def _refuse_sameness(chapters: Mapping[int, tuple[str, str]]) -> None:
-    """No two chapters do the same, and titles that come twice are few."""
+    """Raise Malformed if two summaries are alike or many titles occur twice."""
     titles = {title.casefold() for title, _ in chapters.values()}
     if len(titles) * 3 < len(chapters) * 2:
         raise Malformed(f"{len(chapters)} chapters have only {len(titles)} different titles")
@@ -166,7 +166,7 @@ def _refuse_sameness(chapters: Mapping[int, tuple[str, str]]) -> None:
 
 
 def _records(chapters: object) -> list[Mapping[str, Any]]:
-    """Chapters in a list or under keys, each a record or told as "Title: summary"."""
+    """Chapters in a list or under keys, each a record or a string "Title: summary"."""
     listed = list(chapters.values()) if isinstance(chapters, Mapping) else chapters
     records = [_as_record(chapter) for chapter in listed] if isinstance(listed, list) else None
     if records is None or not all(isinstance(record, Mapping) for record in records):

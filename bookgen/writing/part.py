@@ -1,4 +1,4 @@
-"""One call of a chapter: what its next stretch is asked for with."""
+"""Build the request for the next stretch of a chapter."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _position(part: budget.Part) -> str:
 
 
 def part_request(draft: WorkingDraft, part: budget.Part, task: Task) -> TextRequest:
-    """The call that asks for `part`, with everything that the model needs for it."""
+    """The request for `part`, with everything that the model needs to write it."""
     prompt = _prompt(draft, part, task)
     system = draft.system()
     max_tokens = _room(draft, part)
@@ -101,7 +101,7 @@ def part_request(draft: WorkingDraft, part: budget.Part, task: Task) -> TextRequ
 
 
 def tighter_request(draft: WorkingDraft, part: budget.Part, request: TextRequest, stretch: str) -> TextRequest:
-    """The call that asks for the `stretch` that answered `request` once more, told in about as many words as meant."""
+    """The request for a second, tighter version of the `stretch` that answered `request`."""
     lang = language(draft.book.content_language)
     prompt = TIGHTER.format(part_length=lang.length(part.ask))
     return replace(
@@ -125,7 +125,7 @@ def _prompt(draft: WorkingDraft, part: budget.Part, task: Task) -> str:
 
 
 def _room(draft: WorkingDraft, part: budget.Part) -> int:
-    """The tokens that a reply may take: a model that runs over comes to its own end and is not cut by its provider."""
+    """The token limit of a reply, generous enough that a model that runs over is not cut off by its provider."""
     wanted = max(part.ask, part.words) * ROOM
     return min(language(draft.book.content_language).tokens(round(wanted)) + 400, draft.lengths.reply)
 
@@ -147,7 +147,7 @@ def _brief(draft: WorkingDraft, part: budget.Part, task: Task) -> dict[str, obje
 
 
 def _seed(chapter: Chapter) -> str:
-    """Another one when a chapter that has a text is written afresh: the same request has its reply already."""
+    """A seed that changes when a chapter is written afresh, so that it does not get the stored reply again."""
     return content_hash(f"{chapter.chapter_number} {chapter.title} {chapter.content}")[:12]
 
 
@@ -185,7 +185,7 @@ def _first_part(draft: WorkingDraft) -> dict[str, object]:
 
 
 def _given(draft: WorkingDraft) -> Iterator[str]:
-    """What stands around the chapter, as far as there is any."""
+    """The context around the chapter, as far as there is any."""
     chapter = draft.chapter
     following = draft.material.after(chapter.chapter_number)
     yield NEXT_CHAPTER.format(summary=_task(following, draft.window // 24)) if following else LAST_CHAPTER
@@ -205,7 +205,7 @@ def _task(chapter: Chapter, most: int) -> str:
 
 
 def _tail(draft: WorkingDraft) -> str:
-    """The last words of the chapter before, from the beginning of a sentence."""
+    """The last words of the previous chapter, from the start of a sentence."""
     before = draft.material.written_before(draft.chapter.chapter_number)
     if not before:
         return ""

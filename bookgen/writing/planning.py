@@ -1,4 +1,4 @@
-"""What every call that plans chapters is given: the editor's craft, the book, the plan so far, and room to answer."""
+"""The context of every call that plans chapters: the editor's craft, the book, the plan so far, and a token limit."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def range_of(first: int, last: int) -> str:
 
 
 def summaries(book: Book, window: int) -> str:
-    """How long a summary is to be: a long chapter that has little to do is filled with air."""
+    """How long the summaries should be. A long chapter needs a full summary, or the model pads it."""
     if window < SMALL:
         return language(book.content_language).between(25, 40)
     long = book.target_word_count > LONG_CHAPTER * book.chapter_count
@@ -69,7 +69,7 @@ def bible(settled: Mapping[str, Any], window: int) -> str:
 
 
 def planned(chapters: Iterable[tuple[int, tuple[str, str]]], count: int, window: int, *, near: int) -> str:
-    """The plan so far; in a small window what is nearest to the chapter `near`."""
+    """The plan so far; in a small window only the chapters nearest to `near`."""
     total = scaled(ALL_PLANNED, window)
     most = context.share(total, count, MOST_OF_A_PLAN)
     shown = list(chapters)
@@ -79,14 +79,14 @@ def planned(chapters: Iterable[tuple[int, tuple[str, str]]], count: int, window:
 
 
 def room(book: Book, chapters: int, window: int, *, with_bible: bool = True) -> int:
-    """The tokens that a reply with so many chapters may take."""
+    """The token limit of a reply that plans this many chapters."""
     words = (BIBLE_WORDS if with_bible else 0) + _chapter_words(window) * chapters
     needed = language(book.content_language).tokens(words) * 3 // 2 + JSON_TOKENS * chapters
     return min(needed, MAX_TOKENS if window >= WINDOW else round(window * PLAN_SHARE))
 
 
 def batch(book: Book, window: int) -> int:
-    """The chapters that a reply may plan."""
+    """The number of chapters that one reply may plan."""
     if window >= WINDOW:
         return BATCH
     a_chapter = language(book.content_language).tokens(_chapter_words(window)) + JSON_TOKENS

@@ -1,4 +1,4 @@
-"""Text without what no book has: characters that no database keeps, and what a model thinks aloud."""
+"""Remove what no book may contain: characters that PostgreSQL cannot store, and a model's thinking."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ ORDER = (
 
 
 async def certain(content: str, book: Book) -> Cleaned:
-    """`content` without talk about the task and without paragraphs that stand twice, and what was removed."""
+    """`content` without talk about the task and exactly repeated paragraphs, with a record of what was removed."""
     return await threads.compute(_certain, content, book)
 
 
@@ -57,7 +57,7 @@ def _certain(content: str, book: Book) -> Cleaned:
 
 
 async def inspect(content: str, material: Material, chapter: Chapter) -> list[Flaw]:
-    """Every flaw of a chapter, the worst first. Computed in a thread: a long book takes too long for the event loop."""
+    """Every finding in a chapter, the worst first. Runs in a thread, since a long book would block the event loop."""
     return await threads.compute(_inspect, content, material.book, chapter, texts_before(material, chapter))
 
 
@@ -96,10 +96,9 @@ def texts_before(material: Material, chapter: Chapter) -> list[str]:
 
 
 async def avoid(material: Material, chapter: Chapter) -> list[str]:
-    """What the chapters before have worn out, for the next one to leave alone.
+    """Sentences that earlier chapters have used too often, for the next chapter to avoid.
 
-    Only the newest are read, for this is the first thing that every run does after a restart; what an older one
-    said is still seen by `inspect`.
+    Only the newest chapters are read, since every run does this first after a restart. `inspect` sees the older ones.
     """
     texts = texts_before(material, chapter)[-RECENT:]
     if not texts or has_refrains(material.book):

@@ -1,4 +1,4 @@
-"""A refusal is an error, never prose."""
+"""The error for a model's refusal, which is never stored as prose."""
 
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import StopReason, TextReply, TextRequest

@@ -1,6 +1,6 @@
-"""What a function has found in short texts, remembered: of the rules that judge a chapter each asks for the same.
+"""A bounded cache for functions of short texts. Several rules that judge a chapter ask for the same results.
 
-The text is a function's last argument. In a long one it is found anew: a few of those would take all the memory.
+The text is the function's last argument. Results for long texts are not cached, since a few would fill the memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def by_paragraph(find: Callable[P, R]) -> Callable[P, R]:
 
 
 def _remembered(find: Callable[P, R], *, most: int, longest: int) -> Callable[P, R]:
-    """Remembers what was found in the `most` newest texts of no more than `longest` characters."""
+    """Cache the results for the `most` newest texts of at most `longest` characters."""
     known = cast(Callable[P, R], lru_cache(maxsize=most)(find))
 
     @wraps(find)

@@ -1,4 +1,4 @@
-"""What a chapter says that the book has said before: sentences, phrases, openings and endings."""
+"""Find repetitions in a book: sentences, phrases, openings and endings that it has used before."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DOUBLE_REMOVED = "This paragraph stands in the chapter already, word for word. T
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A chapter as the gate remembers it. Hashes are of the text alone, the same in every process."""
+    """The sentences, phrases and edges of a chapter, mostly as hashes, which are the same in every process."""
 
     sentences: frozenset[int]
     phrases: frozenset[int]
@@ -52,7 +52,7 @@ class Profile:
 
 
 class ProfileCache:
-    """The profiles asked for last, of at most so many bytes, by the hash of their text: no text is kept for them."""
+    """A least-recently-used cache of profiles, bounded in bytes, keyed by the hash of the text."""
 
     def __init__(self, most_bytes: int) -> None:
         self.bytes = 0
@@ -93,7 +93,7 @@ def profile(content: str) -> Profile:
 
 @by_sentence
 def _hashes(sentence: str) -> tuple[int | None, tuple[int, ...]]:
-    """That of a sentence, None when it may well come twice, and those of its phrases."""
+    """The hash of a sentence (None if it is too short to count) and the hashes of its phrases."""
     said = units(sentence)
     factor = 2 if by_character(said) else 1
     encoded = [unit.encode() for unit in said]
@@ -107,10 +107,10 @@ def _hashes(sentence: str) -> tuple[int | None, tuple[int, ...]]:
 
 
 def repeated(content: str, earlier: Sequence[str]) -> list[Flaw]:
-    """The paragraphs that repeat sentences or phrases of the book before, or of the chapter itself.
+    """The paragraphs that repeat sentences or phrases of earlier chapters or of the chapter itself.
 
-    Not what is repeated on purpose: in quotations, verse and letters, in successive paragraphs, an opening that comes
-    back at the end, and a refrain that several chapters have.
+    Deliberate repetition is left out: in quotations, verse and letters, in successive paragraphs, an opening that
+    returns at the end, and a refrain that several chapters share.
     """
     known = [PROFILES.of(each) for each in earlier]
     chapters_with: Counter[int] = Counter(whole for each in known for whole in each.sentences)
@@ -141,12 +141,12 @@ def repeated(content: str, earlier: Sequence[str]) -> list[Flaw]:
 
 
 def _on_purpose(first: int, again: int, paragraphs_in_all: int) -> bool:
-    """Whether the same words in these two paragraphs are an anaphora, or an opening that comes back at the end."""
+    """Whether the same words in these two paragraphs are an anaphora, or an opening that returns at the end."""
     return again - first <= NEAR_PARAGRAPHS or _is_echo(first, again, paragraphs_in_all)
 
 
 def without_doubles(content: str) -> Cleaned:
-    """`content` without the second of two long paragraphs that are the same word for word."""
+    """`content` without the second of two long paragraphs that are identical word for word."""
     blocks = paragraphs(content)
     exempt = not_prose(blocks)
     doubles = {
@@ -163,9 +163,9 @@ def without_doubles(content: str) -> Cleaned:
 
 
 def repeated_paragraphs(content: str) -> list[Flaw]:
-    """The long paragraphs that stand twice, word for word, and that `without_doubles` leaves: they may be meant.
+    """The long paragraphs that occur twice, word for word, and that `without_doubles` keeps because they may be meant.
 
-    Verse and quotations are often given twice, so they are no flaw.
+    Verse and quotations are often repeated, so they are not reported.
     """
     blocks = paragraphs(content)
     twice = (index for index, _ in _doubles(blocks) if not (is_verse(blocks[index]) or is_quoted(blocks[index])))
@@ -175,7 +175,7 @@ def repeated_paragraphs(content: str) -> list[Flaw]:
 
 
 def _doubles(blocks: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The index of each long paragraph that has stood before, and the index of the first one."""
+    """The index of each repeated long paragraph, and the index of its first occurrence."""
     seen: dict[tuple[str, ...], int] = {}
     for index, block in enumerate(blocks):
         said = units(block)
@@ -187,7 +187,7 @@ def _doubles(blocks: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _is_echo(first: int, again: int, paragraphs_in_all: int) -> bool:
-    """Whether an opening comes back at the end of the chapter."""
+    """Whether the chapter's opening returns at its end."""
     far = again - first > 2 * EDGE_PARAGRAPHS
     return far and first < EDGE_PARAGRAPHS and again >= paragraphs_in_all - EDGE_PARAGRAPHS
 
@@ -197,7 +197,7 @@ def _mostly_known(phrases: Sequence[int], known: frozenset[int]) -> bool:
 
 
 def same_edges(content: str, earlier: Sequence[str]) -> list[Flaw]:
-    """An opening or an ending like that of an earlier chapter, unless it is a form that several chapters have."""
+    """An opening or ending like that of an earlier chapter, unless several chapters share it as a form."""
     own = PROFILES.of(content)
     flaws = []
     last = len(paragraphs(content)) - 1
@@ -211,7 +211,7 @@ def same_edges(content: str, earlier: Sequence[str]) -> list[Flaw]:
 
 
 def alike(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two texts begin with the same units, or have most units of their beginnings in common."""
+    """Whether two texts begin with the same units, or share most units of their beginnings."""
     unspaced = by_character(one)
     same = 2 * SAME_UNITS if unspaced else SAME_UNITS
     if min(len(one), len(other)) < same:
@@ -222,9 +222,9 @@ def alike(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def to_avoid(earlier: Sequence[str]) -> list[str]:
-    """What the next chapter should not say again: sentences that came twice, then how chapters began and ended.
+    """What the next chapter should not repeat: sentences used twice, then openings and endings of chapters.
 
-    In the order in which they were first written, so that the same book gives the same words.
+    In the order in which they were first written, so that the same book gives the same prompt.
     """
     seen: dict[int, int] = {}
     texts: dict[int, str] = {}

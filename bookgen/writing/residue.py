@@ -1,4 +1,4 @@
-"""What is no part of a book: words of the model to its user, placeholders, headings that stand twice."""
+"""Find what does not belong in a book: a model's words to its user, placeholders, repeated headings."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ HEADING_REMOVED = "The heading stood twice in a row. The second one was removed.
 
 
 def residue(content: str, chapter: Chapter, tag: str) -> list[Flaw]:
-    """What may be no part of the book, as findings. `tag`: the language of the book."""
+    """Findings for paragraphs that may not belong in the book. `tag`: the language of the book."""
     flaws = []
     blocks = paragraphs(without_code(content))
     exempt = not_prose(blocks)
@@ -83,7 +83,7 @@ def residue(content: str, chapter: Chapter, tag: str) -> list[Flaw]:
 
 
 def _task_talk(blocks: Sequence[str], index: int, tag: str, *, is_prose: bool, in_letter: bool) -> str:
-    """What the model says to its user in a paragraph. Letters need more signs; lists and verse are left alone."""
+    """The model's words to its user in a paragraph. Letters need more signs; lists and verse are skipped."""
     block = blocks[index]
     if is_marked_up(block) or not (is_prose or in_letter):
         return ""
@@ -95,7 +95,7 @@ def _task_talk(blocks: Sequence[str], index: int, tag: str, *, is_prose: bool, i
 
 @by_paragraph
 def _meta_in(paragraph: str) -> str:
-    """What the model says to its user; what people say to each other in the book is none of it."""
+    """The model's words to its user. Dialogue between characters does not count."""
     if paragraph.lstrip().startswith(_SPOKEN):
         return ""
     small = paragraph.replace("İ", "i").lower()  # its other small letters are as long as the large ones
@@ -110,7 +110,7 @@ def _placeholder_in(paragraph: str) -> str:
 
 
 def _announced(blocks: Sequence[str], index: int) -> bool:
-    """Whether the text near the paragraph speaks of filling something in, or of the blank itself."""
+    """Whether the text near the paragraph mentions filling something in, or the blank itself."""
     near = blocks[max(0, index - NEAR) : index + NEAR + 1]
     return bool(_BLANK_OF_A_LETTER.search(blocks[index])) or any(
         _FILLING_IN.search(_PLACEHOLDER.sub("", block)) for block in near
@@ -118,8 +118,9 @@ def _announced(blocks: Sequence[str], index: int) -> bool:
 
 
 def _headings(content: str, chapter: Chapter) -> list[Flaw]:
-    """The chapter's own title, and a heading that is the last one once more, as a model sets it when it goes on.
-    The same heading after another one is the author's: each recipe of a chapter has its ingredients."""
+    """The chapter's own title, and a heading that repeats the previous one, as a model writes it when it continues.
+
+    The same heading after a different one is the author's: each recipe of a chapter has its ingredients."""
     if "#" not in content:
         return []
     flaws = []
@@ -135,10 +136,10 @@ def _headings(content: str, chapter: Chapter) -> list[Flaw]:
 
 
 def without_residue(content: str) -> Cleaned:
-    """`content` without the paragraphs that are certain to be no text of the book.
+    """`content` without the paragraphs that certainly do not belong in the book.
 
-    These are paragraphs that speak of nothing but the task, outside of letters and quotations, and a heading that
-    stands twice with nothing in between.
+    These are paragraphs that speak only of the task, outside letters and quotations, and a heading that is repeated
+    with nothing in between.
     """
     kept: list[str] = []
     changes: list[TextChange] = []

@@ -1,4 +1,4 @@
-"""One passage put differently: the targeted repair of what the quality gate sees."""
+"""Repair a finding of the quality gate: the model rewrites one paragraph."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ what stands around it, and the fault is gone. Send the new passage alone."""
 
 
 def to_repair(flaws: Sequence[Flaw]) -> dict[int, list[Flaw]]:
-    """The flaws that a model may repair, by paragraph: only kinds that are hardly ever a false alarm."""
+    """The findings that a model may repair, by paragraph: only kinds that are hardly ever false alarms."""
     found: dict[int, list[Flaw]] = {}
     for flaw in flaws:
         if flaw.paragraph is not None and flaw.kind in REPAIRED:
@@ -53,7 +53,7 @@ async def revise(
     system: tuple[Block, ...],
     steps: Steps,
 ) -> str:
-    """The paragraph `index` written anew; unchanged when the reply cannot stand in its place."""
+    """Have paragraph `index` rewritten; the paragraph stays as it is if the reply cannot replace it."""
     request = _request(blocks, index, flaws, book, chapter, system)
     try:
         reply = await steps.reply(request)

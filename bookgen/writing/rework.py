@@ -1,4 +1,4 @@
-"""Chapters of an outline thought out anew, to fit the rest of it."""
+"""Plan some chapters of an outline anew, to fit the rest."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ The book's owner says about them:
 async def rework_chapters(
     material: Material, numbers: Sequence[int], instructions: str, steps: Steps
 ) -> dict[int, OutlineChapter]:
-    """Other titles and summaries for the chapters `numbers`, which keep their budgets."""
+    """New titles and summaries for the chapters with these numbers, which keep their budgets."""
     budgets = {chapter.chapter_number: chapter.target_word_count for chapter in material.chapters}
     wanted = sorted(set(numbers))
     if unknown := [number for number in wanted if number not in budgets]:

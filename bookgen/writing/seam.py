@@ -1,4 +1,4 @@
-"""Where a reply goes on from a text: what it repeats is taken off, and the two are joined."""
+"""Join a reply to the text that it continues, without what it repeats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_BY_CHANCE = 8  # words, twice as many characters: so many may begin a new s
 
 
 def without_overlap(before: str, piece: str) -> str:
-    """`piece` without its beginning where that repeats the end of `before`; empty when all of it does."""
+    """`piece` without the beginning that repeats the end of `before`; empty if all of it does."""
     last = before[-LONGEST_OVERLAP:].casefold()
     beginning = tuple(match[0].casefold() for match in islice(UNIT.finditer(piece), SHORTEST_OVERLAP))
     if len(beginning) < SHORTEST_OVERLAP or not all(unit in last for unit in beginning):
@@ -45,7 +45,7 @@ def _contains(whole: Sequence[str], part: Sequence[str]) -> bool:
 
 
 def join(before: str, piece: str, *, same_paragraph: bool) -> str:
-    """`piece` after `before`: in its last paragraph when that was cut in the middle, else in a new one."""
+    """`piece` after `before`: in the same paragraph if that was cut in the middle, else in a new one."""
     if not before or not piece:
         return before or piece
     if not same_paragraph or re.match(r"#{1,6}\s|[-*+]\s|\d+[.)]\s|[|>]|\*\*\*", piece):

@@ -1,4 +1,4 @@
-"""Where sentences end, in any script: to find text that was cut, and to cut text where it may be cut."""
+"""Find the ends of sentences in any script, to detect text that was cut off and to cut text between sentences."""
 
 from __future__ import annotations
 
@@ -54,35 +54,35 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
 
 
 def clause_ends(text: str) -> Iterator[int]:
-    """Where text of a script without full stops (Thai, Lao) may be cut: at its spaces."""
+    """Where text in a script without full stops (Thai, Lao) may be cut: at its spaces."""
     for match in _CLAUSE_SPACE.finditer(text):
         yield match.start()
 
 
 def _cut_ends(text: str) -> Iterator[int]:
-    """The offsets at which text of any script may be cut."""
+    """The offsets at which text in any script may be cut."""
     return clause_ends(text) if has_no_stops(text) else ends(text)
 
 
 def has_no_stops(text: str) -> bool:
-    """Thai and Lao prose has no full stops: its sentences are told apart by spaces."""
+    """Whether the text is Thai or Lao, whose prose separates sentences by spaces and has no full stops."""
     last = text[-400:]
     return not last.isascii() and len(_UNSPACED_THAI.findall(last)) > len(last) / 2
 
 
 def split(text: str) -> list[str]:
-    """The sentences of `text`, trimmed, in order; paragraphs end sentences too."""
+    """The sentences of `text`, trimmed, in order. The end of a paragraph ends a sentence too."""
     return [sentence for paragraph in PARAGRAPH.split(text) for sentence in _of_paragraph(paragraph)]
 
 
 def backwards(text: str) -> Iterator[str]:
-    """What `split` gives, from the last to the first, without reading more than is asked for."""
+    """The sentences of `split` from last to first, read lazily."""
     for paragraph in reversed(PARAGRAPH.split(text)):
         yield from reversed(_of_paragraph(paragraph))
 
 
 def first(text: str) -> str:
-    """The first of what `split` gives; empty where it gives none."""
+    """The first sentence of `text`; empty if there is none."""
     return next((sentence for paragraph in PARAGRAPH.split(text) for sentence in _of_paragraph(paragraph)), "")
 
 
@@ -104,7 +104,7 @@ def _of_paragraph(paragraph: str) -> tuple[str, ...]:
 def is_finished(text: str) -> bool:
     """Whether `text` ends where a sentence, a list item, a table row or a verse may end.
 
-    A script without full stops cannot tell: its text counts as finished.
+    In a script without full stops this cannot be told, so its text counts as finished.
     """
     text = text.rstrip()
     if not text:
@@ -121,7 +121,7 @@ LONGEST_VERSE = 72
 
 
 def _is_verse(text: str) -> bool:
-    """Whether the last paragraph has short lines: there a line may end without a stop."""
+    """Whether the last paragraph has short lines, which may end without a full stop."""
     lines = PARAGRAPH.split(text.rstrip())[-1].split("\n")
     return len(lines) > 1 and all(len(line) <= LONGEST_VERSE for line in lines)
 
@@ -132,7 +132,7 @@ def _ends_in(text: str, start: int) -> Iterator[int]:
 
 
 def complete(text: str) -> str:
-    """`text` up to the end of its last whole sentence, in verse of its last whole line; empty when it has none."""
+    """`text` up to the end of its last whole sentence, or of its last whole line in verse; empty if it has none."""
     if _is_verse(text):
         return text.rpartition("\n")[0].rstrip()
     marks = clause_ends(text[:-1]) if has_no_stops(text) else ends(text)
@@ -140,7 +140,7 @@ def complete(text: str) -> str:
 
 
 def inside_quotation(paragraph: str) -> bool:
-    """Whether a quotation that begins in `paragraph` is open at its end."""
+    """Whether a quotation that begins in `paragraph` is still open at its end."""
     low = "„" in paragraph  # there “ is the mark that closes
     return (
         paragraph.count('"') % 2 == 1

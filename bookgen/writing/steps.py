@@ -1,4 +1,4 @@
-"""The seam between writing and whoever pays for it."""
+"""The interface through which writing makes model calls; its implementation stores and pays for them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from bookgen.providers.text import TextReply, TextRequest
 class Steps(Protocol):
     """Answers model calls, each at most once.
 
-    The same request (same bytes, same `attempt`) gets the stored reply when there is one; otherwise the model
-    is called and its reply and usage are stored before they are returned. Raises UpstreamAIError; CallsHalted
-    when the model was not to be called.
+    The same request (same bytes, same `attempt`) gets the stored reply if there is one. Otherwise the model is called,
+    and its reply and usage are stored before they are returned. Raises UpstreamAIError, and CallsHalted if no call may
+    be made now.
     """
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply: ...
 
     async def has(self, request: TextRequest) -> bool:
-        """Whether the request was answered before, so that its reply costs nothing."""
+        """Whether a reply to the request is stored, so that asking costs nothing."""
         ...

@@ -1,7 +1,7 @@
-"""Stock phrases of model prose, and a moral spoken outright: what makes a text read as if nobody had written it.
+"""Find stock phrases of model prose, and chapters that end by stating their moral.
 
-One stock phrase alone is anybody's. A paragraph of nothing else is a finding, and so are last lines that say what the
-chapter meant. The phrases of each language stand in `stock_phrases.toml`.
+A single stock phrase proves nothing. A paragraph that consists of them is a finding, and so are last lines that
+explain what the chapter meant. The phrases of each language are in `stock_phrases.toml`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def stock_paragraphs(content: str, tag: str) -> list[Flaw]:
 
 
 def _dense(block: str, pattern: re.Pattern[str]) -> Sequence[str]:
-    """The phrases of the paragraph if it consists of them, else nothing."""
+    """The stock phrases of the paragraph if most of its sentences have one, else nothing."""
     found = list(dict.fromkeys(match[0].casefold() for match in pattern.finditer(block)))
     if len(found) < MIN_PHRASES:
         return []
@@ -52,7 +52,7 @@ def _dense(block: str, pattern: re.Pattern[str]) -> Sequence[str]:
 
 
 def moral(content: str, tag: str) -> list[Flaw]:
-    """The last lines of a chapter if they speak its moral."""
+    """The last lines of a chapter if they state its moral."""
     patterns = _patterns(primary(tag), "morals")
     blocks = paragraphs(_plain(content)) if patterns else []
     last = len(blocks) - 1
@@ -65,13 +65,13 @@ def moral(content: str, tag: str) -> list[Flaw]:
 
 
 def _plain(text: str) -> str:
-    """With one kind of apostrophe."""
+    """`text` with all apostrophes alike."""
     return text.replace("'", "’")
 
 
 @cache
 def _patterns(code: str, kind: str) -> tuple[re.Pattern[str], ...]:
-    """Of the phrases one pattern, of the morals one for each; none for a language that has no list."""
+    """One pattern for all phrases and one for each moral; none for a language without a list."""
     listed = _lists().get(code, {}).get(kind, ())
     told = [each.replace("WHO", _WHO) for each in listed]
     if kind == "phrases" and told:

@@ -1,4 +1,4 @@
-"""One reply of a chapter: the text of the book that is in it, and whether it broke off."""
+"""Read one reply of a chapter: the text of the book in it, and whether it broke off."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ OVERLAP_REMOVED = "The model repeated the last words of its text before it conti
 class Stretch:
     """The usable text of one reply. `cut`: the reply broke off. `in_paragraph`: it did so inside a paragraph.
 
-    `problem` says why the text is empty, or not whole; `refused` if the model would not write it. `changes` are what
-    was removed from the reply.
+    `problem` says why the text is empty or incomplete. `refused`: the model refused to write it. `changes` records
+    what was removed from the reply.
     """
 
     text: str
@@ -39,9 +39,9 @@ class Stretch:
 
 
 def read_stretch(draft: WorkingDraft, reply: TextReply, request: TextRequest, part: Part) -> Stretch:
-    """The text of a reply without what is certain to be no text of the book.
+    """The text of a reply, without what certainly does not belong in the book.
 
-    A reply that came to its own end is kept to its last word. One that broke off loses its unfinished last sentence.
+    A reply that ended by itself is kept to its last word. One that broke off loses its unfinished last sentence.
     """
     cleaned = clean.prose(reply.text, draft.chapter, opening=not draft.text)
     piece, changes = cleaned.text, cleaned.changes
@@ -66,8 +66,8 @@ def read_stretch(draft: WorkingDraft, reply: TextReply, request: TextRequest, pa
 def _problem(draft: WorkingDraft, reply: TextReply, piece: str, part: Part, sent_back: Sequence[str]) -> str:
     """Why a reply cannot be text of the chapter; empty if it can.
 
-    A reply that a model ended far too early is a refusal or an excuse, whatever it says. When the chapter has a text
-    already, a few words may well be all that is missing.
+    A reply that ends far too early is a refusal or an excuse, whatever it says. If the chapter already has text, a few
+    words may be all that was missing.
     """
     if problem := nonsense.problem_with(piece, draft.book, sent_back):
         return problem
@@ -82,9 +82,9 @@ def _problem(draft: WorkingDraft, reply: TextReply, piece: str, part: Part, sent
 
 
 def _broke_off(reply: TextReply, piece: str, part: Part) -> bool:
-    """Whether a reply was cut off, admitted or not.
+    """Whether a reply was cut off, even if the provider does not say so.
 
-    A last part of about the length that was asked for has come to its own end even if it stops without a full stop.
+    A last part of about the requested length has ended by itself even if it stops without a full stop.
     """
     if reply.stop in (StopReason.LENGTH, StopReason.LOOP):
         return True

@@ -1,4 +1,4 @@
-"""JSON out of a model: tolerant to its form, strict about its content, never a silent default."""
+"""Get JSON from a model: tolerant of its form, strict about its content, without silent defaults."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TEXT: Mapping[str, Any] = {"type": "string"}
 
 
 def object_of(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of an object that has all these fields and no others."""
+    """The schema of an object with exactly these fields."""
     return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
 
 
@@ -37,19 +37,19 @@ def list_of(items: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class UnusableReply(UpstreamAIError):
-    """The model did not answer in the form that was asked for."""
+    """The model did not answer in the requested form."""
 
 
 class CutShort(UnusableReply):
-    """The reply broke off before anything in it was whole."""
+    """The reply broke off before any part of it was complete."""
 
 
 class StuckReply(UnusableReply):
-    """The model sent the form back as it was shown, or one passage without end: the same words would bring the same."""
+    """The model echoed the form or repeated one passage endlessly. The same request would bring the same reply."""
 
 
 class Malformed(Exception):
-    """The reply is not what was asked for; the message says why. `advice`: how the model may do better."""
+    """The reply does not answer the request; the message says why. `advice` tells the model how to do better."""
 
     def __init__(self, problem: str, advice: str = "") -> None:
         super().__init__(problem)
@@ -57,7 +57,7 @@ class Malformed(Exception):
 
 
 class Copied(Malformed):
-    """The reply has placeholders of the form that was shown."""
+    """The reply contains placeholders of the form that it was shown."""
 
 
 async def ask(
@@ -68,12 +68,12 @@ async def ask(
     *,
     rescue: Callable[[Mapping[str, Any]], T] | None = None,
 ) -> T:
-    """What `read` makes of the reply. At most three calls: the request, one repair, one afresh.
+    """Ask for JSON and return what `read` makes of the reply. At most three calls: the request, a repair, a fresh try.
 
-    `read` raises Malformed when the content will not do, and so does `check` when no model should send it. `rescue`
-    makes what is asked for of the whole parts of a reply that broke off. With it CutShort says that there are too few,
-    and StuckReply that the form or one passage without end was sent: its caller asks in another way. Raises
-    UnusableReply when no reply does.
+    `read` raises Malformed if the content is not acceptable; `check` raises it for content that no model should send.
+    `rescue` builds a result from the complete parts of a reply that broke off. With `rescue`, CutShort means that
+    there are too few of these parts, and StuckReply that the model echoed the form or repeated one passage endlessly;
+    the caller then asks in another way. Raises UnusableReply if no reply is acceptable.
     """
     reply = await steps.reply(request)
     try:
@@ -112,7 +112,7 @@ Send the whole object again, corrected and complete. Only the JSON object: no ot
 
 
 def _repair(request: TextRequest, reply: TextReply, problem: Malformed) -> TextRequest | None:
-    """The request that shows the model its own reply; None when there is nothing to show."""
+    """The request that shows the model its own reply to repair; None if there is nothing to show."""
     if not reply.text.strip() or len(reply.text) > LONGEST_SHOWN:
         return None
     again = REPAIR.format(problem="; ".join(filter(None, (str(problem), problem.advice))))
@@ -152,7 +152,7 @@ _STARTS = 12  # braces that are tried as the beginning of the object
 
 
 async def parse(text: str, *, cut: bool = False) -> Mapping[str, Any]:
-    """The JSON object in `text`, whatever stands around it. A cut one is refused, not completed by guesswork."""
+    """The JSON object in `text`, ignoring what surrounds it. An object that was cut off is refused, not completed."""
     if len(text) > LONGEST_REPLY:
         raise Malformed("it is far too long")
     text = without_thoughts(text).strip().lstrip("\ufeff")
@@ -173,7 +173,7 @@ async def parse(text: str, *, cut: bool = False) -> Mapping[str, Any]:
 
 
 async def whole_parts(text: str) -> Mapping[str, Any]:
-    """What is whole of an object that broke off."""
+    """The complete parts of an object that broke off."""
     text = without_thoughts(text).rstrip()
     start = text.find("{")
     if start < 0 or len(text) > LONGEST_REPLY:
@@ -188,7 +188,7 @@ async def whole_parts(text: str) -> Mapping[str, Any]:
 
 
 def _without_last(value: Any) -> Any:
-    """`value` without the text that stands last in it, and without what is empty then."""
+    """`value` without its last text, and without what that leaves empty."""
     if isinstance(value, dict) and value:
         key = next(reversed(value))
         kept = _without_last(value[key])
@@ -201,7 +201,7 @@ def _without_last(value: Any) -> Any:
 
 
 def _decoded(text: str) -> Any:
-    """The first well-formed object; None when there is none."""
+    """The first well-formed object; None if there is none."""
     starts = [match.start() for match in re.finditer(r"\{", text)][:_STARTS]
     for start in starts:
         try:
@@ -236,7 +236,7 @@ def _inside(item: dict[str, Any] | list[Any]) -> Iterable[Any]:
 
 
 def _whole_object(text: str, *, cut: bool) -> str:
-    """The text of an object that has an end and can be mended."""
+    """The text of an object that has an end and can be repaired."""
     start, end = text.find("{"), text.rfind("}")
     if start < 0:
         raise Malformed("there is no JSON object in it")
@@ -247,7 +247,7 @@ def _whole_object(text: str, *, cut: bool) -> str:
 
 
 def text_of(record: Mapping[str, Any], key: str, *, where: str = "", longest: int = 2_000) -> str:
-    """A field that must hold text; numbers are text too, and so are its sentences in a list."""
+    """The text of a required field. Numbers and lists of sentences are converted to text."""
     value = record.get(key)
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         value = " ".join(value)

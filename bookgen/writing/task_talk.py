@@ -1,4 +1,4 @@
-"""Lines in which a model speaks about its task: what it announces before the text, and what it asks after it.
+"""Recognise lines in which a model speaks about its task: announcements before the text, questions after it.
 
 A line matches only as a whole and only if it names the task (the chapter, the continuation, a word count, a change to
 be made). Its first word proves nothing: "Of course the chapter of the brotherhood had an opinion:" is a story.
@@ -121,12 +121,12 @@ _POSTSCRIPT = re.compile(
 
 
 def announces(line: str) -> bool:
-    """Whether the line is nothing but the announcement of a text that was asked for."""
+    """Whether the whole line only announces a text that was asked for."""
     line = line.strip().strip("*_").strip()
     return len(line) <= MAX_LINE_CHARACTERS and bool(_ANNOUNCEMENT.fullmatch(line))
 
 
 def closes(line: str) -> bool:
-    """Whether the line is nothing but a mark of the text's end, its length, or an offer to change it."""
+    """Whether the whole line only marks the end of the text, gives its length, or offers to change it."""
     line = line.strip()
     return len(line) <= MAX_LINE_CHARACTERS and bool(_POSTSCRIPT.fullmatch(line))

@@ -1,7 +1,7 @@
-"""Whether a paragraph is a model's word to its user, and whether a reply is a refusal, told by several signs together.
+"""Recognise a model's words to its user, and refusals, by several signs together.
 
-No single sign proves it: a narrator may say "I have written this chapter". So the result is only ever a finding, or
-the reason to ask again for a reply that is far too short. The signs of each language are in `task_words.toml`.
+No single sign proves it: a narrator may say "I have written this chapter". The result is therefore only a finding, or
+a reason to ask again when a reply is far too short. The signs of each language are in `task_words.toml`.
 """
 
 from __future__ import annotations
@@ -78,13 +78,13 @@ def refuses(text: str, tag: str) -> bool:
 
 
 def is_reported(text: str, tag: str) -> bool:
-    """Whether somebody in the book says it, without quotation marks: "Shall I go on? the rain asked"."""
+    """Whether a character says it, without quotation marks: "Shall I go on? the rain asked"."""
     plain = _plain(text)
     return any(signs.said.search(plain) for signs in _signs_in(plain, tag))
 
 
 def speaks_of_task(blocks: Sequence[str], index: int, tag: str, *, in_letter: bool = False) -> bool:
-    """Whether the paragraph `index` of a chapter seems to be a model's word to its user."""
+    """Whether paragraph `index` of a chapter seems to be the model speaking to its user."""
     block = blocks[index].strip()
     if len(block) > MAX_CHARACTERS or has_speech(_TITLE.sub("", block)) or is_reported(block, tag):
         return False
@@ -95,7 +95,7 @@ def speaks_of_task(blocks: Sequence[str], index: int, tag: str, *, in_letter: bo
 
 
 def _weight(block: str, signs: _Signs, *, is_edge: bool) -> int:
-    """The weight of the signs in a paragraph: 0 if it names nothing of the task or does not speak to a user."""
+    """The weight of the signs in a paragraph: 0 if it does not mention the task or does not address a user."""
     text = _plain(block.strip(_EDGE))
     answer = signs.opener.sub("", text) or text
     chapter = sum(weight for weight, word in signs.chapter if word.search(answer))
@@ -131,7 +131,7 @@ def _plain(text: str) -> str:
 
 
 def _signs_in(text: str, tag: str) -> list[_Signs]:
-    """The signs of the languages in which a model may speak to its user: the book's, English and what it mixes in."""
+    """The signs of the languages in which a model may address its user: the book's, English, and those it mixes in."""
     mixed = _MIXED_IN if _UNSPACED.search(text) else ()
     every = _by_language()
     return [every[code] for code in dict.fromkeys(("en", primary(tag), *mixed)) if code in every]

@@ -1,4 +1,4 @@
-"""The craft that every call of a book is told: its kind, its readers, its language, its author's wishes."""
+"""The craft section of every prompt: the book's kind, its readers, its language, its author's wishes."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ _HEADINGS_OF = {_NON_FICTION: _HEADINGS, _UNDECIDED: _HEADINGS_OR_SCENES}
 
 
 def craft(book: Book, *, brief: bool = False) -> str:
-    """The first words of every call that writes prose. They depend on nothing but the book's own fields. `brief`: as
-    few as a small context window has room for."""
+    """The first section of every prompt that writes prose. It depends only on the book's own fields. `brief`: a short
+    version for a small context window."""
     lang = language(book.content_language)
     if brief:
         return BRIEF_CRAFT.format(language=lang.name)
@@ -124,12 +124,12 @@ def kind_of(genre: str) -> str:
 
 
 def has_refrains(book: Book) -> bool:
-    """Whether the book may say a thing again for the sound of it: by its genre, or because its author asked for it."""
+    """Whether the book may repeat itself for the sound, because of its genre or because its author asked for it."""
     return is_sung(book) or announces_refrains(book)
 
 
 def is_sung(book: Book) -> bool:
-    """Whether whole verses or paragraphs come back in books of this genre."""
+    """Whether books of this genre repeat whole verses or paragraphs."""
     return kind_of(book.genre) in (_CHILDREN, _VERSE) or bool(_SUNG.search(book.genre))
 
 

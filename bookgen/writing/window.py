@@ -1,4 +1,4 @@
-"""How much of a model's context window each part of a call may take, and what is done when the window is small."""
+"""Divide a model's context window among the parts of a call, and shrink the call for a small window."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ SHARE = 0.6  # of what the parts of a call have in WINDOW: its fixed words do no
 
 
 def smaller(window: int, refused: PromptTooLong) -> int:
-    """The next window to make a call fit, where one made for `window` was `refused`; which is raised when none is
-    left."""
+    """The next smaller window to try after a call made for `window` was `refused`. Raises `refused` if none is left."""
     fits = min(refused.window, window - 1)
     for size in SMALLER:
         if size <= fits:
@@ -29,7 +28,7 @@ def smaller(window: int, refused: PromptTooLong) -> int:
 
 
 async def fitted(call: Callable[[int], Awaitable[T]], window: int = WINDOW) -> T:
-    """What `call` returns for a window that the model has. PromptTooLong when the smallest is still too large."""
+    """The result of `call` for the largest window that the model accepts. Raises PromptTooLong if none fits."""
     while True:
         try:
             return await call(window)
@@ -38,7 +37,7 @@ async def fitted(call: Callable[[int], Awaitable[T]], window: int = WINDOW) -> T
 
 
 def scaled(usual: int, window: int) -> int:
-    """What a part of a call that takes `usual` tokens of WINDOW may take of `window`."""
+    """The tokens of `window` for a part of a call that takes `usual` tokens of WINDOW."""
     return usual if window >= WINDOW else round(usual * SHARE * window / WINDOW)
 
 
