@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -56,20 +57,19 @@ class Watch:
     """What the open transactions have locked; `broken` holds those that left the order, with the statement that did."""
 
     def __init__(self) -> None:
-        self._open: dict[int, tuple[str, ...]] = {}
+        self._open: WeakKeyDictionary[Connection, tuple[str, ...]] = WeakKeyDictionary()
         self.broken: list[tuple[tuple[str, ...], str]] = []
         self.seen: set[tuple[str, ...]] = set()
 
-    def see(self, connection: object, statement: str) -> None:
-        key = id(connection)
+    def see(self, connection: Connection, statement: str) -> None:
         if statement.startswith("BEGIN"):
-            self._open[key] = ()
+            self._open[connection] = ()
         elif statement.startswith(("COMMIT", "ROLLBACK;")):
-            self._open.pop(key, None)
+            self._open.pop(connection, None)
         elif tables := locked(statement):
-            tables = tuple(dict.fromkeys(self._open.get(key, ()) + tables))
-            if key in self._open:
-                self._open[key] = tables
+            tables = tuple(dict.fromkeys(self._open.get(connection, ()) + tables))
+            if connection in self._open:
+                self._open[connection] = tables
             self.seen.add(tables)
             if not in_order(tables):
                 self.broken.append((tables, statement))

@@ -9,7 +9,6 @@ import time
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable
-from operator import attrgetter
 from typing import Any
 from uuid import uuid4
 
@@ -17,8 +16,6 @@ import asyncpg
 from asyncpg import Record
 
 from bench.durable import raw
-from bookgen.actors.batches import Batches
-from bookgen.actors.chapters_in_flight import CHECKPOINTS_AT_ONCE
 from bookgen.actors.messages import Generate, Pause
 from bookgen.actors.resources import Products, Writing
 from bookgen.actors.statuses import Kept
@@ -27,9 +24,8 @@ from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.models import Usage
 from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
-from bookgen.store import runs as store
+from bookgen.store.checkpoints import FinishedChapter, commit
 from bookgen.store.database import Database
-from bookgen.store.runs import Checkpoint, Saved
 from bookgen.writing.material import ChapterDraft, Material
 from bookgen.writing.steps import Steps
 
@@ -134,30 +130,26 @@ async def make_books(pool: asyncpg.Pool, count: int, chapters: int) -> list[tupl
 
 
 async def checkpoints(database: Database, text: str, tasks: int, seconds: float) -> float:
-    """Chapters a second through the group commit, `tasks` books of 40 chapters at once, book after book."""
+    """Chapters committed a second, `tasks` books of 40 chapters at once, book after book."""
     books = await make_books(database.runs, tasks * 100, 40)
     rows = await database.runs.fetch(MAKE_RUNNING, [book for _, book in books], uuid4())
-    commits = Batches[Checkpoint, Saved](
-        lambda batch: store.checkpoint(database.runs, batch), attrgetter("run_id"), CHECKPOINTS_AT_ONCE
-    )
     end = time.perf_counter() + seconds
     shares = [rows[share::tasks] for share in range(tasks)]
-    done = await asyncio.gather(*(_write(database, commits, share, text, end) for share in shares))
+    done = await asyncio.gather(*(_write(database, share, text, end) for share in shares))
     await database.runs.execute("DELETE FROM account WHERE id = ANY($1::bigint[])", [account for account, _ in books])
     return sum(done) / seconds
 
 
-async def _write(
-    database: Database, commits: Batches[Checkpoint, Saved], runs: list[Record], text: str, end: float
-) -> int:
+async def _write(database: Database, runs: list[Record], text: str, end: float) -> int:
     written = 0
     for row in runs:
         chapters = await database.runs.fetch(CHAPTERS, row["book_id"])
         for call_no, chapter in enumerate(chapters, 1):
             if time.perf_counter() > end:
                 return written
-            checkpoint = Checkpoint(row["id"], 1, call_no, chapter["id"], 0, text, 1, [], None)
-            assert await commits.submit(checkpoint) is not None
+            finished = FinishedChapter(row["id"], 1, call_no, chapter["id"], 0, text, 1, [], None)
+            async with database.runs.acquire() as connection, connection.transaction():
+                assert await commit(connection, finished) is not None
             written += 1
     return written
 

@@ -38,8 +38,8 @@ from bookgen.actors.transaction import Committed, Transactions
 from bookgen.actors.work_in_flight import WorkInFlight
 from bookgen.errors import QuotaExceeded, Unavailable
 from bookgen.models import Run, RunPhase, RunStatus
-from bookgen.store import runs
-from bookgen.store.runs import Begun, Saved
+from bookgen.store import checkpoints, ownership, runs
+from bookgen.store.checkpoints import ChapterStart, Checkpoint
 from bookgen.writing.material import Material
 
 COMMAND_SECONDS = 4.0
@@ -173,14 +173,16 @@ class BookActor(Actor):
     async def _report(self, event: Event, save: Save | None = None) -> Committed:
         return await self._transactions.steer(*self.key, event, uuid4(), save)
 
-    def _moved(self, committed: Committed, announced: Begun | None = None, material: Material | None = None) -> None:
+    def _moved(
+        self, committed: Committed, announced: ChapterStart | None = None, material: Material | None = None
+    ) -> None:
         """Acts on what is committed. `announced`: the chapter that the commit announced; `material`: of the book."""
         self._statuses.changed(self.key)
         if promoted := committed.promoted:
             self._registry.tell((promoted.account_id, promoted.book_id), WriteNext(promoted))
         self._follow(committed.run, announced, material)
 
-    def _follow(self, run: Run | None, announced: Begun | None = None, material: Material | None = None) -> None:
+    def _follow(self, run: Run | None, announced: ChapterStart | None = None, material: Material | None = None) -> None:
         """Makes what this process does about the book equal to what its row says."""
         mine = run if run and run.owner == self._resources.boot_id and run.status.active else None
         work = self._work_in_flight
@@ -206,7 +208,7 @@ class BookActor(Actor):
         if self._work_in_flight or self._resources.draining:
             return False
         if not self._resources.may_write(run):  # it waits for a process that has its model
-            await runs.hand_over(self._resources.pool, run)
+            await ownership.hand_over(self._resources.pool, run)
             self._statuses.changed(self.key)
             return True
         if run.phase is not RunPhase.CHAPTERS:
@@ -225,7 +227,7 @@ class BookActor(Actor):
         return True
 
     async def _begin_phase(self, run: Run) -> None:
-        begun = await runs.begin_phase(self._resources.pool, run, self._resources.writer)
+        begun = await checkpoints.begin_phase(self._resources.pool, run, self._resources.writer)
         if begun is None:
             await self._look()
             return
@@ -264,7 +266,7 @@ class BookActor(Actor):
             if saved and saved.run.call_started_at and await self._chapters.hand_over(saved.run):
                 committed = Committed(None)
             elif saved and saved.run.call_started_at:
-                announced, material = Begun(saved.run, replay=False), work.material_after(outcome, saved)
+                announced, material = ChapterStart(saved.run, replay=False), work.material_after(outcome, saved)
         else:
             committed = await self._report(outcome)
         self._end(work)
@@ -294,7 +296,7 @@ class BookActor(Actor):
             self._work_in_flight = None
             self._chapters.end(work)
 
-    async def _after_commit(self, saved: Saved | None) -> Committed:
+    async def _after_commit(self, saved: Checkpoint | None) -> Committed:
         """Ends the run whose last chapter is written; frees the account's slot of one that is not to go on."""
         run = saved.run if saved else await runs.newest(self._resources.pool, self.book_id)
         if run is None:

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field, replace
 from bookgen.actors.work_in_flight import WorkInFlight
 from bookgen.models import Chapter, ChapterStatus, Digest
 from bookgen.providers.text import CallsHalted
+from bookgen.store.checkpoints import Checkpoint, FinishedChapter
 from bookgen.store.material import LONGEST_TEXT
-from bookgen.store.runs import Checkpoint, Saved
 from bookgen.writing.material import ChapterDraft, Material
-
-DIGEST_FIELDS = ("content_hash", "summary", "facts", "threads_opened", "threads_closed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +43,10 @@ class ChapterWork(WorkInFlight[Written]):
             raise CallsHalted("chapter", number)
         return chapter
 
-    def checkpoint(self, written: Written) -> Checkpoint:
-        """The finished chapter on its way into the database, and with it the reply that came last."""
+    def finished(self, written: Written) -> FinishedChapter:
+        """The chapter as it goes into the database, with the last reply if that is not stored yet."""
         draft = written.draft
-        return Checkpoint(
+        return FinishedChapter(
             run_id=self.run.id,
             epoch=self.run.epoch,
             call_no=self.run.call_no,
@@ -57,19 +55,19 @@ class ChapterWork(WorkInFlight[Written]):
             content=draft.content,
             word_count=draft.word_count,
             quality=draft.notes(),
-            digest={name: getattr(draft.digest, name) for name in DIGEST_FIELDS} if draft.digest else None,
+            digest=draft.digest,
             step=self.steps.unstored,
             original=draft.original,
             original_words=draft.original_words,
             writer=draft.writer,
         )
 
-    def material_after(self, written: Written, saved: Saved) -> Material | None:
+    def material_after(self, written: Written, checkpoint: Checkpoint) -> Material | None:
         """The book with its new chapter. None if `updated_at` shows that someone else changed it.
 
         None also for a text that is too long to be kept whole.
         """
-        if self.material is None or self.material.book.updated_at != saved.book_updated_at:
+        if self.material is None or self.material.book.updated_at != checkpoint.book_updated_at:
             return None
         if len(written.draft.content) > LONGEST_TEXT:
             return None

@@ -8,20 +8,17 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from operator import attrgetter
 from typing import Any, TypeVar
 from uuid import UUID
 
 import structlog
 
 from bookgen.actors.actor import now, spawn
-from bookgen.actors.batches import Batches
 from bookgen.actors.chapter_work import ChapterWork, Written
 from bookgen.actors.faults import fault
 from bookgen.actors.material import load_material, numbered
 from bookgen.actors.phase_work import PhaseResult, PhaseWork
 from bookgen.actors.pictures import Pictures
-from bookgen.actors.probation import Probation, back_off, suspected
 from bookgen.actors.production import Production
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StepScope, StoredSteps
@@ -30,8 +27,8 @@ from bookgen.billing.storage import require_room
 from bookgen.errors import Unavailable
 from bookgen.models import Book, Chapter, Run
 from bookgen.providers.text import CallsHalted, Outage
-from bookgen.store import material, runs
-from bookgen.store.runs import Begin, Begun, Checkpoint, Saved
+from bookgen.store import checkpoints, material, ownership
+from bookgen.store.checkpoints import ChapterStart, Checkpoint
 from bookgen.writing.material import ChapterDraft, Material
 
 log = structlog.get_logger()
@@ -39,7 +36,6 @@ log = structlog.get_logger()
 W = TypeVar("W", bound=WorkInFlight[Any])
 
 STALL_SECONDS = 900.0
-BEGINS_AT_ONCE, CHECKPOINTS_AT_ONCE = 64, 16  # in one transaction
 
 
 class ChaptersInFlight:
@@ -51,30 +47,21 @@ class ChaptersInFlight:
     def __init__(self, resources: Resources, chapters_at_once: int) -> None:
         self.by_run: dict[UUID, WorkInFlight[Any]] = {}
         self.surplus = 0
-        self.probation = Probation(resources)
         self._resources = resources
         self._pictures = Pictures(resources)
         self._production = Production(resources)
         self._places = asyncio.Semaphore(chapters_at_once)
-        # They wait for each other, which is to keep no other from its place.
-        self._places_of_suspects = asyncio.Semaphore(max(1, chapters_at_once // 4))
-        pool = resources.pool
-        of_run = attrgetter("run_id")
-        self._begins = Batches[Begin, Begun](
-            lambda rows: runs.begin(pool, rows, resources.writer), of_run, BEGINS_AT_ONCE
-        )
-        self._checkpoints = Batches[Checkpoint, Saved](
-            lambda rows: runs.checkpoint(pool, rows), of_run, CHECKPOINTS_AT_ONCE
-        )
 
-    async def begin(self, run: Run) -> Begun | None:
-        """Announces the run's next chapter. None: nothing is left, or the run is not ours to write."""
-        return await self._begins.submit(Begin(run.id, run.epoch))
+    async def begin(self, run: Run) -> ChapterStart | None:
+        """Announce the run's next chapter. None if no chapter is left or the run is not ours to write."""
+        resources = self._resources
+        async with resources.pool.acquire() as connection, connection.transaction():
+            return await checkpoints.begin(connection, run.id, run.epoch, resources.writer)
 
-    def start(self, begun: Begun, known: Material | None = None) -> ChapterWork:
-        """Starts the work on the announced chapter as a task. `known`: what it is written from, where that is known."""
-        run = begun.run
-        work = ChapterWork(run, self._steps(run, replay=begun.replay, chapter=run.current_chapter))
+    def start(self, start: ChapterStart, known: Material | None = None) -> ChapterWork:
+        """Start the work on the announced chapter as a task. `known`: the book, if it is already in memory."""
+        run = start.run
+        work = ChapterWork(run, self._steps(run, replay=start.replay, chapter=run.current_chapter))
         # A book that may wait long for its place is read when it has it: memory is for those that write.
         return self._spawn(work, self._write(work, None if self._places.locked() else known))
 
@@ -83,24 +70,25 @@ class ChaptersInFlight:
         work = PhaseWork(run, self._steps(run, replay=True))
         return self._spawn(work, self._perform(work))
 
-    async def commit(self, work: ChapterWork, written: Written) -> Saved | None:
-        """Commits the chapter and announces the run's next one. None: it was fenced off, and only its cost is kept."""
+    async def commit(self, work: ChapterWork, written: Written) -> Checkpoint | None:
+        """Commit the chapter and announce the run's next one. None if it was fenced off; then only its cost is kept."""
         await fault("checkpoint.before", work.run.book_id)
-        saved = await self._checkpoints.submit(work.checkpoint(written))
-        if saved:
+        async with self._resources.pool.acquire() as connection, connection.transaction():
+            checkpoint = await checkpoints.commit(connection, work.finished(written))
+        if checkpoint:
             work.steps.unstored = None
             await material.keep_digests(self._resources.pool, work.run.book_id, work.earlier)
         else:
             await work.steps.store_last()
         await fault("checkpoint.after", work.run.book_id)
-        return saved
+        return checkpoint
 
     async def hand_over(self, run: Run) -> bool:
         """Leaves the run to another process if this one has too many. Whether it did."""
         if not self.surplus:
             return False
         self.surplus -= 1  # before another chapter that ends meanwhile looks
-        await runs.hand_over(self._resources.pool, run)
+        await ownership.hand_over(self._resources.pool, run)
         return True
 
     def cancel(self, work: WorkInFlight[Any]) -> None:
@@ -121,7 +109,6 @@ class ChaptersInFlight:
         """Forgets the work: nothing of it is handled any more."""
         if self.by_run.get(work.run.id) is work:
             del self.by_run[work.run.id]
-        self.probation.release(work.run.id)
 
     def give_up_stalled(self) -> None:
         """Ends the work on chapters of whose last reply nothing has come, or whose call has outlived its bound.
@@ -151,7 +138,7 @@ class ChaptersInFlight:
 
     def _steps(self, run: Run, *, replay: bool, chapter: int | None = None) -> StoredSteps:
         scope = StepScope(run.account_id, run.book_id, run.id, run.id, run.epoch)
-        return StoredSteps(self._resources, scope, replay=replay, chapter=chapter, probation=self.probation)
+        return StoredSteps(self._resources, scope, replay=replay, chapter=chapter)
 
     def _spawn(self, work: W, task: Coroutine[Any, Any, Any]) -> W:
         self.by_run[work.run.id] = work
@@ -220,10 +207,7 @@ class ChaptersInFlight:
 
         CallsHalted when the lease under which the chapter was begun is lost.
         """
-        if suspected(run) and len(self.by_run) > 1:
-            await asyncio.sleep(back_off(run))
-        places = self._places_of_suspects if suspected(run) else self._places
-        async with places, self.probation.handling(run):
+        async with self._places:
             if run.owner != self._resources.boot_id:
                 raise CallsHalted("chapter", run.current_chapter)
             try:

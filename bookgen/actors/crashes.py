@@ -1,8 +1,9 @@
-"""What becomes of a book whose actor has crashed: it is tried again after a while, or its run is given up."""
+"""Restart the actors of books that crash, with a back-off, and give up a run whose book keeps crashing."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict, deque
 from typing import Any
 from uuid import uuid4
 
@@ -13,11 +14,50 @@ from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.messages import GiveUp, RowChanged, WriteNext
 from bookgen.actors.registry import Key, Registry
 from bookgen.actors.resources import Resources
-from bookgen.actors.restarts import Restarts
 from bookgen.actors.statuses import Statuses
 from bookgen.actors.transaction import Transactions
 
 log = structlog.get_logger()
+
+MAX_RESTARTS = 3
+WINDOW_SECONDS = 60.0
+SYSTEMIC_BOOKS = 20
+FIRST_WAIT_SECONDS, MAX_WAIT_SECONDS = 1.0, 30.0
+
+
+class Restarts:
+    """Counts crashes by book over a sliding minute."""
+
+    def __init__(self) -> None:
+        self._crashes: defaultdict[int, deque[float]] = defaultdict(deque)
+
+    def crashed(self, book_id: int, now: float) -> None:
+        self._crashes[book_id].append(now)
+
+    def spent(self, book_id: int, now: float) -> bool:
+        """Whether the book has used up its restarts. Never while so many fail that it is not the books."""
+        self._forget(now)
+        return len(self._crashes.get(book_id, ())) > MAX_RESTARTS and not self.systemic(now)
+
+    def books(self, now: float) -> int:
+        """How many books have crashed of late."""
+        self._forget(now)
+        return len(self._crashes)
+
+    def systemic(self, now: float) -> bool:
+        return self.books(now) > SYSTEMIC_BOOKS
+
+    def wait(self, book_id: int) -> float:
+        """Seconds until the next start: 1, 2, 4 … 30."""
+        crashes = len(self._crashes.get(book_id, ()))
+        return min(FIRST_WAIT_SECONDS * 2.0 ** max(crashes - 1, 0), MAX_WAIT_SECONDS)
+
+    def _forget(self, now: float) -> None:
+        for book_id, times in list(self._crashes.items()):
+            while times and times[0] < now - WINDOW_SECONDS:
+                times.popleft()
+            if not times:
+                del self._crashes[book_id]
 
 
 class Crashes:

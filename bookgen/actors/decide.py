@@ -1,6 +1,6 @@
 """The life of a run as one pure function: what it is, what it hears, what becomes of it.
 
-A chapter's text is let in by one statement, `runs.checkpoint`; what is decided is when the run ends with it (Advance).
+A chapter's text is let in only by `checkpoints.commit`; what is decided is when the run ends with it (Advance).
 """
 
 from __future__ import annotations
@@ -28,10 +28,8 @@ from bookgen.errors import Conflict, GenerationInProgress, NoOutline, NotFound
 from bookgen.models import Run, RunMode, RunPhase, RunStatus
 from bookgen.store.book_state import BookState
 
-# Two crashes of a process that was writing the run among others, then three while it alone was handled. One of a
-# process that was writing nothing else counts for two, so that the third of those is enough.
-CRASHES_TO_SUSPECT = 2
-CRASHES_TO_QUARANTINE = CRASHES_TO_SUSPECT + 3
+# Deaths of the process in a row, without a new reply or a finished chapter of the run in between.
+MAX_CRASHES = 3
 QUARANTINED = "The server process stopped three times while writing this book. Resume the run to try again."
 
 # What failures call the phases.
@@ -141,8 +139,8 @@ def _resume(state: BookState, run: Run) -> Decision:
         case RunStatus.PAUSED:
             return Decision(replace(run, status=going), frozenset({Effect.TO_TAIL}))
         case RunStatus.ERROR:
-            suspect = CRASHES_TO_SUSPECT if run.failure and run.failure["code"] == "quarantined" else 0
-            again = replace(run, status=going, failure=None, crash_count=suspect, call_started_at=None)
+            crashes = MAX_CRASHES - 1 if run.failure and run.failure["code"] == "quarantined" else 0
+            again = replace(run, status=going, failure=None, crash_count=crashes, call_started_at=None)
             return Decision(again, frozenset({Effect.TO_TAIL, Effect.HOLD}))
     raise _impossible("resumed", run)
 
@@ -165,7 +163,7 @@ def _advance(state: BookState) -> Decision:
         return Decision(run)
     if state.todo == 0 and run.phase is RunPhase.CHAPTERS:
         return _phase_over(state, run)
-    if run.status is RunStatus.RUNNING and run.crash_count >= CRASHES_TO_QUARANTINE:
+    if run.status is RunStatus.RUNNING and run.crash_count >= MAX_CRASHES:
         return _failed(run, failure_at(run, "quarantined", QUARANTINED))
     return Decision(run)
 

@@ -162,7 +162,6 @@ class Lease:
         self._resources.lease_state, self._held_from = LeaseState.NONE, math.inf
         for actor in self._registry:
             actor.lose()
-        self._chapters.probation.clear()
         if not self._resources.draining:
             spawn(self._resources.health.through_outages(self.take_and_renew))
 

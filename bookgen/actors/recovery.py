@@ -6,16 +6,18 @@ Its first sweep is the recovery after a crash; the later ones mend whatever a lo
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Awaitable, Callable
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import structlog
 
 from bookgen import telemetry
+from bookgen.actors.actor import now
 from bookgen.actors.book import BookActor
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.crashes import Crashes
-from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT
+from bookgen.actors.decide import MAX_CRASHES
 from bookgen.actors.messages import Advance, Event, RowChanged, WorkHalted, WriteNext
 from bookgen.actors.registry import Key, Registry
 from bookgen.actors.resources import Resources
@@ -24,12 +26,15 @@ from bookgen.actors.transaction import Transactions
 from bookgen.errors import Unavailable
 from bookgen.models import Run, RunStatus
 from bookgen.providers.text import refusals_of
-from bookgen.store import ownership, runs, slots
+from bookgen.store import ownership, slots
 from bookgen.store.outages import is_outage
 
 log = structlog.get_logger()
 
 CLAIM_ROWS = 1000
+# Seconds until a run is tried again whose process has died twice. The time is random, so that the runs of one process
+# do not start together with the one that kills it.
+BACK_OFF = (5.0, 30.0)
 
 
 class Recovery:
@@ -52,6 +57,7 @@ class Recovery:
         self._crashes = crashes
         self._waiting: dict[str, int] = {}
         self._refusing: set[str] = set()
+        self._retry_at: dict[UUID, float] = {}  # of runs that back off, by the loop's clock
 
     async def sweep(self, *, takes_over: bool) -> None:
         """`takes_over`: whether a process without a lease is to be believed dead."""
@@ -83,19 +89,19 @@ class Recovery:
         room, self._chapters.surplus = balance.room, balance.surplus
         if not (takes_over and balance.alive):
             return
-        while room and (claimed := await runs.claim(pool, boot_id, min(room, CLAIM_ROWS), CRASHES_TO_SUSPECT)):
+        while room and (claimed := await ownership.claim(pool, boot_id, min(room, CLAIM_ROWS))):
             log.info("runs_taken_over", runs=len(claimed))
             room -= len(claimed)
             for run in claimed:
                 await self._begin(run)
             await asyncio.sleep(0)
-        await runs.forget_calls(pool, boot_id)
-        await runs.set_aside(pool)
+        await ownership.forget_calls(pool, boot_id)
+        await ownership.set_aside(pool)
 
     async def _tell_of_waiting(self) -> None:
         """Tells the operator of the runs that wait for a model which this process does not have, once for each."""
         resources = self._resources
-        waiting = {} if resources.any_writer else await runs.waiting(resources.pool, resources.boot_id)
+        waiting = {} if resources.any_writer else await ownership.waiting(resources.pool, resources.boot_id)
         for writer in waiting.keys() - self._waiting.keys():
             log.warning(
                 "runs_wait_for_their_model",
@@ -121,7 +127,9 @@ class Recovery:
             self._write(await self._transactions.promote_unless_locked(account_id))
 
     async def _go_on_with_what_nobody_handles(self) -> None:
-        for run in await ownership.owned(self._resources.pool, self._resources.boot_id):
+        owned = await ownership.owned(self._resources.pool, self._resources.boot_id)
+        self._retry_at = {run.id: self._retry_at[run.id] for run in owned if run.id in self._retry_at}
+        for run in owned:
             if self._is_busy_with(run):
                 continue
             if run.status is RunStatus.RUNNING:
@@ -130,11 +138,20 @@ class Recovery:
                 await self._report(run, WorkHalted(run.epoch, run.call_no))
 
     async def _begin(self, run: Run) -> None:
-        if run.crash_count < CRASHES_TO_QUARANTINE:
+        if run.crash_count >= MAX_CRASHES:
+            log.error("run_quarantined", run_id=str(run.id), book_id=run.book_id)
+            await self._report(run, Advance())
+        elif not self._backs_off(run):
             self._write(run)
-            return
-        log.error("run_quarantined", run_id=str(run.id), book_id=run.book_id)
-        await self._report(run, Advance())
+
+    def _backs_off(self, run: Run) -> bool:
+        """Whether the run still waits after the last death of its process."""
+        if run.crash_count < MAX_CRASHES - 1:
+            return False
+        if run.id not in self._retry_at:
+            self._retry_at[run.id] = now() + random.uniform(*BACK_OFF)
+            log.warning("run_backs_off", run_id=str(run.id), book_id=run.book_id, deaths=run.crash_count)
+        return now() < self._retry_at[run.id]
 
     async def _report(self, run: Run, event: Event) -> None:
         try:

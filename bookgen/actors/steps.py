@@ -16,7 +16,6 @@ import orjson
 from bookgen.actors.actor import now
 from bookgen.actors.backlog import Dropped
 from bookgen.actors.faults import fault
-from bookgen.actors.probation import Probation
 from bookgen.actors.resources import Resources
 from bookgen.billing.cost_caps import CostBudget, Purpose
 from bookgen.errors import UpstreamAIError
@@ -69,20 +68,11 @@ class StoredSteps:
     chapter may have been asked before all the same: how to sum up one that its author has changed.
     """
 
-    def __init__(
-        self,
-        resources: Resources,
-        scope: StepScope,
-        *,
-        replay: bool,
-        chapter: int | None = None,
-        probation: Probation | None = None,
-    ) -> None:
+    def __init__(self, resources: Resources, scope: StepScope, *, replay: bool, chapter: int | None = None) -> None:
         self._resources = resources
         self.scope = scope
         self._replay = replay
         self._chapter = chapter
-        self._probation = probation or Probation(resources)
         self.halt = Halt()
         self.due: float | None = None
         self.failed: UpstreamAIError | None = None
@@ -119,10 +109,8 @@ class StoredSteps:
         if self.scope.run_id is None:  # somebody waits for this answer
             request = replace(request, patience=CALLER_PATIENCE)
         budget = self.budget(request.stage, request.chapter_number)
-        async with self._probation.waiting_for_model(self.scope.run_id):
-            reply = _storable(await self._call(replace(request, halt=self.halt, on_bound=self._bound, budget=budget)))
-            # At once: to go on after the call may have to wait, and what is paid for is entered whatever ends that.
-            self.unstored = Step(key, _to_json(reply), self.asked(request.stage, request.chapter_number, reply.spent))
+        reply = _storable(await self._call(replace(request, halt=self.halt, on_bound=self._bound, budget=budget)))
+        self.unstored = Step(key, _to_json(reply), self.asked(request.stage, request.chapter_number, reply.spent))
         return reply
 
     async def has(self, request: TextRequest) -> bool:

@@ -28,7 +28,7 @@ from bookgen.billing.quota import Quota
 from bookgen.errors import NotFound, Unavailable
 from bookgen.models import Run, Usage
 from bookgen.providers.text import TextModel
-from bookgen.store import blurbs, processes, reports, reservations, runs, slots
+from bookgen.store import blurbs, ownership, processes, reports, reservations, slots
 from bookgen.store.database import Database
 from bookgen.store.notifications import JOINED
 
@@ -230,7 +230,6 @@ class Supervisor:
         cut: list[asyncio.Task[None]] = [*self._loops, *self.jobs.tasks, *self.reports.tasks, *self.blurbs.tasks]
         for task in cut:
             task.cancel()
-        self.chapters.probation.clear()
         for actor in self.registry:
             actor.lose()
         self.registry.clear()
@@ -238,7 +237,7 @@ class Supervisor:
         await _finished(self.resources.ledger_writes.tasks)
         try:
             async with asyncio.timeout(RELEASE_SECONDS):
-                await runs.release(self.resources.pool, self.resources.boot_id)
+                await ownership.release(self.resources.pool, self.resources.boot_id)
                 await reports.release(self.resources.pool, self.resources.boot_id)
                 await blurbs.release(self.resources.pool, self.resources.boot_id)
                 await self.lease.give_up()

@@ -20,7 +20,7 @@ promoted last, under the slot. It never takes its first lock of a lower rank aft
 - An INSERT locks the rows that it refers to, and a DELETE waits for that lock. Whoever deletes a book has locked its
   runs and the book; whoever writes rows of a report locks the book first.
 - The parts of one statement have no order of their own. A part that locks reads a row of the part that locks before it.
-- A statement that claims whatever is free (`reports.claim`, `runs.claim`) skips locked rows.
+- A statement that claims whatever is free (`reports.claim`, `ownership.claim`) skips locked rows.
 
 `tests/store/test_locks.py` reads the statements, and `tests/locks.py` the transactions of every test.
 """

@@ -208,11 +208,6 @@ REWRITE = f"""
     RETURNING true
 """
 
-SAVE_DIGEST = """
-    INSERT INTO digest (chapter_id, content_hash, summary, facts, threads_opened, threads_closed)
-    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING
-"""
-
 
 async def rewrite(
     connection: asyncpg.Connection,
@@ -234,7 +229,18 @@ async def rewrite(
         REWRITE, chapter_id, content, word_count, quality, seen, original, original_words, writer
     )
     if replaced and digest:
-        await connection.execute(SAVE_DIGEST, chapter_id, *_told(digest))
+        await save_digest(connection, chapter_id, digest)
+
+
+SAVE_DIGEST = """
+    INSERT INTO digest (chapter_id, content_hash, summary, facts, threads_opened, threads_closed)
+    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING
+"""
+
+
+async def save_digest(connection: asyncpg.Connection, chapter_id: int, digest: Digest) -> None:
+    """Store the digest of the chapter's present text."""
+    await connection.execute(SAVE_DIGEST, chapter_id, *_told(digest))
 
 
 KEEP_DIGEST = """

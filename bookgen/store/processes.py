@@ -39,7 +39,7 @@ class Renewal:
 
 # What the queries of RETURNING read is as it was before.
 RENEW = """
-    UPDATE process SET lease_until = now() + $2 * interval '1 second', alone = NULL WHERE boot_id = $1
+    UPDATE process SET lease_until = now() + $2 * interval '1 second' WHERE boot_id = $1
     RETURNING (SELECT count(*) FROM process o WHERE o.boot_id <> $1 AND o.lease_until > now()) AS others,
               EXISTS (SELECT FROM process o WHERE o.boot_id = $1 AND o.lease_until <= now()) AS overdue
 """
@@ -57,14 +57,6 @@ DRAIN = "UPDATE process SET draining = true WHERE boot_id = $1"
 async def drain(db: DB, boot_id: UUID) -> None:
     """Says that the process is about to end, or has lost its lease and lives on: no run is charged for its end."""
     await db.execute(DRAIN, boot_id)
-
-
-SET_SUSPECT = "UPDATE process SET probation = $2 WHERE boot_id = $1"
-
-
-async def set_suspect(db: DB, boot_id: UUID, run_id: UUID | None) -> None:
-    """Names the suspected run that the process handles; None when it handles none."""
-    await db.execute(SET_SUSPECT, boot_id, run_id)
 
 
 SET_WRITER = "UPDATE process SET writer = $2 WHERE boot_id = $1"
@@ -99,7 +91,7 @@ async def on_host(db: DB, host: str, boot_id: UUID) -> list[LivingProcess]:
     return [LivingProcess(**row) for row in await db.fetch(ON_HOST, host, boot_id)]
 
 
-# A dead process is kept while runs in progress name it, because its `probation` says which run its crash is charged to.
+# A dead process is kept while runs in progress name it, because its `draining` says whether they are charged.
 # When the server's clock jumps ahead, all have seemed dead for long until they renew, and so has the one that asks.
 PRUNE = """
     DELETE FROM process p

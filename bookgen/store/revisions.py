@@ -1,5 +1,6 @@
-"""Former texts of chapters, model texts that an author's edit won over, and the model's own text of a chapter that the
-quality gate changed. The newest 20 are kept."""
+"""Revisions of chapters: former texts, model texts that lost to an author's edit, and the model's own text where the
+quality gate changed it. The newest 20 of each chapter are kept.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from bookgen.models import RevisionOrigin
+
 if TYPE_CHECKING:
+    from asyncpg import Connection
+
     from bookgen.store.database import DB
 
 
@@ -27,6 +32,19 @@ class Revision:
     title: str | None = None
     summary: str | None = None
     writer: str = ""
+
+
+ADD = """
+    INSERT INTO chapter_revision (chapter_id, origin, content, word_count, writer)
+    VALUES ($1, $2, $3, $4, $5) RETURNING id
+"""
+
+
+async def add(
+    connection: Connection, chapter_id: int, origin: RevisionOrigin, content: str, word_count: int, writer: str
+) -> int:
+    """Keep a text as a revision of the chapter. Returns the revision's id."""
+    return int(await connection.fetchval(ADD, chapter_id, origin, content, word_count, writer))
 
 
 def keep_original(content: str, words: str, writer: str, chapter: str, rows: str) -> str:

@@ -54,6 +54,20 @@ async def save(db: DB, step: Step, draft_words: int | None = None) -> int | None
     return epoch
 
 
+INSERT = """
+    INSERT INTO step (book_id, key, run_id, stage, chapter_number, reply)
+    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING
+"""
+
+
+async def insert(connection: asyncpg.Connection, step: Step) -> None:
+    """Store a reply of a run whose row the transaction holds locked; its price is entered by `model_calls.charge`."""
+    asked = step.asked
+    await connection.execute(
+        INSERT, asked.book_id, step.key, asked.run_id, asked.stage, asked.chapter_number, step.reply
+    )
+
+
 FORGET = "DELETE FROM step WHERE run_id = $1 AND ($2::int IS NULL OR chapter_number = $2)"
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
-from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT, Decision, Effect, decide
+from bookgen.actors.decide import MAX_CRASHES, Decision, Effect, decide
 from bookgen.actors.messages import (
     Advance,
     Command,
@@ -24,9 +24,9 @@ from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.errors import BookgenError, BookQuotaExceeded
 from bookgen.models import BookKind, Run, RunMode, RunPhase, RunStatus
-from bookgen.store import processes, runs
+from bookgen.store import checkpoints, ownership, processes, runs
 from bookgen.store.book_state import BookState
-from bookgen.store.runs import Begin, Checkpoint
+from bookgen.store.checkpoints import FinishedChapter
 
 from .conftest import Shelf
 
@@ -152,19 +152,16 @@ class LifeInMemory:
         self.lost += self.flights.values()
         self.flights.clear()
         self._me = uuid4()
-        runs = [shelved.run for shelved in self.books.values() if shelved.run]
-        alone = sum(run.status.active and run.call_started_at is not None for run in runs) == 1
         for book, shelved in self.books.items():
             run = shelved.run
             if run is None:
                 continue
             if run.status is RunStatus.RUNNING:
-                crashes = 2 if alone else int(run.crash_count < CRASHES_TO_SUSPECT)
-                charged = crashes if run.call_started_at else 0
+                charged = int(run.call_started_at is not None)
                 shelved.run = replace(
                     run, epoch=run.epoch + 1, crash_count=run.crash_count + charged, call_started_at=None
                 )
-                if shelved.run.crash_count >= CRASHES_TO_QUARANTINE:
+                if shelved.run.crash_count >= MAX_CRASHES:
                     self._apply(book, Advance())
             elif run.status.active and run.call_started_at:
                 shelved.run = replace(run, epoch=run.epoch + 1, call_started_at=None)
@@ -337,11 +334,12 @@ class RealLife:
         if book in self.flights or run is None or run.status is not RunStatus.RUNNING:
             return
         if run.phase is not RunPhase.CHAPTERS:
-            announced = await runs.begin_phase(self._shelf.pool, run)
+            announced = await checkpoints.begin_phase(self._shelf.pool, run)
             assert announced is not None
             self.flights[book] = Flight(book, announced.epoch, announced.call_no, 0, 0, announced.phase)
             return
-        begun = (await runs.begin(self._shelf.pool, [Begin(run.id, run.epoch)])).get(run.id)
+        async with self._shelf.pool.acquire() as connection, connection.transaction():
+            begun = await checkpoints.begin(connection, run.id, run.epoch)
         if begun is None:
             await self._transactions.steer(self._account, self._books[book], Advance(), uuid4())
             return
@@ -377,10 +375,10 @@ class RealLife:
         await processes.expire(pool, self._resources.boot_id)
         self._resources.boot_id = uuid4()
         await self.register()
-        for run in await runs.claim(pool, self._resources.boot_id, 1000, CRASHES_TO_SUSPECT):
-            if run.account_id == self._account and run.crash_count >= CRASHES_TO_QUARANTINE:
+        for run in await ownership.claim(pool, self._resources.boot_id, 1000):
+            if run.account_id == self._account and run.crash_count >= MAX_CRASHES:
                 await self._transactions.steer(self._account, run.book_id, Advance(), uuid4())
-        await runs.forget_calls(pool, self._resources.boot_id)
+        await ownership.forget_calls(pool, self._resources.boot_id)
         await self._transactions.promote(self._account)
 
     async def view(self, book: int) -> View:
@@ -417,8 +415,9 @@ class RealLife:
         run = await self._run(flight.book)
         assert run is not None
         chapter = await self._shelf.chapter_id(book_id, flight.chapter + 1)
-        row = Checkpoint(run.id, flight.epoch, flight.call_no, chapter, flight.seen, "Text.", 1, [], None)
-        saved = (await runs.checkpoint(self._shelf.pool, [row])).get(run.id)
+        finished = FinishedChapter(run.id, flight.epoch, flight.call_no, chapter, flight.seen, "Text.", 1, [], None)
+        async with self._shelf.pool.acquire() as connection, connection.transaction():
+            saved = await checkpoints.commit(connection, finished)
         if saved and saved.run.done == saved.run.total:
             await self._transactions.steer(self._account, book_id, Advance(), uuid4())
         if saved and saved.run.status is RunStatus.RUNNING and saved.run.call_started_at:

@@ -17,7 +17,7 @@ from bookgen.models import Run, RunMode, RunStatus, Usage
 from bookgen.providers.text import Spent, TextReply, TextRequest
 from bookgen.services import editing
 from bookgen.store import progress
-from bookgen.store.runs import Begun
+from bookgen.store.checkpoints import ChapterStart
 
 from .conftest import BeginRun, Model, Shelf, Start, until
 
@@ -681,7 +681,7 @@ async def test_a_chapter_that_its_author_empties_while_the_run_is_about_to_end_i
         sql = "UPDATE chapter SET content = $2, content_version = content_version + 1 WHERE book_id = $1"
         await shelf.pool.execute(sql, book, text)
 
-    async def begin_between_two_edits(run: Run) -> Begun | None:
+    async def begin_between_two_edits(run: Run) -> ChapterStart | None:
         tried.append(run)
         if len(tried) > 1:
             return await begin(run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import asyncpg
 import orjson
@@ -12,18 +12,18 @@ import pytest
 from structlog.testing import capture_logs
 
 from bookgen import telemetry
-from bookgen.actors import restarts
+from bookgen.actors import crashes
 from bookgen.actors import supervisor as supervising
+from bookgen.actors.crashes import Restarts
 from bookgen.actors.health import WRITE_FAILED_SECONDS, Health
 from bookgen.actors.messages import Generate, GiveUp, Pause, Resume, Stop, WriteNext
-from bookgen.actors.restarts import Restarts
 from bookgen.actors.steps import StepScope, StoredSteps
 from bookgen.actors.supervisor import Supervisor
 from bookgen.actors.transaction import Committed
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.errors import GenerationInProgress, Unavailable, UpstreamAIError
-from bookgen.models import Run, RunStatus
-from bookgen.store import runs
+from bookgen.models import RunStatus
+from bookgen.store.checkpoints import Checkpoint
 from bookgen.store.database import Database
 from bookgen.store.outages import DISK_FULL, PoolExhausted
 from bookgen.writing.material import ChapterDraft, Material
@@ -34,7 +34,7 @@ from .conftest import BeginRun, Model, Shelf, Start, ask, until
 async def test_a_bug_in_one_book_ends_its_run_and_no_other(
     supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(restarts, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(crashes, "FIRST_WAIT_SECONDS", 0.01)
     broken, good = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(2)]]
     for account, book in (broken, good):
         await supervisor.ask(account, book, Generate())
@@ -55,7 +55,7 @@ async def test_a_bug_in_one_book_ends_its_run_and_no_other(
 async def test_a_bug_that_looks_like_an_outage_ends_its_run_too(
     supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(restarts, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(crashes, "FIRST_WAIT_SECONDS", 0.01)
     account, book = await shelf.outlined()
     await supervisor.ask(account, book, Generate())
     for times in (1, 2, 3, 4):
@@ -99,7 +99,7 @@ async def test_word_of_a_deleted_book_leads_nowhere_and_is_no_crash(
 async def test_a_pause_that_a_bug_fell_into_is_not_finishing_for_ever(
     supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(restarts, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(crashes, "FIRST_WAIT_SECONDS", 0.01)
     account = await shelf.account()
     book, waiting = await shelf.book(account), await shelf.book(account)
     for each in (book, waiting):
@@ -119,7 +119,7 @@ async def test_a_pause_that_a_bug_fell_into_is_not_finishing_for_ever(
 
 def test_crashes_of_many_books_are_nobodys_fault() -> None:
     counted = Restarts()
-    for book in range(restarts.SYSTEMIC_BOOKS + 1):
+    for book in range(crashes.SYSTEMIC_BOOKS + 1):
         for second in range(5):
             counted.crashed(book, float(second))
 
@@ -131,7 +131,7 @@ def test_crashes_of_many_books_are_nobodys_fault() -> None:
 async def test_a_process_in_which_many_books_crash_is_not_ready(supervisor: Supervisor) -> None:
     assert supervisor.unready is None
 
-    for book in range(restarts.SYSTEMIC_BOOKS + 1):
+    for book in range(crashes.SYSTEMIC_BOOKS + 1):
         supervisor.crashes.crashed((1, book), RuntimeError())
 
     assert "a wider problem" in str(supervisor.unready)
@@ -174,15 +174,16 @@ async def test_a_chapter_whose_commit_was_cut_off_is_written_and_paid_for_once(
 ) -> None:
     account = await shelf.account()
     book, waiting = await shelf.book(account, chapters=2), await shelf.book(account, chapters=1)
-    save, cuts = runs.checkpoint, iter([True])
+    chapters, cuts = supervisor.chapters, iter([True])
+    commit = chapters.commit
 
-    async def cut(*arguments: Any) -> dict[UUID, Run]:
-        saved = await save(*arguments)
+    async def cut(*arguments: Any) -> Checkpoint | None:
+        checkpoint = await commit(*arguments)
         if next(cuts, False):
             raise Unavailable
-        return saved
+        return checkpoint
 
-    monkeypatch.setattr(runs, "checkpoint", cut)
+    monkeypatch.setattr(chapters, "commit", cut)
     model.free = True
     for each in (book, waiting):
         await supervisor.ask(account, each, Generate())

@@ -20,8 +20,8 @@ from bookgen.actors.supervisor import Supervisor
 from bookgen.actors.transaction import Committed
 from bookgen.errors import Unavailable
 from bookgen.models import Run
-from bookgen.store import processes, runs
-from bookgen.store.runs import Begun
+from bookgen.store import ownership, processes
+from bookgen.store.checkpoints import ChapterStart
 from tests import virtual_time
 
 from .conftest import BeginRun, Model, Shelf, Start, until
@@ -40,7 +40,7 @@ async def test_a_chapter_begun_under_a_lease_that_is_lost_is_not_asked_for(
     actor.cancel()
     begin, announced, go_on = process.chapters.begin, asyncio.Event(), asyncio.Event()
 
-    async def late(run: Run) -> Begun | None:
+    async def late(run: Run) -> ChapterStart | None:
         begun = await begin(run)
         announced.set()
         await go_on.wait()
@@ -242,9 +242,9 @@ async def test_a_process_late_with_its_lease_takes_no_run_from_itself(
     boot_id = supervisor.resources.boot_id
     await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 second' WHERE boot_id = $1", boot_id)
 
-    assert await runs.claim(shelf.pool, boot_id, 10, 2) == []
+    assert await ownership.claim(shelf.pool, boot_id, 10) == []
 
-    assert len(await runs.claim(shelf.pool, uuid.uuid4(), 10, 2)) == 1
+    assert len(await ownership.claim(shelf.pool, uuid.uuid4(), 10)) == 1
 
 
 async def test_after_a_jump_of_the_servers_clock_nothing_is_claimed_from_who_has_not_renewed_yet(

@@ -38,8 +38,8 @@ COMMITS = ("step.before", "checkpoint.before", "checkpoint.after")
 AIMS = {
     "any": "",
     "commit": "COMMIT",
-    "begin": "WITH begun AS",
-    "checkpoint": "WITH others AS",
+    "begin": "UPDATE run SET call_no",
+    "checkpoint": "UPDATE run SET total = $2, done",
     "step": "WITH of_run AS",
     "claim": "WITH orphan AS",
     "renew": "UPDATE process SET lease_until",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 from uuid import uuid4
@@ -29,7 +30,8 @@ from bookgen.actors import (
 from bookgen.actors.health import Health
 from bookgen.actors.resources import LeaseState
 from bookgen.errors import Unavailable
-from bookgen.store import books, chapters, holds, material, model_calls, outages, ownership, runs
+from bookgen.models import RunStatus
+from bookgen.store import books, chapters, checkpoints, holds, material, model_calls, outages, ownership, runs
 from bookgen.store import jobs as stored_jobs
 from bookgen.store import steps as stored_steps
 
@@ -139,9 +141,10 @@ async def crash_for_a_command(self: actor.Actor, message: Any, answer: Any) -> N
 
 
 async def drop_what_was_fenced_off(self: Any, work: Any, written: Any) -> Any:
-    saved = await self._checkpoints.submit(work.checkpoint(written))
+    async with self._resources.pool.acquire() as connection, connection.transaction():
+        checkpoint = await checkpoints.commit(connection, work.finished(written))
     work.steps.unstored = None
-    return saved
+    return checkpoint
 
 
 def lose_without_a_trace(self: Any, work: Any) -> None:
@@ -200,25 +203,42 @@ async def remove_instead_of_keeping(connection: Any, hold_id: int, until: Any) -
     await holds.remove(connection, hold_id)
 
 
-_STATUSES = "r.status IN ('queued', 'running', 'paused')"
+kept = checkpoints._keep
+
+
+async def keep_over_any_edit(connection: Any, run: Any, chapter: Any) -> bool:
+    version = await connection.fetchval("SELECT content_version FROM chapter WHERE id = $1", chapter.chapter_id)
+    return await kept(connection, run, replace(chapter, seen=version))
+
 
 PLANTED = [
     PlantedBug(
         "a chapter is let in under any epoch and call",
-        sql(runs, "CHECKPOINT", "r.epoch = $2 AND r.call_no = $3", "(r.epoch = $2 AND r.call_no = $3 OR true)"),
+        instead(checkpoints, "_accepts", lambda run, _: run.status.active),
     ),
-    PlantedBug("a chapter is let in by any state", sql(runs, "CHECKPOINT", f"AND ({_STATUSES}) IS NOT FALSE", "")),
     PlantedBug(
-        "a chapter replaces an author's words",
-        sql(runs, "CHECKPOINT", "c.content_version = $5 AS same", "(c.content_version = $5 OR true) AS same"),
+        "a chapter is let in by any state",
+        instead(
+            checkpoints,
+            "_accepts",
+            lambda run, chapter: (run.epoch, run.call_no) == (chapter.epoch, chapter.call_no),
+        ),
     ),
-    PlantedBug("a chapter's reply is not entered", sql(runs, "CHECKPOINT", "AS call\n", "AS call WHERE false\n")),
-    PlantedBug("a run is begun under any epoch", sql(runs, "BEGIN", "AND r.epoch =", "AND r.epoch >= 0 AND 0 <=")),
-    PlantedBug("a claim keeps the epoch", sql(runs, "CLAIM", "SET epoch = r.epoch + 1", "SET epoch = r.epoch")),
-    PlantedBug("a claim takes from the living", sql(runs, "CLAIM", "p.lease_until <= now()", "p.lease_until > now()")),
+    PlantedBug("a chapter replaces an author's words", instead(checkpoints, "_keep", keep_over_any_edit)),
+    PlantedBug(
+        "a chapter's reply is not entered", instead(checkpoints, "model_calls", SimpleNamespace(charge=nothing))
+    ),
+    PlantedBug(
+        "a run is begun under any epoch",
+        instead(checkpoints, "_may_begin", lambda run, _: run.status is RunStatus.RUNNING),
+    ),
+    PlantedBug("a claim keeps the epoch", sql(ownership, "CLAIM", "SET epoch = r.epoch + 1", "SET epoch = r.epoch")),
+    PlantedBug(
+        "a claim takes from the living", sql(ownership, "CLAIM", "p.lease_until <= now()", "p.lease_until > now()")
+    ),
     PlantedBug("a claim takes everything", instead(ownership, "balance", room_for_all)),
-    PlantedBug("nothing is claimed", instead(runs, "claim", lambda *_: _none())),
-    PlantedBug("the calls of the dead are believed in", instead(runs, "forget_calls", nothing)),
+    PlantedBug("nothing is claimed", instead(ownership, "claim", lambda *_: _none())),
+    PlantedBug("the calls of the dead are believed in", instead(ownership, "forget_calls", nothing)),
     PlantedBug(
         "a run is promoted beside another",
         sql(runs, "PROMOTE", "AND NOT EXISTS", "AND $3::float8 > 0 OR false AND NOT EXISTS"),
@@ -269,8 +289,7 @@ PLANTED = [
     PlantedBug(
         "a call is entered at each try",
         lambda: [
-            mock.patch.object(module, "values_of", another_number_each_time)
-            for module in (runs, stored_steps, model_calls)
+            mock.patch.object(module, "values_of", another_number_each_time) for module in (stored_steps, model_calls)
         ],
     ),
     PlantedBug(
@@ -287,9 +306,9 @@ PLANTED = [
     ),
     PlantedBug(
         "a run is charged with a deploy",
-        sql(runs, "CLAIM", "OR r.owner = ANY(ARRAY(SELECT boot_id FROM judged WHERE draining)) THEN", "THEN"),
+        sql(ownership, "CLAIM", "AND p.draining", "AND false"),
     ),
-    PlantedBug("a run stays suspected after its progress", sql(runs, "CHECKPOINT", "crash_count = 0,", "")),
+    PlantedBug("deaths still count after progress", sql(checkpoints, "ADVANCE", "crash_count = 0,", "")),
     PlantedBug(
         "a run starts beside one that finishes its call", sql(runs, "PROMOTE", "r.call_started_at IS NOT NULL", "false")
     ),
@@ -299,15 +318,13 @@ PLANTED = [
     ),
     PlantedBug("a paused run keeps its place in the queue", without(decide.Effect.TO_TAIL)),
     PlantedBug("a completed book is not written again", without(decide.Effect.REWRITE)),
-    PlantedBug(
-        "a text that is overwritten is not kept", sql(runs, "CHECKPOINT", "WHERE held OR NOT same", "WHERE NOT same")
-    ),
+    PlantedBug("a text that is overwritten is not kept", instead(checkpoints, "_keep_revision", nothing)),
     PlantedBug(
         "an edit does not move the version",
         sql(chapters, "SAVE", "c.content_version + f.rewritten::int", "c.content_version"),
     ),
     PlantedBug(
-        "a chapter is begun in any state", sql(runs, "BEGIN", "AND r.status = $3 AND", "AND $3::text <> '' AND")
+        "a chapter is begun in any state", instead(checkpoints, "_may_begin", lambda run, epoch: run.epoch == epoch)
     ),
     PlantedBug("what a stopped run has paid for is given back", instead(holds, "keep", remove_instead_of_keeping)),
     PlantedBug(

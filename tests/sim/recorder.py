@@ -24,7 +24,7 @@ RECORDER = f"""
             INSERT INTO seen.breach VALUES ('a chapter of it was written after its end', NEW.book_id);
         END IF;
         IF NEW.written > OLD.written AND NEW.crash_count > 0 THEN
-            INSERT INTO seen.breach VALUES ('it is still suspected after its progress', NEW.book_id);
+            INSERT INTO seen.breach VALUES ('deaths of its processes still count after its progress', NEW.book_id);
         END IF;
         IF NEW.owner <> OLD.owner AND NEW.epoch = OLD.epoch THEN
             INSERT INTO seen.breach VALUES ('another process has it under the same epoch', NEW.book_id);

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
 
-from bookgen.store import runs
-from bookgen.store.runs import Begin, Checkpoint
+from bookgen.models import Digest
+from bookgen.store import ownership, runs
+from bookgen.store.checkpoints import ChapterStart, Checkpoint, FinishedChapter, begin, commit
 
 OWNER, OTHER = uuid4(), uuid4()
 
@@ -25,25 +28,37 @@ BOOK = """
 """
 
 
+async def begun(pool: asyncpg.Pool, run_id: UUID, epoch: int = 1) -> ChapterStart | None:
+    async with pool.acquire() as connection, connection.transaction():
+        return await begin(connection, run_id, epoch)
+
+
+async def committed(pool: asyncpg.Pool, row: FinishedChapter) -> Checkpoint | None:
+    async with pool.acquire() as connection, connection.transaction():
+        return await commit(connection, row)
+
+
 @pytest.fixture
-async def row(pool: asyncpg.Pool) -> Checkpoint:
+async def row(pool: asyncpg.Pool) -> FinishedChapter:
     """The first chapter of a run, begun by a process whose lease has run out, on its way into the database."""
     run_id = uuid4()
     await pool.execute(BOOK, run_id, OWNER)
-    begun = (await runs.begin(pool, [Begin(run_id, 1)]))[run_id].run
-    chapter = await pool.fetchval("SELECT id FROM chapter WHERE chapter_number = $1", begun.current_chapter)
-    return Checkpoint(run_id, begun.epoch, begun.call_no, chapter, 0, "Text.", 1, [], None)
+    start = await begun(pool, run_id)
+    assert start
+    run = start.run
+    chapter = await pool.fetchval("SELECT id FROM chapter WHERE chapter_number = $1", run.current_chapter)
+    return FinishedChapter(run_id, run.epoch, run.call_no, chapter, 0, "Text.", 1, [], None)
 
 
 Event = Callable[[asyncpg.Pool, UUID], Awaitable[object]]
 
 
 async def taken_over(pool: asyncpg.Pool, _run_id: UUID) -> None:
-    assert await runs.claim(pool, OTHER, 10, 2)
+    assert await ownership.claim(pool, OTHER, 10)
 
 
 async def begun_again(pool: asyncpg.Pool, run_id: UUID) -> None:
-    assert await runs.begin(pool, [Begin(run_id, 1)])
+    assert await begun(pool, run_id)
 
 
 async def stopped(pool: asyncpg.Pool, run_id: UUID) -> None:
@@ -52,7 +67,7 @@ async def stopped(pool: asyncpg.Pool, run_id: UUID) -> None:
 
 async def paused_and_its_call_forgotten(pool: asyncpg.Pool, run_id: UUID) -> None:
     await pool.execute("UPDATE run SET status = 'paused' WHERE id = $1", run_id)
-    await runs.forget_calls(pool, OTHER)
+    await ownership.forget_calls(pool, OTHER)
 
 
 async def given_the_turn_after_too_long_a_call(pool: asyncpg.Pool, run_id: UUID) -> None:
@@ -67,13 +82,15 @@ async def deleted(pool: asyncpg.Pool, _run_id: UUID) -> None:
 
 
 @pytest.mark.parametrize("status", ["queued", "running", "paused"])
-async def test_a_chapter_of_an_active_run_is_let_in_once(pool: asyncpg.Pool, row: Checkpoint, status: str) -> None:
+async def test_a_chapter_of_an_active_run_is_let_in_once(pool: asyncpg.Pool, row: FinishedChapter, status: str) -> None:
     await pool.execute("UPDATE run SET status = $1", status)
 
-    saved = (await runs.checkpoint(pool, [row]))[row.run_id].run
+    checkpoint = await committed(pool, row)
+    assert checkpoint
+    saved = checkpoint.run
 
     assert (saved.done, saved.written, saved.call_no) == (1, 1, row.call_no + 1)
-    assert await runs.checkpoint(pool, [row]) == {}
+    assert await committed(pool, row) is None
     assert await pool.fetchval("SELECT array_agg(content ORDER BY chapter_number) FROM chapter") == ["Text.", ""]
     assert await pool.fetchval("SELECT count(*) FROM chapter_revision") == 0
 
@@ -89,11 +106,11 @@ async def test_a_chapter_of_an_active_run_is_let_in_once(pool: asyncpg.Pool, row
         deleted,
     ],
 )
-async def test_a_chapter_is_shut_out_once_its_run_was(pool: asyncpg.Pool, row: Checkpoint, event: Event) -> None:
+async def test_a_chapter_is_shut_out_once_its_run_was(pool: asyncpg.Pool, row: FinishedChapter, event: Event) -> None:
     await event(pool, row.run_id)
     before = await pool.fetchrow("SELECT * FROM run")
 
-    assert await runs.checkpoint(pool, [row]) == {}
+    assert await committed(pool, row) is None
 
     assert await pool.fetchrow("SELECT * FROM run") == before
     assert not any(await pool.fetch("SELECT FROM chapter WHERE content <> ''"))
@@ -101,38 +118,90 @@ async def test_a_chapter_is_shut_out_once_its_run_was(pool: asyncpg.Pool, row: C
 
 
 @pytest.mark.parametrize("event", [taken_over, stopped, deleted])
-async def test_no_chapter_is_begun_of_a_run_that_was(pool: asyncpg.Pool, row: Checkpoint, event: Event) -> None:
+async def test_no_chapter_is_begun_of_a_run_that_was(pool: asyncpg.Pool, row: FinishedChapter, event: Event) -> None:
     await event(pool, row.run_id)
 
-    assert await runs.begin(pool, [Begin(row.run_id, row.epoch)]) == {}
+    assert await begun(pool, row.run_id, row.epoch) is None
 
 
-async def test_the_digest_of_a_text_that_lost_to_its_author_is_not_kept(pool: asyncpg.Pool, row: Checkpoint) -> None:
+async def test_the_digest_of_a_text_that_lost_to_its_author_is_not_kept(
+    pool: asyncpg.Pool, row: FinishedChapter
+) -> None:
     await pool.execute("UPDATE chapter SET content = 'Mine.', content_version = 1 WHERE id = $1", row.chapter_id)
-    digest = {"content_hash": "x", "summary": "", "facts": [], "threads_opened": [], "threads_closed": []}
-    late = Checkpoint(row.run_id, row.epoch, row.call_no, row.chapter_id, row.seen, "Text.", 1, [], digest=digest)
+    late = replace(row, digest=Digest(1, "x", "", (), (), ()))
 
-    assert await runs.checkpoint(pool, [late])
+    assert await committed(pool, late)
 
     assert await pool.fetchval("SELECT count(*) FROM digest") == 0
     assert await pool.fetchval("SELECT content FROM chapter WHERE id = $1", row.chapter_id) == "Mine."
     assert await pool.fetchval("SELECT content FROM chapter_revision") == "Text."
 
 
-async def test_words_of_a_draft_are_those_of_the_chapter_that_is_announced(pool: asyncpg.Pool, row: Checkpoint) -> None:
+async def test_words_of_a_draft_are_those_of_the_chapter_that_is_announced(
+    pool: asyncpg.Pool, row: FinishedChapter
+) -> None:
     await pool.execute("UPDATE run SET draft_words = 7")
 
-    again = (await runs.begin(pool, [Begin(row.run_id, 1)]))[row.run_id].run
+    again = await begun(pool, row.run_id)
     await pool.execute("UPDATE chapter SET content = 'By its author.' WHERE id = $1", row.chapter_id)
-    another = (await runs.begin(pool, [Begin(row.run_id, 1)]))[row.run_id].run
+    another = await begun(pool, row.run_id)
 
-    assert (again.current_chapter, again.draft_words) == (1, 7)
-    assert (another.current_chapter, another.draft_words) == (2, 0)
+    assert again
+    assert another
+    assert (again.run.current_chapter, again.run.draft_words) == (1, 7)
+    assert (another.run.current_chapter, another.run.draft_words) == (2, 0)
 
 
-async def test_a_finished_chapter_leaves_no_words_of_its_draft(pool: asyncpg.Pool, row: Checkpoint) -> None:
+async def test_a_finished_chapter_leaves_no_words_of_its_draft(pool: asyncpg.Pool, row: FinishedChapter) -> None:
     await pool.execute("UPDATE run SET draft_words = 7")
 
-    saved = (await runs.checkpoint(pool, [row]))[row.run_id].run
+    checkpoint = await committed(pool, row)
+    assert checkpoint
+    saved = checkpoint.run
 
     assert (saved.current_chapter, saved.draft_words) == (2, 0)
+
+
+async def test_chapters_added_while_a_checkpoint_waits_for_its_run_are_counted(
+    pool: asyncpg.Pool, row: FinishedChapter
+) -> None:
+    async with pool.acquire() as editor, editor.transaction():
+        await editor.execute("SELECT FROM run FOR UPDATE")
+        waiting = asyncio.create_task(committed(pool, row))
+        await until_one_waits_for_a_lock(pool)
+        await editor.execute(
+            """INSERT INTO chapter (book_id, chapter_number, title, target_word_count)
+               SELECT id, n, 'A chapter', 50 FROM book, generate_series(3, 4) AS n"""
+        )
+
+    checkpoint = await waiting
+
+    assert checkpoint
+    assert (checkpoint.run.done, checkpoint.run.total, checkpoint.run.current_chapter) == (1, 4, 2)
+
+
+async def test_a_chapter_that_somebody_has_locked_delays_no_other_book(
+    pool: asyncpg.Pool, row: FinishedChapter
+) -> None:
+    other_run = uuid4()
+    await pool.execute(BOOK.replace("'ada", "'bob"), other_run, OWNER)
+    start = await begun(pool, other_run)
+    assert start
+    chapter = await pool.fetchval("SELECT min(id) FROM chapter WHERE book_id = $1", start.run.book_id)
+    other = replace(row, run_id=other_run, call_no=start.run.call_no, chapter_id=chapter)
+    async with pool.acquire() as reader, reader.transaction():
+        await reader.execute("SELECT FROM chapter WHERE id = $1 FOR UPDATE", row.chapter_id)
+        waiting = asyncio.create_task(committed(pool, row))
+        await until_one_waits_for_a_lock(pool)
+
+        assert await committed(pool, other)
+        assert not waiting.done()
+    assert await waiting
+
+
+WAITS = "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)"
+
+
+async def until_one_waits_for_a_lock(pool: asyncpg.Pool) -> None:
+    while not await pool.fetchval(WAITS):  # noqa: ASYNC110 (PostgreSQL gives no signal of a wait)
+        await asyncio.sleep(0.01)

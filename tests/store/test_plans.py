@@ -8,8 +8,8 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from bookgen.store import runs
-from bookgen.store.runs import Begin, Checkpoint
+from bookgen.store import checkpoints, ownership
+from bookgen.store.checkpoints import FinishedChapter
 
 OWNER, RUNS, BATCH = UUID(int=1), 2000, 64
 
@@ -27,7 +27,7 @@ RESTORED = """
     SELECT gen_random_uuid(), id, account_id, 'running', 'full', 3, $2, 1 FROM title
 """
 
-A_BATCH = "SELECT id FROM run LIMIT $1"
+A_RUN = "SELECT id FROM run LIMIT 1"
 
 FIRST_CHAPTER = """
     SELECT c.id FROM chapter c JOIN run r ON r.book_id = c.book_id WHERE r.id = $1 ORDER BY c.chapter_number LIMIT 1
@@ -59,25 +59,24 @@ async def restored(pool: asyncpg.Pool, request: pytest.FixtureRequest) -> AsyncI
             yield connection
 
 
-async def test_beginning_some_runs_reads_only_those(restored: asyncpg.Connection) -> None:
-    ids = [row["id"] for row in await restored.fetch(A_BATCH, BATCH)]
+async def test_announcing_a_chapter_reads_only_its_own_run(restored: asyncpg.Connection) -> None:
+    run_id = await restored.fetchval(A_RUN)
     before = await restored.fetchval(RUNS_READ)
-    assert len(await runs.begin(restored, [Begin(run_id, 1) for run_id in ids])) == BATCH
-    assert await restored.fetchval(RUNS_READ) - before <= 4 * BATCH
+    assert await checkpoints.begin(restored, run_id, 1)
+    assert await restored.fetchval(RUNS_READ) - before <= 4
 
 
 async def test_a_checkpoint_reads_only_its_own_run(restored: asyncpg.Connection) -> None:
-    ids = [row["id"] for row in await restored.fetch(A_BATCH, 1)]
-    await runs.begin(restored, [Begin(run_id, 1) for run_id in ids])
-    chapter = await restored.fetchval(FIRST_CHAPTER, ids[0])
+    run_id = await restored.fetchval(A_RUN)
+    await restored.execute("UPDATE run SET call_no = 1 WHERE id = $1", run_id)
+    chapter = await restored.fetchval(FIRST_CHAPTER, run_id)
     before, chapters_before = await restored.fetchval(RUNS_READ), await restored.fetchval(CHAPTERS_READ)
-    row = Checkpoint(ids[0], 1, 1, chapter, 0, "Text.", 1, [], None)
-    assert await runs.checkpoint(restored, [row])
+    assert await checkpoints.commit(restored, FinishedChapter(run_id, 1, 1, chapter, 0, "Text.", 1, [], None))
     assert await restored.fetchval(RUNS_READ) - before <= 10
     assert await restored.fetchval(CHAPTERS_READ) - chapters_before <= 20
 
 
 async def test_taking_runs_over_reads_each_but_a_few_times(restored: asyncpg.Connection) -> None:
     before = await restored.fetchval(RUNS_READ)
-    assert len(await runs.claim(restored, uuid4(), BATCH, 2)) == BATCH
+    assert len(await ownership.claim(restored, uuid4(), BATCH)) == BATCH
     assert await restored.fetchval(RUNS_READ) - before <= 4 * RUNS

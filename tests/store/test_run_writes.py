@@ -1,4 +1,4 @@
-"""The table `run` is written in one file, and only in ways that `decide` and its statements agree on."""
+"""The table `run` is written in three files, and only in ways that `decide` and its statements agree on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from bookgen.actors.decide import CRASHES_TO_QUARANTINE, Effect, decide
+from bookgen.actors.decide import MAX_CRASHES, Effect, decide
 from bookgen.actors.messages import (
     Abandon,
     Advance,
@@ -31,10 +31,11 @@ from bookgen.actors.messages import (
 )
 from bookgen.errors import BookgenError
 from bookgen.models import BookKind, Run, RunMode, RunStatus
-from bookgen.store import runs
+from bookgen.store import checkpoints, ownership, runs
 from bookgen.store.book_state import BookState
+from bookgen.store.checkpoints import FinishedChapter
 from bookgen.store.model_calls import Asked, Step
-from bookgen.store.runs import TRANSITIONS, Begin, Checkpoint
+from bookgen.store.runs import TRANSITIONS
 from bookgen.store.steps import save as save_step
 
 PACKAGE = Path(runs.__file__).parents[1]
@@ -62,14 +63,14 @@ def strings(file: Path) -> Iterator[str]:
             yield node.value
 
 
-def test_every_statement_that_writes_a_run_stands_in_one_file() -> None:
+def test_every_statement_that_writes_a_run_stands_in_one_of_three_files() -> None:
     writers = {
         str(file.relative_to(PACKAGE))
         for file in PACKAGE.rglob("*.py")
         if any(WRITES_RUN.search(text) for text in strings(file))
     }
 
-    assert writers == {"store/runs.py"}
+    assert writers == {"store/runs.py", "store/checkpoints.py", "store/ownership.py"}
 
 
 def a_run(status: RunStatus, crash_count: int = 0) -> Run:
@@ -89,7 +90,7 @@ def a_state(run: Run, todo: int, *, slot_free: bool) -> BookState:
 def decided() -> dict[tuple[RunStatus, RunStatus], set[str]]:
     """What `decide` makes of a run in each state, by any message, whatever else is the case; by which messages."""
     found: dict[tuple[RunStatus, RunStatus], set[str]] = {}
-    cases = product(RunStatus, MESSAGES, (0, 2), (True, False), (0, CRASHES_TO_QUARANTINE))
+    cases = product(RunStatus, MESSAGES, (0, 2), (True, False), (0, MAX_CRASHES))
     for status, message, todo, slot_free, crashes in cases:
         state = a_state(a_run(status, crashes), todo, slot_free=slot_free)
         try:
@@ -156,36 +157,39 @@ async def test_save_writes_a_run_into_the_states_that_it_may_get_into_and_no_oth
 
 
 async def begin(pool: asyncpg.Pool, run: Run) -> None:
-    await runs.begin(pool, [Begin(run.id, run.epoch)])
+    async with pool.acquire() as connection, connection.transaction():
+        await checkpoints.begin(connection, run.id, run.epoch)
 
 
 async def begin_phase(pool: asyncpg.Pool, run: Run) -> None:
-    await runs.begin_phase(pool, run)
+    await checkpoints.begin_phase(pool, run)
 
 
-async def checkpoint(pool: asyncpg.Pool, run: Run) -> None:
+async def commit(pool: asyncpg.Pool, run: Run) -> None:
     chapter = await pool.fetchval("SELECT min(id) FROM chapter")
-    await runs.checkpoint(pool, [Checkpoint(run.id, run.epoch, run.call_no, chapter, 0, "Text.", 1, [], None)])
+    finished = FinishedChapter(run.id, run.epoch, run.call_no, chapter, 0, "Text.", 1, [], None)
+    async with pool.acquire() as connection, connection.transaction():
+        await checkpoints.commit(connection, finished)
 
 
 async def claim(pool: asyncpg.Pool, _run: Run) -> None:
-    await runs.claim(pool, OTHER, 10, 2)
+    await ownership.claim(pool, OTHER, 10)
 
 
 async def forget_calls(pool: asyncpg.Pool, _run: Run) -> None:
-    await runs.forget_calls(pool, OTHER)
+    await ownership.forget_calls(pool, OTHER)
 
 
 async def set_aside(pool: asyncpg.Pool, _run: Run) -> None:
-    await runs.set_aside(pool)
+    await ownership.set_aside(pool)
 
 
 async def release(pool: asyncpg.Pool, _run: Run) -> None:
-    await runs.release(pool, OWNER)
+    await ownership.release(pool, OWNER)
 
 
 async def hand_over(pool: asyncpg.Pool, run: Run) -> None:
-    await runs.hand_over(pool, run)
+    await ownership.hand_over(pool, run)
 
 
 async def progress(pool: asyncpg.Pool, run: Run) -> None:
@@ -218,7 +222,7 @@ QUEUED, RUNNING, PAUSED = RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.PAUSED
 WRITTEN_IN: dict[Callable[[asyncpg.Pool, Run], Awaitable[None]], set[RunStatus]] = {
     begin: {RUNNING},
     begin_phase: {RUNNING},
-    checkpoint: {QUEUED, RUNNING, PAUSED},
+    commit: {QUEUED, RUNNING, PAUSED},
     claim: {RUNNING},
     forget_calls: {QUEUED, PAUSED},
     set_aside: {RUNNING},

@@ -1,0 +1,262 @@
+"""Chapters of a run: each is announced before it is written, and committed with a checkpoint of the run.
+
+`begin` and `commit` run in a transaction of the caller. They lock the row of the run first, so whatever the later
+statements read and write belongs to the run as it is until the transaction ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+from asyncpg import Record
+
+from bookgen.models import Digest, RevisionOrigin, Run, RunStatus
+from bookgen.store import model_calls, revisions, steps
+from bookgen.store.database import DB
+from bookgen.store.material import save_digest
+from bookgen.store.model_calls import Step
+from bookgen.store.runs import run_of
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterStart:
+    """A run whose next chapter is announced. `replay`: the run has stored model calls."""
+
+    run: Run
+    replay: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedChapter:
+    """A chapter's text on its way into the database.
+
+    The run accepts it only under this `epoch` and `call_no`. `seen` is the chapter's content version when its writing
+    began. `step` is the last model call if it is not stored yet. `original` is the model's own text if the quality
+    gate changed it. `writer` is the model that wrote the content.
+    """
+
+    run_id: UUID
+    epoch: int
+    call_no: int
+    chapter_id: int
+    seen: int
+    content: str
+    word_count: int
+    quality: list[dict[str, Any]]
+    digest: Digest | None
+    step: Step | None = None
+    original: str | None = None
+    original_words: int = 0
+    writer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A run whose chapter is committed. If its `call_started_at` is set, its next chapter is announced.
+
+    `book_updated_at` is the time of the book's last change by anything but a checkpoint. It is None if an author's
+    edit of this chapter won over the text.
+    """
+
+    run: Run
+    book_updated_at: datetime | None
+
+
+LOCK_RUN = "SELECT * FROM run WHERE id = $1 FOR UPDATE"
+
+
+async def _lock_run(connection: asyncpg.Connection, run_id: UUID) -> Run | None:
+    row = await connection.fetchrow(LOCK_RUN, run_id)
+    return row and run_of(row)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chapters:
+    """The chapters of a run's book: how many, how many the run need not write, and the number of the next to write."""
+
+    total: int
+    done: int
+    next: int | None
+
+
+COUNT = """
+    SELECT count(*) AS total,
+           count(*) FILTER (WHERE content <> '' AND rewrite_run IS DISTINCT FROM $2) AS done,
+           min(chapter_number) FILTER (WHERE content = '' OR rewrite_run = $2) AS next
+      FROM chapter WHERE book_id = $1
+"""
+
+
+async def _count(connection: asyncpg.Connection, run: Run) -> _Chapters:
+    return _Chapters(**await connection.fetchrow(COUNT, run.book_id, run.id))
+
+
+MARK_WRITING = "UPDATE chapter SET status = 'writing' WHERE book_id = $1 AND chapter_number = $2"
+
+
+async def _mark_writing(connection: asyncpg.Connection, run: Run) -> None:
+    """Show the run's current chapter as being written."""
+    await connection.execute(MARK_WRITING, run.book_id, run.current_chapter)
+
+
+BEGIN = """
+    UPDATE run
+       SET call_no = call_no + 1, call_started_at = now(), updated_at = now(), writer = coalesce($5, writer),
+           total = $2, done = $3, current_chapter = $4,
+           draft_words = CASE WHEN current_chapter = $4 THEN draft_words ELSE 0 END
+     WHERE id = $1
+    RETURNING *
+"""
+
+HAS_STEPS = "SELECT EXISTS (SELECT FROM step WHERE run_id = $1)"
+
+
+async def begin(
+    connection: asyncpg.Connection, run_id: UUID, epoch: int, writer: str | None = None
+) -> ChapterStart | None:
+    """Announce the next unwritten chapter of a running run, and record that the model `writer` writes it.
+
+    None if no chapter is left or if the run is no longer held under `epoch`.
+    """
+    run = await _lock_run(connection, run_id)
+    if run is None or not _may_begin(run, epoch):
+        return None
+    chapters = await _count(connection, run)
+    if chapters.next is None:
+        return None
+    begun = run_of(await connection.fetchrow(BEGIN, run_id, chapters.total, chapters.done, chapters.next, writer))
+    await _mark_writing(connection, begun)
+    return ChapterStart(begun, await connection.fetchval(HAS_STEPS, run_id))
+
+
+def _may_begin(run: Run, epoch: int) -> bool:
+    return run.epoch == epoch and run.status is RunStatus.RUNNING
+
+
+BEGIN_PHASE = """
+    UPDATE run SET call_no = call_no + 1, call_started_at = now(), current_chapter = NULL, updated_at = now(),
+                   writer = coalesce($5, writer)
+     WHERE id = $1 AND epoch = $2 AND phase = $3 AND status = $4
+    RETURNING *
+"""
+
+
+async def begin_phase(db: DB, run: Run, writer: str | None = None) -> Run | None:
+    """Announce the work of a phase that writes no chapter, and record that the model `writer` does it.
+
+    None if the run is no longer held under its epoch, or is in another phase by now.
+    """
+    row = await db.fetchrow(BEGIN_PHASE, run.id, run.epoch, run.phase, RunStatus.RUNNING, writer)
+    return row and run_of(row)
+
+
+LOCK_BOOK = "SELECT updated_at FROM book WHERE id = $1 FOR NO KEY UPDATE"
+
+ADVANCE = """
+    UPDATE run
+       SET total = $2, done = $3, written = written + 1, call_no = call_no + 1, crash_count = 0,
+           words_written = words_written + $5, draft_words = 0, writer = coalesce(writer, nullif($6, '')),
+           writing_seconds = writing_seconds + coalesce(extract(epoch FROM now() - call_started_at), 0),
+           call_started_at = CASE WHEN status = 'running' AND $4::int IS NOT NULL THEN now() END,
+           current_chapter = CASE WHEN status = 'running' THEN coalesce($4, current_chapter) ELSE current_chapter END,
+           updated_at = now()
+     WHERE id = $1
+    RETURNING *
+"""
+
+
+async def commit(connection: asyncpg.Connection, chapter: FinishedChapter) -> Checkpoint | None:
+    """Store a finished chapter with its last model call, count it, and announce the next one if the run goes on.
+
+    None if the run no longer accepts the chapter: it has ended, or another process or call has it.
+    """
+    run = await _lock_run(connection, chapter.run_id)
+    if run is None or not _accepts(run, chapter):
+        return None
+    book_updated_at = await connection.fetchval(LOCK_BOOK, run.book_id)
+    kept = await _keep(connection, run, chapter)
+    if chapter.step:
+        await steps.insert(connection, chapter.step)
+        await model_calls.charge(connection, chapter.step.asked)
+    counts = await _count(connection, run)
+    row = await connection.fetchrow(
+        ADVANCE, run.id, counts.total, counts.done, counts.next, chapter.word_count, chapter.writer
+    )
+    advanced = run_of(row)
+    if advanced.call_started_at:
+        await _mark_writing(connection, advanced)
+    return Checkpoint(advanced, book_updated_at if kept else None)
+
+
+def _accepts(run: Run, chapter: FinishedChapter) -> bool:
+    return run.status.active and (run.epoch, run.call_no) == (chapter.epoch, chapter.call_no)
+
+
+LOCK_CHAPTER = """
+    SELECT content, word_count, writer, content_version FROM chapter WHERE id = $1 AND book_id = $2 FOR UPDATE
+"""
+
+KEEP_EDIT = """
+    UPDATE chapter
+       SET status = CASE WHEN content <> '' THEN 'completed' ELSE 'pending' END, rewrite_run = NULL
+     WHERE id = $1
+"""
+
+
+async def _keep(connection: asyncpg.Connection, run: Run, chapter: FinishedChapter) -> bool:
+    """Store the text of a chapter. Returns whether it became the chapter's content.
+
+    If the author has edited the chapter since its writing began, the edit stays and the text goes to the revisions. If
+    the author has removed the chapter, the text is dropped with it.
+    """
+    former = await connection.fetchrow(LOCK_CHAPTER, chapter.chapter_id, run.book_id)
+    if former is None:
+        return False
+    notes = await _keep_original(connection, chapter)
+    if former["content_version"] == chapter.seen:
+        await _replace(connection, chapter, former, notes)
+        return True
+    await _keep_revision(connection, chapter.chapter_id, chapter.content, chapter.word_count, chapter.writer)
+    await connection.execute(KEEP_EDIT, chapter.chapter_id)
+    return False
+
+
+async def _keep_original(connection: asyncpg.Connection, chapter: FinishedChapter) -> list[dict[str, Any]]:
+    """Keep the model's own text as a revision if the quality gate changed it. Returns notes that name the revision."""
+    if chapter.original is None:
+        return chapter.quality
+    revision = await revisions.add(
+        connection, chapter.chapter_id, RevisionOrigin.QUALITY_GATE, chapter.original, chapter.original_words,
+        chapter.writer,
+    )  # fmt: skip
+    return [note | {"revision": revision} if "before" in note else note for note in chapter.quality]
+
+
+REPLACE = """
+    UPDATE chapter
+       SET content = $2, word_count = $3, quality = $4, writer = $5, status = 'completed',
+           content_version = content_version + 1, updated_at = now(), written_at = now(), rewrite_run = NULL
+     WHERE id = $1
+"""
+
+
+async def _replace(
+    connection: asyncpg.Connection, chapter: FinishedChapter, former: Record, notes: list[dict[str, Any]]
+) -> None:
+    """Make the text the chapter's content. A text that it replaces goes to the revisions."""
+    chapter_id = chapter.chapter_id
+    if former["content"]:
+        await _keep_revision(connection, chapter_id, former["content"], former["word_count"], former["writer"])
+    await connection.execute(REPLACE, chapter_id, chapter.content, chapter.word_count, notes, chapter.writer)
+    if chapter.digest:
+        await save_digest(connection, chapter_id, chapter.digest)
+
+
+async def _keep_revision(
+    connection: asyncpg.Connection, chapter_id: int, content: str, word_count: int, writer: str
+) -> None:
+    await revisions.add(connection, chapter_id, RevisionOrigin.MODEL, content, word_count, writer)

@@ -1,0 +1,175 @@
+"""A run is tried again after the death of its process, with a back-off, and set aside after three deaths in a row."""
+
+from __future__ import annotations
+
+import asyncio
+from uuid import uuid4
+
+import orjson
+import pytest
+
+from bookgen.actors import recovery
+from bookgen.actors.decide import MAX_CRASHES
+from bookgen.actors.messages import Generate, Resume
+from bookgen.actors.supervisor import Supervisor
+from bookgen.errors import Unavailable
+from bookgen.store import ownership, processes
+
+from .conftest import BeginRun, Model, Shelf, Start, crash
+
+
+@pytest.fixture(autouse=True)
+def no_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recovery, "BACK_OFF", (0.0, 0.0))
+
+
+async def test_a_run_whose_crashes_bring_no_progress_is_quarantined(start: Start, model: Model, shelf: Shelf) -> None:
+    account, book = await shelf.outlined()
+    model.free, model.poison = True, {book}
+    process = await start()
+    await process.ask(account, book, Generate())
+    for times in (1, 2, 3):
+        await model.until(lambda times=times: model.stuck[book] == times)
+        assert (await shelf.run(book))["status"] == "running"
+        await crash(process, shelf)
+        process = await start()
+
+    await shelf.until_status(book, "error")
+    assert (await shelf.run(book))["failure"]["code"] == "quarantined"
+    model.poison.clear()
+    run = await process.ask(account, book, Resume())
+    assert run.crash_count == MAX_CRASHES - 1
+    await shelf.until_status(book, "completed")
+
+
+async def test_a_quarantine_that_the_database_was_away_for_is_made_up_for(
+    begun: BeginRun, start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = await start()
+    account, book = await begun(process)
+    await crash(process, shelf)
+    process = await start()
+    await model.wait_until_asked(book, 1, times=2)
+    process.registry.find((account, book)).cancel()
+    await shelf.pool.execute("UPDATE run SET owner = gen_random_uuid(), crash_count = $1", MAX_CRASHES)
+    with monkeypatch.context() as away:
+        away.setattr(process.transactions, "steer", unavailable)
+        with pytest.raises(Unavailable):
+            await process.sweep()
+
+    await process.sweep()
+
+    assert (await shelf.run(book))["failure"]["code"] == "quarantined"
+    assert model.asked[book, 1] == 2
+
+
+async def unavailable(*_: object) -> None:
+    raise Unavailable
+
+
+async def test_who_watched_a_run_that_is_quarantined_sees_its_end(
+    begun: BeginRun, start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = await start()
+    account, book = await begun(process)
+    process.registry.find((account, book)).cancel()
+    await shelf.pool.execute("UPDATE run SET owner = gen_random_uuid(), crash_count = $1", MAX_CRASHES)
+    with monkeypatch.context() as away:
+        away.setattr(process.transactions, "steer", unavailable)
+        with pytest.raises(Unavailable):
+            await process.sweep()
+    watched = await process.statuses.read(account, book)
+
+    await process.sweep()
+
+    seen = await process.statuses.read(account, book)
+    assert [orjson.loads(each)["generation_status"] for each in (watched, seen)] == ["running", "error"]
+
+
+async def test_nothing_after_a_process_said_that_it_drains_is_charged(
+    supervisor: Supervisor, start: Start, begun: BeginRun, model: Model, shelf: Shelf
+) -> None:
+    _, book = await begun()
+    before = supervisor.resources.boot_id
+    draining = asyncio.create_task(supervisor.drain(60))
+    await shelf.until("SELECT draining FROM process WHERE boot_id = $1", before)
+
+    await crash(supervisor, shelf)
+    await start()
+
+    await model.wait_until_asked(book, 1, times=2)
+    assert (await shelf.run(book))["crash_count"] == 0
+    await draining
+
+
+async def test_a_run_that_a_process_takes_from_its_own_earlier_lease_is_not_charged(
+    supervisor: Supervisor, begun: BeginRun, model: Model, shelf: Shelf
+) -> None:
+    _, book = await begun()
+    for times in (2, 3, 4):
+        before = supervisor.resources.boot_id
+        supervisor.lease._lost()
+        await shelf.until("SELECT draining FROM process WHERE boot_id = $1", before)
+        await shelf.pool.execute("UPDATE process SET lease_until = now() WHERE boot_id = $1", before)
+
+        await supervisor.sweep()
+
+        await model.wait_until_asked(book, 1, times)
+        assert (await shelf.run(book))["crash_count"] == 0
+
+
+async def test_a_run_waits_after_the_second_death_and_is_not_charged_while_it_waits(
+    start: Start, begun: BeginRun, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recovery, "BACK_OFF", (600.0, 600.0))
+    process = await start()
+    _, book = await begun(process)
+    for times in (2, 2, 2, 2):
+        await crash(process, shelf)
+        process = await start()
+        await model.wait_until_asked(book, 1, times)
+        await process.sweep()
+
+    run = await shelf.run(book)
+    assert (run["status"], run["crash_count"], run["call_started_at"]) == ("running", 2, None)
+    assert model.asked[book, 1] == 2
+
+    monkeypatch.setattr(recovery, "BACK_OFF", (0.0, 0.0))
+    await crash(process, shelf)
+    await start()
+    await model.wait_until_asked(book, 1, times=3)
+
+
+async def test_every_run_that_was_worked_on_is_charged_by_whatever_claim_takes_it(
+    supervisor: Supervisor, begun: BeginRun, shelf: Shelf
+) -> None:
+    for _ in range(5):
+        await begun()
+    await crash(supervisor, shelf)
+    heir = uuid4()
+    await processes.register(shelf.pool, heir, "here", 1, "1", 3600)
+
+    charged = [run.crash_count for rows in (3, 1, 1) for run in await ownership.claim(shelf.pool, heir, rows)]
+
+    assert charged == [1] * 5
+
+
+async def test_a_book_that_ends_its_process_is_set_aside_and_one_that_makes_progress_is_not(
+    start: Start, begun: BeginRun, model: Model, shelf: Shelf
+) -> None:
+    process = await start()
+    (_, poison), (_, other) = await begun(process), await begun(process)
+    model.poison = {poison}
+    for deaths in range(MAX_CRASHES):
+        await model.wait_until_asked(poison, 1, times=deaths + 1)
+        if deaths == 1:
+            model.answer(other, 1)
+            await model.wait_until_asked(other, 2)
+        model.answer(poison, 1)
+        await model.until(lambda deaths=deaths: model.stuck[poison] == deaths + 1)
+        await crash(process, shelf)
+        process = await start()
+
+    await shelf.until_status(poison, "error")
+    run = await shelf.run(other)
+    assert (run["status"], run["crash_count"], run["done"]) == ("running", 2, 1)
