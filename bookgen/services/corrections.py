@@ -1,7 +1,4 @@
-"""Corrections: suggestions of proofreading reports put into their chapters.
-
-Applying locks the book and a chapter, then the chapter's suggestions.
-"""
+"""Corrections: suggestions of proofreading reports put into their chapters."""
 
 from __future__ import annotations
 
@@ -12,21 +9,25 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from bookgen.billing.quota import Quota
+from bookgen.errors import Conflict
 from bookgen.models import Chapter, RevisionOrigin, Suggestion, SuggestionStatus
 from bookgen.services import editing
 from bookgen.store import chapters, reports, suggestions
 from bookgen.store.suggestions import EVERYTHING
 from bookgen.threads import compute
+from bookgen.words import count_words
 from bookgen.writing.proofreading.placing import Placement, applied, placed
 
 if TYPE_CHECKING:
     from asyncpg import Connection, Pool
 
+MAX_TRIES = 10
+
 
 @dataclass(frozen=True, slots=True)
 class AppliedSuggestions:
-    """What came of applying several suggestions: how many were applied, how many are stale, by now or since before, and
-    the chapters that changed.
+    """The result of applying several suggestions: how many were applied, how many are stale (now or before), and the
+    chapters that changed.
     """
 
     applied: int
@@ -42,7 +43,7 @@ class Corrections:
         self._quota = quota
 
     async def apply(self, account_id: int, report_id: int, chosen: Callable[[Suggestion], bool]) -> AppliedSuggestions:
-        """Applies the chosen ones that are pending, a chapter in one transaction; the former text is kept."""
+        """Applies the chosen suggestions that are pending, a chapter in one transaction. Former texts are kept."""
         by_chapter: defaultdict[int, set[int]] = defaultdict(set)
         stale = 0
         for each in filter(chosen, await suggestions.page(self._pool, account_id, report_id, EVERYTHING, limit=None)):
@@ -54,7 +55,7 @@ class Corrections:
         return AppliedSuggestions(applied, stale + found_stale, [chapter for chapter, (a, _) in done.items() if a])
 
     async def apply_safe_of_run(self, account_id: int, run_id: UUID) -> None:
-        """Applies what is safe of the report that a production has made, if it has. It can be repeated."""
+        """Applies the safe suggestions of a production's report, if it has made one. It can be repeated."""
         report_id = await reports.of_run(self._pool, run_id)
         if report_id is not None:
             await self.apply(account_id, report_id, lambda each: each.safe)
@@ -64,7 +65,7 @@ class Corrections:
         await self._apply(account_id, chapter_id, ())
 
     async def _apply_all(self, account_id: int, chapter_id: int, chosen: set[int]) -> tuple[int, int]:
-        """Applies them in as many transactions as it takes to judge them: how many were applied, how many are stale."""
+        """Applies suggestions in as many transactions as it takes. Returns how many were applied and stale."""
         applied = stale = 0
         while chosen:
             result = await self._apply(account_id, chapter_id, chosen)
@@ -77,25 +78,65 @@ class Corrections:
         return applied, stale
 
     async def _apply(self, account_id: int, chapter_id: int, chosen: Collection[int]) -> Placement:
-        async with self._pool.acquire() as connection, connection.transaction():
-            chapter = await chapters.lock(connection, account_id, chapter_id)
+        """Applies the chosen suggestions to the chapter as it is, and places the others in the new text.
+
+        The new text is computed from what was read before, without a connection. It is saved only if nobody has changed
+        the chapter or its suggestions meanwhile; otherwise it is computed again.
+        """
+        for _ in range(MAX_TRIES):
+            chapter = await chapters.find(self._pool, account_id, chapter_id)
             if chapter is None:
                 return Placement("")
-            pending = await suggestions.lock_pending(connection, chapter_id)
-            result = await compute(_placed, pending, chapter, chosen)
-            saved = await self._save(connection, account_id, chapter, result.content)
-            await suggestions.place(connection, result.standing, saved.content_version)
+            pending = await suggestions.pending(self._pool, chapter_id)
+            corrected = await compute(_corrected, pending, chapter, chosen)
+            if await self._save(account_id, chapter, pending, corrected):
+                return corrected.placement
+        raise Conflict("This chapter is changing all the time. Apply the suggestions again in a moment.")
+
+    async def _save(
+        self, account_id: int, chapter: Chapter, pending: Sequence[Suggestion], corrected: CorrectedChapter
+    ) -> bool:
+        """Saves the new text and what became of the suggestions. Returns False if one of them was changed meanwhile."""
+        result = corrected.placement
+        async with self._pool.acquire() as connection, connection.transaction():
+            version = await chapters.lock_version(connection, account_id, chapter.id)
+            if version is None:
+                return False
+            decided = {each.id: each.content_version for each in pending}
+            if version != chapter.content_version or await suggestions.lock_pending(connection, chapter.id) != decided:
+                return False
+            if result.content != chapter.content:
+                version = await self._replace(connection, account_id, chapter.id, corrected)
+            await suggestions.place(connection, result.standing, version)
             await suggestions.decide(connection, result.applied, SuggestionStatus.APPLIED)
             await suggestions.decide(connection, result.stale, SuggestionStatus.STALE)
-        return result
+        return True
 
-    async def _save(self, connection: Connection, account_id: int, chapter: Chapter, content: str) -> Chapter:
-        if content == chapter.content:
-            return chapter
-        changes, origin = {"content": content}, RevisionOrigin.PROOFREADING
-        saved = await editing.save_chapter(connection, self._quota, account_id, chapter.id, changes, origin)
-        return saved.chapter
+    async def _replace(
+        self, connection: Connection, account_id: int, chapter_id: int, corrected: CorrectedChapter
+    ) -> int:
+        """Replaces the chapter's text and keeps the former one. Returns the new content version."""
+        saved = await editing.save_chapter(
+            connection,
+            self._quota,
+            account_id,
+            chapter_id,
+            {"content": corrected.placement.content},
+            RevisionOrigin.PROOFREADING,
+            words=corrected.words,
+        )
+        return saved.chapter.content_version
 
 
-def _placed(pending: Sequence[Suggestion], chapter: Chapter, chosen: Collection[int]) -> Placement:
-    return applied(placed(pending, chapter.content, chapter.content_version), chosen)
+@dataclass(frozen=True, slots=True)
+class CorrectedChapter:
+    """What became of a chapter's suggestions, and the number of words of its new text."""
+
+    placement: Placement
+    words: int
+
+
+def _corrected(pending: Sequence[Suggestion], chapter: Chapter, chosen: Collection[int]) -> CorrectedChapter:
+    placement = applied(placed(pending, chapter.content, chapter.content_version), chosen)
+    words = chapter.word_count if placement.content == chapter.content else count_words(placement.content)
+    return CorrectedChapter(placement, words)

@@ -148,17 +148,20 @@ async def save_chapter(
     origin: RevisionOrigin = RevisionOrigin.EDITOR,
     read: Chapter | None = None,
     writer: str | None = None,
+    words: int | None = None,
 ) -> SavedChapter:
-    """Changes fields of the chapter; a text that is overwritten is kept as a revision, and a blank one is none.
+    """Changes fields of the chapter. An overwritten text is kept as a revision; a blank text counts as no text.
 
-    `writer`: the model that wrote the new text, where it is known.
+    `writer`: the model that wrote the new text, if known. `words`: the words of the new text if the caller has counted
+    them.
 
     NotFound; Conflict when the chapter is no longer as it was `read`; PlanUpgradeRequired when its new budget makes the
     book too long, or its text is more than the plan keeps.
     """
     if changes.get("content", "").isspace():
         changes = {**changes, "content": ""}
-    words = await _count_words(changes.get("content", ""))
+    if words is None:
+        words = await _count_words(changes.get("content", ""))
     told = account_id, chapter_id, changes, words, origin
     alone = read is None and "target_word_count" not in changes  # a transaction of its own, if anything may be kept
     if alone and (plan := quota.plan_of_all):

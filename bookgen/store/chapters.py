@@ -154,6 +154,23 @@ async def lock(db: DB, account_id: int, chapter_id: int) -> Chapter | None:
     return row and chapter_of(row)
 
 
+LOCK_VERSION = """
+    SELECT c.content_version
+      FROM (SELECT b.id FROM book b
+             WHERE b.account_id = $1 AND b.id = (SELECT book_id FROM chapter WHERE id = $2)
+               FOR NO KEY UPDATE OF b) AS owned
+      JOIN chapter c ON c.book_id = owned.id
+     WHERE c.id = $2
+       FOR UPDATE OF c
+"""
+
+
+async def lock_version(db: DB, account_id: int, chapter_id: int) -> int | None:
+    """Lock the chapter like `lock`, and return only its content version. None if it is not the account's."""
+    version: int | None = await db.fetchval(LOCK_VERSION, account_id, chapter_id)
+    return version
+
+
 @dataclass(frozen=True, slots=True)
 class SavedChapter:
     """A chapter as it was saved. `grown`: more may be kept now than before. `illustrated`: it has pictures."""

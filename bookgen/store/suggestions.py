@@ -125,13 +125,25 @@ PENDING_OF_CHAPTER = f"""
       FROM suggestion s JOIN chapter c ON c.id = s.chapter_id
      WHERE s.chapter_id = $1 AND s.status = 'pending'
      ORDER BY s.start_offset, s.id
-       FOR UPDATE OF s
 """
 
 
-async def lock_pending(connection: Connection, chapter_id: int) -> list[Suggestion]:
-    """Every suggestion of the chapter that nobody has decided on, of all its reports. The caller has its lock."""
-    return [_suggestion(row) for row in await connection.fetch(PENDING_OF_CHAPTER, chapter_id)]
+async def pending(db: DB, chapter_id: int) -> list[Suggestion]:
+    """The chapter's undecided suggestions, of all its reports."""
+    return [_suggestion(row) for row in await db.fetch(PENDING_OF_CHAPTER, chapter_id)]
+
+
+LOCK_PENDING = """
+    SELECT id, content_version FROM suggestion WHERE chapter_id = $1 AND status = 'pending' ORDER BY id FOR UPDATE
+"""
+
+
+async def lock_pending(connection: Connection, chapter_id: int) -> dict[int, int]:
+    """Lock the undecided suggestions of a chapter that the transaction holds locked.
+
+    Returns the content version in which each is placed, by id.
+    """
+    return {row["id"]: row["content_version"] for row in await connection.fetch(LOCK_PENDING, chapter_id)}
 
 
 OUTDATED = """

@@ -17,9 +17,11 @@ from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.text import StopReason, TextReply, TextRequest
+from bookgen.services import corrections
 from bookgen.store import chapters
 from bookgen.store import suggestions as store
 from bookgen.store.suggestions import NEW, NewSuggestion
+from bookgen.threads import compute
 from bookgen.writing.proofreading.edits import STAGE
 from tests.http.conftest import Api, OpenApi
 from tests.writing.proofreading import judge
@@ -164,6 +166,30 @@ async def test_many_are_applied_at_once_and_the_rest_moves(author: Api, book: di
     (left,) = await suggestions(author, report, "?status=pending")
     content = await content_of(author, book)
     assert content[left["start"] : left["end"]] == left["original_text"] == "said ,"
+
+
+async def test_suggestions_are_placed_again_when_the_chapter_changes_while_they_are_applied(
+    author: Api, book: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = await reported(author, book)
+    ids = [each["id"] for each in await suggestions(author, report)]
+    chapter, pool = book["chapters"][0]["id"], author.services.database.http
+    in_use, changes = [], iter(["A new beginning.\n\n" + FIRST])
+
+    async def edited_meanwhile(function: Any, *arguments: Any) -> Any:
+        result = await compute(function, *arguments)
+        in_use.append(pool.in_use)
+        for content in changes:
+            await author.patch(f"/chapters/{chapter}/", {"content": content})
+        return result
+
+    monkeypatch.setattr(corrections, "compute", edited_meanwhile)
+    reply = await author.post(f"/proofreading-reports/{report['id']}/apply/", {"suggestion_ids": ids})
+
+    assert reply.status == 200, reply.body
+    content = (await author.get(f"/chapters/{chapter}/")).body["content"]
+    assert content == "A new beginning.\n\nThe lamp went out over the water.\n\nShe said, at last, that it was cold."
+    assert in_use[0] == 0
 
 
 async def test_what_is_safe_is_told_listed_and_applied_alone(author: Api, book: dict[str, Any]) -> None:

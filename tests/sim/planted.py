@@ -294,7 +294,7 @@ PLANTED = [
     ),
     PlantedBug(
         "a rewritten chapter replaces an author's words",
-        sql(material, "REWRITE", "content_version = $5 AS same", "(content_version = $5 OR true) AS same"),
+        sql(material, "REWRITE", "c.content_version = $5 AS same", "(c.content_version = $5 OR true) AS same"),
     ),
     PlantedBug("a job that failed keeps the book", instead(jobs.Jobs, "_end", nothing)),
     PlantedBug("a job is saved whoever has the book", instead(stored_jobs, "end", always)),

@@ -30,16 +30,6 @@ def find_again(content: str, start: int, quote: str, prefix: str, suffix: str) -
     return find(content, quote, prefix, suffix)
 
 
-def moved(start: int, end: int, edit_start: int, edit_end: int, length: int) -> tuple[int, int] | None:
-    """The span after `content[edit_start:edit_end]` became `length` characters; None when the edit touches it."""
-    if end <= edit_start and (start, end) != (edit_start, edit_end):
-        return start, end
-    if start >= edit_end:
-        shift = length - (edit_end - edit_start)
-        return start + shift, end + shift
-    return None
-
-
 def _only(content: str, passage: str) -> int | None:
     """Where the passage stands, if it does so once. A text may be full of it: no more than two are looked for."""
     place = content.find(passage)

@@ -37,39 +37,50 @@ def placed(suggestions: Sequence[Suggestion], content: str, content_version: int
 
 
 def applied(before: Placement, chosen: Collection[int]) -> Placement:
-    """The text with the chosen suggestions applied.
+    """The text with the chosen suggestions applied, from its end to its beginning.
 
-    What touches an applied one is stale, and so is a chosen one that would change more than words. Those for which
-    too much would have to be read are left as they stand, for another time.
+    A suggestion that touches an applied one becomes stale, and so does a chosen one that would change more than words.
+    A chosen one whose check would cost too much reading stays pending, for another call.
     """
-    budget = ReadingBudget()
-    after = Placement(before.content, list(before.standing), list(before.applied), list(before.stale))
+    budget, content = ReadingBudget(), before.content
+    edits: list[Suggestion] = []
+    refused: set[int] = set()
     for each in sorted(before.standing, key=lambda suggestion: -suggestion.start_offset):
-        if each.id not in chosen or each not in after.standing:
+        if each.id not in chosen or (edits and not _is_before(each, edits[-1])):
             continue
-        if not budget.pays_for(after.content, each.start_offset, each.end_offset):
+        start, end = each.start_offset, each.end_offset
+        if not budget.pays_for(content, start, end):
             continue
-        after.standing.remove(each)
-        if keeps_structure(after.content, each.start_offset, each.end_offset, each.suggested_text):
-            _apply(after, each)
+        if keeps_structure(content, start, end, each.suggested_text):
+            content = content[:start] + each.suggested_text + content[end:]
+            edits.append(each)
         else:
+            refused.add(each.id)
+    return _settled(before, content, edits, refused)
+
+
+def _is_before(suggestion: Suggestion, edit: Suggestion) -> bool:
+    """Whether the suggestion ends before the edit begins. Two insertions at one place are not before each other."""
+    span, edited = (suggestion.start_offset, suggestion.end_offset), (edit.start_offset, edit.end_offset)
+    return span[1] <= edited[0] and span != edited
+
+
+def _settled(before: Placement, content: str, edits: Sequence[Suggestion], refused: Collection[int]) -> Placement:
+    """What became of every suggestion when `edits`, the last one of the text first, had made `content`."""
+    after = Placement(content, applied=[*before.applied, *(edit.id for edit in edits)], stale=[*before.stale, *refused])
+    gone = {edit.id for edit in edits}.union(refused)
+    following, shift = list(edits), 0
+    for each in sorted(before.standing, key=lambda suggestion: suggestion.start_offset):
+        if each.id in gone:
+            continue
+        while following and following[-1].end_offset <= each.start_offset and not _is_before(each, following[-1]):
+            edit = following.pop()
+            shift += len(edit.suggested_text) - len(edit.original_text)
+        if following and not _is_before(each, following[-1]):
             after.stale.append(each.id)
-    after.standing = [_at(each, each.start_offset, after.content) for each in after.standing]
-    return after
-
-
-def _apply(placement: Placement, chosen: Suggestion) -> None:
-    start, end, text = chosen.start_offset, chosen.end_offset, chosen.suggested_text
-    placement.content = placement.content[:start] + text + placement.content[end:]
-    placement.applied.append(chosen.id)
-    standing = []
-    for each in placement.standing:
-        span = anchors.moved(each.start_offset, each.end_offset, start, end, len(text))
-        if span is None:
-            placement.stale.append(each.id)
         else:
-            standing.append(replace(each, start_offset=span[0], end_offset=span[1]))
-    placement.standing = standing
+            after.standing.append(_at(each, each.start_offset + shift, content))
+    return after
 
 
 def _at(suggestion: Suggestion, start: int, content: str) -> Suggestion:
