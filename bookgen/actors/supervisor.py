@@ -28,7 +28,7 @@ from bookgen.billing.quota import Quota
 from bookgen.errors import NotFound, Unavailable
 from bookgen.models import Run, Usage
 from bookgen.providers.text import TextModel
-from bookgen.store import blurbs, ownership, processes, reports, reservations, slots
+from bookgen.store import blurbs, ownership, processes, reports, reservations, retention, slots
 from bookgen.store.database import Database
 from bookgen.store.notifications import JOINED
 
@@ -125,6 +125,7 @@ class Supervisor:
         if self.lease.may_prune:
             await processes.prune(self.resources.pool, self.resources.boot_id)
         await reservations.prune(self.resources.pool)
+        await retention.delete_old_rows(self.resources.pool)
 
     async def _look(self) -> bool:
         return self.resources.other_processes > 0 and await self.recovery.check_chapters_in_flight()

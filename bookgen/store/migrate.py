@@ -1,10 +1,15 @@
-"""Applies `sql/` in order: numbered, forward only, each file once and whole."""
+"""Applies `sql/` in order: numbered, forward only, each file once and whole.
+
+A file is one transaction. A file whose first line is `-- concurrently` only builds indexes, outside a transaction, so
+that the tables can be written meanwhile. If its build is cut off, the next start builds it again.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import itertools
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +25,9 @@ LOCK_SECONDS = 10.0
 # A migration adds what an older version does without, so that an update can be taken back.
 NEWER_BY = 1
 MEETINGS = 10  # with transactions of others, for which a migration may be rolled back
+LOCK_POLL_SECONDS = 0.1
+CONCURRENTLY = "-- concurrently"
+_INDEX = re.compile(r"CREATE (?:UNIQUE )?INDEX CONCURRENTLY IF NOT EXISTS (\w+)\s[^;]+;")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +39,11 @@ class Migration:
     @property
     def sha256(self) -> str:
         return hashlib.sha256(self.sql.encode()).hexdigest()
+
+    @property
+    def is_concurrent(self) -> bool:
+        """Whether the file builds indexes outside a transaction."""
+        return self.sql.startswith(CONCURRENTLY)
 
 
 def read_migrations(folder: Path) -> list[Migration]:
@@ -65,7 +78,7 @@ async def migrate(dsn: str, folder: Path) -> list[str]:
     connection = await asyncpg.connect(dsn, timeout=10)
     try:
         await connection.execute(UNBOUNDED)
-        await connection.execute("SELECT pg_advisory_lock($1)", LOCK)  # freed with the session
+        await _lock(connection)
         await _require_a_home(connection)
         await connection.execute(CREATE_LEDGER)
         missing = _missing(migrations, await _applied(connection))
@@ -74,6 +87,15 @@ async def migrate(dsn: str, folder: Path) -> list[str]:
         return [migration.name for migration in missing]
     finally:
         await connection.close()
+
+
+async def _lock(connection: asyncpg.Connection) -> None:
+    """Wait for other migrations. The lock ends with the session.
+
+    It is polled: a statement that waits for a lock has a snapshot, for which a concurrent index build would wait.
+    """
+    while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", LOCK):  # noqa: ASYNC110 (as above)
+        await asyncio.sleep(LOCK_POLL_SECONDS)
 
 
 async def pending(dsn: str, folder: Path) -> list[str]:
@@ -136,7 +158,8 @@ def _missing(migrations: list[Migration], applied: dict[int, str]) -> list[Migra
 
 async def _apply(dsn: str, connection: asyncpg.Connection, migration: Migration) -> None:
     """StartupError when it fails, or when others hold what it has to lock for too long; then it says who they are."""
-    applying, holders = asyncio.ensure_future(_run_until_it_meets_nobody(connection, migration)), ""
+    run = _build_indexes if migration.is_concurrent else _run_until_it_meets_nobody
+    applying, holders = asyncio.ensure_future(run(connection, migration)), ""
     try:
         _, waiting = await asyncio.wait({applying}, timeout=LOCK_SECONDS / 2)
         if waiting and (holders := await _holders(dsn, connection.get_server_pid())):
@@ -174,6 +197,19 @@ async def _run(connection: asyncpg.Connection, migration: Migration) -> None:
         await connection.execute(LIMIT_LOCKS, f"{LOCK_SECONDS * 1000:.0f}ms")
         await connection.execute(migration.sql)
         await connection.execute(RECORD, migration.version, migration.name, migration.sha256)
+
+
+IS_INVALID = "SELECT EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid)"
+
+
+async def _build_indexes(connection: asyncpg.Connection, migration: Migration) -> None:
+    """Build each index of the file that is missing. An earlier build that was cut off left an invalid index."""
+    for statement in _INDEX.finditer(migration.sql):
+        name = statement.group(1)
+        if await connection.fetchval(IS_INVALID, name):
+            await connection.execute(f"DROP INDEX CONCURRENTLY {name}")
+        await connection.execute(statement.group())
+    await connection.execute(RECORD, migration.version, migration.name, migration.sha256)
 
 
 HOLDERS = """

@@ -132,6 +132,46 @@ async def test_a_migration_that_meets_a_transaction_of_a_running_service_is_trie
     await service.close()
 
 
+INDEX = "CREATE INDEX CONCURRENTLY IF NOT EXISTS one_id ON one (id);"
+IS_THERE = "SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'one_id')"
+IS_VALID = "SELECT indisvalid FROM pg_index WHERE indexrelid = 'one_id'::regclass"
+
+
+async def test_an_index_is_built_while_another_transaction_writes_the_table(empty_dsn: str, folder: Path) -> None:
+    await migrate(empty_dsn, folder)
+    (folder / "0003_index.sql").write_text(f"-- concurrently\n{INDEX}\n")
+    writer = await asyncpg.connect(empty_dsn)
+    try:
+        transaction = writer.transaction()
+        await transaction.start()
+        await writer.execute("INSERT INTO one VALUES (2)")
+        building = [asyncio.create_task(migrate(empty_dsn, folder)) for _ in range(2)]
+        while not await writer.fetchval(IS_THERE):  # noqa: ASYNC110 (PostgreSQL gives no signal)
+            await asyncio.sleep(0.01)
+        await writer.execute("INSERT INTO one VALUES (3)")
+        await transaction.commit()
+
+        assert sorted(await asyncio.gather(*building)) == [[], ["0003_index.sql"]]
+        assert await writer.fetchval(IS_VALID)
+    finally:
+        await writer.close()
+
+
+async def test_an_index_whose_build_was_cut_off_is_built_again(empty_dsn: str, folder: Path) -> None:
+    await migrate(empty_dsn, folder)
+    (folder / "0003_index.sql").write_text(f"-- concurrently\n{INDEX}\n")
+    await command(empty_dsn, INDEX)
+    await command(empty_dsn, "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'one_id'::regclass")
+
+    assert await migrate(empty_dsn, folder) == ["0003_index.sql"]
+
+    connection = await asyncpg.connect(empty_dsn)
+    try:
+        assert await connection.fetchval(IS_VALID)
+    finally:
+        await connection.close()
+
+
 async def test_a_folder_without_migrations_is_refused(empty_dsn: str, tmp_path: Path) -> None:
     with pytest.raises(StartupError, match="no migrations"):
         await migrate(empty_dsn, tmp_path / "nowhere")
