@@ -57,7 +57,7 @@ from bookgen.store.migrate import migrate
 from bookgen.store.outages import through_outages
 from bookgen.store.postgres.keyfile import kept_secret
 from bookgen.store.postgres.server import PostgresAddress, running_postgres
-from bookgen.store.postgres.space import LEAST_FREE, DiskGuard, make_data_folder, no_shortage
+from bookgen.store.postgres.space import MIN_FREE_BYTES, DiskGuard, make_data_folder, no_shortage
 from bookgen.support.assistant import Support
 from bookgen.support.ledger import Ledger
 from bookgen.writing.blurb import draft_blurb
@@ -218,7 +218,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         closing.push_async_callback(images.close)
     quota = build_quota(config)
     caps = _caps(config, model, alone=overrides.get("alone", False))
-    least_free = overrides.get("least_free", LEAST_FREE)
+    least_free = overrides.get("least_free", MIN_FREE_BYTES)
     shortage = no_shortage if config.database_url else DiskGuard(config.data_dir, least_free).shortage
     pool = overrides.get("pool") or RenderPool()
     publisher = Publisher(database, quota, pool, shortage)

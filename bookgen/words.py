@@ -38,7 +38,7 @@ _KINDS = bytes(
     for byte in range(256)
 )
 PIECE = 32_768
-LONGEST_WORD = 32_768  # beyond it is no word, but somebody who wants a search to last
+MAX_WORD_CHARACTERS = 32_768  # beyond it is no word, but somebody who wants a search to last
 _BETWEEN_WORDS = re.compile(rf"[\s\[\](){{}}<>|*#!?,;:]|[{_HAN_KANA}](?=[{_HAN_KANA}])")
 _BREAK_TAG = re.compile(r"<[bh]r[ \t]{0,9}/?>", re.I)
 _MAYBE_UNSPACED = re.compile("[\u0e00-\u17ff\u3005-\U0003ffff]")
@@ -64,8 +64,8 @@ def _pieces(text: str) -> Iterator[str]:
     """The text, cut about every PIECE characters where no word goes on, or where one goes on too long."""
     start = 0
     while start < len(text):
-        cut = _BETWEEN_WORDS.search(text, start + PIECE, start + PIECE + LONGEST_WORD)
-        end = cut.end() if cut else start + PIECE + LONGEST_WORD
+        cut = _BETWEEN_WORDS.search(text, start + PIECE, start + PIECE + MAX_WORD_CHARACTERS)
+        end = cut.end() if cut else start + PIECE + MAX_WORD_CHARACTERS
         yield text[start:end]
         start = end
 

@@ -62,7 +62,9 @@ def test_printed_english_has_as_many_words_as_the_same_beside_another_script(tex
 
 
 def test_a_word_without_an_end_is_cut_so_that_no_search_lasts():
-    assert count_words("a" * 10 * words.LONGEST_WORD) == 10 * words.LONGEST_WORD / (words.PIECE + words.LONGEST_WORD)
+    assert count_words("a" * 10 * words.MAX_WORD_CHARACTERS) == 10 * words.MAX_WORD_CHARACTERS / (
+        words.PIECE + words.MAX_WORD_CHARACTERS
+    )
 
 
 @given(st.text())

@@ -19,7 +19,7 @@ from bookgen.store.database import DB
 REMEMBERED_SECONDS = 20.0
 REMEMBERED_ACCOUNTS = 50_000
 RENEWED_SECONDS = 60.0  # after the last call: many poll less often than every REMEMBERED_SECONDS
-MOST_READS = 500  # in one statement
+MAX_READS = 500  # in one statement
 LOOK_EVERY_SECONDS = 5.0
 LOOK_BACK = timedelta(minutes=2)
 
@@ -91,8 +91,8 @@ class RightsCache:
             for account_id, known in self._known.items()
             if known.until < now + 2 * LOOK_EVERY_SECONDS and known.called_at > now - RENEWED_SECONDS
         ]
-        for start in range(0, len(old), MOST_READS):
-            batch, now = old[start : start + MOST_READS], self._clock()
+        for start in range(0, len(old), MAX_READS):
+            batch, now = old[start : start + MAX_READS], self._clock()
             found = await accounts.rights_of_many(self._db, [account_id for account_id, _ in batch])
             for account_id, known in batch:
                 if rights := found.get(account_id):

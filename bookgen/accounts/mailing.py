@@ -22,7 +22,7 @@ BATCH = 8
 LEASE = timedelta(minutes=5)
 LOOK_EVERY_SECONDS = 5.0
 FIRST_RETRY = timedelta(seconds=15)
-LONGEST_RETRY = timedelta(hours=1)
+MAX_RETRY = timedelta(hours=1)
 MAX_ATTEMPTS = 32
 # A mailbox is not flooded because somebody else keeps asking for its password.
 LETTERS_AN_HOUR = 5
@@ -154,6 +154,6 @@ class Mailing:
             log.error("mail_given_up", mail_id=mail.id, purpose=mail.purpose, error=str(error))
             await mails.delete(self._db, mail.id)
             return
-        delay = min(FIRST_RETRY * 2 ** (mail.attempts - 1), LONGEST_RETRY)
+        delay = min(FIRST_RETRY * 2 ** (mail.attempts - 1), MAX_RETRY)
         log.warning("mail_postponed", mail_id=mail.id, purpose=mail.purpose, seconds=delay.total_seconds())
         await mails.postpone(self._db, mail.id, delay, str(error)[:500])

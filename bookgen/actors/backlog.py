@@ -11,7 +11,7 @@ import structlog
 
 log = structlog.get_logger()
 
-MOST_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 
 
 class Dropped(Exception):
@@ -31,7 +31,7 @@ class Backlog:
     the database is away.
     """
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, most_bytes: int = MAX_BYTES) -> None:
         self.dropped = 0
         self._most_bytes = most_bytes
         self._waiting: list[WaitingReply] = []

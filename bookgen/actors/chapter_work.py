@@ -8,7 +8,7 @@ from bookgen.actors.work_in_flight import WorkInFlight
 from bookgen.models import Chapter, ChapterStatus, Digest
 from bookgen.providers.text import CallsHalted
 from bookgen.store.checkpoints import Checkpoint, FinishedChapter
-from bookgen.store.material import LONGEST_TEXT
+from bookgen.store.material import MAX_TEXT_CHARACTERS
 from bookgen.writing.material import ChapterDraft, Material
 
 
@@ -69,7 +69,7 @@ class ChapterWork(WorkInFlight[Written]):
         """
         if self.material is None or self.material.book.updated_at != checkpoint.book_updated_at:
             return None
-        if len(written.draft.content) > LONGEST_TEXT:
+        if len(written.draft.content) > MAX_TEXT_CHARACTERS:
             return None
         former, draft = written.chapter, written.draft
         chapter = replace(

@@ -17,7 +17,7 @@ from bookgen.writing.material import Material, OutlineChapter
 async def load_material(pool: asyncpg.Pool, account_id: int, book_id: int) -> Material:
     """Reads the book, its chapters and what they are summed up as. NotFound.
 
-    Of a very long text the middle is left out, as `store.material.LONGEST_TEXT` says.
+    Of a very long text the middle is left out, as `store.material.MAX_TEXT_CHARACTERS` says.
     """
     async with pool.acquire() as connection:
         book = must_exist(await books.find(connection, account_id, book_id))

@@ -24,7 +24,7 @@ from bookgen.store import blurbs, books, reports, suggestions
 
 log = structlog.get_logger()
 
-MOST_WAITS = 60  # for a worker, each as long as the pool asks for
+MAX_WAITS = 60  # for a worker, each as long as the pool asks for
 PROOFREAD_BY_RULES = "Only the built-in rules have proofread it: the model refused or its replies could not be used."
 NOT_PROOFREAD = "It was not proofread: your plan has no proofreading checks left this period."
 
@@ -145,7 +145,7 @@ class Production:
                     return await service()
                 except RenderingFailed as error:
                     busy += 1
-                    if isinstance(error, RenderTimeout) or busy >= MOST_WAITS:
+                    if isinstance(error, RenderTimeout) or busy >= MAX_WAITS:
                         raise PhaseFailed(str(error)) from error
                     await asyncio.sleep(error.retry_after)
 

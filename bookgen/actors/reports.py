@@ -29,8 +29,8 @@ from bookgen.writing.proofreading.reading import unreadable
 log = structlog.get_logger()
 
 LOOK_SECONDS = 5.0
-MOST_AT_ONCE = 4  # in this process
-MOST_CLAIMS = 10  # of a report of which no chapter is read
+MAX_CONCURRENT = 4  # in this process
+MAX_CLAIMS = 10  # of a report of which no chapter is read
 CRASHED = "An unexpected error stopped this report. Start another one."
 
 
@@ -72,7 +72,7 @@ class Reports:
             steps.halt.set()
 
     async def _claim(self) -> None:
-        while len(self.tasks) < MOST_AT_ONCE and self._resources.takes_runs:
+        while len(self.tasks) < MAX_CONCURRENT and self._resources.takes_runs:
             owner = self._resources.boot_id
             report = await reports.claim(self._resources.pool, owner, list(self._steps))
             if report is None:
@@ -94,7 +94,7 @@ class Reports:
 
     async def _make(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> None:
         try:
-            if report.epoch > report.done + MOST_CLAIMS:
+            if report.epoch > report.done + MAX_CLAIMS:
                 raise RuntimeError("it was claimed again and again, and no chapter of it was read")
             try:
                 read = await self._read(report, owner, steps)

@@ -27,7 +27,7 @@ FORGET_SECONDS = 60.0  # after the last time that it was asked for
 # process, which tells of commands but not of every chapter.
 LOOK_SECONDS = 30.0
 LOOK_SECONDS_AMONG_OTHERS = 1.0
-MOST_READS = 64  # in one statement
+MAX_READS = 64  # in one statement
 
 
 @dataclass(slots=True, eq=False)
@@ -49,7 +49,7 @@ class Statuses:
     """
 
     def __init__(self, pool: asyncpg.Pool, resources: Resources, chapters: ChaptersInFlight) -> None:
-        self._reads = Batches[Key, RunProgress](lambda keys: progress.of_books(pool, keys), lambda key: key, MOST_READS)
+        self._reads = Batches[Key, RunProgress](lambda keys: progress.of_books(pool, keys), lambda key: key, MAX_READS)
         self._resources = resources
         self._chapters = chapters
         self._kept: dict[int, dict[int, Kept]] = {}  # by account, then by book

@@ -13,7 +13,7 @@ from bookgen.models import Account, LinkPurpose, Notice
 from bookgen.store import accounts, addresses, mails, payments, subscriptions
 from bookgen.store.accounts import NewAccount
 
-MOST_NAMES = 9  # tried for one account
+MAX_NAMES = 9  # tried for one account
 
 
 async def account_for(connection: Connection, email: str) -> tuple[int | None, bool]:
@@ -22,7 +22,7 @@ async def account_for(connection: Connection, email: str) -> tuple[int | None, b
     A new account is mailed a magic link. Paying with somebody's address is no way into their account, and somebody
     who only claims the buyer's address does not get what was bought.
     """
-    for username in islice(accounts.suggested_usernames(email), MOST_NAMES):
+    for username in islice(accounts.suggested_usernames(email), MAX_NAMES):
         known = await addresses.lock_holder(connection, email)
         if known:
             account, unproven = known

@@ -16,7 +16,7 @@ from bookgen.models import UNLIMITED, Allowance
 from bookgen.store import image_holds, subscriptions, usage
 from bookgen.store.database import DB, Database
 
-LONGEST_SECONDS = 1800.0  # a hold for a request that is older was left by a process that died
+MAX_HOLD_SECONDS = 1800.0  # a hold for a request that is older was left by a process that died
 
 
 class HeldImages:
@@ -74,5 +74,5 @@ async def hold_images(database: Database, quota: Quota, account_id: int, images:
         period = standing.period
         taken = await image_holds.held(connection, account_id, period.start)
         await quota.require(connection, standing, Allowance.AI_IMAGES, in_flight=taken, amount=images)
-        await image_holds.add(connection, hold_id, account_id, images, period.start, period.end, LONGEST_SECONDS)
+        await image_holds.add(connection, hold_id, account_id, images, period.start, period.end, MAX_HOLD_SECONDS)
     return HeldImages(hold_id, account_id, period)

@@ -9,7 +9,7 @@ from bookgen.store import usage
 from bookgen.store.database import DB
 
 FREE_OF_A_BOOK = 3
-LEAST_BOOKS = 5  # drafts are free, and some are thrown away
+MIN_BOOKS = 5  # drafts are free, and some are thrown away
 
 
 async def is_free(db: DB, standing: Standing, made: int, *, in_flight: int = 0) -> bool:
@@ -20,7 +20,7 @@ async def is_free(db: DB, standing: Standing, made: int, *, in_flight: int = 0) 
     if books == UNLIMITED:
         return True
     had = await usage.free_outlines(db, standing.account_id, standing.period.start)
-    return had + in_flight < FREE_OF_A_BOOK * max(LEAST_BOOKS, books)
+    return had + in_flight < FREE_OF_A_BOOK * max(MIN_BOOKS, books)
 
 
 async def count_free(connection: DB, quota: Quota, account_id: int) -> None:

@@ -27,9 +27,9 @@ EMPTY: Mapping[str, str] = {}
 NOT_MODIFIED = 304
 POLL_SECONDS = 15.0  # the shortest that the contract recommends
 CHANGES_SECONDS = 1.0  # between two answers of a server that answers at each change
-LONGEST_PREFERENCE = 60  # seconds that a server may be asked to wait for a change
+MAX_PREFERENCE_SECONDS = 60  # seconds that a server may be asked to wait for a change
 BACKOFF_SECONDS = (2.0, 4.0)  # three attempts in all
-LONGEST_WAIT_SECONDS = 120.0
+MAX_WAIT_SECONDS = 120.0
 CONNECTION_LOST = "CONNECTION_LOST"  # ours: the request was sent, and what came of it is not known
 TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=900)
 
@@ -176,7 +176,7 @@ class Calls:
         A server that does not wait for the change is asked every few seconds.
         """
         path, tag = f"/books/{book_id}/generation-status/", ""
-        patience = min(max(1, round(every)), LONGEST_PREFERENCE)
+        patience = min(max(1, round(every)), MAX_PREFERENCE_SECONDS)
         while True:
             preference = {"If-None-Match": tag, "Prefer": f"wait={patience}"} if tag else {}
             headers, content = await self._send("GET", path, headers=preference)
@@ -340,7 +340,7 @@ def _retry_after(error: ApiError, delay: float | None) -> float | None:
     if error.code == "SERVER_ERROR" or (isinstance(error, UpstreamAIError) and error.details.get("retryable", True)):
         return delay + random.uniform(0, 1)
     if isinstance(error, RateLimited) or error.code == "SERVICE_UNAVAILABLE":
-        return max(error.retry_after, delay) if error.retry_after <= LONGEST_WAIT_SECONDS else None
+        return max(error.retry_after, delay) if error.retry_after <= MAX_WAIT_SECONDS else None
     return None
 
 

@@ -35,7 +35,7 @@ INSTRUCTIONS = (
     "export. Writing takes many minutes: call status with wait_seconds instead of polling."
 )
 SAMPLE = " No model is set up on this server: books are written as samples."
-LONGEST_WAIT = 50  # seconds; clients give a call up after a minute
+MAX_WAIT_SECONDS = 50  # seconds; clients give a call up after a minute
 JSON = dict[str, Any]
 
 BookId = Annotated[int, Field(description="From make_book or list_books.")]
@@ -147,7 +147,7 @@ class Tools:
             await book.start()
         return await self.status(book_id)
 
-    async def status(self, book_id: BookId, wait_seconds: Annotated[int, Field(ge=0, le=LONGEST_WAIT)] = 0) -> JSON:
+    async def status(self, book_id: BookId, wait_seconds: Annotated[int, Field(ge=0, le=MAX_WAIT_SECONDS)] = 0) -> JSON:
         """How far the writing is. With wait_seconds it answers when the writing ends, or then."""
         status = await self._client.status(book_id)
         if wait_seconds and status["generation_status"] == "running":

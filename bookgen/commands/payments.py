@@ -10,7 +10,7 @@ from bookgen import config
 from bookgen.app import build_payments, open_database
 from bookgen.billing.checkout import Payments
 
-DAYS, MOST_DAYS = 90, 36_500
+DAYS, MAX_DAYS = 90, 36_500
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -35,8 +35,8 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def _days(text: str) -> int:
-    if not text.isdecimal() or int(text) > MOST_DAYS:
-        raise ArgumentTypeError(f"must be a number from 0 to {MOST_DAYS}, not {text!r}")
+    if not text.isdecimal() or int(text) > MAX_DAYS:
+        raise ArgumentTypeError(f"must be a number from 0 to {MAX_DAYS}, not {text!r}")
     return int(text)
 
 

@@ -19,7 +19,7 @@ from bookgen.commands.picture import show as show_picture
 Status = Mapping[str, Any]
 AGAIN = "Run the same command again to continue."
 NARROW = 72  # columns; below it there is no bar
-MOST_FINDINGS = 8  # of a finished book that are told in full
+MAX_FINDINGS = 8  # of a finished book that are told in full
 
 
 def make_display() -> Lines:
@@ -77,10 +77,10 @@ class Lines:
             self.say(f"{passages} of the model's text changed. The originals are in the chapters' history.")
         if found:
             self.say("Check these before you print the book:")
-        for each in found[:MOST_FINDINGS]:
+        for each in found[:MAX_FINDINGS]:
             self.say(_finding(each))
-        if len(found) > MOST_FINDINGS:
-            self.say(f"  and {len(found) - MOST_FINDINGS} more in the book's quality notes.")
+        if len(found) > MAX_FINDINGS:
+            self.say(f"  and {len(found) - MAX_FINDINGS} more in the book's quality notes.")
 
     def missing(self, chapters: Sequence[int]) -> None:
         """Says which chapters the files lack."""

@@ -40,7 +40,7 @@ FIELDS = {  # of a book, by the options that fill them in
     "trim": "trim_size",
 }
 BLURB_LOOK_SECONDS, MAX_BLURB_LOOKS = 0.5, 120
-MOST_SHOWN = 40  # characters of a text
+MAX_SHOWN_CHARACTERS = 40  # characters of a text
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -140,7 +140,7 @@ class Journey:
     def _otherwise(self, book: BookHandle) -> str:
         """What was asked for and is otherwise in a book that is begun."""
         kept = [
-            f"--{option} {shlex.quote(str(book.data[field])[:MOST_SHOWN])}"
+            f"--{option} {shlex.quote(str(book.data[field])[:MAX_SHOWN_CHARACTERS])}"
             for option, field in FIELDS.items()
             if field in (asked := self._asked()) and _plain(asked[field]) != _plain(book.data[field])
         ]

@@ -7,18 +7,18 @@ from typing import Any
 
 from marshmallow import ValidationError, fields
 
-MOST_CHARACTERS, LONGEST_NAME, LONGEST_DESCRIPTION = 8, 120, 500
+MAX_FIGURES, MAX_NAME_LENGTH, MAX_DESCRIPTION_LENGTH = 8, 120, 500
 
 # What stands between a name and what is told of its bearer: "Pip, a small red fox", "Pip (a fox)", "Pip: a fox".
 _APART = re.compile(r"\s*[:,;(，、：（]\s*|\s+[-–—]\s+")
-_TEXT = {"type": "string", "maxLength": LONGEST_DESCRIPTION, "pattern": r"^[^\u0000]*$"}
+_TEXT = {"type": "string", "maxLength": MAX_DESCRIPTION_LENGTH, "pattern": r"^[^\u0000]*$"}
 _CHARACTER = {
     "type": "object",
     "properties": {
         "name": {
             "type": "string",
             "minLength": 1,
-            "maxLength": LONGEST_NAME,
+            "maxLength": MAX_NAME_LENGTH,
             "pattern": r"^[^\u0000]*[^\s\u0000][^\u0000]*$",
         },
         "description": _TEXT,
@@ -31,13 +31,13 @@ class Characters(fields.Field[list[dict[str, str]]]):
     """A list of names or of objects with a name and a description, or one text; always loaded as objects."""
 
     def __init__(self, metadata: dict[str, Any], **kwargs: Any) -> None:
-        several = {"type": "array", "maxItems": MOST_CHARACTERS, "items": {"anyOf": [_CHARACTER, _TEXT]}}
+        several = {"type": "array", "maxItems": MAX_FIGURES, "items": {"anyOf": [_CHARACTER, _TEXT]}}
         super().__init__(metadata={"anyOf": [several, _TEXT], **metadata}, **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> list[dict[str, str]]:
         given = value if isinstance(value, list) else [value]
-        if len(given) > MOST_CHARACTERS:
-            raise ValidationError(f"At most {MOST_CHARACTERS} characters are allowed.")
+        if len(given) > MAX_FIGURES:
+            raise ValidationError(f"At most {MAX_FIGURES} characters are allowed.")
         return [character for each in given if (character := _character(each))]
 
 
@@ -45,16 +45,16 @@ def _character(value: Any) -> dict[str, str] | None:
     """None for a blank text, which names nobody."""
     match value:
         case str():
-            name, *rest = _APART.split(_text(value, LONGEST_DESCRIPTION), maxsplit=1)
+            name, *rest = _APART.split(_text(value, MAX_DESCRIPTION_LENGTH), maxsplit=1)
             description = "".join(rest).removesuffix(")")
-            if len(name) > LONGEST_NAME:
-                name, description = "", _text(value, LONGEST_DESCRIPTION)
+            if len(name) > MAX_NAME_LENGTH:
+                name, description = "", _text(value, MAX_DESCRIPTION_LENGTH)
         case {"name": str(name), **others}:
-            name = _text(name, LONGEST_NAME)
+            name = _text(name, MAX_NAME_LENGTH)
             told = others.get("description", "")
             if not name or not isinstance(told, str):
                 raise ValidationError("A character needs a name and a description, both strings.")
-            description = _text(told, LONGEST_DESCRIPTION)
+            description = _text(told, MAX_DESCRIPTION_LENGTH)
         case _:
             raise ValidationError("A character must be a string, or an object with a name.")
     character = {"name": name.strip(), "description": description.strip()}

@@ -11,7 +11,7 @@ from bookgen.http.characters_schemas import Characters
 from bookgen.http.edge.schemas import Body, Integer, String, choice
 from bookgen.models import AgeRange
 
-LEAST_PAGES, MOST_PAGES, PAGES = 8, 40, 24
+MIN_PAGES, MAX_PAGES, PAGES = 8, 40, 24
 
 
 class Pages(Integer):
@@ -29,8 +29,8 @@ class ChildrensCreationSchema(Body):
     age_range = fields.String(required=True, validate=choice(AgeRange), metadata={"example": "3-5"})
     theme = String(500, load_default="", metadata={"example": "Being brave in the dark"})
     page_count = Pages(
-        minimum=LEAST_PAGES,
-        maximum=MOST_PAGES,
+        minimum=MIN_PAGES,
+        maximum=MAX_PAGES,
         load_default=PAGES,
         metadata={"description": "Pages of the story. Must be even: a spread has two pages.", "multipleOf": 2},
     )

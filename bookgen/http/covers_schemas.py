@@ -10,11 +10,11 @@ from marshmallow import Schema, fields
 from bookgen.http.edge.schemas import Body, Integer, String, shown
 from bookgen.models import Cover
 
-MOST_VARIANTS = 4
+MAX_VARIANTS = 4
 
 
 class CoverRequestSchema(Body):
-    count = Integer(minimum=1, maximum=MOST_VARIANTS, load_default=3)
+    count = Integer(minimum=1, maximum=MAX_VARIANTS, load_default=3)
     style = String(200, load_default="", metadata={"description": "How it should look.", "example": "botanical"})
     prompt = String(2000, load_default="", metadata={"description": "What it should show."})
 

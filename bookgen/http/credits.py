@@ -16,7 +16,7 @@ from bookgen.http.payments import return_urls, session
 from bookgen.http.payments_schemas import CheckoutSessionSchema
 from bookgen.store import credits
 
-MOST_TRANSACTIONS = 100
+MAX_TRANSACTIONS = 100
 
 
 @docs(
@@ -41,7 +41,7 @@ async def read_balance(request: web.Request) -> web.Response:
 @querystring_schema(shapes.TransactionsQuerySchema)
 @response_schema(shapes.CreditTransactionSchema(many=True))
 async def list_transactions(request: web.Request) -> web.Response:
-    limit = min(request[QUERY]["limit"], MOST_TRANSACTIONS)
+    limit = min(request[QUERY]["limit"], MAX_TRANSACTIONS)
     listed = await credits.transactions(request.app[DATABASE].http, request[ACCOUNT_ID], limit)
     return replies.json([shown(shapes.CreditTransactionSchema, row, book=row.book_id) for row in listed])
 

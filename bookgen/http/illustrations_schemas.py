@@ -11,7 +11,7 @@ from bookgen.http.covers_schemas import media_url
 from bookgen.http.edge.schemas import Body, Integer, String, shown
 from bookgen.models import Illustration
 
-MOST_POSITION = 100_000
+MAX_POSITION = 100_000
 
 
 class IllustrationRequestSchema(Body):
@@ -23,7 +23,7 @@ class IllustrationChangesSchema(Body):
     caption = String(500)
     alt_text = String(500, minimum=1, metadata={"description": "Alt text for readers who cannot see the picture."})
     position = Integer(
-        minimum=0, maximum=MOST_POSITION, metadata={"description": "The number of paragraphs before the picture."}
+        minimum=0, maximum=MAX_POSITION, metadata={"description": "The number of paragraphs before the picture."}
     )
 
 

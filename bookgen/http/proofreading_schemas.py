@@ -11,15 +11,15 @@ from marshmallow import Schema, ValidationError, fields, validate, validates_sch
 from bookgen.http.edge.schemas import Body, Flag, Integer, List, choice, says, shown
 from bookgen.models import Report, ReportStatus, Severity, Suggestion, SuggestionStatus, SuggestionType, Unread
 
-MOST_IDS = 10_000
-MOST_NUMBERS = 20  # of chapters, in a summary
+MAX_IDS = 10_000
+MAX_NUMBERS = 20  # of chapters, in a summary
 
 
 class ReportRequestSchema(Body):
     book = Integer(minimum=1, required=True, metadata={"description": "The book's id.", "example": 1})
     chapter_ids = List(
         Integer(minimum=1),
-        MOST_IDS,
+        MAX_IDS,
         minimum=1,
         load_default=None,
         allow_none=True,
@@ -105,7 +105,7 @@ class PreviewSchema(Schema):
 class ApplyManySchema(Body):
     """The ids of suggestions, or severities, or those that are safe; of several the first counts."""
 
-    suggestion_ids = List(Integer(minimum=1), MOST_IDS)
+    suggestion_ids = List(Integer(minimum=1), MAX_IDS)
     severity = List(fields.String(validate=choice(Severity)), len(Severity), metadata={"example": ["major", "minor"]})
     safe = Flag(
         validate=validate.Equal(True), metadata={"description": "Apply all suggestions that are safe without review."}
@@ -176,6 +176,6 @@ def _kind(unread: Unread) -> tuple[bool, bool]:
 
 def _numbers(some: Iterable[Unread]) -> str:
     numbers = sorted(each.chapter_number for each in some)
-    told = ", ".join(map(str, numbers[:MOST_NUMBERS]))
-    more = f" and {len(numbers) - MOST_NUMBERS} more" if len(numbers) > MOST_NUMBERS else ""
+    told = ", ".join(map(str, numbers[:MAX_NUMBERS]))
+    more = f" and {len(numbers) - MAX_NUMBERS} more" if len(numbers) > MAX_NUMBERS else ""
     return f"{'chapter' if len(numbers) == 1 else 'chapters'} {told}{more}"

@@ -12,8 +12,8 @@ from bookgen.http.answers.kept import (
     KEPT_BOOKS,
     KEPT_LISTS,
     LIST_VERSIONS,
-    MOST_BYTES_OF_BOOKS,
-    MOST_BYTES_OF_LISTS,
+    MAX_BOOK_BYTES,
+    MAX_LIST_BYTES,
     KeptAnswers,
     KeptBook,
     KeptList,
@@ -69,8 +69,8 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
     app[keys.OUTGOING] = Outgoing()
     app[BOOK_VERSIONS] = book_versions(services.database.http)
     app[LIST_VERSIONS] = list_versions(services.database.http)
-    app[KEPT_BOOKS] = KeptAnswers[KeptBook](MOST_BYTES_OF_BOOKS)
-    app[KEPT_LISTS] = KeptAnswers[KeptList](MOST_BYTES_OF_LISTS)
+    app[KEPT_BOOKS] = KeptAnswers[KeptBook](MAX_BOOK_BYTES)
+    app[KEPT_LISTS] = KeptAnswers[KeptList](MAX_LIST_BYTES)
     app[keys.LINES] = RequestLines()
     app[keys.DOCUMENT] = lambda: _document(tuple(routes), services.site.public_url)
     return app

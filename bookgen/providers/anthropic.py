@@ -16,8 +16,8 @@ from bookgen.providers.text import Block, Message, StopReason, TextRequest
 from bookgen.providers.whole import parts, whole_reply
 
 BASE_URL = "https://api.anthropic.com"
-MOST_BREAKPOINTS = 4
-MOST_TOKENS = 128_000
+MAX_BREAKPOINTS = 4
+MAX_TOKENS = 128_000
 EFFORT = "low"
 _SPOKEN = {"effort": "effort", "format": "output format"}  # what errors call the parts of output_config
 # Unknown stop reasons are newer than this table; treat the text as cut.
@@ -34,7 +34,7 @@ _STOPS = {
 
 class AnthropicProvider(SdkProvider):
     provider = "anthropic"
-    _most_tokens = MOST_TOKENS
+    _most_tokens = MAX_TOKENS
     _unknown: frozenset[str] = frozenset()  # parts of output_config that this model or server does not know
 
     def _open(self) -> Any:
@@ -104,7 +104,7 @@ def _messages(request: TextRequest) -> list[dict[str, Any]]:
 def _breakpoints(request: TextRequest) -> set[int]:
     """The ids of the parts that end a cached prefix: the last four that ask for it."""
     parts: list[Block | Message] = [*request.system, *request.messages]
-    return {id(part) for part in [part for part in parts if part.cache and part.text][-MOST_BREAKPOINTS:]}
+    return {id(part) for part in [part for part in parts if part.cache and part.text][-MAX_BREAKPOINTS:]}
 
 
 def _block(part: Block | Message, marked: bool) -> dict[str, Any]:

@@ -117,12 +117,12 @@ class PartialReply:
 
 
 THINKING_ROOM = 8000  # tokens, which a model that thinks is given beside those of its reply
-MOST_TOKENS_TOLD = 10**9  # a server that tells more, or less than none, is not believed
+MAX_REPORTED_TOKENS = 10**9  # a server that tells more, or less than none, is not believed
 
 
 def counted(told: Any) -> int:
     """A count of tokens as a server tells it; 0 where it tells none."""
-    return min(max(int(told or 0), 0), MOST_TOKENS_TOLD)
+    return min(max(int(told or 0), 0), MAX_REPORTED_TOKENS)
 
 
 class Provider(Protocol):

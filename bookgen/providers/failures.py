@@ -16,8 +16,8 @@ from bookgen.providers.headers import retry_after
 from bookgen.providers.transport import ReplyTooLarge
 
 CREDIT_SPENT = "says that this server's credit with it is spent"
-MOST_DETAIL = 500
-MOST_SAID = 20_000  # characters that are searched for what is known; a page of an error's megabytes says no more
+MAX_DETAIL_CHARACTERS = 500
+MAX_SEARCHED_CHARACTERS = 20_000  # of an error; one with megabytes says no more than its first page
 _FILTERED = re.compile(
     r"content[_ ]filter|content_policy|moderation_blocked|content management policy|safety system|policy_violation|"
     r"bio_policy|prompt was flagged"
@@ -100,14 +100,14 @@ def too_long(error: Exception) -> bool:
 
 def said(error: Exception) -> str:
     """What the provider said of the error, in one string."""
-    return f"{error} {getattr(error, 'code', '')} {getattr(error, 'body', '')}"[:MOST_SAID].lower()
+    return f"{error} {getattr(error, 'code', '')} {getattr(error, 'body', '')}"[:MAX_SEARCHED_CHARACTERS].lower()
 
 
 def sentence(told: Any) -> str:
     """What a provider told of an error, in its own words and in one line; of a page, its text."""
     while isinstance(told, dict):
         told = next((told[name] for name in _SENTENCES if told.get(name)), "")
-    return " ".join(_MARKUP.sub(" ", _UNPRINTABLE.sub(" ", str(told))).split())[:MOST_DETAIL]
+    return " ".join(_MARKUP.sub(" ", _UNPRINTABLE.sub(" ", str(told))).split())[:MAX_DETAIL_CHARACTERS]
 
 
 def _told(error: Exception) -> str:

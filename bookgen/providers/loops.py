@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-LEAST_RUN = 600  # characters that repeat what stands before them
-LEAST_ROUNDS = 3
+MIN_LOOP_CHARACTERS = 600  # characters that repeat what stands before them
+MIN_ROUNDS = 3
 PROBE = 24  # characters whose last occurrence tells how long a round is
 LOOKED_AT = 6_000  # characters at the end of a reply
-LINES, SAME_LINES, SHORTEST_LINE = 16, 10, 12
+LINES, SAME_LINES, MIN_LINE_CHARACTERS = 16, 10, 12
 
 
 def first_round(text: str) -> int | None:
@@ -16,7 +16,7 @@ def first_round(text: str) -> int | None:
         return len(text) - repeated
     lines = tail.rstrip().split("\n")[-LINES:]
     line = lines[-1].strip()
-    if len(line) >= SHORTEST_LINE and sum(each.strip() == line for each in lines) >= SAME_LINES:
+    if len(line) >= MIN_LINE_CHARACTERS and sum(each.strip() == line for each in lines) >= SAME_LINES:
         return text.find(line) + len(line)
     return None
 
@@ -31,4 +31,4 @@ def _run(tail: str) -> int | None:
     run = 0
     while run < len(tail) - round_length and tail[-1 - run] == tail[-1 - run - round_length]:
         run += 1
-    return run if run >= max(LEAST_RUN, LEAST_ROUNDS * round_length) else None
+    return run if run >= max(MIN_LOOP_CHARACTERS, MIN_ROUNDS * round_length) else None

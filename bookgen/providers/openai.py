@@ -19,8 +19,8 @@ from bookgen.providers.sdk import SdkProvider
 from bookgen.providers.text import THE_ONLY_ONE, StopReason, TextRequest
 
 BASE_URL = "https://api.openai.com/v1"
-MOST_LESSONS = 8
-MOST_NAMES = 12  # of models in an error
+MAX_LESSONS = 8
+MAX_NAMES = 12  # of models in an error
 NAMING_SECONDS = 5.0
 Protocol = Literal["responses", "chat"]
 
@@ -59,7 +59,7 @@ class OpenAIProvider(SdkProvider):
     async def _ask(self, client: Any, request: TextRequest, partial: PartialReply) -> StopReason | None:
         if not self._chosen:
             await self._choose_model(client)
-        for _ in range(MOST_LESSONS):
+        for _ in range(MAX_LESSONS):
             protocol = self._protocols[self._spoken]
             self._fit(request, partial, protocol.added(request))
             body = protocol.body(request, partial.prompt)
@@ -93,7 +93,7 @@ class OpenAIProvider(SdkProvider):
         """Takes the one model that the server has; of more, somebody must say which."""
         names = await _model_names(client)
         if len(names) != 1:
-            there = ", ".join(names[:MOST_NAMES]) or "no model"
+            there = ", ".join(names[:MAX_NAMES]) or "no model"
             raise CallFailed(f"has {there}; name one of them as BOOKGEN_MODEL=openai:NAME", FailureKind.DENIED)
         self._chosen, self.name = True, f"{self.provider}:{names[0]}"
         for protocol in self._protocols.values():
@@ -102,7 +102,7 @@ class OpenAIProvider(SdkProvider):
     async def _names(self, client: Any) -> list[str]:
         with contextlib.suppress(Exception):  # it only says more of a failure
             async with asyncio.timeout(NAMING_SECONDS):
-                return (await _model_names(client))[:MOST_NAMES]
+                return (await _model_names(client))[:MAX_NAMES]
         return []
 
     def _learned_protocol(self, error: Exception) -> bool:

@@ -21,7 +21,7 @@ from bookgen.providers.whole import parts, whole_reply
 from bookgen.providers.window import ContextWindow
 from bookgen.words import tokens
 
-MOST_TOKENS = 128_000
+MAX_TOKENS = 128_000
 # Servers have words of their own for the end, so that every word that is not here means it.
 _STOPS = {
     **dict.fromkeys(("length", "max_tokens", "model_length", "model_context_window_exceeded"), StopReason.LENGTH),
@@ -41,7 +41,7 @@ _RESPONSE_FORMAT = re.compile(
     r"response[_ ]?format|json_schema|json_object|structured|requested parameters|grammar|invalid format"
 )
 
-MOST_OF_A_SCHEMA = 0.06  # of the context window
+MAX_SCHEMA_SHARE = 0.06  # of the context window
 OBJECT_ASKED = "\n\nAnswer with one JSON object and nothing else, no code fence."
 SCHEMA_SHOWN = " It must fit this JSON Schema:\n<schema>{schema}</schema>"
 
@@ -57,7 +57,7 @@ class ChatProtocol:
         self._token_field = _TOKEN_FIELDS[0]
         self.json = JsonLadder()
         self._tells_usage = True
-        self._most_tokens = MOST_TOKENS
+        self._most_tokens = MAX_TOKENS
         self._thinks = False
         self._thinking_room = THINKING_ROOM
 
@@ -157,7 +157,7 @@ class ChatProtocol:
         if request.schema is None or self.json.mode is JsonMode.SCHEMA:
             return ""
         schema, window = json.dumps(request.schema, ensure_ascii=False), self._window.estimated
-        if window is not None and tokens(schema) > window * MOST_OF_A_SCHEMA:
+        if window is not None and tokens(schema) > window * MAX_SCHEMA_SHARE:
             return OBJECT_ASKED
         return OBJECT_ASKED + SCHEMA_SHOWN.format(schema=schema)
 

@@ -26,7 +26,7 @@ REFERRED = (
     "The figures look exactly as on the picture that is given with this: keep faces, shapes, colours and clothes."
 )
 _LEAST = 100  # bytes that any picture has
-MOST_TOKENS = 6_500  # of a picture at the highest quality, which a server that knows no `quality` may choose
+MAX_TOKENS = 6_500  # of a picture at the highest quality, which a server that knows no `quality` may choose
 
 
 class OpenAIImageProvider(OpenAIProvider):
@@ -42,8 +42,8 @@ class OpenAIImageProvider(OpenAIProvider):
 
     def most(self, request: TextRequest) -> Usage:
         pictures, prompt = len(request.messages) - 2, request.messages[-1].text
-        read = most_tokens(prompt) + MOST_TOKENS * pictures
-        return Usage(calls=1, input_tokens=read, output_tokens=MOST_TOKENS, images=1)
+        read = most_tokens(prompt) + MAX_TOKENS * pictures
+        return Usage(calls=1, input_tokens=read, output_tokens=MAX_TOKENS, images=1)
 
     async def _ask(self, client: Any, request: TextRequest, partial: PartialReply) -> StopReason | None:
         body = {

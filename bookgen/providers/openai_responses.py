@@ -16,7 +16,7 @@ from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
 from bookgen.providers.whole import parts, whole_reply
 
-MOST_TOKENS = 128_000
+MAX_TOKENS = 128_000
 EFFORT = "low"
 Told: TypeAlias = Mapping[str, Any]  # JSON of the server
 _POLICIES = re.compile(r"policy|invalid_prompt|content_filter|moderation")
@@ -31,7 +31,7 @@ class ResponsesProtocol:
         self.model, self._official = model, official
         self.json = JsonLadder()
         self._unknown: set[str] = set()
-        self._most_tokens = MOST_TOKENS
+        self._most_tokens = MAX_TOKENS
 
     def added(self, request: TextRequest) -> str:
         """Its prompt is the request's."""

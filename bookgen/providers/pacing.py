@@ -11,7 +11,7 @@ from aiolimiter import AsyncLimiter
 
 from bookgen.providers.slots import Slot, Slots
 
-MOST_ACCOUNTS = 1000
+MAX_ACCOUNTS = 1000
 
 
 class FairQueue:
@@ -108,6 +108,6 @@ class Pacing:
     def _account(self, account_id: int | None) -> AsyncLimiter:
         limiter = self._accounts.pop(account_id, None) or AsyncLimiter(1, self._interval)
         self._accounts[account_id] = limiter
-        while len(self._accounts) > MOST_ACCOUNTS:
+        while len(self._accounts) > MAX_ACCOUNTS:
             self._accounts.popitem(last=False)
         return limiter

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from bookgen.models import Usage
 from bookgen.providers.headers import number
 
-LEAST, MOST = 1, 256  # calls at once
+MIN_CALLS, MAX_CALLS = 1, 256  # calls at once
 SHARE = 0.8  # of a limit: others may call with the same key
 MEMORY = 0.3  # of the newest call in the mean
 
@@ -43,7 +43,7 @@ class RateLimits:
         a_minute = [limit / taken for name, limit in self._limits.items() if (taken := self._taken[name])]
         if not a_minute or not self._seconds:
             return None
-        return min(max(int(min(a_minute) * SHARE * self._seconds / 60), LEAST), MOST)
+        return min(max(int(min(a_minute) * SHARE * self._seconds / 60), MIN_CALLS), MAX_CALLS)
 
 
 def _mean(before: float, seen: float) -> float:

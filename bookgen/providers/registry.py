@@ -16,7 +16,7 @@ from bookgen.providers.offline import NAME as OFFLINE
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.prices import prices
-from bookgen.providers.rate_limits import MOST
+from bookgen.providers.rate_limits import MAX_CALLS
 from bookgen.providers.retrying import RetryingModel, RetryRules
 from bookgen.providers.text import THE_ONLY_ONE, TextModel
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bookgen.providers.sdk import SdkProvider
 
 AUTO, OPENAI = "auto", "openai"
-LEAST_IMAGE_SECONDS = 180.0  # a picture takes longer than a text's first word
+MIN_IMAGE_SECONDS = 180.0  # a picture takes longer than a text's first word
 CONCURRENCY = 16  # calls at once
 
 # None but the chosen provider is imported: with what its SDK sends by it takes a twentieth of a start.
@@ -82,7 +82,7 @@ def build_image_model(spec: str, settings: ModelSettings) -> ImageModel | None:
         return None
     from bookgen.providers.openai_images import OpenAIImageProvider, OpenAIImages
 
-    total = max(settings.timeout or 0.0, LEAST_IMAGE_SECONDS)
+    total = max(settings.timeout or 0.0, MIN_IMAGE_SECONDS)
     provider = OpenAIImageProvider(
         model or prices().image_defaults[OPENAI],
         access,
@@ -125,7 +125,7 @@ def _model(spec: str, settings: ModelSettings, *, waits: bool) -> TextModel:
         model or _default(name, access),
         access,
         deadlines=None if settings.timeout is None else Deadlines.of(settings.timeout),
-        connections=settings.concurrency or MOST,
+        connections=settings.concurrency or MAX_CALLS,
     )
     learns = settings.concurrency is None and provider.is_own_server
     follows = settings.concurrency is None and not provider.is_own_server

@@ -19,7 +19,7 @@ from bookgen.models import Usage
 from bookgen.providers.access import Access
 from bookgen.providers.attempt import THINKING_ROOM, CallFailed, Cure, FailureKind, Looped, PartialReply
 from bookgen.providers.deadlines import Deadlines
-from bookgen.providers.failures import MOST_DETAIL, failure_of, filtered, no_answer, said, too_long
+from bookgen.providers.failures import MAX_DETAIL_CHARACTERS, failure_of, filtered, no_answer, said, too_long
 from bookgen.providers.prices import prices
 from bookgen.providers.rate_limits import RateLimits
 from bookgen.providers.speed import Speed
@@ -35,12 +35,12 @@ CLOUDS = (
     *("openai.com", "anthropic.com", "azure.com", "googleapis.com", "amazonaws.com", "openrouter.ai", "mistral.ai"),
     *("groq.com", "deepseek.com", "together.xyz", "fireworks.ai", "cerebras.ai", "x.ai"),
 )
-LEAST_SECRET = 8  # characters of a key; a shorter one, as `local` or `none`, is what a server of one's own is given
-LEAST_KEPT = 600  # characters of prose that are kept when a bound ends the call
+MIN_SECRET_CHARACTERS = 8  # a shorter key, such as `local` or `none`, is a placeholder for one's own server
+MIN_KEPT_CHARACTERS = 600  # of prose, which are kept when a bound ends the call
 CHARACTERS_PER_TOKEN = 4  # for servers that tell no usage
-MOST_WEIGHT = 1.5  # of an estimated token, in those of a cloud's model
-LEAST_MORE_ROOM, MOST_MORE_ROOM = 8_000, 32_000  # tokens for thoughts
-LONGEST_REFUSAL = 600  # characters; prose that was asked for is longer
+MAX_WEIGHT = 1.5  # of an estimated token, in those of a cloud's model
+MIN_EXTRA_TOKENS, MAX_EXTRA_TOKENS = 8_000, 32_000  # tokens for thoughts
+MAX_REFUSAL_CHARACTERS = 600  # characters; prose that was asked for is longer
 _REFUSES = re.compile(
     r"(?:i['’]m sorry|i am sorry|sorry|i apologi[sz]e|unfortunately)?[,.]?\s*(?:but )?"
     r"(?:i (?:can['’]?t|can ?not|won['’]t|am unable to|am not able to)|i['’]m (?:unable|not able) to)\s+"
@@ -100,7 +100,10 @@ class SdkProvider(ABC):
                 refused = self._window.refused(said(error), partial.prompt, request.max_tokens)
                 refused.usage = self._usage(request, partial) if any(partial.text) else Usage()
                 log.warning(
-                    "prompt_did_not_fit", model=self.name, window=refused.window, detail=said(error)[:MOST_DETAIL]
+                    "prompt_did_not_fit",
+                    model=self.name,
+                    window=refused.window,
+                    detail=said(error)[:MAX_DETAIL_CHARACTERS],
                 )
                 raise refused from error
             if filtered(error):
@@ -122,7 +125,7 @@ class SdkProvider(ABC):
         failed.address = self._access.url
         if failed.cure is Cure.MODEL and self.is_own_server and (names := await self._names(client)):
             failed.detail = f"{failed.detail.rstrip('.')}; it has {', '.join(names)}"
-        if len(self._access.key) >= LEAST_SECRET:
+        if len(self._access.key) >= MIN_SECRET_CHARACTERS:
             failed.detail = failed.detail.replace(self._access.key, "[hidden]")
         cure = Cure.CONNECT if failed.cure is Cure.START and not self._access.url else failed.cure
         failed.to_do = (cure or "").format(provider=self.provider.upper())
@@ -224,7 +227,7 @@ class SdkProvider(ABC):
         if stop is StopReason.REFUSAL:
             return TextReply("", stop, self._usage(request, partial), self.name)
         if not text.strip() and stop in (StopReason.LENGTH, StopReason.LOOP):
-            self._more_room = min(max(2 * self._more_room, LEAST_MORE_ROOM), MOST_MORE_ROOM)
+            self._more_room = min(max(2 * self._more_room, MIN_EXTRA_TOKENS), MAX_EXTRA_TOKENS)
             raise CallFailed(
                 "used all its tokens up before it wrote a word", FailureKind.GARBLED, cure=Cure.ANOTHER_MODEL
             )
@@ -278,12 +281,12 @@ def _briefed(client: Any, request: TextRequest) -> Any:
 
 def _is_worth_keeping(request: TextRequest, partial: PartialReply) -> bool:
     """Prose is good as far as it goes; half an object is not."""
-    return request.schema is None and sum(map(len, partial.text)) >= LEAST_KEPT
+    return request.schema is None and sum(map(len, partial.text)) >= MIN_KEPT_CHARACTERS
 
 
 def _reads_as_refusal(request: TextRequest, text: str) -> bool:
     """A model may refuse in plain words and call that finished."""
-    if request.schema is not None or request.stage in _ANSWERS_TO_PEOPLE or len(text) > LONGEST_REFUSAL:
+    if request.schema is not None or request.stage in _ANSWERS_TO_PEOPLE or len(text) > MAX_REFUSAL_CHARACTERS:
         return False
     return bool(_REFUSES.match(text.strip()))
 
@@ -300,7 +303,7 @@ def _characters(request: TextRequest) -> int:
 
 def most_tokens(text: str) -> int:
     """The most tokens that a model may read `text` as, with what it puts around it."""
-    return round(tokens(text) * MOST_WEIGHT) + AROUND
+    return round(tokens(text) * MAX_WEIGHT) + AROUND
 
 
 def _tokens(characters: int) -> int:

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 # Until one more is tried again. It doubles each time, since every call that is tried waits for others to end.
-FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 60.0, 3600.0
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 60.0, 3600.0
 
 
 @dataclass(eq=False, slots=True)
@@ -79,7 +79,7 @@ class Slots:
             self._shown, self._pause = self._told, FIRST_PAUSE_SECONDS
         elif slot.beyond and self._in_use <= self._shown and self._had_to_wait(slot):
             self._full_until = _now() + self._pause
-            self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)
+            self._pause = min(2 * self._pause, MAX_PAUSE_SECONDS)
         self._freed.set()
 
     def _had_to_wait(self, slot: Slot) -> bool:

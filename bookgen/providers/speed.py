@@ -7,9 +7,9 @@ from bookgen.providers.text import ShownSpeed
 
 SLACK = 4.0  # times the longest wait for a first word, for a prompt of the same length
 UNSEEN_FIRST_BYTE = 600.0  # seconds, at a server of one's own that has not answered yet
-LEAST_IDLE = 120.0  # seconds: there a neighbour's prompt may hold up a reply
-LONGEST_FIRST_BYTE = 3_600.0  # seconds
-LEAST_SPEED = 1.0  # tokens a second of a server of one's own, before it has shown any
+MIN_IDLE_SECONDS = 120.0  # seconds: there a neighbour's prompt may hold up a reply
+MAX_FIRST_BYTE_SECONDS = 3_600.0  # seconds
+MIN_SPEED = 1.0  # tokens a second of a server of one's own, before it has shown any
 CLOUD_SPEED = 30.0
 SHARE = 0.5  # of the speed seen, which is counted on
 MEMORY = 0.3  # of the newest call in the mean
@@ -36,9 +36,9 @@ class Speed:
         if self._own:
             shown = SLACK * self._per_token * prompt_tokens if self._per_token is not None else UNSEEN_FIRST_BYTE
             patience = 2.0**self._silences
-            first = min(max(first, shown) * patience, LONGEST_FIRST_BYTE)
-            idle = min(max(idle, LEAST_IDLE) * patience, LONGEST_FIRST_BYTE)
-        speed = self._speed * SHARE if self._speed else LEAST_SPEED if self._own else CLOUD_SPEED
+            first = min(max(first, shown) * patience, MAX_FIRST_BYTE_SECONDS)
+            idle = min(max(idle, MIN_IDLE_SECONDS) * patience, MAX_FIRST_BYTE_SECONDS)
+        speed = self._speed * SHARE if self._speed else MIN_SPEED if self._own else CLOUD_SPEED
         if self._own and others:  # a server with one slot answers when they have ended
             first += max_tokens / speed
         total = max(self._usual.total, first + max_tokens / speed)

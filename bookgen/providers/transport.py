@@ -24,7 +24,7 @@ from yarl import URL
 
 from bookgen.providers.deadlines import Deadlines
 
-MOST_BYTES = 16 * 2**20
+MAX_BYTES = 16 * 2**20
 STALE_SECONDS = 1.0  # within which a request hears that its connection was closed before it
 
 
@@ -100,8 +100,8 @@ class _BoundedStream(httpx2.AsyncByteStream):
             except TimeoutError:
                 raise httpx2.ReadTimeout(f"silent for {seconds:g} s", request=self._request) from None
             received += len(chunk)
-            if received > MOST_BYTES:
-                raise ReplyTooLarge(f"more than {MOST_BYTES} bytes", request=self._request)
+            if received > MAX_BYTES:
+                raise ReplyTooLarge(f"more than {MAX_BYTES} bytes", request=self._request)
             yield chunk
             seconds = self._deadlines.idle
 

@@ -15,7 +15,7 @@ UNTOLD = 0.6  # of what did not fit, where nobody says what does
 AROUND = 32  # tokens that a chat template puts around a prompt
 ROUND = 256  # servers' windows are multiples of it; one that drops a part of a prompt mostly reads so many times 1,024
 READ_AT_ONCE = 1_024
-LEAST_COMPARED = 200  # tokens of a prompt whose count is compared with the estimate
+MIN_COMPARED_TOKENS = 200  # tokens of a prompt whose count is compared with the estimate
 LIGHTEST, HEAVIEST = 1.0, 4.0
 CUT, CERTAINLY_CUT = 0.75, 0.3  # of the estimate: a server that counts fewer has not read the whole prompt
 
@@ -72,7 +72,7 @@ class ContextWindow:
     def refused(self, words: str, prompt: int, reply: int) -> DoesNotFit:
         """Learns from a server's refusal of a prompt and a reply of so many estimated tokens."""
         told = _number(_TOLD, words)
-        if (counted := _number(_PROMPT_TOLD, words)) and prompt >= LEAST_COMPARED:
+        if (counted := _number(_PROMPT_TOLD, words)) and prompt >= MIN_COMPARED_TOKENS:
             self._weigh(counted / prompt)
         if told is None or not SMALLEST <= told <= LARGEST:
             told = int((prompt + reply) * self._weight * UNTOLD)
@@ -85,7 +85,7 @@ class ContextWindow:
         """Learns from a reply to a prompt of so many estimated tokens, which might have had `asked` of the model's.
         What is returned says that the prompt was read in part."""
         read = told.input_tokens + told.cache_write_tokens + told.cache_read_tokens
-        if not self._own or not told.calls or prompt < LEAST_COMPARED or not read:
+        if not self._own or not told.calls or prompt < MIN_COMPARED_TOKENS or not read:
             return None
         if read < prompt * CERTAINLY_CUT or (read < prompt * CUT and read % READ_AT_ONCE == 0):
             self._learn(read)

@@ -20,8 +20,8 @@ from bookgen.render.cover.job import FinishedCover, FinishedPicture
 from bookgen.render.model import Picture
 
 LENGTH = struct.Struct(">I")
-MOST_OF_A_HEAD = 1 << 20
-MOST_BYTES = 1 << 30
+MAX_HEAD_BYTES = 1 << 20
+MAX_BYTES = 1 << 30
 
 Result = bytes | FinishedCover | FinishedPicture
 
@@ -55,7 +55,7 @@ class WorkerAnswer:
 async def receive(read: Callable[[int], Awaitable[bytes]]) -> WorkerAnswer:
     """The next answer, `read` so many bytes at a time. UnreadableAnswer."""
     length = LENGTH.unpack(await read(LENGTH.size))[0]
-    if length > MOST_OF_A_HEAD:
+    if length > MAX_HEAD_BYTES:
         raise UnreadableAnswer
     try:
         head = orjson.loads(await read(length))
@@ -66,7 +66,7 @@ async def receive(read: Callable[[int], Awaitable[bytes]]) -> WorkerAnswer:
         )
     except (ValueError, TypeError, KeyError) as error:
         raise UnreadableAnswer from error
-    if min(lengths, default=0) < 0 or sum(lengths) > MOST_BYTES:
+    if min(lengths, default=0) < 0 or sum(lengths) > MAX_BYTES:
         raise UnreadableAnswer
     return WorkerAnswer(outcome, about, [await read(each) for each in lengths])
 

@@ -15,9 +15,9 @@ from bookgen.render.model import Block, Paragraph, Span, spans_of
 
 # The parser looks from every bracket that is not closed, or closed around others, to the end of its block. So many in
 # one block take it a tenth of a second.
-MOST_BRACKETS = 2_000
-MOST_CALLING_NOTES = 50
-MOST_TEXTS = 30_000  # of a chapter; the longest novel has fewer paragraphs
+MAX_BRACKETS = 2_000
+MAX_CALLING_NOTES = 50
+MAX_TEXTS = 30_000  # of a chapter; the longest novel has fewer paragraphs
 
 _BLOCKS = re.compile(r"\n[ \t]*\n")
 _ESCAPED = re.compile(r"\\.")
@@ -25,7 +25,7 @@ _ESCAPED = re.compile(r"\\.")
 
 def explodes(source: str) -> bool:
     """Whether the brackets of the text take the parser longer than a book may."""
-    return sum(_brackets(block) ** 2 for block in _BLOCKS.split(source)) > MOST_BRACKETS**2
+    return sum(_brackets(block) ** 2 for block in _BLOCKS.split(source)) > MAX_BRACKETS**2
 
 
 def _brackets(block: str) -> int:
@@ -48,7 +48,7 @@ def chains(tokens: Sequence[Token]) -> bool:
             within = token.type == "footnote_open"
         elif within and any(each.type == "footnote_ref" for each in token.children or ()):
             calling += 1
-    return calling > MOST_CALLING_NOTES
+    return calling > MAX_CALLING_NOTES
 
 
 def plain(source: str) -> Iterator[Block]:
@@ -59,9 +59,9 @@ def plain(source: str) -> Iterator[Block]:
 
 
 def require_few_texts(number: int, blocks: Sequence[Block]) -> None:
-    """InvalidInput where the chapter has more than MOST_TEXTS."""
+    """InvalidInput where the chapter has more than MAX_TEXTS."""
     texts = sum(len(spans_of(block)) for block in blocks)
-    if texts > MOST_TEXTS:
+    if texts > MAX_TEXTS:
         held = f"Chapter {number} has {texts:,} paragraphs, list items, table cells and lines"
-        problem = f"{held}; a file allows {MOST_TEXTS:,} per chapter. Split the chapter."
+        problem = f"{held}; a file allows {MAX_TEXTS:,} per chapter. Split the chapter."
         raise InvalidInput(problem, content=[problem])

@@ -25,7 +25,7 @@ TIMEOUT = 60.0
 JOBS_A_WORKER = 200  # then it is replaced, so that no leak grows for ever
 WAITING = 256  # jobs of a hundred accounts and more; a minute's work for two cores
 WAITING_BYTES = 256 * 1024**2
-MOST_TRIES = 60  # of a job that has time, each after as long as was asked for
+MAX_TRIES = 60  # of a job that has time, each after as long as was asked for
 
 
 class RenderPool:
@@ -98,7 +98,7 @@ class RenderPool:
                 raise  # it would take as long again
             except RenderingFailed as busy:
                 tries += 1
-                if tries == MOST_TRIES:
+                if tries == MAX_TRIES:
                     raise RenderTimeout(str(busy)) from busy
                 await asyncio.sleep(busy.retry_after)
 

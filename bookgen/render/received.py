@@ -9,7 +9,7 @@ from PIL import Image, ImageOps
 
 from bookgen.errors import InvalidInput
 
-MOST_BYTES = 32 * 2**20
+MAX_BYTES = 32 * 2**20
 _MOST_PIXELS = 40_000_000
 _LEAST_SIDE = 256
 _FORMATS = ("PNG", "JPEG", "WEBP")
@@ -20,8 +20,8 @@ def received(data: bytes) -> Image.Image:
 
     Only the header is read before the size is known, so that a small file with a huge picture costs nothing.
     """
-    if len(data) > MOST_BYTES:
-        raise InvalidInput(image=[f"The picture has more than {MOST_BYTES // 2**20} MiB."])
+    if len(data) > MAX_BYTES:
+        raise InvalidInput(image=[f"The picture has more than {MAX_BYTES // 2**20} MiB."])
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)

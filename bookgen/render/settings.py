@@ -51,7 +51,7 @@ CHOICES = {
     "binding": ("paperback",),
 }
 RANGES = {"font_size": (8.0, 18.0), "line_spacing": (1.0, 2.0)}
-LONGEST = {"dedication": 1_000, "copyright_text": 5_000, "isbn": 20, "publisher": 200}
+MAX_LENGTHS = {"dedication": 1_000, "copyright_text": 5_000, "isbn": 20, "publisher": 200}
 
 
 def parse_settings(raw: Mapping[str, Any]) -> ExportSettings:
@@ -78,9 +78,9 @@ def _check(name: str) -> Callable[[Any], Any]:
     if name == "isbn":
         return _isbn
     if name == "publisher":
-        return lambda value: one_line(_text(value, LONGEST[name]))
-    if name in LONGEST:
-        return lambda value: _text(value, LONGEST[name])
+        return lambda value: one_line(_text(value, MAX_LENGTHS[name]))
+    if name in MAX_LENGTHS:
+        return lambda value: _text(value, MAX_LENGTHS[name])
     return _flag
 
 
@@ -119,7 +119,7 @@ _ISBN_13, _ISBN_10 = re.compile("[0-9]{13}"), re.compile("[0-9]{9}[0-9X]")
 
 
 def _isbn(value: Any) -> str:
-    text = _text(value, LONGEST["isbn"])
+    text = _text(value, MAX_LENGTHS["isbn"])
     digits = text.replace("-", "").replace(" ", "").upper()
     if text and not (_is_isbn13(digits) or _is_isbn10(digits)):
         raise ValueError("Must be a valid ISBN-10 or ISBN-13.")

@@ -18,7 +18,7 @@ from bookgen.services.picture_making import COVER, ILLUSTRATION, MadeCover, Pict
 from bookgen.store import accounts, books, chapters, covers, illustrations, media
 from bookgen.store.database import DB, Database
 
-MOST_ALT = 300  # characters
+MAX_ALT_CHARACTERS = 300  # characters
 PICTURE_BYTES = 1_000_000  # what a painted one takes, with its thumbnail; few take more
 
 
@@ -154,4 +154,4 @@ async def _keep_cover(connection: DB, book_id: int, made: MadeCover, style: str,
 
 def _alternative(finished: FinishedPicture, prompt: str, caption: str, chapter: Chapter) -> str:
     """What somebody who cannot see the picture is told."""
-    return (finished.shows or prompt or caption or chapter.summary or chapter.title)[:MOST_ALT]
+    return (finished.shows or prompt or caption or chapter.summary or chapter.title)[:MAX_ALT_CHARACTERS]

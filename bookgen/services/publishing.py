@@ -24,7 +24,7 @@ from bookgen.store import accounts, books, chapters, covers, exports, illustrati
 from bookgen.store.database import Database
 
 PREVIEW, PAGES = "preview", "pages"
-MOST_HOPELESS = 10_000
+MAX_HOPELESS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class Publisher:
 
     def _remember_hopeless(self, job: Job) -> None:
         self._hopeless[job.book.id, job.kind] = _changed(job)
-        if len(self._hopeless) > MOST_HOPELESS:
+        if len(self._hopeless) > MAX_HOPELESS:
             del self._hopeless[next(iter(self._hopeless))]
 
 
@@ -227,11 +227,11 @@ def _changed(job: Job) -> datetime:
     return max(job.book.updated_at, *(chapter.updated_at for chapter in job.chapters))
 
 
-MOST_NAME_BYTES = 200  # with an extension still less than any file system takes
+MAX_NAME_BYTES = 200  # with an extension still less than any file system takes
 
 
 def file_name(title: str, extension: str) -> str:
     """The title as a file name that every system takes."""
     name = one_line(re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*]+', " ", title))
-    name = name.strip(". ").encode()[:MOST_NAME_BYTES].decode(errors="ignore").strip(". ")
+    name = name.strip(". ").encode()[:MAX_NAME_BYTES].decode(errors="ignore").strip(". ")
     return f"{name or 'book'}.{extension}"

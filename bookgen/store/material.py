@@ -17,7 +17,7 @@ from bookgen.store.rows import columns, field_names
 
 # Characters of a chapter's text that writing is given. Of a longer one, which nobody writes here, it has the beginning
 # and the end: what a digest is made from, and what the next chapter follows.
-LONGEST_TEXT = 60_000
+MAX_TEXT_CHARACTERS = 60_000
 
 OTHER_COLUMNS = columns([name for name in field_names(Chapter) if name != "content"], "c")
 
@@ -46,9 +46,9 @@ CHAPTERS = f"""
 async def chapters(db: DB, book_id: int) -> tuple[tuple[Chapter, ...], dict[int, Digest]]:
     """The book's chapters in order, and the newest digest of each that has one.
 
-    Of a text with more than LONGEST_TEXT characters the middle is left out.
+    Of a text with more than MAX_TEXT_CHARACTERS characters the middle is left out.
     """
-    rows = await db.fetch(CHAPTERS, book_id, LONGEST_TEXT)
+    rows = await db.fetch(CHAPTERS, book_id, MAX_TEXT_CHARACTERS)
     digests = {row["chapter_number"]: _digest(row) for row in rows if row["content_hash"] is not None}
     return tuple(chapter_of(row) for row in rows), digests
 

@@ -23,7 +23,7 @@ READ_ONLY, DISK_FULL = "25006", "53100"
 # The classes of what a statement of ours, or the data that it was given, does wrong. Whatever else a server answers is
 # about the server: no connection, no room, a time that is over, a fail-over, a broken disk.
 OURS = re.compile("0A|2[0-3567BDF]|3[489BF]|4[24]|54|F0|HV|P0")
-FIRST_WAIT, LONGEST_WAIT = 0.05, 2.0
+FIRST_WAIT_SECONDS, MAX_WAIT_SECONDS = 0.05, 2.0
 
 
 class PoolExhausted(Unavailable):
@@ -88,7 +88,7 @@ async def through_outages(
     """
     clock = asyncio.get_running_loop().time
     deadline = None if seconds is None else clock() + seconds
-    wait = FIRST_WAIT
+    wait = FIRST_WAIT_SECONDS
     while True:
         cancellations = _cancellations()
         try:
@@ -102,4 +102,4 @@ async def through_outages(
             if deadline is not None and clock() + wait > deadline:
                 raise
         await asyncio.sleep(wait * (0.5 + random.random()))
-        wait = min(wait * 2, LONGEST_WAIT)
+        wait = min(wait * 2, MAX_WAIT_SECONDS)

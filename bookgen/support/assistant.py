@@ -18,12 +18,12 @@ from bookgen.writing.fence import fenced
 
 PASSAGES = 5
 SOURCES = 3
-MAX_TOKENS, LEAST_TOKENS = 900, 250  # the fewest where the context window is small
+MAX_TOKENS, MIN_TOKENS = 900, 250  # MIN_TOKENS: in a small context window
 AT_ONCE = 4  # model calls of the assistant; a further question waits
-LONGEST_WAIT = 10.0  # seconds for a place among them, and for a provider that is away
-MOST_A_DAY = 2_000  # model calls: anybody may ask, and nobody pays
+MAX_WAIT_SECONDS = 10.0  # seconds for a place among them, and for a provider that is away
+MAX_CALLS_A_DAY = 2_000  # model calls: anybody may ask, and nobody pays
 EXTRACT = 4  # statements of a passage that answers by itself
-LONGEST_STATEMENT = 400  # characters
+MAX_STATEMENT_CHARACTERS = 400  # characters
 FOR_ENGINEERS = frozenset({"architecture"})
 
 SYSTEM = """\
@@ -61,7 +61,7 @@ class Support:
         model: TextModel | None,
         ledger: Ledger | None = None,
         *,
-        most_a_day: int = MOST_A_DAY,
+        most_a_day: int = MAX_CALLS_A_DAY,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._index = index
@@ -102,7 +102,7 @@ class Support:
         self, model: TextModel, question: str, history: Sequence[Mapping[str, str]], found: Sequence[Passage]
     ) -> SupportAnswer:
         request = _request(question, history, found, self._ledger.budget if self._ledger else None)
-        async with asyncio.timeout(LONGEST_WAIT):
+        async with asyncio.timeout(MAX_WAIT_SECONDS):
             await self._places.acquire()
         try:
             reply = await model.complete(request)
@@ -136,8 +136,8 @@ def _request(
         system=(Block(SYSTEM.format(passages=numbered)),),
         messages=(Message("user", task),),
         max_tokens=MAX_TOKENS,
-        least_tokens=LEAST_TOKENS,
-        patience=LONGEST_WAIT,
+        least_tokens=MIN_TOKENS,
+        patience=MAX_WAIT_SECONDS,
         brief={"question": question},
         budget=budget,
     )
@@ -167,7 +167,7 @@ def _from_passages(question: str, found: Sequence[Passage], index: PassageIndex)
 def _extract(passage: Passage, question: str, index: PassageIndex) -> str:
     said = index.telling(passage, question, EXTRACT)
     short = (
-        each if len(each) <= LONGEST_STATEMENT else each[: each.rfind(" ", 0, LONGEST_STATEMENT)] + " …"
+        each if len(each) <= MAX_STATEMENT_CHARACTERS else each[: each.rfind(" ", 0, MAX_STATEMENT_CHARACTERS)] + " …"
         for each in said
     )
     return "\n".join([f"{passage.title}:", *short])

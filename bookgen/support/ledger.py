@@ -15,7 +15,7 @@ from bookgen.store import model_calls
 from bookgen.store.outages import through_outages
 
 STAGE = "support"
-MOST_SECONDS = 1.0  # that an answer waits until it is entered
+MAX_SECONDS = 1.0  # that an answer waits until it is entered
 
 
 class Ledger:
@@ -50,4 +50,4 @@ class Ledger:
         if calls:
             asked = model_calls.Asked(None, None, None, STAGE, None, calls)
             write = self._begin(through_outages(lambda: model_calls.charge(self._db, asked)))
-            await asyncio.wait({write}, timeout=MOST_SECONDS)
+            await asyncio.wait({write}, timeout=MAX_SECONDS)

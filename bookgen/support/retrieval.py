@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-LONGEST_PASSAGE = 1_000  # characters
+MAX_PASSAGE_CHARACTERS = 1_000  # characters
 IN_TITLE = 3  # how much a word of the title weighs against one of the text
 
 _HEADING = re.compile(r"^(#{1,4})\s+(.+?)\s*#*$")
@@ -65,10 +65,10 @@ def _pieces(text: str) -> list[str]:
     """Paragraphs put together up to a passage's length; a longer one, such as a table, is taken apart at its lines."""
     pieces = [""]
     for paragraph in re.split(r"\n\s*\n", text):
-        parts = [paragraph] if len(paragraph) <= LONGEST_PASSAGE else paragraph.splitlines()
+        parts = [paragraph] if len(paragraph) <= MAX_PASSAGE_CHARACTERS else paragraph.splitlines()
         for place, part in enumerate(parts):
             glue = "\n" if place else "\n\n"
-            if pieces[-1] and len(pieces[-1]) + len(part) > LONGEST_PASSAGE:
+            if pieces[-1] and len(pieces[-1]) + len(part) > MAX_PASSAGE_CHARACTERS:
                 pieces.append("")
             pieces[-1] = (pieces[-1] + glue + part).strip()
     return [piece for piece in pieces if piece]

@@ -22,10 +22,10 @@ BIBLE = 2_400
 DESCRIPTION = 1_400
 ALL_BRIEFS = 7_000
 ALL_DIGESTS = 10_000
-LEAST_OF_A_CHAPTER = 40
-MOST_OF_A_BRIEF = 200
-MOST_OF_A_DIGEST = 320
-LEAST_AROUND = 3  # chapters whose plan is told however small the window is
+MIN_CHAPTER_TOKENS = 40
+MAX_BRIEF_TOKENS = 200
+MAX_DIGEST_TOKENS = 320
+MIN_NEIGHBOURS = 3  # chapters whose plan is told however small the window is
 
 
 def data(text: str) -> str:
@@ -130,10 +130,10 @@ def _entry(item: object) -> str:
 
 def outline(chapters: Sequence[Chapter], window: int = WINDOW, number: int = 1) -> str:
     total = scaled(ALL_BRIEFS, window)
-    most = share(total, len(chapters), MOST_OF_A_BRIEF)
+    most = share(total, len(chapters), MAX_BRIEF_TOKENS)
     return "\n".join(
         clip(f"{chapter.chapter_number}. {chapter.title}: {chapter.summary}".rstrip(": "), most)
-        for chapter in (chapters if window >= WINDOW else _around(chapters, number, max(total // most, LEAST_AROUND)))
+        for chapter in (chapters if window >= WINDOW else _around(chapters, number, max(total // most, MIN_NEIGHBOURS)))
     )
 
 
@@ -152,7 +152,7 @@ def told(
     """
     titles = {chapter.chapter_number: chapter.title for chapter in chapters}
     total = scaled(ALL_DIGESTS, window)
-    most = share(total, len(chapters), MOST_OF_A_DIGEST)
+    most = share(total, len(chapters), MAX_DIGEST_TOKENS)
     shown = digests if window >= WINDOW else digests[-max(total // most, 1) :]
     marked = len(shown) - marks
     return tuple(
@@ -170,4 +170,4 @@ def _told(digest: Digest, title: str) -> str:
 
 def share(tokens: int, chapters: int, most: int) -> int:
     """A chapter's share of the tokens. It depends only on the number of chapters, so that prefixes stay the same."""
-    return max(LEAST_OF_A_CHAPTER, min(most, tokens // max(chapters, 1)))
+    return max(MIN_CHAPTER_TOKENS, min(most, tokens // max(chapters, 1)))

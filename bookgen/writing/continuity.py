@@ -20,11 +20,11 @@ from bookgen.writing.steps import Steps
 from bookgen.writing.structured import UnusableReply
 from bookgen.writing.window import WINDOW, clip, fitted
 
-MOST_FACTS = 8
-MOST_THREADS = 20
-LONGEST_CHAPTER = 18_000  # tokens of a chapter that a digest is made from
+MAX_FACTS = 8
+MAX_THREADS = 20
+MAX_CHAPTER_TOKENS = 18_000  # tokens of a chapter that a digest is made from
 MAX_TOKENS = 2_500
-MOST_SUMMED_UP = 64_000  # tokens of earlier chapters that are read for one chapter, beside the nearest
+MAX_SUMMED_UP_TOKENS = 64_000  # tokens of earlier chapters that are read for one chapter, beside the nearest
 TOKENS_A_DIGEST = 2_000  # that asking for one takes beside the chapter
 TOKENS_A_THREAD = 400  # of a context window, for each thread that is told
 
@@ -101,9 +101,9 @@ async def digests_before(
 def _nearest(chapters: Sequence[Chapter]) -> set[int]:
     """The numbers of the nearest chapters to sum up. The bound matters for a pasted book, which has no digests."""
     chosen: set[int] = set()
-    left = MOST_SUMMED_UP
+    left = MAX_SUMMED_UP_TOKENS
     for chapter in reversed(chapters):
-        left -= min(tokens(chapter.content), LONGEST_CHAPTER) + TOKENS_A_DIGEST
+        left -= min(tokens(chapter.content), MAX_CHAPTER_TOKENS) + TOKENS_A_DIGEST
         if left < 0 and chosen:
             break
         chosen.add(chapter.chapter_number)
@@ -125,7 +125,7 @@ async def digest_after(
     request with a schema reads the chapter again.
     """
     lang = language(book.content_language)
-    task = SUM_UP.format(language=lang.name, threads=_numbered(threads), facts=MOST_FACTS, **_lengths(lang))
+    task = SUM_UP.format(language=lang.name, threads=_numbered(threads), facts=MAX_FACTS, **_lengths(lang))
     request = TextRequest(
         stage="digest",
         system=system,
@@ -165,9 +165,9 @@ def _request(book: Book, chapter: Chapter, content: str, threads: Sequence[str],
         title=book.title,
         number=chapter.chapter_number,
         chapter_title=chapter.title,
-        content=fenced("chapter", _bounded(content, min(LONGEST_CHAPTER, window * 2 // 5))),
+        content=fenced("chapter", _bounded(content, min(MAX_CHAPTER_TOKENS, window * 2 // 5))),
         threads=_numbered(threads),
-        facts=MOST_FACTS,
+        facts=MAX_FACTS,
         **_lengths(language(book.content_language)),
     )
     return TextRequest(
@@ -202,7 +202,7 @@ def _read(reply: Mapping[str, Any], number: int, fingerprint: str, threads: Sequ
         chapter_number=number,
         content_hash=fingerprint,
         summary=structured.text_of(reply, "summary", longest=1_200),
-        facts=structured.texts_of(reply, "facts", most=MOST_FACTS, longest=160),
+        facts=structured.texts_of(reply, "facts", most=MAX_FACTS, longest=160),
         threads_opened=structured.texts_of(reply, "threads_opened", most=6, longest=160),
         threads_closed=_closed(structured.texts_of(_as_texts(reply), "threads_closed", most=20), threads),
     )
@@ -234,7 +234,7 @@ def open_threads(digests: Sequence[Digest]) -> list[str]:
         still.update(dict.fromkeys(digest.threads_opened))
         for thread in digest.threads_closed:
             still.pop(thread, None)
-    return list(still)[-MOST_THREADS:]
+    return list(still)[-MAX_THREADS:]
 
 
 def extract(chapter_number: int, content: str) -> Digest:

@@ -10,11 +10,11 @@ from bookgen.words import tokens
 from bookgen.writing import sentences
 from bookgen.writing.window import clip
 
-MOST = 14_000  # tokens, the whole of nearly every chapter; a model that thinks needs room for that as well
+MAX_TOKENS = 14_000  # tokens, the whole of nearly every chapter; a model that thinks needs room for that as well
 GIST = 250  # tokens that a stretch is reduced to
 SHORTENED = 0.6  # of what fits: room for further calls, which find the same prefix in the cache
 END = 2_500  # tokens of the last stretch that stay
-LEAST_END = 80  # … however small the window is
+MIN_END_TOKENS = 80  # … however small the window is
 LEFT_OUT = "[This stretch stands in the chapter; only the beginnings of its paragraphs are shown.] "
 CUT_OFF = "[…] "
 
@@ -37,7 +37,8 @@ def within(turns: Sequence[Message], most: int) -> tuple[Message, ...]:
         if turn.role == "assistant" and _size(kept) > most * SHORTENED:
             kept[place] = Message("assistant", _gist(turn.text))
     if last and _size(kept) > most:
-        kept[last] = Message("assistant", _end(kept[last].text, min(END, max(most - tokens(kept[0].text), LEAST_END))))
+        room = max(most - tokens(kept[0].text), MIN_END_TOKENS)
+        kept[last] = Message("assistant", _end(kept[last].text, min(END, room)))
     while _size(kept) > most and len(kept) > 3:
         del kept[1:3]
     return tuple(kept)

@@ -13,8 +13,8 @@ from bookgen.writing.flaw import paragraphs
 from bookgen.writing.material import TextChange, anchor
 from bookgen.writing.units import units
 
-LEAST_UNITS = 4  # of a whole sentence of the instructions
-LEAST_UNITS_WITHIN = 9  # of a piece of one
+MIN_UNITS = 4  # of a whole sentence of the instructions
+MIN_UNITS_WITHIN = 9  # of a piece of one
 _CLAUSE_ENDS = re.compile(r"[;:]\s")  # at which a model likes to make two sentences of one
 UNUSABLE = "Your last reply to this could not be used"  # and what follows quotes the model
 REMOVED = "The model repeated its instructions. The paragraph was removed."
@@ -33,8 +33,8 @@ def echoed(text: str, instructed: str) -> list[str]:
     found = []
     for sentence in sentences.split(text):
         said = units(sentence)
-        maybe = len(said) >= LEAST_UNITS_WITHIN and said[:2] in pairs and said[-2:] in pairs
-        if (maybe and f" {' '.join(said)} " in running) or (len(said) >= LEAST_UNITS and said in whole):
+        maybe = len(said) >= MIN_UNITS_WITHIN and said[:2] in pairs and said[-2:] in pairs
+        if (maybe and f" {' '.join(said)} " in running) or (len(said) >= MIN_UNITS and said in whole):
             found.append(sentence)
     return found
 

@@ -29,7 +29,7 @@ DIGEST_REPLY = 180
 BLURB_TASK, BLURB_REPLY = 450, 200
 EXTRA_CALLS = 0.05  # writing calls beyond the plan: cut replies, repairs
 EXTRA_WORDS = 0.02  # written and not kept
-LEAST_CACHED = 1_024  # tokens: a shorter prefix is not cached
+MIN_CACHED_TOKENS = 1_024  # tokens: a shorter prefix is not cached
 
 PICTURE_PROMPT = 250
 
@@ -37,7 +37,7 @@ SECONDS_A_CALL = 2.0
 TOKENS_A_SECOND = 60.0
 OFFLINE_SECONDS_A_CALL = 0.05
 
-MOST_BOOKS = 2_000
+MAX_BOOKS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def estimate(
     Without an image model the service draws the pictures itself, at no cost. `picture_tokens`: tokens of one picture.
     """
     chapters, prose = len(basis.budgets), language(basis.content_language)
-    digest = min(DIGEST, context.share(context.ALL_DIGESTS, chapters, context.MOST_OF_A_DIGEST))
+    digest = min(DIGEST, context.share(context.ALL_DIGESTS, chapters, context.MAX_DIGEST_TOKENS))
     asked = [
         (model_name, usage)
         for place, budget in enumerate(basis.budgets)
@@ -124,7 +124,7 @@ def _chapter(
     new = task + (0 if before else known) + (parts - 1) * (TURN + stretch)
     read = (known if before else 0) + sum(known + size for size in turns[:-1])
     end = stretch + NOTES
-    if static < LEAST_CACHED:
+    if static < MIN_CACHED_TOKENS:
         writing = Usage(calls=parts, input_tokens=new + read, output_tokens=written)
         digest = Usage(calls=1, input_tokens=known + turns[-1] + end, output_tokens=DIGEST_REPLY)
     else:
@@ -166,7 +166,7 @@ class Estimates:
         self,
         model_name: str,
         prices: Prices,
-        most: int = MOST_BOOKS,
+        most: int = MAX_BOOKS,
         *,
         image_model_name: str = "",
         picture_tokens: int = 0,

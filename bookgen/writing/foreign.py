@@ -13,8 +13,8 @@ from bookgen.writing.forms import has_speech, not_prose
 from bookgen.writing.language import primary
 from bookgen.writing.remembering import by_paragraph
 
-LEAST_LETTERS = 40  # fewer may be a name, a title or an exclamation
-LEAST_WORDS = 12
+MIN_LETTERS = 40  # fewer may be a name, a title or an exclamation
+MIN_WORDS = 12
 LETTERS_OF_A_CHARACTER = 3  # Chinese, Japanese, Korean: one says as much as some letters
 MIN_OWN_SHARE = 0.4  # of the letters are of the language's script
 MAX_KANA_SHARE = 0.3  # of a Chinese text that quotes Japanese
@@ -58,7 +58,7 @@ _OF_LANGUAGE = {
 # Letters of one alphabet that only one of two languages has: its own, the other's.
 _TELLING = {"ru": (re.compile("[ыэъё]", re.I), re.compile("[іїєґ]", re.I))}
 _TELLING["uk"] = _TELLING["ru"][::-1]
-FEWEST_TELLING = 3
+MIN_TELLING_WORDS = 3
 
 _WORD = re.compile(r"[^\W\d_]+")
 _WITH_LISTS = (("latin",), ("cyrillic",), ("arabic",))  # scripts of several languages, told apart by their words
@@ -129,8 +129,8 @@ def _is_in(code: str, paragraph: str) -> bool:
         return False
     if code in _TELLING:
         ours, theirs = (len(letters.findall(paragraph)) for letters in _TELLING[code])
-        return theirs < max(FEWEST_TELLING, ours)
-    return not _reads_as_another(code, paragraph, LEAST_WORDS, PARAGRAPH_TELLS)
+        return theirs < max(MIN_TELLING_WORDS, ours)
+    return not _reads_as_another(code, paragraph, MIN_WORDS, PARAGRAPH_TELLS)
 
 
 def _is_in_script(code: str, text: str) -> bool:
@@ -140,7 +140,7 @@ def _is_in_script(code: str, text: str) -> bool:
     found = {script: _in_all(_SCRIPT[script], text) for script in counted}
     dense = sum(found.get(script, 0) for script in _DENSE)
     letters = _in_all(_WORD, text) + dense * (LETTERS_OF_A_CHARACTER - 1)
-    if letters < LEAST_LETTERS:
+    if letters < MIN_LETTERS:
         return True
     own = sum(found.get(script, 0) * (LETTERS_OF_A_CHARACTER if script in _DENSE else 1) for script in scripts)
     if own < letters * MIN_OWN_SHARE:

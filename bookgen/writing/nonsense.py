@@ -12,10 +12,10 @@ from bookgen.writing.language import language
 from bookgen.writing.units import by_character, units
 from bookgen.writing.voice import has_refrains
 
-MOST_ECHO = 0.3  # of a reply's characters
-LEAST_SENTENCES = 6  # fewer may well be alike
-LEAST_DIFFERENT = 0.5  # of the sentences
-LEAST_DIFFERENT_OF_REFRAINS = 0.2  # where things are said again for the sound of it
+MAX_ECHO_SHARE = 0.3  # of a reply's characters
+MIN_SENTENCES = 6  # fewer may well be alike
+MIN_DIFFERENT_SHARE = 0.5  # of the sentences
+MIN_DIFFERENT_SHARE_OF_REFRAINS = 0.2  # where things are said again for the sound of it
 MIN_SENTENCE_UNITS = 4  # a shorter sentence may be a sound: "Plip, says the rain."
 
 
@@ -24,13 +24,13 @@ def problem_with(text: str, book: Book, sent_back: Sequence[str]) -> str:
 
     `sent_back`: the sentences of `text` that are our own instructions.
     """
-    if sum(map(len, sent_back)) > len(text) * MOST_ECHO:
+    if sum(map(len, sent_back)) > len(text) * MAX_ECHO_SHARE:
         return f"it repeats its instructions (“{sent_back[0][:80]}”)"
     if mostly_foreign(text, book.content_language) and not is_bilingual(book):
         return f"it is not in {language(book.content_language).name}"
     said = [" ".join(each) for each in map(units, sentences.split(text)) if _is_long(each)]
-    least = LEAST_DIFFERENT_OF_REFRAINS if has_refrains(book) else LEAST_DIFFERENT
-    if len(said) >= LEAST_SENTENCES and len(set(said)) < len(said) * least:
+    least = MIN_DIFFERENT_SHARE_OF_REFRAINS if has_refrains(book) else MIN_DIFFERENT_SHARE
+    if len(said) >= MIN_SENTENCES and len(set(said)) < len(said) * least:
         return f"it says the same over and over (“{max(set(said), key=said.count)[:80]}”)"
     return ""
 

@@ -15,7 +15,7 @@ from bookgen.writing.language import language
 from bookgen.writing.structured import TEXT, Copied, Malformed, list_of, object_of
 
 BIBLE_LISTS = ("people", "places", "terms")
-MOST_ENTRIES = 24  # of each list
+MAX_ENTRIES = 24  # of each list
 _ALSO_CALLED = {"name": "title", "chapter_title": "title", "description": "summary", "synopsis": "summary"}
 
 _CHAPTER = object_of({"title": TEXT, "summary": TEXT})
@@ -101,7 +101,7 @@ def _read_bible(bible: object) -> Mapping[str, Any]:
         raise Copied("the bible has a placeholder instead of a premise and a voice")
     read["arc"] = list(structured.texts_of({"arc": [], **bible}, "arc", most=10, longest=400))
     for key in BIBLE_LISTS:
-        read[key] = [entry for item in _items(bible.get(key) or []) if (entry := _entry(item))][:MOST_ENTRIES]
+        read[key] = [entry for item in _items(bible.get(key) or []) if (entry := _entry(item))][:MAX_ENTRIES]
     return read
 
 

@@ -21,7 +21,7 @@ PLAN_SHARE = 0.4  # of a small window, for a reply
 # Tokens of what a later reply is given, however long its owner has made the plan.
 BIBLE = 4_000
 ALL_PLANNED = 12_000
-MOST_OF_A_PLAN = 400
+MAX_PLAN_TOKENS = 400
 
 EDITOR = """\
 You are an experienced editor who plans books with their authors. You plan the book below in {language}: every title \
@@ -71,7 +71,7 @@ def bible(settled: Mapping[str, Any], window: int) -> str:
 def planned(chapters: Iterable[tuple[int, tuple[str, str]]], count: int, window: int, *, near: int) -> str:
     """The plan so far; in a small window only the chapters nearest to `near`."""
     total = scaled(ALL_PLANNED, window)
-    most = context.share(total, count, MOST_OF_A_PLAN)
+    most = context.share(total, count, MAX_PLAN_TOKENS)
     shown = list(chapters)
     if window < WINDOW:
         shown = sorted(sorted(shown, key=lambda each: abs(each[0] - near))[: max(total // most, 1)])

@@ -25,7 +25,7 @@ PHRASES_OF_A_PARAGRAPH = 0.3  # of its phrases: said before in other sentences
 ALIKE = 0.6  # of the words of two openings
 EDGE_WORDS = 14
 SAME_UNITS = 5
-MOST_AVOIDED = 14
+MAX_AVOIDED = 14
 BYTES_OF_A_HASH = 32
 EDGE_SENTENCES = 2
 EDGE_PARAGRAPHS = 2
@@ -240,5 +240,5 @@ def to_avoid(earlier: Sequence[str]) -> list[str]:
                     texts.setdefault(whole, sentence)
     recent = earlier[-5:]
     edges = [sentences.first(content) for content in recent] + [sentences.last(content) for content in recent]
-    most_worn = sorted(texts, key=lambda key: -seen[key])[:MOST_AVOIDED]
+    most_worn = sorted(texts, key=lambda key: -seen[key])[:MAX_AVOIDED]
     return list(dict.fromkeys([texts[key] for key in most_worn] + [edge for edge in edges if edge]))

@@ -16,7 +16,7 @@ from bookgen.writing.window import clip
 
 # Kinds of which at least 99 of 100 findings in authored prose are right (docs/quality.md). All others are reported.
 REPAIRED = frozenset({"wrong_language"})
-MOST_REPAIRS = 5  # of a chapter, one a paragraph
+MAX_REPAIRS = 5  # of a chapter, one a paragraph
 
 REVISE = """\
 One passage of chapter {number} has to be put differently. What is wrong with it:
@@ -41,7 +41,7 @@ def to_repair(flaws: Sequence[Flaw]) -> dict[int, list[Flaw]]:
     for flaw in flaws:
         if flaw.paragraph is not None and flaw.kind in REPAIRED:
             found.setdefault(flaw.paragraph, []).append(flaw)
-    return dict(list(found.items())[:MOST_REPAIRS])
+    return dict(list(found.items())[:MAX_REPAIRS])
 
 
 async def revise(

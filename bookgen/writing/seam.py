@@ -8,26 +8,26 @@ from itertools import islice
 
 from bookgen.writing.units import UNIT, by_character, units
 
-LONGEST_OVERLAP = 8_000  # characters
-SHORTEST_OVERLAP = 4  # units: fewer may be said twice
-MOST_BY_CHANCE = 8  # words, twice as many characters: so many may begin a new sentence as they ended the last one
+MAX_OVERLAP_CHARACTERS = 8_000  # characters
+MIN_OVERLAP_UNITS = 4  # units: fewer may be said twice
+MAX_CHANCE_WORDS = 8  # words, twice as many characters: so many may begin a new sentence as they ended the last one
 
 
 def without_overlap(before: str, piece: str) -> str:
     """`piece` without the beginning that repeats the end of `before`; empty if all of it does."""
-    last = before[-LONGEST_OVERLAP:].casefold()
-    beginning = tuple(match[0].casefold() for match in islice(UNIT.finditer(piece), SHORTEST_OVERLAP))
-    if len(beginning) < SHORTEST_OVERLAP or not all(unit in last for unit in beginning):
+    last = before[-MAX_OVERLAP_CHARACTERS:].casefold()
+    beginning = tuple(match[0].casefold() for match in islice(UNIT.finditer(piece), MIN_OVERLAP_UNITS))
+    if len(beginning) < MIN_OVERLAP_UNITS or not all(unit in last for unit in beginning):
         return piece
     tail = units(last)
     if not _contains(tail, beginning):
         return piece
-    found = list(UNIT.finditer(piece[:LONGEST_OVERLAP]))
+    found = list(UNIT.finditer(piece[:MAX_OVERLAP_CHARACTERS]))
     head = tuple(match[0].casefold() for match in found)
-    if len(piece) <= LONGEST_OVERLAP and _contains(tail, head):
+    if len(piece) <= MAX_OVERLAP_CHARACTERS and _contains(tail, head):
         return ""
-    by_chance = MOST_BY_CHANCE * (2 if by_character(head[:40]) else 1)
-    for count in range(min(len(tail), len(head)), SHORTEST_OVERLAP - 1, -1):
+    by_chance = MAX_CHANCE_WORDS * (2 if by_character(head[:40]) else 1)
+    for count in range(min(len(tail), len(head)), MIN_OVERLAP_UNITS - 1, -1):
         if head[count - 1] != tail[-1] or head[:count] != tail[-count:]:
             continue
         rest = piece[found[count - 1].end() :]

@@ -117,13 +117,13 @@ def is_finished(text: str) -> bool:
     return any(end == len(text) for end in _ends_in(text, len(text) - 200))
 
 
-LONGEST_VERSE = 72
+MAX_VERSE_CHARACTERS = 72
 
 
 def _is_verse(text: str) -> bool:
     """Whether the last paragraph has short lines, which may end without a full stop."""
     lines = PARAGRAPH.split(text.rstrip())[-1].split("\n")
-    return len(lines) > 1 and all(len(line) <= LONGEST_VERSE for line in lines)
+    return len(lines) > 1 and all(len(line) <= MAX_VERSE_CHARACTERS for line in lines)
 
 
 def _ends_in(text: str, start: int) -> Iterator[int]:

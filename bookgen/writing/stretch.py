@@ -92,7 +92,7 @@ def _broke_off(reply: TextReply, piece: str, part: Part) -> bool:
         return False
     if not part.is_last:
         return True
-    return count_words(piece) < part.ask * MIN_ENDED_SHARE and _last_line_length(piece) > sentences.LONGEST_VERSE
+    return count_words(piece) < part.ask * MIN_ENDED_SHARE and _last_line_length(piece) > sentences.MAX_VERSE_CHARACTERS
 
 
 def stops_short(text: str) -> bool:

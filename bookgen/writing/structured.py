@@ -17,8 +17,8 @@ from bookgen.writing.steps import Steps
 
 T = TypeVar("T")
 
-LONGEST_REPLY = 400_000  # characters; more is no reply but a loop
-LONGEST_SHOWN = 60_000  # characters of a reply that a model is shown again, for its window holds the rest as well
+MAX_REPLY_CHARACTERS = 400_000  # characters; more is no reply but a loop
+MAX_SHOWN_CHARACTERS = 60_000  # of a reply that the model is shown to repair; its window holds more than that
 DEEPEST = 100  # objects and lists within each other; how many Python itself can read differs by its version
 
 _FENCE = re.compile(r"```[A-Za-z0-9]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
@@ -113,7 +113,7 @@ Send the whole object again, corrected and complete. Only the JSON object: no ot
 
 def _repair(request: TextRequest, reply: TextReply, problem: Malformed) -> TextRequest | None:
     """The request that shows the model its own reply to repair; None if there is nothing to show."""
-    if not reply.text.strip() or len(reply.text) > LONGEST_SHOWN:
+    if not reply.text.strip() or len(reply.text) > MAX_SHOWN_CHARACTERS:
         return None
     again = REPAIR.format(problem="; ".join(filter(None, (str(problem), problem.advice))))
     room = request.max_tokens * 2 if reply.stop is StopReason.LENGTH else request.max_tokens
@@ -153,7 +153,7 @@ _STARTS = 12  # braces that are tried as the beginning of the object
 
 async def parse(text: str, *, cut: bool = False) -> Mapping[str, Any]:
     """The JSON object in `text`, ignoring what surrounds it. An object that was cut off is refused, not completed."""
-    if len(text) > LONGEST_REPLY:
+    if len(text) > MAX_REPLY_CHARACTERS:
         raise Malformed("it is far too long")
     text = without_thoughts(text).strip().lstrip("\ufeff")
     if fenced := _FENCE.search(text):
@@ -176,7 +176,7 @@ async def whole_parts(text: str) -> Mapping[str, Any]:
     """The complete parts of an object that broke off."""
     text = without_thoughts(text).rstrip()
     start = text.find("{")
-    if start < 0 or len(text) > LONGEST_REPLY:
+    if start < 0 or len(text) > MAX_REPLY_CHARACTERS:
         raise Malformed("there is no JSON object in it")
     value = await threads.compute(_mended, text[start:])
     if _is_bottomless(value):

@@ -101,7 +101,7 @@ async def test_a_standing_is_believed_for_less_than_half_a_minute(door: Door) ->
 async def test_who_goes_on_calling_is_read_anew_before_its_standing_is_too_old(
     door: Door, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blocking, "MOST_READS", 1)  # more than one statement takes
+    monkeypatch.setattr(blocking, "MAX_READS", 1)  # more than one statement takes
     gone, calling, other = [(await door.register(name))["user"]["id"] for name in ("ada", "bea", "cleo")]
     now = 1000.0
     rights = RightsCache(door.database.http, clock=lambda: now)

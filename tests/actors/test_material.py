@@ -14,7 +14,7 @@ from bookgen.billing.quota import Quota
 from bookgen.models import Digest
 from bookgen.services import editing
 from bookgen.store import books
-from bookgen.store.material import LONGEST_TEXT, keep_digests
+from bookgen.store.material import MAX_TEXT_CHARACTERS, keep_digests
 from bookgen.writing.continuity import stored_digest
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.material import Material
@@ -129,17 +129,17 @@ async def test_a_book_of_very_long_chapters_takes_little_memory_to_write(shelf: 
     finally:
         tracemalloc.stop()
 
-    assert peak < 10 * 5 * LONGEST_TEXT  # two bytes a character, and what is on its way; whole they are 20 MB
+    assert peak < 10 * 5 * MAX_TEXT_CHARACTERS  # two bytes a character, and what is on its way; whole they are 20 MB
     text = material.chapters[6].content
     assert text.startswith("It began in 7. Слово")
     assert text.endswith("словом. It ended.")
-    assert LONGEST_TEXT < len(text) < LONGEST_TEXT + 10
+    assert MAX_TEXT_CHARACTERS < len(text) < MAX_TEXT_CHARACTERS + 10
 
 
 async def test_a_digest_of_a_very_long_text_holds_until_the_text_is_changed(shelf: Shelf) -> None:
     account, book = await shelf.outlined(chapters=1)
     chapter = await shelf.chapter_id(book, 1)
-    text = "Слово за словом. " * (LONGEST_TEXT // 10)
+    text = "Слово за словом. " * (MAX_TEXT_CHARACTERS // 10)
     await shelf.pool.execute("UPDATE chapter SET content = $2 WHERE id = $1", chapter, text)
     of_the_whole = Digest(1, content_hash(text), "What its writer noted.", (), (), ())
     await keep_digests(shelf.pool, book, [of_the_whole])
@@ -162,10 +162,10 @@ async def test_a_very_long_text_that_a_run_has_written_is_read_again_for_the_nex
 ) -> None:
     _, book = await begun(chapters=2)
 
-    model.answer(book, 1, "Word for word. " * (LONGEST_TEXT // 10))
+    model.answer(book, 1, "Word for word. " * (MAX_TEXT_CHARACTERS // 10))
     await model.wait_until_asked(book, 2)
 
-    assert len(model.given[book][1].chapters[0].content) < LONGEST_TEXT + 10
+    assert len(model.given[book][1].chapters[0].content) < MAX_TEXT_CHARACTERS + 10
 
 
 def _summaries(material: Material) -> list[str | None]:

@@ -13,7 +13,7 @@ import pytest
 
 from bookgen import processes
 from bookgen.actors import reading
-from bookgen.actors.reports import MOST_CLAIMS
+from bookgen.actors.reports import MAX_CLAIMS
 from bookgen.actors.resources import LeaseState
 from bookgen.actors.steps import TextDropped
 from bookgen.errors import CostCapReached, UpstreamAIError
@@ -399,7 +399,7 @@ async def test_a_report_that_ends_each_process_which_claims_it_is_given_up(datab
         supervisor = visitor.services.supervisor
         supervisor.resources.lease_state = LeaseState.NONE
         report = (await author.post("/proofreading-reports/", {"book": book_id})).body
-        await database.http.execute("UPDATE report SET epoch = $1", MOST_CLAIMS)
+        await database.http.execute("UPDATE report SET epoch = $1", MAX_CLAIMS)
 
         supervisor.resources.lease_state = LeaseState.HELD
         supervisor.reports.wake()

@@ -184,7 +184,7 @@ FAILURES = (
 async def test_a_picture_that_cannot_be_made_fails_the_run_and_resuming_makes_it(
     open_api: OpenApi, server: ImageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "LEAST_IMAGE_SECONDS", 2.0)
+    monkeypatch.setattr(registry, "MIN_IMAGE_SECONDS", 2.0)
     access = {"openai": Access("key", server.url)}
     hurried = ModelSettings(access=access, retries=1, retry_delay=0.01, timeout=0.1)
     images = build_image_model("openai:gpt-image-2.5-flare", hurried)

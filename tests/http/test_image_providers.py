@@ -150,7 +150,7 @@ async def test_a_malformed_reply_is_an_upstream_error(api: Api, server: ImageSer
 async def test_a_server_that_does_not_answer_in_time_is_an_upstream_error(
     server: ImageServer, open_api: OpenApi, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
-    monkeypatch.setattr(registry, "LEAST_IMAGE_SECONDS", 0.2)
+    monkeypatch.setattr(registry, "MIN_IMAGE_SECONDS", 0.2)
     settings = ModelSettings(access={"openai": Access("key", server.url)}, retries=1, retry_delay=0.01, timeout=0.1)
     images = build_image_model("openai:gpt-image-2.5-flare", settings)
     api = await (await open_api(images=images)).as_new_account("ada")

@@ -112,7 +112,7 @@ async def test_a_server_that_stops_answers_at_once(api: Api, running: dict[str, 
 async def test_an_account_may_wait_only_so_often_at_once(
     api: Api, running: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "MOST_OF_AN_ACCOUNT", 2)
+    monkeypatch.setattr(waiting, "MAX_PER_ACCOUNT", 2)
     waits = [await waiter(api, running) for _ in range(2)]
 
     async with asyncio.timeout(5):
@@ -127,7 +127,7 @@ async def test_an_account_may_wait_only_so_often_at_once(
 async def test_who_hangs_up_leaves_room_for_another(
     api: Api, running: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "MOST_OF_AN_ACCOUNT", 1)
+    monkeypatch.setattr(waiting, "MAX_PER_ACCOUNT", 1)
     gone = await waiter(api, running)
 
     gone.cancel()

@@ -9,7 +9,7 @@ import pytest
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.access import Access
 from bookgen.providers.attempt import CallFailed
-from bookgen.providers.failures import MOST_DETAIL, sentence
+from bookgen.providers.failures import MAX_DETAIL_CHARACTERS, sentence
 from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.text import StopReason
 from tests.fakes.model_script import fault
@@ -283,7 +283,7 @@ async def test_an_operator_is_told_what_the_server_said_and_what_to_do(server, s
 @pytest.mark.timeout(5)
 @pytest.mark.parametrize("part", ["<", "<style ", "<script>"])
 def test_an_error_of_nothing_but_markup_is_read_at_once(part) -> None:
-    assert len(sentence({"error": {"message": f"1 < 2 {part * 200_000}"}})) <= MOST_DETAIL
+    assert len(sentence({"error": {"message": f"1 < 2 {part * 200_000}"}})) <= MAX_DETAIL_CHARACTERS
     assert sentence("1 < 2") == "1 < 2"
 
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from bookgen.providers.loops import LEAST_RUN, first_round
+from bookgen.providers.loops import MIN_LOOP_CHARACTERS, first_round
 from bookgen.providers.text import StopReason
 from tests.fakes.model_script import fault
 from tests.providers.calls import PROVIDERS, chapter_request
@@ -37,7 +37,7 @@ async def test_an_endless_reply_is_ended_and_its_good_part_kept(server, make, ag
     assert reply.text.startswith(GOOD)
     assert len(reply.text) < len(GOOD) + 3 * len(again) + 500
     assert reply.usage.calls == 1
-    assert reply.usage.output_tokens >= (len(GOOD) + LEAST_RUN) // 5  # also what was written and not kept
+    assert reply.usage.output_tokens >= (len(GOOD) + MIN_LOOP_CHARACTERS) // 5  # also what was written and not kept
     await provider.close()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from bookgen.models import Usage
 from bookgen.providers.pacing import Pacing
-from bookgen.providers.rate_limits import MOST, RateLimits
+from bookgen.providers.rate_limits import MAX_CALLS, RateLimits
 from bookgen.providers.retrying import RetryingModel
 from bookgen.providers.text import StopReason, TextReply, TextRequest
 from tests.providers.calls import PROVIDERS, chapter_request
@@ -25,7 +25,7 @@ MINUTE_AND_A_QUARTER = 75.0  # seconds of a call: four fifths of a limit are as 
         ({"x-ratelimit-limit-requests": "500", "x-ratelimit-limit-tokens": "200000"}, 20),
         ({"anthropic-ratelimit-requests-limit": "50", "anthropic-ratelimit-output-tokens-limit": "8000"}, 8),
         ({"anthropic-ratelimit-requests-limit": "50", "anthropic-ratelimit-input-tokens-limit": "30000"}, 10),
-        ({"x-ratelimit-limit-requests": "30000"}, MOST),
+        ({"x-ratelimit-limit-requests": "30000"}, MAX_CALLS),
         ({"x-ratelimit-limit-requests": "0.1"}, 1),
         ({"x-ratelimit-limit-requests": "many", "x-ratelimit-limit-tokens": "nan"}, None),
         ({"x-ratelimit-limit-requests": "0"}, None),
@@ -56,7 +56,7 @@ async def test_a_provider_hears_its_limits_from_the_answers(server, make) -> Non
     server.configure(headers={"x-ratelimit-limit-requests": "60000000"})
     await provider.attempt(chapter_request())
 
-    assert (untold, provider.calls_at_once) == (None, MOST)
+    assert (untold, provider.calls_at_once) == (None, MAX_CALLS)
     await provider.close()
 
 

@@ -11,7 +11,7 @@ from bookgen.words import count_words
 from bookgen.writing import budget
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.outline import draft_outline
-from bookgen.writing.revision import MOST_REPAIRS
+from bookgen.writing.revision import MAX_REPAIRS
 from tests.writing.scripted import Scripted, a_book, obedient, prose, says, sentence, some_material
 
 DIGEST_CALLS = 4
@@ -39,7 +39,7 @@ async def test_a_chapter_is_bounded_in_calls_and_length(script, words):
         longest = max(count_words(text) for text, _ in script)
         assert draft.word_count <= budget.RUNAWAY_SHARE * words + budget.RUNAWAY_SLACK_WORDS + 2 * longest
     in_parts = budget.Lengths(budget.PART_WORDS, budget.MAX_PART_WORDS, budget.MAX_REPLY_TOKENS)
-    assert len(steps.calls) <= budget.max_calls(max(words, 1), in_parts) + 1 + MOST_REPAIRS + DIGEST_CALLS
+    assert len(steps.calls) <= budget.max_calls(max(words, 1), in_parts) + 1 + MAX_REPAIRS + DIGEST_CALLS
 
 
 @settings(max_examples=60, deadline=None)

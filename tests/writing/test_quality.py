@@ -12,7 +12,7 @@ from bookgen.writing.material import ChapterDraft, Material
 from bookgen.writing.quality import avoid, inspect
 from bookgen.writing.repetition import ProfileCache, profile, repeated, same_edges, to_avoid, without_doubles
 from bookgen.writing.residue import residue, without_residue
-from bookgen.writing.revision import MOST_REPAIRS
+from bookgen.writing.revision import MAX_REPAIRS
 from bookgen.writing.stock import moral, stock_paragraphs
 from tests.writing.misbehaved import doubled, repeats, writes
 from tests.writing.scripted import Scripted, a_book, a_chapter, obedient, prose, sentence, some_material
@@ -434,7 +434,7 @@ async def test_a_chapter_full_of_faults_costs_a_bounded_number_of_repairs():
 
     await write_chapter(some_material(2, words=2_400), 1, steps)
 
-    assert len(steps.of_stage("revise")) == MOST_REPAIRS
+    assert len(steps.of_stage("revise")) == MAX_REPAIRS
 
 
 async def test_a_chapter_that_stays_short_is_said_to_be_short():

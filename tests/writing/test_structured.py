@@ -224,7 +224,7 @@ async def test_a_refusal_is_not_repaired():
 
 async def test_a_reply_of_endless_length_is_not_parsed():
     request = TextRequest("outline", (), (Message("user", "Plan."),), 10)
-    steps = Scripted(lambda *_: "{" * (structured.LONGEST_REPLY + 1))
+    steps = Scripted(lambda *_: "{" * (structured.MAX_REPLY_CHARACTERS + 1))
 
     with pytest.raises(UnusableReply):
         await structured.ask(request, steps, lambda reply: reply)

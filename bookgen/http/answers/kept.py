@@ -16,8 +16,8 @@ from bookgen.store.books import BookVersion
 from bookgen.store.chapters import Sketch
 from bookgen.store.database import DB
 
-MOST_VERSIONS = 64  # read in one statement
-MOST_BYTES_OF_BOOKS, MOST_BYTES_OF_LISTS = 64 << 20, 16 << 20
+MAX_VERSIONS = 64  # read in one statement
+MAX_BOOK_BYTES, MAX_LIST_BYTES = 64 << 20, 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +111,12 @@ class KeptAnswers(Generic[K]):
 
 def book_versions(db: DB) -> Batches[tuple[int, int], BookVersion]:
     """What reads the versions of books, which are told by account and book."""
-    return Batches(lambda keys: books.versions(db, keys), lambda key: key, MOST_VERSIONS)
+    return Batches(lambda keys: books.versions(db, keys), lambda key: key, MAX_VERSIONS)
 
 
 def list_versions(db: DB) -> Batches[int, str]:
     """What reads the versions of lists of books, each by its account."""
-    return Batches(lambda ids: books.versions_of_lists(db, ids), lambda account_id: account_id, MOST_VERSIONS)
+    return Batches(lambda ids: books.versions_of_lists(db, ids), lambda account_id: account_id, MAX_VERSIONS)
 
 
 BOOK_VERSIONS: web.AppKey[Batches[tuple[int, int], BookVersion]] = web.AppKey("book_versions")

@@ -27,20 +27,20 @@ from bookgen.http.edge import access_log, bodies, clients, errors, headers
 from bookgen.http.edge.connection_counts import ConnectionCounts
 from bookgen.http.edge.keys import ACCOUNT_ID, LIMITER, OUTGOING, REQUEST_ID, SITE, VERDICT
 from bookgen.http.edge.middleware import request_id
-from bookgen.http.edge.pieces import LARGE, MOST_OF_A_PIECE, MOST_OF_AN_ANSWER, InPieces
+from bookgen.http.edge.pieces import LARGE, MAX_PIECE_BYTES, MAX_RESPONSE_BYTES, InPieces
 from bookgen.limits import LimitClass, address_bucket
 
 # Who reads an answer more slowly than this is not reading it. Smaller ones fit into the socket's buffers anyway.
 GRACE_SECONDS = 30.0
 BYTES_A_SECOND = 8 * 1024
 LARGE_ANSWER = 64 * 1024
-LONGEST_SECONDS = 900.0  # whatever the size
+MAX_SECONDS = 900.0  # whatever the size
 
 # A chunk of a few bytes costs as much as a long one to take, so that a read of nothing but such ones, which no client
 # sends, would hold up the loop for everybody. A match gives nothing back, so that no byte is read twice.
 TINY_CHUNK = re.compile(rb"\r\n0*+[1-3]?[0-9a-fA-F](?:[ \t;][^\r\n]*+)?\r\n")
-MOST_TINY_CHUNKS = 1000
-LEAST_OF_MANY = 6 * MOST_TINY_CHUNKS  # bytes: fewer cannot hold so many
+MAX_TINY_CHUNKS = 1000
+MIN_CHECKED_BYTES = 6 * MAX_TINY_CHUNKS  # bytes: fewer cannot hold so many
 
 
 class BoundedServer(web.Server):
@@ -126,7 +126,7 @@ class BoundedConnection(web.RequestHandler):
             self._counts.leave(self._counted_as)
 
     def data_received(self, data: bytes) -> None:
-        if len(data) > LEAST_OF_MANY and _is_in_tiny_chunks(data):
+        if len(data) > MIN_CHECKED_BYTES and _is_in_tiny_chunks(data):
             self.cut()
         else:
             super().data_received(data)
@@ -147,7 +147,7 @@ class BoundedConnection(web.RequestHandler):
         sending = nullcontext() if account_id is None else self._app[OUTGOING].sending(account_id, held)
         try:
             with sending:
-                async with asyncio.timeout(min(LONGEST_SECONDS, GRACE_SECONDS + size / BYTES_A_SECOND)):
+                async with asyncio.timeout(min(MAX_SECONDS, GRACE_SECONDS + size / BYTES_A_SECOND)):
                     return await super().finish_response(request, resp, start_time)
         except TimeoutError:
             self.cut()
@@ -176,7 +176,7 @@ class BoundedConnection(web.RequestHandler):
 
 
 def _is_in_tiny_chunks(data: bytes) -> bool:
-    return sum(1 for _ in islice(TINY_CHUNK.finditer(data), MOST_TINY_CHUNKS + 1)) > MOST_TINY_CHUNKS
+    return sum(1 for _ in islice(TINY_CHUNK.finditer(data), MAX_TINY_CHUNKS + 1)) > MAX_TINY_CHUNKS
 
 
 def _sizes(response: web.StreamResponse) -> tuple[int, int]:
@@ -185,7 +185,7 @@ def _sizes(response: web.StreamResponse) -> tuple[int, int]:
     One that is whole in memory is handed to the socket in parts, or the loop would wait for the copy of it.
     """
     if type(response) is not web.Response:
-        return (MOST_OF_AN_ANSWER, MOST_OF_A_PIECE) if isinstance(response, InPieces) else (bodies.MAX_BYTES,) * 2
+        return (MAX_RESPONSE_BYTES, MAX_PIECE_BYTES) if isinstance(response, InPieces) else (bodies.MAX_BYTES,) * 2
     size = response.content_length or 0
     if isinstance(response.body, bytes) and size > LARGE:
         response.headers["Content-Length"] = str(size)

@@ -13,10 +13,10 @@ from bookgen.errors import PayloadTooLarge, RateLimited
 
 LARGE = 1 << 20  # bytes; what is smaller is sent whole
 PIECE = 256 << 10
-MOST_OF_AN_ANSWER = 512 << 20
+MAX_RESPONSE_BYTES = 512 << 20
 # Of answers that an account has asked for and not taken yet.
-MOST_OF_AN_ACCOUNT = 64 << 20
-MOST_OF_A_PIECE = 4 << 20  # one chapter, in bytes of UTF-8
+MAX_ACCOUNT_BYTES = 64 << 20
+MAX_PIECE_BYTES = 4 << 20  # one chapter, in bytes of UTF-8
 
 
 class InPieces(web.Response):
@@ -50,9 +50,9 @@ def batches(sizes: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
 
 def require_sendable(size: int) -> None:
     """Refuses an answer that is larger than one may be. PayloadTooLarge."""
-    if size > MOST_OF_AN_ANSWER:
+    if size > MAX_RESPONSE_BYTES:
         raise PayloadTooLarge(
-            f"The response would exceed {MOST_OF_AN_ANSWER >> 20} MiB. Read the books one by one (GET /books/{{id}}/)."
+            f"The response would exceed {MAX_RESPONSE_BYTES >> 20} MiB. Read the books one by one (GET /books/{{id}}/)."
         )
 
 
@@ -64,7 +64,7 @@ class Outgoing:
 
     def require_room(self, account_id: int) -> None:
         """Refuses a caller who does not take what was sent before. RateLimited."""
-        if self._of_account[account_id] >= MOST_OF_AN_ACCOUNT:
+        if self._of_account[account_id] >= MAX_ACCOUNT_BYTES:
             raise RateLimited(
                 "Earlier responses to you are still being sent. Read them first, then try again.",
                 retry_after=5,

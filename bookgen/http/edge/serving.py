@@ -15,13 +15,13 @@ from aiohttp import web
 
 from bookgen.errors import StartupError
 
-MOST_FILES = 65_536
+MAX_FILES = 65_536
 
 
 def allow_open_files() -> None:
     """As many as the machine lets us have: the usual 1,024 are fewer than the connections that are no burden."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(MOST_FILES, hard)
+    wanted = MAX_FILES if hard == resource.RLIM_INFINITY else min(MAX_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with contextlib.suppress(ValueError, OSError):  # a system may have a bound of its own
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 
 from aiohttp import web
 
-MOST_SECONDS = 60
-MOST_OF_AN_ACCOUNT = 32
-MOST_IN_ALL = 4_000
+MAX_SECONDS = 60
+MAX_PER_ACCOUNT = 32
+MAX_TOTAL = 4_000
 
 _WAIT = re.compile(r'\s*wait\s*=\s*"?([0-9]{1,9})[0-9]*"?\s*(?:;.*)?', re.I)
 
@@ -26,7 +26,7 @@ class Waiters:
     def admitted(self, request: web.Request, account_id: int) -> Iterator[int]:
         """For how many seconds the caller may wait: 0 where it did not ask, or there is no room."""
         seconds = preferred(request.headers.getall("Prefer", ()))
-        if not seconds or self._of_account[account_id] >= MOST_OF_AN_ACCOUNT or self._of_account.total() >= MOST_IN_ALL:
+        if not seconds or self._of_account[account_id] >= MAX_PER_ACCOUNT or self._of_account.total() >= MAX_TOTAL:
             yield 0
             return
         self._of_account[account_id] += 1
@@ -39,6 +39,6 @@ class Waiters:
 
 
 def preferred(headers: Iterable[str]) -> int:
-    """The seconds that the first `wait` of the Prefer headers asks for, at most MOST_SECONDS; 0 where none does."""
+    """The seconds that the first `wait` of the Prefer headers asks for, at most MAX_SECONDS; 0 where none does."""
     found = (_WAIT.fullmatch(each) for header in headers for each in header.split(","))
-    return next((min(int(wait[1]), MOST_SECONDS) for wait in found if wait), 0)
+    return next((min(int(wait[1]), MAX_SECONDS) for wait in found if wait), 0)

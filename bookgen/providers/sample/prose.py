@@ -21,9 +21,9 @@ SCENE_WORDS = 480
 CLOSING_WORDS = 24
 CARD_WORDS = 90  # a list of three lines is added whole, so only where there is room
 TRIES = 300
-MOST_OWNERS = 60  # parts that share out all sentences; in a longer book some parts share
-MOST_SILENCE = 20  # paragraphs in a row for which no sentence was left
-SHORTEST_OWNED = 4  # words; a shorter sentence may well come twice
+MAX_OWNERS = 60  # parts that share out all sentences; in a longer book some parts share
+MAX_SILENT_PARAGRAPHS = 20  # paragraphs in a row for which no sentence was left
+MIN_OWNED_WORDS = 4  # words; a shorter sentence may well come twice
 _SENTENCE = re.compile(r"(?<=[.!?])[”’»“]?\s+|(?<=[.!?][”’»“])\s+|\n+")
 _WORD = re.compile(r"\w+")
 
@@ -116,7 +116,7 @@ class _Teller(ABC):
             self.grammar.begin()
             text = make()
             pieces = sorted(_SENTENCE.split(text), key=len)
-            keys = {_key(piece) for piece in pieces if count_words(piece) >= SHORTEST_OWNED}
+            keys = {_key(piece) for piece in pieces if count_words(piece) >= MIN_OWNED_WORDS}
             if not keys & self.said and (not owned or not keys or self.owns(_key(pieces[-1]))):
                 self.grammar.keep()
                 self.said |= keys
@@ -127,10 +127,10 @@ class _Teller(ABC):
         return self.grammar.sentence(role, self.templates[role], {**self.words, **words})
 
     def owns(self, key: int) -> bool:
-        if self.silence > MOST_SILENCE:
+        if self.silence > MAX_SILENT_PARAGRAPHS:
             return True
-        chapters = min(self.chapters, MOST_OWNERS)
-        parts = min(self.parts, MOST_OWNERS // chapters)
+        chapters = min(self.chapters, MAX_OWNERS)
+        parts = min(self.parts, MAX_OWNERS // chapters)
         chapter, part = key % chapters, key // chapters % parts
         return chapter == (self.chapter - 1) % chapters and part == (self.part - 1) % parts
 

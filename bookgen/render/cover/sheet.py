@@ -17,7 +17,7 @@ from bookgen.render.cover.palettes import Palette
 from bookgen.render.layout.bidi import is_rtl
 
 # Shares of the sheet's width.
-LEAST_CAPITAL = 0.06  # of a title: 9 pixels and a little in a thumbnail of 160
+MIN_CAPITAL_HEIGHT = 0.06  # of a title: 9 pixels and a little in a thumbnail of 160
 _LARGEST_TITLE = 0.22
 _SUBTITLE, _AUTHOR = 0.043, 0.052
 _LEAST_BESIDE = 0.02
@@ -104,14 +104,14 @@ class Sheet:
     def filled(self) -> bool:
         """Whether its title leaves no room for a figure, or is still too small to be read in a thumbnail."""
         title = next((each for each in self.drawing.letterings if each.role == "title"), None)
-        small = title is not None and title.height < LEAST_CAPITAL * self.drawing.width
+        small = title is not None and title.height < MIN_CAPITAL_HEIGHT * self.drawing.width
         return small or self._free < _LEAST_FIGURE * self.drawing.height
 
     def texts(self, measure: float, height: float, share: float, largest: float = _LARGEST_TITLE) -> Texts:
         """The texts in lines of that measure: the title in `share` of the height, or more if it were too small."""
         for lesser in (1.0, _LESSER):
             texts = self._texts(measure, height, share, largest, lesser)
-            if texts.title.capital >= LEAST_CAPITAL * self.drawing.width:
+            if texts.title.capital >= MIN_CAPITAL_HEIGHT * self.drawing.width:
                 break
         return texts
 
@@ -125,13 +125,13 @@ class Sheet:
         tries = itertools.product(_TITLE_SHARES, faces)
         for each, face in ((share, self.typography.title), *tries):
             title = self._title(face, measure, min(max(each, share) * height, room), largest)
-            if title.capital >= LEAST_CAPITAL * self.drawing.width:
+            if title.capital >= MIN_CAPITAL_HEIGHT * self.drawing.width:
                 break
         return Texts(title, subtitle, author, gap)
 
     def _title(self, face: DisplayFace, measure: float, height: float, largest: float) -> SetText:
         width = self.drawing.width
-        least = LEAST_CAPITAL * width / 0.7
+        least = MIN_CAPITAL_HEIGHT * width / 0.7
         return self._typesetter(face).fitted(self.copy.title, measure, height, largest * width, least)
 
     def _typesetter(self, face: DisplayFace) -> Typesetter:

@@ -43,7 +43,7 @@ SETTINGS = {
 START_SECONDS = 300.0  # a crash recovery may take long; nothing else does
 CLAIM_SECONDS = 20.0  # a killed server's children are gone long before
 SPAWNS = 7
-FIRST_REST, LONGEST_REST = 0.1, 5.0  # before a server that has just ended is started once more
+FIRST_REST_SECONDS, MAX_REST_SECONDS = 0.1, 5.0  # before a server that has just ended is started again
 PAUSE_SECONDS = 0.05
 WATCH_SECONDS = 0.2
 
@@ -109,7 +109,7 @@ class EmbeddedPostgres:
                     break
             yield
 
-    async def _bring_up(self, server: Postmaster, rest: float = FIRST_REST) -> None:
+    async def _bring_up(self, server: Postmaster, rest: float = FIRST_REST_SECONDS) -> None:
         spawned, began, rested = 0, time.monotonic(), 0.0
         async for _ in _until(START_SECONDS, f"PostgreSQL did not start; see {server.log}"):
             if server.ready():
@@ -122,7 +122,7 @@ class EmbeddedPostgres:
                 continue
             if server.spawn():
                 spawned += 1
-                rested, rest = time.monotonic() + rest, min(rest * 2, LONGEST_REST)
+                rested, rest = time.monotonic() + rest, min(rest * 2, MAX_REST_SECONDS)
             elif spawned == 0 and time.monotonic() - began > CLAIM_SECONDS:
                 raise StartupError(
                     f"a PostgreSQL that can't be seen from here, perhaps in another container, runs on {server.data}. "
@@ -130,7 +130,7 @@ class EmbeddedPostgres:
                 )
 
     async def _keep_running(self, server: Postmaster) -> None:
-        rest = FIRST_REST
+        rest = FIRST_REST_SECONDS
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             if server.alive():
@@ -139,12 +139,12 @@ class EmbeddedPostgres:
             try:
                 async with self._lock():
                     await self._bring_up(server, rest)
-                rest = FIRST_REST
+                rest = FIRST_REST_SECONDS
             except Exception as error:
                 log.error(
                     "postgres could not be started again: %s", error, exc_info=not isinstance(error, StartupError)
                 )
-                rest = LONGEST_REST
+                rest = MAX_REST_SECONDS
 
 
 def _init_cluster(server: Postmaster, password: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bookgen.errors import StartupError
 
-LEAST_BYTES = 32
+MIN_BYTES = 32
 
 
 def kept_secret(path: Path) -> str:
@@ -22,8 +22,8 @@ def kept_secret(path: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise StartupError(f"{path} can't be used: {reason}.") from error
-    if len(secret.encode()) < LEAST_BYTES:
-        raise StartupError(f"{path} holds fewer than {LEAST_BYTES} bytes: put back what was in it.")
+    if len(secret.encode()) < MIN_BYTES:
+        raise StartupError(f"{path} holds fewer than {MIN_BYTES} bytes: put back what was in it.")
     return secret
 
 

@@ -13,7 +13,7 @@ from bookgen.errors import StartupError
 
 log = structlog.get_logger(__name__)
 
-LEAST_FREE = 512 << 20
+MIN_FREE_BYTES = 512 << 20
 SHORTAGE = "The disk of this server is almost full, so nothing new is kept now. Books that are being written go on."
 
 
@@ -35,7 +35,7 @@ class DiskGuard:
     """Looks whether the file system of `folder` has `least_free` bytes left."""
 
     folder: Path
-    least_free: int = LEAST_FREE
+    least_free: int = MIN_FREE_BYTES
     _short: bool = field(default=False, init=False)
 
     def shortage(self) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bookgen.models import Book
 from bookgen.writing import context
 
-MOST_SHEET = 2_400  # characters
+MAX_SHEET_CHARACTERS = 2_400  # characters
 
 LOOK = """\
 Style: a warm, hand-painted picture-book illustration with simple shapes, clear colours and soft light, for children \
@@ -44,7 +44,7 @@ def prompt(book: Book, picture: str) -> str:
 
 def figures(book: Book) -> str:
     """The character sheet in words: those that the plan has settled, else those that the owner gave."""
-    return "\n".join(f"- {each}" for each in cast(book))[:MOST_SHEET]
+    return "\n".join(f"- {each}" for each in cast(book))[:MAX_SHEET_CHARACTERS]
 
 
 def cast(book: Book) -> tuple[str, ...]:

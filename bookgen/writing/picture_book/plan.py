@@ -15,7 +15,7 @@ from bookgen.writing.picture_book.ages import READINGS, Reading
 from bookgen.writing.steps import Steps
 
 MAX_TOKENS = 8_000
-LEAST_TOKENS, LEAST_OF_A_SPREAD = 800, 120  # where the context window is small
+MIN_TOKENS, MIN_SPREAD_TOKENS = 800, 120  # where the context window is small
 
 AUTHOR = """\
 You are an experienced author and art director of picture books. You plan the book below in {language}: every title \
@@ -99,7 +99,7 @@ def _request(book: Book, settled: Sequence[Chapter]) -> TextRequest:
         system=(Block(author(book), cache=True),),
         messages=(Message("user", task),),
         max_tokens=MAX_TOKENS,
-        least_tokens=LEAST_TOKENS + LEAST_OF_A_SPREAD * count,
+        least_tokens=MIN_TOKENS + MIN_SPREAD_TOKENS * count,
         schema=schema(numbers, bible=True),
         account_id=book.account_id,
         brief=brief.of_outline(book, 1, count) | brief.of_childrens(book),

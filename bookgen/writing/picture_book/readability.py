@@ -17,7 +17,7 @@ from bookgen.writing.picture_book.ages import Reading
 from bookgen.writing.units import units
 
 TOO_MUCH = 1.5  # times the words of a spread
-FEWEST_WORDS = 6  # of a text whose share of rare words says something
+MIN_WORDS = 6  # of a text whose share of rare words says something
 SHOWN = 6
 UNSPACED_SENTENCE = 1.6  # a character is a word there, and a sentence has more of them
 _NEEDS_A_TOKENIZER = frozenset({"zh", "ja", "ko"})
@@ -49,7 +49,7 @@ def _long_sentences(text: str, reading: Reading, language: str) -> list[Finding]
 def _rare_words(text: str, reading: Reading, language: str, known: Iterable[str]) -> list[Finding]:
     listed = _listed(language)
     said = [unit for unit in units(text) if len(unit) >= _LEAST_LETTERS]
-    if not listed or len(said) < FEWEST_WORDS:
+    if not listed or len(said) < MIN_WORDS:
         return []
     excused = {unit for each in known for unit in units(each)}
     rare = [unit for unit in said if not _is_known(unit, listed, reading.common, excused)]

@@ -19,8 +19,8 @@ from bookgen.writing.picture_book.readability import difficulties
 from bookgen.writing.printable import printable
 from bookgen.writing.steps import Steps
 
-MAX_TOKENS, LEAST_TOKENS = 1_500, 500  # the fewest where the context window is small
-MOST_ALT, MOST_PICTURE = 300, 1_200  # characters
+MAX_TOKENS, MIN_TOKENS = 1_500, 500  # MIN_TOKENS: in a small context window
+MAX_ALT_CHARACTERS, MAX_PICTURE_CHARACTERS = 300, 1_200  # characters
 
 STORY = """\
 {author}
@@ -122,8 +122,8 @@ async def _ask(
         text = clean.prose(_lines(reply.get("text")), chapter, opening=True)
         if not text.text:
             raise structured.Malformed('it has no text under "text"')
-        picture = structured.text_of(reply, "picture", longest=MOST_PICTURE)
-        return text, Scene(picture, structured.text_of(reply, "alt", longest=MOST_ALT))
+        picture = structured.text_of(reply, "picture", longest=MAX_PICTURE_CHARACTERS)
+        return text, Scene(picture, structured.text_of(reply, "alt", longest=MAX_ALT_CHARACTERS))
 
     def check(spread: _Spread) -> None:
         nonlocal is_sample
@@ -172,7 +172,7 @@ def _request(material: Material, chapter: Chapter) -> TextRequest:
         system=(Block(_story(material), cache=True),),
         messages=(Message("user", task),),
         max_tokens=MAX_TOKENS,
-        least_tokens=LEAST_TOKENS,
+        least_tokens=MIN_TOKENS,
         schema=_FORM,
         chapter_number=number,
         account_id=book.account_id,

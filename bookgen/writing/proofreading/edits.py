@@ -26,11 +26,11 @@ from bookgen.writing.window import WINDOW, clip
 STAGE = "proofreading"
 WINDOW_WORDS = 1_200  # of one call; windows overlap by a paragraph
 SENTENCE_PER_WORD = 2  # characters of a sentence, for each word that a call reads
-MOST_EDITS = 40  # of one call
-LONGEST = 400  # characters of a passage or its replacement: more is rewriting
+MAX_EDITS = 40  # of one call
+MAX_PASSAGE_CHARACTERS = 400  # characters of a passage or its replacement: more is rewriting
 GROWTH = 40  # characters that a replacement may have more than its passage
 MAX_TOKENS = 6_000
-LEAST_TOKENS = 1_500  # where the context window is smaller than that
+MIN_TOKENS = 1_500  # where the context window is smaller than that
 READ, REPLY = 0.25, 0.35  # of a small context window: the text, the edits
 
 _EDIT: Mapping[str, Any] = {
@@ -123,13 +123,13 @@ def _request(book: Book, chapter: Chapter, window: Window, context: int) -> Text
     names = (str(entry.get("name", "")).strip() for entry in entries(book.bible, *BIBLE_LISTS))
     listed = clip("; ".join(filter(None, names)), context // 10) or "none are listed"
     text = fenced("text", chapter.content[window.start : window.end])
-    task = TASK.format(number=chapter.chapter_number, title=chapter.title, text=text, most=MOST_EDITS, language=tongue)
+    task = TASK.format(number=chapter.chapter_number, title=chapter.title, text=text, most=MAX_EDITS, language=tongue)
     return TextRequest(
         stage=STAGE,
         system=(Block(PROOFREADER.format(language=tongue, names=listed)),),
         messages=(Message("user", task),),
         max_tokens=MAX_TOKENS if context >= WINDOW else int(context * REPLY),
-        least_tokens=LEAST_TOKENS if context >= WINDOW else None,
+        least_tokens=MIN_TOKENS if context >= WINDOW else None,
         schema=SCHEMA,
         chapter_number=chapter.chapter_number,
         account_id=book.account_id,
@@ -143,7 +143,7 @@ def _read(reply: Mapping[str, Any]) -> list[Mapping[str, str]]:
     whole = [edit for edit in edits if isinstance(edit, Mapping) and _is_whole(edit)]
     if edits and not whole:
         raise Malformed("no edit has all of its fields, as texts")
-    return whole[:MOST_EDITS]
+    return whole[:MAX_EDITS]
 
 
 def _placed(edits: Sequence[Mapping[str, str]], content: str, window: Window) -> list[Correction]:
@@ -171,7 +171,7 @@ def _correction(edit: Mapping[str, str], content: str, window: Window) -> Correc
 
 def _is_small(correction: Correction) -> bool:
     longest = max(len(correction.original), len(correction.replacement))
-    return longest <= LONGEST and len(correction.replacement) <= len(correction.original) + GROWTH
+    return longest <= MAX_PASSAGE_CHARACTERS and len(correction.replacement) <= len(correction.original) + GROWTH
 
 
 def _changes_prose(correction: Correction, content: str) -> bool:

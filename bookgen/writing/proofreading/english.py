@@ -12,7 +12,7 @@ from bookgen.writing.proofreading.book import BookText, ChapterText
 from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.quotation import narration
 
-MOST = 3_000_000  # characters that are checked, the first of a book: no longer one is written here; a minute of work
+MAX_CHARACTERS = 3_000_000  # of a book, from its start; checking them takes a minute
 OWN_WORD = 3  # times: a word that stands so often in a book is the author's
 
 _DIALECTS = {
@@ -38,7 +38,7 @@ def corrections(book: BookText, tag: str) -> Iterator[tuple[int, Correction, boo
     linter = Linter(_DIALECTS.get(tag.lower().replace("_", "-"), Dialect.AMERICAN))
     linter.set_lint_config({rule: rule in _RULES for rule in linter.get_lint_config()})
     linter.import_words(sorted(_own_words(book)))
-    left = MOST
+    left = MAX_CHARACTERS
     for chapter_id, text in book.texts.items():
         left -= len(text.content)
         if left < 0:

@@ -9,7 +9,7 @@ from bookgen.models import Severity, SuggestionType
 from bookgen.writing.proofreading.book import BookText
 from bookgen.writing.proofreading.correction import Correction, Reason, within
 
-SHORTEST = 5  # letters: shorter names are too near to each other
+MIN_NAME_LETTERS = 5  # letters: shorter names are too near to each other
 OFTEN, RARELY = 3, 2  # times: how often the right spelling stands at least, a wrong one at most
 LONG = 8  # letters: a name so long may be two letters off
 ENDING = 2  # letters: an inflected form has another one, as far as a name is told from others by its stem
@@ -41,12 +41,12 @@ def _is_word(word: str, book: BookText) -> bool:
 
 def _spellings(book: BookText) -> list[str]:
     """The bible's names that the book has, and the forms in which they are inflected there, the most frequent first."""
-    names = [name for name in book.names if len(name) >= SHORTEST and book.words[name] >= OFTEN]
-    stems = tuple(name[: max(SHORTEST - 1, len(name) - ENDING)] for name in names)
+    names = [name for name in book.names if len(name) >= MIN_NAME_LETTERS and book.words[name] >= OFTEN]
+    stems = tuple(name[: max(MIN_NAME_LETTERS - 1, len(name) - ENDING)] for name in names)
     forms = {
         word
         for word, times in book.words.items()
-        if times >= OFTEN and len(word) >= SHORTEST and word.startswith(stems) and not _is_word(word, book)
+        if times >= OFTEN and len(word) >= MIN_NAME_LETTERS and word.startswith(stems) and not _is_word(word, book)
     }
     return sorted({*names, *forms}, key=lambda name: (-book.words[name], name))
 

@@ -9,7 +9,7 @@ from bookgen.writing.proofreading.book import BookText
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.structure import ReadingBudget, keeps_structure
 
-MOST = 500  # of a chapter: nobody decides on more, and the next report has the rest once these are applied
+MAX_CORRECTIONS = 500  # of a chapter: nobody decides on more, and the next report has the rest once these are applied
 
 _RULES = (
     doubled.corrections,
@@ -27,7 +27,7 @@ def check(book: BookText, *, refrains: bool) -> dict[int, list[Correction]]:
     found: dict[int, list[Correction]] = {chapter_id: [] for chapter_id in book.texts}
     for rule in (*_RULES, *(() if refrains else (twice.corrections,))):
         for chapter_id, correction in rule(book):
-            if len(found[chapter_id]) < MOST:
+            if len(found[chapter_id]) < MAX_CORRECTIONS:
                 found[chapter_id].append(correction)
     return _sound(book, found)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # A paragraph is read anew for each change of it, which takes five seconds for a million characters that are marks: the
 # longest that is changed at all, and what is read at a time for the changes of one text.
-LONGEST, MOST_READ = 100_000, 2_000_000
+MAX_PARAGRAPH_CHARACTERS, MAX_READ_CHARACTERS = 100_000, 2_000_000
 _BLOCK = re.compile(r"(?:[^\n]|\n(?![ \t]*\n))+")
 # What opens and never closes is looked for so far and no farther: else each of a hundred thousand searches to the end.
 # Code, addresses, HTML, notes' marks, escapes, scene breaks, and the marks that open a line.
@@ -48,12 +48,12 @@ class ReadingBudget:
     """How much may still be read of a text to judge changes of it."""
 
     def __init__(self) -> None:
-        self._left = MOST_READ
+        self._left = MAX_READ_CHARACTERS
 
     def pays_for(self, content: str, start: int, end: int) -> bool:
         """Whether a change of `content[start:end]` may be judged; if so, it is counted. The longest are not read."""
         first, last = paragraph(content, start, end)
-        cost = last - first if last - first <= LONGEST else 0
+        cost = last - first if last - first <= MAX_PARAGRAPH_CHARACTERS else 0
         if cost > self._left:
             return False
         self._left -= cost
@@ -63,10 +63,10 @@ class ReadingBudget:
 def keeps_structure(content: str, start: int, end: int, replacement: str) -> bool:
     """Whether `replacement` can stand for `content[start:end]` and only words are changed by it.
 
-    In a paragraph of more than LONGEST characters it never can.
+    In a paragraph of more than MAX_PARAGRAPH_CHARACTERS characters it never can.
     """
     first, last = paragraph(content, start, end)
-    if "\n" in replacement or "\n" in content[start:end] or last - first > LONGEST:
+    if "\n" in replacement or "\n" in content[start:end] or last - first > MAX_PARAGRAPH_CHARACTERS:
         return False
     before, after = content[first:last], content[first:start] + replacement + content[end:last]
     if "\0" in prose(before)[start - first : end - first]:

@@ -119,7 +119,7 @@ def survey_of(book: Book, chapters: Iterable[Chapter]) -> Survey:
         from bookgen.writing.proofreading import english  # the checker takes a second and 100 MB to load
 
         for chapter_id, correction, proven in english.corrections(text, book.content_language):
-            if len(checker[chapter_id]) < rules.MOST:
+            if len(checker[chapter_id]) < rules.MAX_CORRECTIONS:
                 checker[chapter_id].append((correction, proven))
     found = rules.check(text, refrains=has_refrains(book))
     versions = {chapter.id: chapter.content_version for chapter in chapters}

@@ -12,7 +12,7 @@ from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.structure import blocks
 from bookgen.writing.units import by_character, units
 
-LEAST_UNITS = 9  # a shorter sentence may well come twice
+MIN_UNITS = 9  # a shorter sentence may well come twice
 _REASON = Reason(
     SuggestionType.STYLE, Severity.MINOR, "The same sentence appears elsewhere in the book.", "sentence_twice"
 )
@@ -29,7 +29,7 @@ def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
                 said = tuple(units(sentence))
                 digest = hashlib.blake2b("\0".join(said).encode("utf-8", "surrogatepass"), digest_size=16).digest()
                 again = digest in seen
-                if len(said) >= LEAST_UNITS * (2 if by_character(said) else 1) and "\0" not in sentence:
+                if len(said) >= MIN_UNITS * (2 if by_character(said) else 1) and "\0" not in sentence:
                     seen.add(digest)
                     if again and place > 0 and "\n" not in sentence:
                         start = offset + place - (block[place - 1] == " ")

@@ -14,7 +14,7 @@ from bookgen.errors import RateLimited
 from bookgen.http.edge import connection, pieces
 from bookgen.http.edge.keys import OUTGOING
 from bookgen.http.edge.lines import AT_ONCE
-from bookgen.http.edge.pieces import MOST_OF_A_PIECE, Outgoing, batches
+from bookgen.http.edge.pieces import MAX_PIECE_BYTES, Outgoing, batches
 from bookgen.store import chapters as stored_chapters
 from tests.http.conftest import Api
 
@@ -136,7 +136,7 @@ def test_small_texts_go_together_and_a_large_one_alone() -> None:
 
 
 async def test_an_answer_has_an_upper_bound(api: Api, book: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "MOST_OF_AN_ANSWER", 2 << 20)
+    monkeypatch.setattr(pieces, "MAX_RESPONSE_BYTES", 2 << 20)
 
     refused = await api.get("/chapters/")
 
@@ -147,12 +147,12 @@ async def test_an_answer_has_an_upper_bound(api: Api, book: dict[str, Any], monk
 async def test_stalled_readers_hold_a_bounded_number_of_bytes_and_nobody_up(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pieces, "MOST_OF_AN_ACCOUNT", 8 * MOST_OF_A_PIECE)  # more readers than there are connections
+    monkeypatch.setattr(pieces, "MAX_ACCOUNT_BYTES", 8 * MAX_PIECE_BYTES)  # more readers than there are connections
     outgoing = api.client.server.app[OUTGOING]  # type: ignore[union-attr]
     async with contextlib.AsyncExitStack() as stalled:
         for _ in range(8):
             await stalled.enter_async_context(stalling(api))
-        await until(lambda: outgoing._of_account[api.account_id] == 8 * MOST_OF_A_PIECE)
+        await until(lambda: outgoing._of_account[api.account_id] == 8 * MAX_PIECE_BYTES)
 
         refused = await api.get("/books/")
         other = await (await api.as_new_account("eve")).get("/books/")
@@ -169,7 +169,7 @@ async def test_stalled_readers_hold_a_bounded_number_of_bytes_and_nobody_up(
 
 @pytest.mark.usefixtures("larger")
 async def test_a_large_answer_ends_after_a_time_whoever_reads_it(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "LONGEST_SECONDS", 0.2)
+    monkeypatch.setattr(connection, "MAX_SECONDS", 0.2)
     outgoing = api.client.server.app[OUTGOING]  # type: ignore[union-attr]
     sent = asyncio.Event()
     sending = outgoing.sending

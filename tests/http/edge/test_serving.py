@@ -36,7 +36,7 @@ def test_as_many_files_may_be_open_as_the_machine_allows() -> None:
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
         serving.allow_open_files()
-        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(before[1] % 2**63, serving.MOST_FILES)
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(before[1] % 2**63, serving.MAX_FILES)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 

@@ -17,7 +17,7 @@ from bookgen.render.cover.job import Copy, CoverJob
 from bookgen.render.cover.lettering import Typesetter
 from bookgen.render.cover.make import make_cover
 from bookgen.render.cover.palettes import DARK, LIGHT
-from bookgen.render.cover.sheet import LEAST_CAPITAL
+from bookgen.render.cover.sheet import MIN_CAPITAL_HEIGHT
 from bookgen.render.fonts.typeface import Typeface
 from bookgen.render.pdf.inks import operators
 from bookgen.render.pool import RenderPool
@@ -176,7 +176,7 @@ def test_a_letter_that_no_font_has_is_refused_by_its_name() -> None:
     ],
 )
 def test_larger_letters_do_not_pay_for_a_line_that_ends_within_a_phrase(title, language, lines) -> None:
-    least = 1600 * LEAST_CAPITAL / 0.7
+    least = 1600 * MIN_CAPITAL_HEIGHT / 0.7
 
     text = Typesetter(PLAYFAIR, language).fitted(title, 1350, 900, 352, least)
 

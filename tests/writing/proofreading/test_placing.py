@@ -6,7 +6,7 @@ from typing import Any
 
 from bookgen.writing.proofreading import anchors
 from bookgen.writing.proofreading.placing import applied, placed
-from bookgen.writing.proofreading.structure import LONGEST, MOST_READ
+from bookgen.writing.proofreading.structure import MAX_PARAGRAPH_CHARACTERS, MAX_READ_CHARACTERS
 from tests.writing.proofreading.judge import judged, suggestion
 
 CASES = 400  # `make anchors` judges a million
@@ -54,7 +54,7 @@ def test_a_change_that_would_break_the_markdown_is_stale() -> None:
 
 
 def test_a_paragraph_that_takes_long_to_read_is_not_changed() -> None:
-    content = f"Teh end.\n\n{'*a* ' * (LONGEST // 4)}Teh end."
+    content = f"Teh end.\n\n{'*a* ' * (MAX_PARAGRAPH_CHARACTERS // 4)}Teh end."
     both = [suggestion(1, content, 0, 3, "The"), suggestion(2, content, len(content) - 8, len(content) - 5, "The")]
 
     result = applied(placed(both, content, 1), {1, 2})
@@ -64,8 +64,8 @@ def test_a_paragraph_that_takes_long_to_read_is_not_changed() -> None:
 
 
 def test_what_would_take_long_to_judge_is_left_for_another_time() -> None:
-    often = MOST_READ // LONGEST + 1
-    content = "Teh lamp. " * (LONGEST // 10)
+    often = MAX_READ_CHARACTERS // MAX_PARAGRAPH_CHARACTERS + 1
+    content = "Teh lamp. " * (MAX_PARAGRAPH_CHARACTERS // 10)
     many = [suggestion(number, content, number * 10, number * 10 + 3, "The") for number in range(often)]
 
     once = applied(placed(many, content, 1), set(range(often)))

@@ -11,7 +11,7 @@ from bookgen.words import count_words
 from bookgen.writing.proofreading import english, rules
 from bookgen.writing.proofreading.book import BookText, ChapterText
 from bookgen.writing.proofreading.correction import Correction
-from bookgen.writing.proofreading.structure import LONGEST, MOST_READ
+from bookgen.writing.proofreading.structure import MAX_PARAGRAPH_CHARACTERS, MAX_READ_CHARACTERS
 
 DEMO = Path(__file__).parents[3] / "bookgen/http/demo"
 
@@ -33,8 +33,11 @@ def test_the_demo_book_has_nothing_to_be_said_about() -> None:
 
 def test_what_stands_beside_a_paragraph_that_is_too_long_is_judged_all_the_same() -> None:
     line = "She saw the the light.\n"
-    assert found(f"{line}{'x' * LONGEST}\n\n{line}") == [("the the", "the")]
-    assert len(found(f"{line * 30}{'x' * (LONGEST - 1000)}\n\n{line}")) == MOST_READ // LONGEST + 1
+    assert found(f"{line}{'x' * MAX_PARAGRAPH_CHARACTERS}\n\n{line}") == [("the the", "the")]
+    assert (
+        len(found(f"{line * 30}{'x' * (MAX_PARAGRAPH_CHARACTERS - 1000)}\n\n{line}"))
+        == MAX_READ_CHARACTERS // MAX_PARAGRAPH_CHARACTERS + 1
+    )
 
 
 @pytest.mark.parametrize("tag", ["en", "de", "fr", "es"])
@@ -119,9 +122,9 @@ def test_a_misspelt_name_is_given_the_form_of_the_book_that_it_is_nearest_to(
 
 
 def test_no_chapter_has_more_corrections_than_anybody_decides_on() -> None:
-    content = "".join(f"Er kam mit mit Nummer {number}.\n\n" for number in range(rules.MOST + 50))
+    content = "".join(f"Er kam mit mit Nummer {number}.\n\n" for number in range(rules.MAX_CORRECTIONS + 50))
 
-    assert len(found(content, "de")) == rules.MOST
+    assert len(found(content, "de")) == rules.MAX_CORRECTIONS
 
 
 def test_what_an_author_does_often_is_meant() -> None:
@@ -201,7 +204,7 @@ def test_the_checker_alone_is_believed_of_plain_grammar_outside_of_speech(conten
 def test_of_a_book_longer_than_any_that_is_written_here_the_checker_reads_the_beginning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(english, "MOST", 30)
+    monkeypatch.setattr(english, "MAX_CHARACTERS", 30)
 
     found = english.corrections(text_of("It was a apple.", "It was a orange.", "It was a egg."), "en")
 

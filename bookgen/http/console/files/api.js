@@ -5,7 +5,7 @@ import { signal } from "./signal.js";
 
 const BASE = new URL("../../api/v1", import.meta.url).href;
 const BACKOFF_SECONDS = [2, 4];
-const LONGEST_WAIT_SECONDS = 60;
+const MAX_WAIT_SECONDS = 60;
 
 export const reachable = signal(true);
 
@@ -79,7 +79,7 @@ async function send(method, path, { body, headers = {}, abort } = {}) {
     try {
       return await once(method, path, body, { ...headers, ...bearer(tokens) }, abort);
     } catch (error) {
-      if (error.code === "RATE_LIMIT_EXCEEDED" && error.retryAfter <= LONGEST_WAIT_SECONDS) {
+      if (error.code === "RATE_LIMIT_EXCEEDED" && error.retryAfter <= MAX_WAIT_SECONDS) {
         await sleep(error.retryAfter);
       } else if (tokens && error.status === 401 && error.code !== "INVALID_CREDENTIALS" && !signedInAgain) {
         signedInAgain = !(await renewed(tokens, error));
