@@ -1,4 +1,6 @@
-"""Every error of the domain. A class and a sentence; its place on the wire is `http/edge/errors.py`.
+"""Every error of the domain: a class, a sentence, and what it is to a caller of the API.
+
+A class without an `ErrorCode` of its own has that of its parent.
 
 BookgenError
 ├── InvalidInput                 a value that the caller sent is not acceptable
@@ -29,14 +31,53 @@ BookgenError
 └── StartupError                 a setting or the environment does not let the service start
 """
 
-from collections.abc import Iterable
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
 
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class ErrorCode:
+    """What an error is to a caller of the API. The documents, the error page and the wire follow from it.
+
+    `remedy` is what a client should do; `details` an example, empty if there are none. `constant` names the code in
+    generated clients if `code` does not do: two codes that differ only in case need different names.
+    """
+
+    status: int
+    code: str
+    condition: str
+    remedy: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+    constant: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.constant or self.code
+
+
+_UPGRADE = "https://books.example.org/api/v1/auth/subscriptions/plans/"
+_SPENT: dict[str, Any] = {
+    "limit": 1,
+    "used": 1,
+    "remaining": 0,
+    "period_end": "2026-12-01T00:00:00Z",
+    "upgrade_url": _UPGRADE,
+}
+
+
 class BookgenError(Exception):
     """Something went wrong."""
+
+    wire: ClassVar[ErrorCode] = ErrorCode(
+        500,
+        "SERVER_ERROR",
+        "An unexpected error occurred.",
+        "Retry at most three times, after 2 s, 4 s and 8 s plus jitter. Then report the `request_id`.",
+        {"request_id": "3f1c0a9be2d44f60"},
+    )
 
     def __init__(self, message: str | None = None, /, **details: object) -> None:
         super().__init__(message or type(self).__doc__)
@@ -45,6 +86,14 @@ class BookgenError(Exception):
 
 class InvalidInput(BookgenError):
     """The request is not valid."""
+
+    wire = ErrorCode(
+        400,
+        "VALIDATION_ERROR",
+        "A field is missing, has the wrong type or an invalid value, or the body is not a JSON object.",
+        "Correct the fields named in `details`; each holds a list of messages. Do not retry unchanged.",
+        {"title": ["Missing data for required field."]},
+    )
 
     def __init__(self, message: str | None = None, /, **details: object) -> None:
         super().__init__(message or _told(details), **details)
@@ -69,6 +118,13 @@ class NoOutline(InvalidInput):
 class NotFound(BookgenError):
     """Not found."""
 
+    wire = ErrorCode(
+        404,
+        "NOT_FOUND",
+        "The path or the object does not exist, or the object belongs to another account.",
+        "Check the path and the id. The service hides other accounts' objects.",
+    )
+
 
 def must_exist(found: T | None) -> T:
     """What was looked for. NotFound when there is nothing."""
@@ -80,17 +136,45 @@ def must_exist(found: T | None) -> T:
 class Conflict(BookgenError):
     """The request contradicts the current state."""
 
+    wire = ErrorCode(
+        409,
+        "CONFLICT",
+        "The request contradicts the current state, such as pausing a run that has ended.",
+        "Read the resource again, then decide what to do.",
+    )
+
 
 class PaymentsNotConfigured(Conflict):
     """This server does not accept payments. Ask its operator to configure them."""
+
+    wire = ErrorCode(
+        409,
+        "PAYMENTS_NOT_CONFIGURED",
+        "This server has no payment keys, or billing is off, so it cannot accept payments.",
+        "Stop. The operator must configure payments first.",
+    )
 
 
 class GenerationInProgress(BookgenError):
     """This book is being generated. Pause or stop the run first (pause-generation/ or stop-generation/)."""
 
+    wire = ErrorCode(
+        400,
+        "GENERATION_IN_PROGRESS",
+        "A generation run is active on this book.",
+        "Read its generation-status. `running` means that your first call worked. Pause or stop it to edit.",
+    )
+
 
 class Unauthenticated(BookgenError):
     """The request is not authenticated."""
+
+    wire = ErrorCode(
+        401,
+        "AUTHENTICATION_REQUIRED",
+        "The Authorization header is missing, or its scheme is not exactly `Bearer`.",
+        "Attach `Authorization: Bearer <ACCESS_TOKEN>` and retry once.",
+    )
 
 
 class AuthenticationRequired(Unauthenticated):
@@ -100,33 +184,105 @@ class AuthenticationRequired(Unauthenticated):
 class TokenExpired(Unauthenticated):
     """The access token has expired. Get a new one (POST /auth/token/refresh/)."""
 
+    wire = ErrorCode(
+        401,
+        "TOKEN_EXPIRED",
+        "The access token is older than 24 hours.",
+        "Refresh once at `/auth/token/refresh/`, store both new tokens and replay once.",
+        {"token_type": "access"},
+    )
+
 
 class TokenInvalid(Unauthenticated):
     """The token is not valid. Log in again (POST /auth/login/)."""
+
+    wire = ErrorCode(
+        401,
+        "TOKEN_INVALID",
+        "The token is malformed, of the wrong type, wrongly signed, or an expired refresh token.",
+        "Log in again. Refreshing will not help.",
+    )
 
 
 class InvalidCredentials(Unauthenticated):
     """The e-mail address, username or password is wrong."""
 
+    wire = ErrorCode(
+        401,
+        "INVALID_CREDENTIALS",
+        "The login or password is wrong, or the identity provider rejected the token.",
+        "Stop. Do not retry with guesses.",
+    )
+
 
 class PermissionDenied(BookgenError):
     """You do not have permission to do this."""
+
+    wire = ErrorCode(
+        403,
+        "PERMISSION_DENIED",
+        "The endpoint is for staff, the account is blocked or not verified, or registration is not open to you.",
+        "Stop. Another attempt will not help.",
+    )
 
 
 class PlanUpgradeRequired(BookgenError):
     """Your plan does not include this."""
 
+    wire = ErrorCode(
+        402,
+        "PLAN_UPGRADE_REQUIRED",
+        "The plan does not include this action: an export format, chapter images, an add-on (`details` has `addon`) "
+        "or a book that is too long (in that case `details` has `requested` and `max_allowed`).",
+        "Ask for what `details` allows, or change the plan at `upgrade_url`.",
+        {"requested_format": "docx", "allowed_formats": ["pdf"], "upgrade_url": _UPGRADE},
+    )
+
 
 class QuotaExceeded(BookgenError):
     """You have used up the allowance of this billing period."""
+
+    wire = ErrorCode(
+        429,
+        "QUOTA_EXCEEDED",
+        "An allowance of the billing period is used up: images, AI edits, proofreading checks, or the words that AI "
+        "edits write in unpaid books (`unpaid_words`).",
+        "Wait until `period_end`, or upgrade the plan.",
+        {"quota_type": "ai_edits", **_SPENT},
+    )
 
 
 class BookQuotaExceeded(QuotaExceeded):
     """Your plan has no books left this period, and none of your credits covers this book."""
 
+    wire = ErrorCode(
+        402,
+        "quota_exceeded",
+        "The plan has no books left this period, and no credit covers this book.",
+        "Wait until `period_end`, upgrade the plan, or buy credits.",
+        {
+            "quota_type": "books",
+            **_SPENT,
+            "upgrade": {
+                "url": _UPGRADE,
+                "plan": "free",
+                "credits_url": "https://books.example.org/api/v1/auth/credits/packages/",
+            },
+        },
+        constant="BOOK_QUOTA_EXCEEDED",
+    )
+
 
 class RateLimited(BookgenError):
     """Too many requests. Wait the number of seconds in Retry-After."""
+
+    wire = ErrorCode(
+        429,
+        "RATE_LIMIT_EXCEEDED",
+        "Too many requests of this class from this account or address.",
+        "Wait the number of seconds in `Retry-After`, then retry.",
+        {"limit": 60, "remaining": 0, "reset_seconds": 60, "scope": "public"},
+    )
 
     def __init__(self, message: str | None = None, /, *, retry_after: int, **details: object) -> None:
         super().__init__(message, **details)
@@ -136,13 +292,35 @@ class RateLimited(BookgenError):
 class MethodNotAllowed(BookgenError):
     """Method not allowed here."""
 
+    wire = ErrorCode(
+        405,
+        "METHOD_NOT_ALLOWED",
+        "The path exists, but not with this method.",
+        "Use one of the methods in the `Allow` header.",
+    )
+
 
 class PayloadTooLarge(BookgenError):
     """The request body is too large."""
 
+    wire = ErrorCode(
+        413,
+        "PAYLOAD_TOO_LARGE",
+        "The request body is larger than 2 MiB.",
+        "Send a smaller body.",
+        {"limit_bytes": 2097152},
+    )
+
 
 class Unavailable(BookgenError):
     """The service is temporarily unavailable. Try again in a moment."""
+
+    wire = ErrorCode(
+        503,
+        "SERVICE_UNAVAILABLE",
+        "The database or the payment processor is not reachable, or the server is stopping.",
+        "Wait the number of seconds in `Retry-After`, then retry.",
+    )
 
     def __init__(self, message: str | None = None, /, *, retry_after: int = 5, **details: object) -> None:
         super().__init__(message, **details)
@@ -173,6 +351,14 @@ class UpstreamAIError(BookgenError):
     calls that broke has used, which the provider charges all the same.
     """
 
+    wire = ErrorCode(
+        502,
+        "UPSTREAM_AI_ERROR",
+        "The model provider failed, timed out or refused.",
+        "If `retryable` is true, retry at most three times, after 2 s, 4 s and 8 s plus jitter.",
+        {"stage": "outline", "chapter_number": None, "retryable": True},
+    )
+
     def __init__(
         self,
         message: str | None = None,
@@ -198,3 +384,10 @@ class CostCapReached(UpstreamAIError):
 
 class StartupError(BookgenError):
     """The service cannot start."""
+
+
+def catalogue() -> list[ErrorCode]:
+    """Every code that the API sends, by status."""
+    classes = [each for each in globals().values() if isinstance(each, type) and issubclass(each, BookgenError)]
+    codes = {each.wire.code: each.wire for each in classes if each is not StartupError}
+    return sorted(codes.values(), key=lambda entry: (entry.status, entry.code))

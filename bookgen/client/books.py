@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bookgen.client.calls import POLL_SECONDS, Calls
-from bookgen.client.errors import CODES, ApiError
+from bookgen.client.errors import ApiError
 
 JSON = dict[str, Any]
 OnProgress = Callable[[JSON], None]
@@ -174,4 +174,4 @@ def _ended(status: JSON) -> WritingEnded:
     failure = status.get("failure") or {}
     code = str(failure.get("code", ""))
     message = str(failure.get("message") or status["status_message"])
-    return WritingEnded(0, code if code.upper() in CODES else "WRITING_ENDED", message, failure)
+    return WritingEnded(0, code if code.isupper() else "WRITING_ENDED", message, failure)

@@ -69,25 +69,19 @@ class Unavailable(ApiError):
     """The service can't answer right now, or can't be reached (status 0)."""
 
 
-CODES: dict[str, type[ApiError]] = {
-    "VALIDATION_ERROR": InvalidRequest,
-    "GENERATION_IN_PROGRESS": GenerationInProgress,
-    "AUTHENTICATION_REQUIRED": Unauthenticated,
-    "TOKEN_EXPIRED": Unauthenticated,
-    "TOKEN_INVALID": Unauthenticated,
-    "TOKEN_NOT_VALID": Unauthenticated,
-    "INVALID_CREDENTIALS": Unauthenticated,
-    "PERMISSION_DENIED": PermissionDenied,
-    "PLAN_UPGRADE_REQUIRED": PlanUpgradeRequired,
-    "QUOTA_EXCEEDED": QuotaExceeded,
-    "NOT_FOUND": NotFound,
-    "CONFLICT": Conflict,
-    "PAYMENTS_NOT_CONFIGURED": Conflict,
-    "RATE_LIMIT_EXCEEDED": RateLimited,
-    "RATE_LIMITED": RateLimited,
-    "UPSTREAM_AI_ERROR": UpstreamAIError,
-    "SERVICE_UNAVAILABLE": Unavailable,
+BY_STATUS: dict[int, type[ApiError]] = {
+    400: InvalidRequest,
+    401: Unauthenticated,
+    402: PlanUpgradeRequired,
+    403: PermissionDenied,
+    404: NotFound,
+    409: Conflict,
+    429: RateLimited,
+    502: UpstreamAIError,
+    503: Unavailable,
 }
+# Codes that are more than their status says.
+CODES: dict[str, type[ApiError]] = {"GENERATION_IN_PROGRESS": GenerationInProgress, "QUOTA_EXCEEDED": QuotaExceeded}
 # For answers without a code: older ones, and those of something between here and the service.
 CODE_OF_STATUS = {
     400: "VALIDATION_ERROR",
@@ -115,8 +109,12 @@ def error_of(status: int, content: bytes, headers: Mapping[str, str]) -> ApiErro
     if isinstance(envelope, dict):
         code = str(envelope.get("code", "")).upper()
         message = str(envelope.get("message", code))
-        return CODES.get(code, ApiError)(status, code, message, envelope.get("details"), wait)
+        return _class_of(status, code)(status, code, message, envelope.get("details"), wait)
     fields = {name: messages for name, messages in known.items() if isinstance(messages, list)}
     code = CODE_OF_STATUS.get(status, "SERVER_ERROR" if status >= 500 else "")
-    kind = Unauthenticated if status == 401 else CODES.get(code, ApiError)
-    return kind(status, code, str(envelope or known.get("detail") or f"HTTP status {status}"), fields, wait)
+    message = str(envelope or known.get("detail") or f"HTTP status {status}")
+    return _class_of(status, code)(status, code, message, fields, wait)
+
+
+def _class_of(status: int, code: str) -> type[ApiError]:
+    return CODES.get(code) or BY_STATUS.get(status, ApiError)

@@ -3,8 +3,8 @@ import re
 import pytest
 from yarl import URL
 
+from bookgen.errors import catalogue
 from bookgen.http.books_schemas import LANGUAGES
-from bookgen.http.docs.catalogue import CATALOGUE
 from bookgen.render.trim import TRIMS
 from tests.http.conftest import PREFIX, Api, OpenApi
 
@@ -124,7 +124,7 @@ async def test_only_documents_of_the_service_are_pages(visitor: Api, name: str) 
 async def test_the_catalogue_has_an_anchor_for_every_code(visitor: Api) -> None:
     page = (await visitor.get("/docs/errors/")).raw.decode()
 
-    assert all(f'id="{entry.code}"' in page for entry in CATALOGUE)
+    assert all(f'id="{entry.code}"' in page for entry in catalogue())
     assert "`" not in page
 
 

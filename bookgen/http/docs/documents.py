@@ -12,7 +12,6 @@ from pathlib import Path
 from aiohttp import web
 
 from bookgen import errors
-from bookgen.http.docs.catalogue import CATALOGUE, Entry
 from bookgen.http.edge.contract import answers_content, conditional, docs, refuses
 from bookgen.http.edge.keys import DOCUMENT, SITE
 from bookgen.support.retrieval import slug
@@ -57,10 +56,10 @@ async def browse(request: web.Request) -> web.Response:
 @answers_content("text/html", TEXT, "A page")
 async def error_catalogue(request: web.Request) -> web.Response:
     page = (ASSETS / "errors.html").read_text("utf-8")
-    return _page(request, page.replace("{{entries}}", "\n".join(map(_entry, CATALOGUE))))
+    return _page(request, page.replace("{{entries}}", "\n".join(map(_entry, errors.catalogue()))))
 
 
-def _entry(entry: Entry) -> str:
+def _entry(entry: errors.ErrorCode) -> str:
     details = html.escape(json.dumps(entry.details, indent=2), quote=False)
     return (
         f'<section id="{entry.code}"><h2><code>{entry.code}</code> <span>{entry.status}</span></h2>'

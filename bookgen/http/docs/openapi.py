@@ -16,9 +16,7 @@ from marshmallow import Schema
 
 from bookgen import __version__, errors
 from bookgen.http.docs import wire_documents
-from bookgen.http.docs.catalogue import BY_CODE
 from bookgen.http.edge import contract, replies
-from bookgen.http.edge.errors import WIRE
 from bookgen.http.edge.routing import LARGEST_ID, Handler, Route, is_id
 from bookgen.http.edge.schemas import Integer, String
 
@@ -216,27 +214,27 @@ def refusals(route: Route) -> list[type[errors.BookgenError]]:
 
 
 def _refusals(route: Route) -> dict[str, Any]:
-    codes: dict[HTTPStatus, list[str]] = {}
+    by_status: dict[int, list[errors.ErrorCode]] = {}
     for error in refusals(route):
-        status, code = WIRE[error]
-        if code not in codes.setdefault(status, []):
-            codes[status].append(code)
-    return {str(status.value): _refusal(status, codes[status]) for status in sorted(codes)}
+        codes = by_status.setdefault(error.wire.status, [])
+        if error.wire not in codes:
+            codes.append(error.wire)
+    return {str(status): _refusal(HTTPStatus(status), by_status[status]) for status in sorted(by_status)}
 
 
-def _refusal(status: HTTPStatus, codes: list[str]) -> dict[str, Any]:
+def _refusal(status: HTTPStatus, codes: list[errors.ErrorCode]) -> dict[str, Any]:
     headers = dict(wire_documents.ALWAYS)
     if status is HTTPStatus.UNAUTHORIZED:
         headers |= wire_documents.reference("WWW-Authenticate")
     if status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE):
         headers |= wire_documents.reference("Retry-After")
     return {
-        "description": " ".join(f"`{code}`: {BY_CODE[code].condition}" for code in codes),
+        "description": " ".join(f"`{each.code}`: {each.condition}" for each in codes),
         "headers": headers,
         "content": {
             "application/json": {
                 "schema": {"$ref": "#/components/schemas/Error"},
-                "examples": {code: {"value": wire_documents.example(BY_CODE[code])} for code in codes},
+                "examples": {each.code: {"value": wire_documents.example(each)} for each in codes},
             }
         },
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bookgen.http.docs.catalogue import CATALOGUE, Entry
+from bookgen.errors import ErrorCode, catalogue
 
 OVERVIEW = """\
 A book goes through these calls:
@@ -116,8 +116,8 @@ ERROR_SCHEMA: dict[str, Any] = {
             "properties": {
                 "code": {
                     "type": "string",
-                    "enum": [entry.code for entry in CATALOGUE],
-                    "x-enum-varnames": [entry.name for entry in CATALOGUE],
+                    "enum": [entry.code for entry in catalogue()],
+                    "x-enum-varnames": [entry.name for entry in catalogue()],
                     "description": "Stable; branch on it, never on the message.",
                 },
                 "message": {"type": "string", "description": "For people."},
@@ -132,7 +132,7 @@ ERROR_SCHEMA: dict[str, Any] = {
 }
 
 
-def example(entry: Entry) -> dict[str, Any]:
+def example(entry: ErrorCode) -> dict[str, Any]:
     body: dict[str, Any] = {"code": entry.code, "message": entry.condition, "status": entry.status}
     if entry.details:
         body["details"] = entry.details

@@ -1,4 +1,4 @@
-"""The only map from a domain error to its place on the wire, and the envelope around it."""
+"""What a handler raised as a response: the domain error, its status and code, and the envelope around it."""
 
 from __future__ import annotations
 
@@ -15,35 +15,6 @@ from bookgen import errors
 from bookgen.http.edge import replies
 from bookgen.http.edge.schemas import by_field
 from bookgen.store.outages import is_passing
-
-WIRE: dict[type[errors.BookgenError], tuple[HTTPStatus, str]] = {
-    errors.InvalidInput: (HTTPStatus.BAD_REQUEST, "VALIDATION_ERROR"),
-    errors.NoOutline: (HTTPStatus.BAD_REQUEST, "VALIDATION_ERROR"),
-    errors.GenerationInProgress: (HTTPStatus.BAD_REQUEST, "GENERATION_IN_PROGRESS"),
-    errors.Unauthenticated: (HTTPStatus.UNAUTHORIZED, "AUTHENTICATION_REQUIRED"),
-    errors.AuthenticationRequired: (HTTPStatus.UNAUTHORIZED, "AUTHENTICATION_REQUIRED"),
-    errors.TokenExpired: (HTTPStatus.UNAUTHORIZED, "TOKEN_EXPIRED"),
-    errors.TokenInvalid: (HTTPStatus.UNAUTHORIZED, "TOKEN_INVALID"),
-    errors.InvalidCredentials: (HTTPStatus.UNAUTHORIZED, "INVALID_CREDENTIALS"),
-    errors.PlanUpgradeRequired: (HTTPStatus.PAYMENT_REQUIRED, "PLAN_UPGRADE_REQUIRED"),
-    errors.BookQuotaExceeded: (HTTPStatus.PAYMENT_REQUIRED, "quota_exceeded"),
-    errors.PermissionDenied: (HTTPStatus.FORBIDDEN, "PERMISSION_DENIED"),
-    errors.NotFound: (HTTPStatus.NOT_FOUND, "NOT_FOUND"),
-    errors.MethodNotAllowed: (HTTPStatus.METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED"),
-    errors.Conflict: (HTTPStatus.CONFLICT, "CONFLICT"),
-    errors.PaymentsNotConfigured: (HTTPStatus.CONFLICT, "PAYMENTS_NOT_CONFIGURED"),
-    errors.PayloadTooLarge: (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "PAYLOAD_TOO_LARGE"),
-    errors.QuotaExceeded: (HTTPStatus.TOO_MANY_REQUESTS, "QUOTA_EXCEEDED"),
-    errors.RateLimited: (HTTPStatus.TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED"),
-    errors.UpstreamAIError: (HTTPStatus.BAD_GATEWAY, "UPSTREAM_AI_ERROR"),
-    errors.CostCapReached: (HTTPStatus.BAD_GATEWAY, "UPSTREAM_AI_ERROR"),
-    errors.Unavailable: (HTTPStatus.SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE"),
-    errors.RenderingFailed: (HTTPStatus.SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE"),
-    errors.RenderTimeout: (HTTPStatus.SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE"),
-    errors.ProofreadingFailed: (HTTPStatus.SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE"),
-    errors.CallerLeft: (HTTPStatus.SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE"),
-    errors.BookgenError: (HTTPStatus.INTERNAL_SERVER_ERROR, "SERVER_ERROR"),
-}
 
 
 def as_domain_error(error: Exception, request_id: str) -> errors.BookgenError:
@@ -72,15 +43,11 @@ def as_domain_error(error: Exception, request_id: str) -> errors.BookgenError:
 
 def is_unforeseen(error: Exception) -> bool:
     """Whether an error would be answered with a bare 500."""
-    return place(as_domain_error(error, ""))[0] is HTTPStatus.INTERNAL_SERVER_ERROR
-
-
-def place(error: errors.BookgenError) -> tuple[HTTPStatus, str]:
-    return next(WIRE[cls] for cls in type(error).__mro__ if cls in WIRE)
+    return as_domain_error(error, "").wire.status == HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 def envelope(error: errors.BookgenError, public_url: str) -> web.Response:
-    status, code = place(error)
+    status, code = HTTPStatus(error.wire.status), error.wire.code
     body: dict[str, Any] = {"code": code, "message": str(error), "status": status.value}
     if isinstance(error, errors.InvalidInput):
         body["details"] = by_field(error.details or {"non_field_errors": [str(error)]})

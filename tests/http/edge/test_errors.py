@@ -3,24 +3,19 @@ import orjson
 import pytest
 
 from bookgen import errors
-from bookgen.http.docs.catalogue import BY_CODE, CATALOGUE
-from bookgen.http.edge.errors import WIRE, as_domain_error, envelope
+from bookgen.http.edge.errors import as_domain_error, envelope
 
-EVERY_ERROR = [cls for cls in vars(errors).values() if isinstance(cls, type) and issubclass(cls, errors.BookgenError)]
-
-
-@pytest.mark.parametrize("error", [cls for cls in EVERY_ERROR if cls is not errors.StartupError])
-def test_every_error_has_a_place_on_the_wire(error: type[errors.BookgenError]) -> None:
-    assert error in WIRE
+CODES = [entry.code for entry in errors.catalogue()]
 
 
-@pytest.mark.parametrize(("status", "code"), sorted(set(WIRE.values())))
-def test_every_code_stands_in_the_catalogue_with_its_status(status: int, code: str) -> None:
-    assert BY_CODE[code].status == status
+def test_the_catalogue_has_each_code_once_with_a_remedy() -> None:
+    assert len(CODES) == len(set(CODES))
+    assert all(entry.condition.endswith(".") and entry.remedy.endswith(".") for entry in errors.catalogue())
 
 
-def test_the_catalogue_names_no_code_that_is_never_sent() -> None:
-    assert {entry.code for entry in CATALOGUE} == {code for _, code in WIRE.values()}
+def test_an_error_that_names_no_code_has_its_parent_s() -> None:
+    assert errors.NoOutline.wire is errors.InvalidInput.wire
+    assert errors.BookQuotaExceeded.wire.status == 402
 
 
 def test_the_envelope_is_the_whole_body() -> None:
