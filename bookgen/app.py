@@ -415,14 +415,8 @@ def _site(config: Config, model: TextModel) -> Site:
 
 
 def _budgets(config: Config) -> dict[LimitClass, Budget]:
-    rates = {
-        LimitClass.READ: config.rate_read,
-        LimitClass.WRITE: config.rate_write,
-        LimitClass.EXPENSIVE: config.rate_expensive,
-        LimitClass.PUBLIC: config.rate_public,
-        LimitClass.AUTH: config.rate_auth,
-    }
-    return {limit_class: Budget.parse(rate) for limit_class, rate in rates.items()}
+    """The rate of each limit class is the setting of its name."""
+    return {each: Budget.parse(getattr(config, f"rate_{each}")) for each in LimitClass}
 
 
 def _micros(amount: Decimal | None) -> int | None:

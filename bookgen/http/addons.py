@@ -9,7 +9,7 @@ from bookgen.billing.addons import uses_remaining
 from bookgen.http import addons_schemas as shapes
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, PAYMENTS, QUOTA
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.schemas import shown
 from bookgen.http.payments import return_urls, session
 from bookgen.http.payments_schemas import CheckoutSessionSchema
@@ -20,15 +20,15 @@ from bookgen.store import addons
 @response_schema(shapes.AddonSchema(many=True))
 async def list_available(request: web.Request) -> web.Response:
     return replies.json(
-        [shown(shapes.AddonSchema, addon) for addon in await addons.list_active(request.app[DATABASE].http)]
+        [shown(shapes.AddonSchema, addon) for addon in await addons.list_active(request.app[SERVICES].database.http)]
     )
 
 
 @docs("add-ons", "List your add-ons with this period's uses", "`uses_remaining` is -1 if there is no limit.")
 @response_schema(shapes.UserAddonSchema(many=True))
 async def list_owned(request: web.Request) -> web.Response:
-    db, account_id = request.app[DATABASE].http, request[ACCOUNT_ID]
-    quota = request.app[QUOTA]
+    db, account_id = request.app[SERVICES].database.http, request[ACCOUNT_ID]
+    quota = request.app[SERVICES].quota
     period, now = await quota.period(db, account_id), quota.now()
     owned = await addons.owned(db, account_id, period.start, period.end, now)
     return replies.json(
@@ -43,7 +43,7 @@ async def list_owned(request: web.Request) -> web.Response:
 async def checkout(request: web.Request) -> web.Response:
     body = request[BODY]
     return session(
-        await request.app[PAYMENTS].buy_addon(
+        await request.app[SERVICES].payments.buy_addon(
             request[ACCOUNT_ID], body["addon"], body["billing_type"], return_urls(body)
         )
     )

@@ -17,7 +17,7 @@ from bookgen.http import auth_schemas as shapes
 from bookgen.http.edge import clients, replies
 from bookgen.http.edge.admission import SESSION_COOKIE
 from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, ACCOUNTS, BODY, DATABASE, LIMITER, SITE, VERDICT
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES, VERDICT
 from bookgen.http.edge.schemas import shown
 from bookgen.http.subscriptions import subscription_of
 from bookgen.limits import Budget, LimitClass
@@ -38,7 +38,7 @@ GUESS_WINDOWS = 5
 @response_schema(shapes.RegisteredSchema, 201)
 @refuses(PermissionDenied, RateLimited)
 async def register(request: web.Request) -> web.Response:
-    account, tokens = await request.app[ACCOUNTS].register(Registration(**request[BODY]), _caller(request))
+    account, tokens = await request.app[SERVICES].accounts.register(Registration(**request[BODY]), _caller(request))
     body: dict[str, Any] = {"user": shown(shapes.NewUserSchema, account)}
     if tokens is None:
         body["message"] = "Follow the link in the mail we sent you to verify your address."
@@ -59,7 +59,7 @@ async def register(request: web.Request) -> web.Response:
 @refuses(InvalidCredentials, PermissionDenied, RateLimited)
 async def login(request: web.Request) -> web.Response:
     body = request[BODY]
-    service, caller = request.app[ACCOUNTS], _caller(request)
+    service, caller = request.app[SERVICES].accounts, _caller(request)
     attempt = await service.attempt(email=body.get("email"), username=body.get("username"), caller=caller)
     with _one_guess(request, attempt.candidate):
         result = await service.login(attempt, body["password"], caller)
@@ -71,7 +71,7 @@ async def login(request: web.Request) -> web.Response:
 @response_schema(shapes.TokenPairSchema, 200)
 @refuses(TokenInvalid, PermissionDenied)
 async def refresh_tokens(request: web.Request) -> web.Response:
-    tokens = await request.app[ACCOUNTS].refresh(request[BODY]["refresh"])
+    tokens = await request.app[SERVICES].accounts.refresh(request[BODY]["refresh"])
     return replies.json(shown(shapes.TokenPairSchema, tokens))
 
 
@@ -84,7 +84,7 @@ async def refresh_tokens(request: web.Request) -> web.Response:
 @response_schema(shapes.SignedInSchema, 200)
 @refuses(InvalidCredentials, PermissionDenied, RateLimited)
 async def google_login(request: web.Request) -> web.Response:
-    result = await request.app[ACCOUNTS].google(request[BODY]["access_token"], _caller(request))
+    result = await request.app[SERVICES].accounts.google(request[BODY]["access_token"], _caller(request))
     return await _signed_in(request, result)
 
 
@@ -92,7 +92,7 @@ async def google_login(request: web.Request) -> web.Response:
 @response_schema(shapes.SignedInSchema, 200)
 @refuses(InvalidInput, PermissionDenied)
 async def magic_login(request: web.Request) -> web.Response:
-    result = await request.app[ACCOUNTS].magic_login(*_link(request), _caller(request))
+    result = await request.app[SERVICES].accounts.magic_login(*_link(request), _caller(request))
     return await _signed_in(request, result)
 
 
@@ -112,7 +112,7 @@ async def logout(request: web.Request) -> web.Response:
 @json_schema(shapes.PasswordResetRequestSchema)
 @response_schema(shapes.MessageSchema, 200)
 async def forgot_password(request: web.Request) -> web.Response:
-    await request.app[ACCOUNTS].profiles.forgot_password(request[BODY]["email"])
+    await request.app[SERVICES].accounts.profiles.forgot_password(request[BODY]["email"])
     return replies.json({"message": "If an account has this address, a reset link is on its way."})
 
 
@@ -120,7 +120,7 @@ async def forgot_password(request: web.Request) -> web.Response:
 @json_schema(shapes.PasswordResetSchema)
 @response_schema(shapes.MessageSchema, 200)
 async def reset_password(request: web.Request) -> web.Response:
-    await request.app[ACCOUNTS].profiles.reset_password(*_link(request), request[BODY]["new_password"])
+    await request.app[SERVICES].accounts.profiles.reset_password(*_link(request), request[BODY]["new_password"])
     return replies.json({"message": "Your password is set. You can log in with it now."})
 
 
@@ -133,7 +133,7 @@ async def reset_password(request: web.Request) -> web.Response:
 @response_schema(shapes.MessageSchema, 200)
 @refuses(InvalidInput)
 async def verify_email(request: web.Request) -> web.Response:
-    handed_over = await request.app[ACCOUNTS].profiles.verify_email(*_link(request), await _holder(request))
+    handed_over = await request.app[SERVICES].accounts.profiles.verify_email(*_link(request), await _holder(request))
     then = " Your old password no longer works. Request a new one to sign in." if handed_over else ""
     return replies.json({"message": f"Your e-mail address is verified.{then}"})
 
@@ -147,7 +147,7 @@ async def verify_email(request: web.Request) -> web.Response:
 @response_schema(shapes.MessageSchema, 200)
 @refuses(InvalidInput)
 async def undo_email(request: web.Request) -> web.Response:
-    account = await request.app[ACCOUNTS].profiles.undo_email(*_link(request))
+    account = await request.app[SERVICES].accounts.profiles.undo_email(*_link(request))
     return replies.json(
         {"message": f"Your e-mail address is {account.email}, and all devices are signed out. Set a new password."}
     )
@@ -158,16 +158,18 @@ async def undo_email(request: web.Request) -> web.Response:
 @response_schema(shapes.MessageSchema, 200)
 async def change_password(request: web.Request) -> web.Response:
     account_id, body = request[ACCOUNT_ID], request[BODY]
-    candidate = await accounts.candidate_by_id(request.app[DATABASE].http, account_id, _caller(request).origin)
+    candidate = await accounts.candidate_by_id(request.app[SERVICES].database.http, account_id, _caller(request).origin)
     with _one_guess(request, candidate):
-        await request.app[ACCOUNTS].profiles.change_password(account_id, body["current_password"], body["new_password"])
+        await request.app[SERVICES].accounts.profiles.change_password(
+            account_id, body["current_password"], body["new_password"]
+        )
     return replies.json({"message": "Your password is changed."})
 
 
 @docs("profile", "Read your profile", "Includes the subscription and its plan. Also accepts the session cookie.")
 @response_schema(shapes.UserSchema, 200)
 async def read_profile(request: web.Request) -> web.Response:
-    account = await request.app[ACCOUNTS].profiles.find(request[ACCOUNT_ID])
+    account = await request.app[SERVICES].accounts.profiles.find(request[ACCOUNT_ID])
     return replies.json(await _user(request, account))
 
 
@@ -181,7 +183,7 @@ async def read_profile(request: web.Request) -> web.Response:
 @response_schema(shapes.UpdatedProfileSchema, 200)
 async def change_profile(request: web.Request) -> web.Response:
     changes = request[BODY]
-    account, asked = await request.app[ACCOUNTS].profiles.update(request[ACCOUNT_ID], changes)
+    account, asked = await request.app[SERVICES].accounts.profiles.update(request[ACCOUNT_ID], changes)
     message = "Your profile is saved."
     if asked:
         message += f" We sent a link to {asked}. Your address changes when you follow it."
@@ -201,7 +203,7 @@ async def _signed_in(request: web.Request, result: SignedIn) -> web.Response:
         max_age=LIFETIME_SECONDS[TokenType.SESSION],
         httponly=True,
         samesite="Lax",
-        secure=request.app[SITE].secure,
+        secure=request.app[SERVICES].site.secure,
     )
     return response
 
@@ -214,14 +216,14 @@ def _link(request: web.Request) -> tuple[str, str]:
 def _caller(request: web.Request) -> Caller:
     address = clients.address(request, request.app)
     # Whoever comes in through a proxy that says nothing of them shares its address with all its callers.
-    own = "" if clients.is_proxy(address, request.app[SITE].trusted_proxies) else address
+    own = "" if clients.is_proxy(address, request.app[SERVICES].site.trusted_proxies) else address
     return Caller(address=own, fingerprint=request.headers.get("X-Browser-Fingerprint"))
 
 
 async def _holder(request: web.Request) -> int | None:
     """The account signed in where a request comes from that needs nobody to be."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    return await request.app[ACCOUNTS].holder(token) if scheme == "Bearer" else None
+    return await request.app[SERVICES].accounts.holder(token) if scheme == "Bearer" else None
 
 
 @contextlib.contextmanager
@@ -232,7 +234,7 @@ def _one_guess(request: web.Request, candidate: LoginCandidate) -> Iterator[None
     Where the account has signed in from before has tries of its own, so that strangers lock no owner out. Names that
     nobody has are counted apart, so that many of them push no account out of the limiter's memory.
     """
-    limiter = request.app[LIMITER]
+    limiter = request.app[SERVICES].limiter
     per_address = limiter.budgets[LimitClass.AUTH]
     budget = Budget(per_address.capacity, per_address.seconds * GUESS_WINDOWS)
     name, guessed = "guesses at nobody", hashlib.sha256(candidate.name.encode()).hexdigest()

@@ -25,7 +25,7 @@ from bookgen.http.demo import demo_book
 from bookgen.http.edge import replies
 from bookgen.http.edge.conditional import Known
 from bookgen.http.edge.contract import conditional, docs, grows, json_schema, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, ESTIMATE, QUOTA, SITE, SUPERVISOR
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.pieces import LARGE, tag_of
 from bookgen.http.edge.routing import path_id
 from bookgen.http.edge.schemas import shown
@@ -51,7 +51,7 @@ _CHAPTERS, _END = b',"chapters":[', b"]}"
 @response_schema(shapes.BookListedSchema(many=True))
 @conditional
 async def list_books(request: web.Request) -> web.Response:
-    db, account_id = request.app[DATABASE].http, request[ACCOUNT_ID]
+    db, account_id = request.app[SERVICES].database.http, request[ACCOUNT_ID]
     version, known = errors.must_exist(await request.app[LIST_VERSIONS].submit(account_id)), Known(request)
     if known.by_tag(tag_of(version.encode())):
         return known.answer({})
@@ -67,7 +67,7 @@ async def list_books(request: web.Request) -> web.Response:
 @response_schema(shapes.BookTitleSchema(many=True))
 @conditional
 async def dropdown(request: web.Request) -> web.Response:
-    return replies.json(await books.titles(request.app[DATABASE].http, request[ACCOUNT_ID]))
+    return replies.json(await books.titles(request.app[SERVICES].database.http, request[ACCOUNT_ID]))
 
 
 @docs("books", "A complete demo book with chapters", "A sample of what this service creates. No account needed.")
@@ -83,11 +83,11 @@ async def demo(_request: web.Request) -> web.Response:
 @refuses(errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
 @grows
 async def create_book(request: web.Request) -> web.Response:
-    db, account_id, new = request.app[DATABASE].http, request[ACCOUNT_ID], request[BODY]
+    db, account_id, new = request.app[SERVICES].database.http, request[ACCOUNT_ID], request[BODY]
     new["target_word_count"] = new.get("target_word_count") or await _default_words(request)
     new["author_name"] = new["author_name"] or await accounts.author_name(db, account_id)
     async with db.acquire() as connection:
-        book = await editing.create_book(connection, request.app[QUOTA], account_id, new)
+        book = await editing.create_book(connection, request.app[SERVICES].quota, account_id, new)
     return await whole_book(request, book.id, code=201)
 
 
@@ -128,8 +128,10 @@ async def read_book(request: web.Request) -> web.Response:
 async def change_book(request: web.Request) -> web.Response:
     # A word count of null asks for nothing.
     changes = {name: value for name, value in request[BODY].items() if value is not None}
-    async with request.app[DATABASE].http.acquire() as connection:
-        await editing.change_book(connection, request.app[QUOTA], request[ACCOUNT_ID], path_id(request), changes)
+    async with request.app[SERVICES].database.http.acquire() as connection:
+        await editing.change_book(
+            connection, request.app[SERVICES].quota, request[ACCOUNT_ID], path_id(request), changes
+        )
     return await whole_book(request, path_id(request))
 
 
@@ -137,7 +139,7 @@ async def change_book(request: web.Request) -> web.Response:
 @response_schema(None, 204)
 @refuses(errors.Conflict)
 async def delete_book(request: web.Request) -> web.Response:
-    await request.app[SUPERVISOR].delete_book(request[ACCOUNT_ID], path_id(request))
+    await request.app[SERVICES].supervisor.delete_book(request[ACCOUNT_ID], path_id(request))
     return replies.nothing()
 
 
@@ -150,8 +152,10 @@ async def delete_book(request: web.Request) -> web.Response:
 @refuses(errors.PlanUpgradeRequired)
 @grows
 async def duplicate_book(request: web.Request) -> web.Response:
-    async with request.app[DATABASE].http.acquire() as connection:
-        copy = await editing.duplicate_book(connection, request.app[QUOTA], request[ACCOUNT_ID], path_id(request))
+    async with request.app[SERVICES].database.http.acquire() as connection:
+        copy = await editing.duplicate_book(
+            connection, request.app[SERVICES].quota, request[ACCOUNT_ID], path_id(request)
+        )
     return await whole_book(request, copy.id, code=201)
 
 
@@ -181,16 +185,16 @@ async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> 
 
 async def _load(request: web.Request, book_id: int, kept: Mapping[int, KeptChapter]) -> LoadedBook:
     """NotFound unless it is the caller's. `kept`: chapters whose rows are as they were."""
-    async with request.app[DATABASE].http.acquire() as connection:
+    async with request.app[SERVICES].database.http.acquire() as connection:
         whole = errors.must_exist(await whole_books.find(connection, request[ACCOUNT_ID], book_id))
-        artwork = await _artwork(connection, whole, request.app[SITE].public_url)
+        artwork = await _artwork(connection, whole, request.app[SERVICES].site.public_url)
         unchanged = {number: each for number, each in kept.items() if number not in artwork.illustrations}
         known = [each.sketch for each in unchanged.values()]
         room = LARGE - sum(each.bytes for each in known)
         anew = await chapters.sketch_of_book(connection, book_id, room, list(unchanged))
     sketches = sorted(known + anew, key=lambda each: each.chapter.chapter_number)
     progress = await progress_of(request, book_id)
-    usage = shown(shapes.UsageSumSchema, whole.usage, currency=request.app[SITE].currency)
+    usage = shown(shapes.UsageSumSchema, whole.usage, currency=request.app[SERVICES].site.currency)
     written = [each.chapter for each in sketches]
     told = shapes.shown_whole(whole.book, written, progress, whole.findings, usage, artwork)
     large = sum(each.bytes for each in sketches) > LARGE
@@ -233,7 +237,7 @@ def _kept_answer(request: web.Request, kept: KeptBook) -> web.Response:
 
 
 def _estimate(request: web.Request, book: Book, written: Sequence[Chapter]) -> Callable[[], Estimate] | None:
-    return request.app[ESTIMATE](book, written) if written else None
+    return request.app[SERVICES].estimate(book, written) if written else None
 
 
 def _estimated(estimate: Callable[[], Estimate] | None) -> dict[str, Any]:
@@ -242,7 +246,11 @@ def _estimated(estimate: Callable[[], Estimate] | None) -> dict[str, Any]:
 
 async def with_progress(request: web.Request, listed: Sequence[books.ListedBook]) -> list[dict[str, Any]]:
     """Books in their list form, with the progress of those that had a run."""
-    db, account_id, public_url = request.app[DATABASE].http, request[ACCOUNT_ID], request.app[SITE].public_url
+    db, account_id, public_url = (
+        request.app[SERVICES].database.http,
+        request[ACCOUNT_ID],
+        request.app[SERVICES].site.public_url,
+    )
     progress = await runs.of_account(db, account_id)
     keys = await covers.selected_of_account(db, account_id)
     urls = {book_id: media_url(public_url, key) for book_id, key in keys.items()}
@@ -272,5 +280,7 @@ async def _artwork(db: DB, whole: WholeBook, public_url: str) -> shapes.BookArtw
 
 
 async def _default_words(request: web.Request) -> int:
-    options = await request.app[QUOTA].creation_options(request.app[DATABASE].http, request[ACCOUNT_ID])
+    options = await request.app[SERVICES].quota.creation_options(
+        request.app[SERVICES].database.http, request[ACCOUNT_ID]
+    )
     return min(shapes.DEFAULT_WORDS, options.max_words) or shapes.DEFAULT_WORDS

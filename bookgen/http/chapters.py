@@ -12,7 +12,7 @@ from bookgen.http.answers.chapter_pieces import in_pieces
 from bookgen.http.edge import replies
 from bookgen.http.edge.conditional import is_expected
 from bookgen.http.edge.contract import conditional, docs, grows, guarded, json_schema, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SITE, SUPERVISOR
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.pieces import LARGE
 from bookgen.http.edge.routing import path_id
 from bookgen.http.edge.schemas import shown
@@ -34,12 +34,15 @@ from bookgen.store.database import DB
 @conditional
 async def list_chapters(request: web.Request) -> web.Response:
     pictures = by_chapter(
-        await illustrations.of_account(request.app[DATABASE].http, request[ACCOUNT_ID]), request.app[SITE].public_url
+        await illustrations.of_account(request.app[SERVICES].database.http, request[ACCOUNT_ID]),
+        request.app[SERVICES].site.public_url,
     )
-    sketches = await chapters.sketch_of_account(request.app[DATABASE].http, request[ACCOUNT_ID])
+    sketches = await chapters.sketch_of_account(request.app[SERVICES].database.http, request[ACCOUNT_ID])
     if sum(each.bytes for each in sketches) > LARGE:
         return in_pieces(request, sketches, pictures, before=b"[", after=b"]")
-    found = await chapters.some(request.app[DATABASE].http, request[ACCOUNT_ID], [each.chapter.id for each in sketches])
+    found = await chapters.some(
+        request.app[SERVICES].database.http, request[ACCOUNT_ID], [each.chapter.id for each in sketches]
+    )
     return replies.json([shapes.shown_chapter(chapter, pictures.get(chapter.id, ())) for chapter in found])
 
 
@@ -47,7 +50,7 @@ async def list_chapters(request: web.Request) -> web.Response:
 @response_schema(shapes.ChapterSchema)
 @conditional
 async def read_chapter(request: web.Request) -> web.Response:
-    db = request.app[DATABASE].http
+    db = request.app[SERVICES].database.http
     chapter = errors.must_exist(await chapters.find(db, request[ACCOUNT_ID], path_id(request)))
     return await _shown(request, db, chapter)
 
@@ -66,8 +69,10 @@ async def read_chapter(request: web.Request) -> web.Response:
 async def change_chapter(request: web.Request) -> web.Response:
     chapter_id, changes, account_id = path_id(request), request[BODY], request[ACCOUNT_ID]
     read = await _read_before(request, chapter_id)
-    async with request.app[DATABASE].http.acquire() as connection:
-        saved = await editing.save_chapter(connection, request.app[QUOTA], account_id, chapter_id, changes, read=read)
+    async with request.app[SERVICES].database.http.acquire() as connection:
+        saved = await editing.save_chapter(
+            connection, request.app[SERVICES].quota, account_id, chapter_id, changes, read=read
+        )
         return await _saved(request, connection, saved)
 
 
@@ -75,7 +80,7 @@ async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
     """The chapter that the caller has changed, where If-Match names it. Conflict when it is another by now."""
     if "If-Match" not in request.headers:
         return None
-    db = request.app[DATABASE].http
+    db = request.app[SERVICES].database.http
     chapter = errors.must_exist(await chapters.find(db, request[ACCOUNT_ID], chapter_id))
     if not is_expected(request, await _encoded(request, db, chapter)):
         raise errors.Conflict(editing.CHANGED)
@@ -94,17 +99,17 @@ async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
 async def regenerate_chapter(request: web.Request) -> web.Response:
-    db, account_id, chapter_id = request.app[DATABASE].http, request[ACCOUNT_ID], path_id(request)
+    db, account_id, chapter_id = request.app[SERVICES].database.http, request[ACCOUNT_ID], path_id(request)
     chapter = errors.must_exist(await chapters.find(db, account_id, chapter_id))
     job = RewriteChapter(chapter.id, chapter.chapter_number)
-    await request.app[SUPERVISOR].run_job(account_id, chapter.book_id, job)
+    await request.app[SERVICES].supervisor.run_job(account_id, chapter.book_id, job)
     return await read_chapter(request)
 
 
 @docs("revisions", "List a chapter's earlier versions, newest first", "Without the texts; the newest 20 are kept.")
 @response_schema(shapes.RevisionListedSchema(many=True))
 async def list_revisions(request: web.Request) -> web.Response:
-    db, chapter_id = request.app[DATABASE].http, path_id(request)
+    db, chapter_id = request.app[SERVICES].database.http, path_id(request)
     errors.must_exist(await chapters.find(db, request[ACCOUNT_ID], chapter_id))
     found = await revisions.of_chapter(db, request[ACCOUNT_ID], chapter_id)
     return replies.json([shown(shapes.RevisionListedSchema, revision) for revision in found])
@@ -119,7 +124,7 @@ async def list_revisions(request: web.Request) -> web.Response:
 async def read_revision(request: web.Request) -> web.Response:
     revision = errors.must_exist(
         await revisions.find(
-            request.app[DATABASE].http, request[ACCOUNT_ID], path_id(request), path_id(request, "revision_id")
+            request.app[SERVICES].database.http, request[ACCOUNT_ID], path_id(request), path_id(request, "revision_id")
         )
     )
     return replies.json(shown(shapes.RevisionSchema, revision))
@@ -134,10 +139,10 @@ async def read_revision(request: web.Request) -> web.Response:
 @refuses(errors.PlanUpgradeRequired)
 @grows
 async def restore_revision(request: web.Request) -> web.Response:
-    async with request.app[DATABASE].http.acquire() as connection:
+    async with request.app[SERVICES].database.http.acquire() as connection:
         saved = await editing.restore_revision(
             connection,
-            request.app[QUOTA],
+            request.app[SERVICES].quota,
             request[ACCOUNT_ID],
             path_id(request),
             path_id(request, "revision_id"),
@@ -156,5 +161,5 @@ async def _shown(request: web.Request, db: DB, chapter: Chapter) -> web.Response
 
 
 async def _encoded(request: web.Request, db: DB, chapter: Chapter) -> bytes:
-    pictures = by_chapter(await illustrations.of_chapter(db, chapter.id), request.app[SITE].public_url)
+    pictures = by_chapter(await illustrations.of_chapter(db, chapter.id), request.app[SERVICES].site.public_url)
     return replies.dump(shapes.shown_chapter(chapter, pictures.get(chapter.id, ())))

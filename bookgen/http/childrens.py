@@ -9,7 +9,7 @@ from bookgen.http import childrens_schemas as shapes
 from bookgen.http.books import whole_book
 from bookgen.http.books_schemas import BookSchema
 from bookgen.http.edge.contract import docs, grows, json_schema, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.services import childrens
 from bookgen.store import accounts
 
@@ -26,8 +26,8 @@ from bookgen.store import accounts
 @refuses(errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
 @grows
 async def create_childrens(request: web.Request) -> web.Response:
-    db, account_id, new = request.app[DATABASE].http, request[ACCOUNT_ID], request[BODY]
+    db, account_id, new = request.app[SERVICES].database.http, request[ACCOUNT_ID], request[BODY]
     new["author_name"] = new["author_name"] or await accounts.author_name(db, account_id)
     async with db.acquire() as connection:
-        book = await childrens.create_childrens(connection, request.app[QUOTA], account_id, new)
+        book = await childrens.create_childrens(connection, request.app[SERVICES].quota, account_id, new)
     return await whole_book(request, book.id, code=201)

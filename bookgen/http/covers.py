@@ -10,7 +10,7 @@ from bookgen.http.books import whole_book
 from bookgen.http.books_schemas import BookSchema
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import docs, grows, json_schema, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, ARTWORK, BODY, SITE
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.routing import path_id
 
 
@@ -26,8 +26,8 @@ from bookgen.http.edge.routing import path_id
 @refuses(errors.PlanUpgradeRequired, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
 async def generate_cover(request: web.Request) -> web.Response:
-    made = await request.app[ARTWORK].generate_covers(request[ACCOUNT_ID], path_id(request), **request[BODY])
-    public_url = request.app[SITE].public_url
+    made = await request.app[SERVICES].artwork.generate_covers(request[ACCOUNT_ID], path_id(request), **request[BODY])
+    public_url = request.app[SERVICES].site.public_url
     return replies.json({"covers": [shapes.shown_cover(cover, public_url) for cover in made]})
 
 
@@ -36,5 +36,5 @@ async def generate_cover(request: web.Request) -> web.Response:
 @response_schema(BookSchema)
 async def select_cover(request: web.Request) -> web.Response:
     book_id = path_id(request)
-    await request.app[ARTWORK].select_cover(request[ACCOUNT_ID], book_id, request[BODY]["cover_id"])
+    await request.app[SERVICES].artwork.select_cover(request[ACCOUNT_ID], book_id, request[BODY]["cover_id"])
     return await whole_book(request, book_id)

@@ -10,7 +10,7 @@ from bookgen import errors
 from bookgen.http import credits_schemas as shapes
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import docs, json_schema, querystring_schema, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, PAYMENTS, QUERY
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, QUERY, SERVICES
 from bookgen.http.edge.schemas import shown
 from bookgen.http.payments import return_urls, session
 from bookgen.http.payments_schemas import CheckoutSessionSchema
@@ -26,7 +26,7 @@ MAX_TRANSACTIONS = 100
 )
 @response_schema(shapes.CreditPackageSchema(many=True))
 async def list_packages(request: web.Request) -> web.Response:
-    packages = await credits.list_packages(request.app[DATABASE].http)
+    packages = await credits.list_packages(request.app[SERVICES].database.http)
     dearest = max((shapes.cents_per_book(package) for package in packages), default=0)
     return replies.json([shapes.shown_package(package, dearest) for package in packages])
 
@@ -34,7 +34,7 @@ async def list_packages(request: web.Request) -> web.Response:
 @docs("credits", "Read your wallet", "All zeros until credits are bought or granted.")
 @response_schema(shapes.CreditBalanceSchema)
 async def read_balance(request: web.Request) -> web.Response:
-    return replies.json(asdict(await credits.wallet(request.app[DATABASE].http, request[ACCOUNT_ID])))
+    return replies.json(asdict(await credits.wallet(request.app[SERVICES].database.http, request[ACCOUNT_ID])))
 
 
 @docs("credits", "List your ledger, newest first", "Each row has the resulting balance: `balance_after`.")
@@ -42,7 +42,7 @@ async def read_balance(request: web.Request) -> web.Response:
 @response_schema(shapes.CreditTransactionSchema(many=True))
 async def list_transactions(request: web.Request) -> web.Response:
     limit = min(request[QUERY]["limit"], MAX_TRANSACTIONS)
-    listed = await credits.transactions(request.app[DATABASE].http, request[ACCOUNT_ID], limit)
+    listed = await credits.transactions(request.app[SERVICES].database.http, request[ACCOUNT_ID], limit)
     return replies.json([shown(shapes.CreditTransactionSchema, row, book=row.book_id) for row in listed])
 
 
@@ -52,7 +52,9 @@ async def list_transactions(request: web.Request) -> web.Response:
 @refuses(errors.NotFound, errors.Conflict, errors.PaymentsNotConfigured)
 async def checkout(request: web.Request) -> web.Response:
     body = request[BODY]
-    return session(await request.app[PAYMENTS].buy_credits(request[ACCOUNT_ID], body["package"], return_urls(body)))
+    return session(
+        await request.app[SERVICES].payments.buy_credits(request[ACCOUNT_ID], body["package"], return_urls(body))
+    )
 
 
 @docs(
@@ -65,4 +67,4 @@ async def checkout(request: web.Request) -> web.Response:
 @refuses(errors.NotFound, errors.Conflict, errors.PaymentsNotConfigured)
 async def guest_checkout(request: web.Request) -> web.Response:
     body = request[BODY]
-    return session(await request.app[PAYMENTS].buy_credits(None, body["package"], return_urls(body)))
+    return session(await request.app[SERVICES].payments.buy_credits(None, body["package"], return_urls(body)))

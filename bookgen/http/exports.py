@@ -12,7 +12,7 @@ from bookgen.http import exports_schemas as shapes
 from bookgen.http.covers_schemas import selected_url, shown_cover
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import docs, file_response, json_schema, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, PUBLISHER, SITE
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.listening import while_listening
 from bookgen.http.edge.routing import Handler, path_id
 from bookgen.render.formats import FORMATS, Format
@@ -37,7 +37,7 @@ def _exporter(format: Format) -> Handler:
     @refuses(errors.PlanUpgradeRequired, errors.Conflict)
     async def export(request: web.Request) -> web.Response:
         book_id, settings = path_id(request), request[BODY]["settings"]
-        making = request.app[PUBLISHER].export(request[ACCOUNT_ID], book_id, format.name, settings)
+        making = request.app[SERVICES].publisher.export(request[ACCOUNT_ID], book_id, format.name, settings)
         return _file(await while_listening(request, making))
 
     export.__name__ = f"export_{format.name}"
@@ -53,7 +53,7 @@ EXPORTS = tuple(map(_exporter, FORMATS.values()))
 @refuses(errors.Conflict)
 async def preview_pdf(request: web.Request) -> web.Response:
     settings = request[BODY]["settings"]
-    making = request.app[PUBLISHER].preview(request[ACCOUNT_ID], path_id(request), settings)
+    making = request.app[SERVICES].publisher.preview(request[ACCOUNT_ID], path_id(request), settings)
     return _file(await while_listening(request, making))
 
 
@@ -61,8 +61,8 @@ async def preview_pdf(request: web.Request) -> web.Response:
 @response_schema(shapes.PreviewDataSchema)
 @refuses(errors.Conflict, errors.InvalidInput)
 async def preview_data(request: web.Request) -> web.Response:
-    found = await while_listening(request, request.app[PUBLISHER].pages(request[ACCOUNT_ID], path_id(request)))
-    public_url, trim = request.app[SITE].public_url, TRIMS[found.book.trim_size]
+    found = await while_listening(request, request.app[SERVICES].publisher.pages(request[ACCOUNT_ID], path_id(request)))
+    public_url, trim = request.app[SERVICES].site.public_url, TRIMS[found.book.trim_size]
     head = {
         "book_id": found.book.id,
         "title": found.book.title,

@@ -16,7 +16,7 @@ from bookgen.http.edge import replies
 from bookgen.http.edge.conditional import Known
 from bookgen.http.edge.connection import BoundedConnection
 from bookgen.http.edge.contract import conditional, docs, grows, refuses, response_schema, waits
-from bookgen.http.edge.keys import ACCOUNT_ID, SUPERVISOR, WAITING
+from bookgen.http.edge.keys import ACCOUNT_ID, SERVICES, WAITING
 from bookgen.http.edge.routing import path_id
 from bookgen.store.progress import RunProgress
 
@@ -65,7 +65,7 @@ async def produce(request: web.Request) -> web.Response:
 
 
 async def _started(request: web.Request, command: Generate, message: str) -> web.Response:
-    run = await request.app[SUPERVISOR].ask(request[ACCOUNT_ID], path_id(request), command)
+    run = await request.app[SERVICES].supervisor.ask(request[ACCOUNT_ID], path_id(request), command)
     body = {"message": message, "book_id": run.book_id, "task_id": run.id, "mode": run.mode}
     return replies.json(body, status=202)
 
@@ -80,7 +80,7 @@ async def _started(request: web.Request, command: Generate, message: str) -> web
 @conditional
 @waits
 async def generation_status(request: web.Request) -> web.Response:
-    statuses, account_id, book_id = request.app[SUPERVISOR].statuses, request[ACCOUNT_ID], path_id(request)
+    statuses, account_id, book_id = request.app[SERVICES].supervisor.statuses, request[ACCOUNT_ID], path_id(request)
     with request.app[WAITING].admitted(request, account_id) as seconds:
         if not seconds:
             return replies.encoded(await statuses.read(account_id, book_id))
@@ -121,7 +121,7 @@ async def stop_generation(request: web.Request) -> web.Response:
 
 
 async def _steer(request: web.Request, command: Command, message: str) -> web.Response:
-    run = await request.app[SUPERVISOR].ask(request[ACCOUNT_ID], path_id(request), command)
+    run = await request.app[SERVICES].supervisor.ask(request[ACCOUNT_ID], path_id(request), command)
     return replies.json(
         {"message": message, "book_id": run.book_id, "task_id": run.id, "generation_status": status.shown(run)}
     )
@@ -130,7 +130,7 @@ async def _steer(request: web.Request, command: Command, message: str) -> web.Re
 async def progress_of(request: web.Request, book_id: int) -> dict[str, Any] | None:
     """GenerationStatus without its outline, as it is now; None for a book that never had a run."""
     try:
-        encoded = await request.app[SUPERVISOR].statuses.read_anew(request[ACCOUNT_ID], book_id)
+        encoded = await request.app[SERVICES].supervisor.statuses.read_anew(request[ACCOUNT_ID], book_id)
     except errors.NotFound:
         return None
     return _without_outline(orjson.loads(encoded))

@@ -8,7 +8,7 @@ from bookgen import errors
 from bookgen.http import illustrations_schemas as shapes
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import docs, grows, json_schema, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, ARTWORK, BODY, DATABASE, SITE
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.routing import path_id
 from bookgen.store import chapters, illustrations
 
@@ -23,8 +23,8 @@ from bookgen.store import chapters, illustrations
 @refuses(errors.PlanUpgradeRequired, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
 async def generate_image(request: web.Request) -> web.Response:
-    made = await request.app[ARTWORK].illustrate(request[ACCOUNT_ID], path_id(request), **request[BODY])
-    return replies.json(shapes.shown_illustration(made, request.app[SITE].public_url))
+    made = await request.app[SERVICES].artwork.illustrate(request[ACCOUNT_ID], path_id(request), **request[BODY])
+    return replies.json(shapes.shown_illustration(made, request.app[SERVICES].site.public_url))
 
 
 @docs(
@@ -34,9 +34,9 @@ async def generate_image(request: web.Request) -> web.Response:
 )
 @response_schema(shapes.IllustrationSchema(many=True))
 async def list_illustrations(request: web.Request) -> web.Response:
-    db, chapter_id = request.app[DATABASE].http, path_id(request)
+    db, chapter_id = request.app[SERVICES].database.http, path_id(request)
     errors.must_exist(await chapters.find(db, request[ACCOUNT_ID], chapter_id))
-    public_url = request.app[SITE].public_url
+    public_url = request.app[SERVICES].site.public_url
     found = await illustrations.of_chapter(db, chapter_id)
     return replies.json([shapes.shown_illustration(each, public_url) for each in found])
 
@@ -50,9 +50,9 @@ async def list_illustrations(request: web.Request) -> web.Response:
 @response_schema(shapes.IllustrationSchema)
 @grows
 async def change_illustration(request: web.Request) -> web.Response:
-    db, account_id, changes = request.app[DATABASE].http, request[ACCOUNT_ID], request[BODY]
+    db, account_id, changes = request.app[SERVICES].database.http, request[ACCOUNT_ID], request[BODY]
     changed = await illustrations.change(db, account_id, path_id(request), changes)
-    return replies.json(shapes.shown_illustration(errors.must_exist(changed), request.app[SITE].public_url))
+    return replies.json(shapes.shown_illustration(errors.must_exist(changed), request.app[SERVICES].site.public_url))
 
 
 @docs(
@@ -62,6 +62,6 @@ async def change_illustration(request: web.Request) -> web.Response:
 )
 @response_schema(None, 204)
 async def delete_illustration(request: web.Request) -> web.Response:
-    if not await illustrations.delete(request.app[DATABASE].http, request[ACCOUNT_ID], path_id(request)):
+    if not await illustrations.delete(request.app[SERVICES].database.http, request[ACCOUNT_ID], path_id(request)):
         raise errors.NotFound
     return replies.nothing()

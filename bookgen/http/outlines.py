@@ -10,7 +10,7 @@ from bookgen.http import outlines_schemas as shapes
 from bookgen.http.books import whole_book
 from bookgen.http.books_schemas import BookSchema
 from bookgen.http.edge.contract import docs, grows, json_schema, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SUPERVISOR
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.routing import path_id
 from bookgen.services import editing
 
@@ -21,7 +21,7 @@ from bookgen.services import editing
 @grows
 async def generate_outline(request: web.Request) -> web.Response:
     book_id = path_id(request)
-    await request.app[SUPERVISOR].run_job(request[ACCOUNT_ID], book_id, DraftOutline())
+    await request.app[SERVICES].supervisor.run_job(request[ACCOUNT_ID], book_id, DraftOutline())
     return await whole_book(request, book_id)
 
 
@@ -37,10 +37,10 @@ async def generate_outline(request: web.Request) -> web.Response:
 @grows
 async def update_outline(request: web.Request) -> web.Response:
     book_id, changes = path_id(request), request[BODY]
-    async with request.app[DATABASE].http.acquire() as connection:
+    async with request.app[SERVICES].database.http.acquire() as connection:
         await editing.revise_outline(
             connection,
-            request.app[QUOTA],
+            request.app[SERVICES].quota,
             request[ACCOUNT_ID],
             book_id,
             changes["chapters"],
@@ -61,5 +61,5 @@ async def update_outline(request: web.Request) -> web.Response:
 async def regenerate_chapters(request: web.Request) -> web.Response:
     book_id, chosen = path_id(request), request[BODY]
     job = ReworkChapters(tuple(dict.fromkeys(chosen["chapter_ids"])), chosen["instructions"])
-    await request.app[SUPERVISOR].run_job(request[ACCOUNT_ID], book_id, job)
+    await request.app[SERVICES].supervisor.run_job(request[ACCOUNT_ID], book_id, job)
     return await whole_book(request, book_id)

@@ -13,14 +13,14 @@ from bookgen.billing.checkout import HostedCheckout, ReturnUrls
 from bookgen.http import payments_schemas as shapes
 from bookgen.http.edge import bodies, replies
 from bookgen.http.edge.contract import docs, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, PAYMENTS
+from bookgen.http.edge.keys import ACCOUNT_ID, SERVICES
 
 
 @docs("subscriptions", "Open the billing portal", "The URL works once and expires soon.")
 @response_schema(shapes.PortalSessionSchema)
 @refuses(errors.Conflict, errors.PaymentsNotConfigured, errors.InvalidInput)
 async def open_portal(request: web.Request) -> web.Response:
-    return replies.json({"url": await request.app[PAYMENTS].portal_url(request[ACCOUNT_ID])})
+    return replies.json({"url": await request.app[SERVICES].payments.portal_url(request[ACCOUNT_ID])})
 
 
 @docs(
@@ -29,7 +29,9 @@ async def open_portal(request: web.Request) -> web.Response:
 @response_schema(shapes.InvoiceSchema(many=True))
 @refuses(errors.Conflict, errors.PaymentsNotConfigured)
 async def list_payments(request: web.Request) -> web.Response:
-    return replies.json([asdict(invoice) for invoice in await request.app[PAYMENTS].invoices(request[ACCOUNT_ID])])
+    return replies.json(
+        [asdict(invoice) for invoice in await request.app[SERVICES].payments.invoices(request[ACCOUNT_ID])]
+    )
 
 
 @docs(
@@ -42,7 +44,7 @@ async def list_payments(request: web.Request) -> web.Response:
 async def receive(request: web.Request) -> web.Response:
     """The signature over the raw bytes is the check."""
     payload = await bodies.read(request)
-    await request.app[PAYMENTS].receive(payload, request.headers.get("Stripe-Signature", ""))
+    await request.app[SERVICES].payments.receive(payload, request.headers.get("Stripe-Signature", ""))
     return replies.json({"received": True})
 
 

@@ -18,7 +18,7 @@ from bookgen.http.edge.contract import (
     refuses,
     response_schema,
 )
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, PROOFREADING, QUERY, SITE
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, QUERY, SERVICES
 from bookgen.http.edge.routing import path_id
 from bookgen.http.edge.schemas import shown
 from bookgen.services.proofreading import PAGE_SIZE
@@ -43,7 +43,7 @@ from bookgen.store.suggestions import Filter
 @grows
 async def create_report(request: web.Request) -> web.Response:
     asked = request[BODY]
-    report = await request.app[PROOFREADING].start(request[ACCOUNT_ID], asked["book"], asked["chapter_ids"])
+    report = await request.app[SERVICES].proofreading.start(request[ACCOUNT_ID], asked["book"], asked["chapter_ids"])
     return replies.json(shapes.shown_report(report), status=202)
 
 
@@ -52,7 +52,7 @@ async def create_report(request: web.Request) -> web.Response:
 @response_schema(shapes.ReportSchema(many=True))
 @conditional
 async def list_reports(request: web.Request) -> web.Response:
-    found = await reports.of_account(request.app[DATABASE].http, request[ACCOUNT_ID], request[QUERY]["book"])
+    found = await reports.of_account(request.app[SERVICES].database.http, request[ACCOUNT_ID], request[QUERY]["book"])
     return replies.json([shapes.shown_report(report) for report in found])
 
 
@@ -61,7 +61,7 @@ async def list_reports(request: web.Request) -> web.Response:
 @conditional
 async def read_report(request: web.Request) -> web.Response:
     return replies.json(
-        shapes.shown_report(await request.app[PROOFREADING].find(request[ACCOUNT_ID], path_id(request)))
+        shapes.shown_report(await request.app[SERVICES].proofreading.find(request[ACCOUNT_ID], path_id(request)))
     )
 
 
@@ -72,7 +72,7 @@ async def read_report(request: web.Request) -> web.Response:
 )
 @response_schema(None, 204)
 async def delete_report(request: web.Request) -> web.Response:
-    await request.app[PROOFREADING].delete(request[ACCOUNT_ID], path_id(request))
+    await request.app[SERVICES].proofreading.delete(request[ACCOUNT_ID], path_id(request))
     return replies.nothing()
 
 
@@ -81,7 +81,7 @@ async def delete_report(request: web.Request) -> web.Response:
 @response_schema(shapes.SuggestionPageSchema)
 @conditional
 async def list_suggestions(request: web.Request) -> web.Response:
-    proofreading, query, report_id = request.app[PROOFREADING], request[QUERY], path_id(request)
+    proofreading, query, report_id = request.app[SERVICES].proofreading, request[QUERY], path_id(request)
     await proofreading.find(request[ACCOUNT_ID], report_id)
     chosen = Filter(query["type"], query["severity"], query["status"], query["chapter"], query["safe"])
     count, found = await proofreading.page(request[ACCOUNT_ID], report_id, chosen, query["page"])
@@ -99,7 +99,7 @@ async def list_suggestions(request: web.Request) -> web.Response:
 @response_schema(shapes.PreviewSchema)
 @refuses(errors.Conflict)
 async def preview_suggestion(request: web.Request) -> web.Response:
-    preview = await request.app[PROOFREADING].preview(*_suggestion(request))
+    preview = await request.app[SERVICES].proofreading.preview(*_suggestion(request))
     return replies.json(shown(shapes.PreviewSchema, preview))
 
 
@@ -112,14 +112,18 @@ async def preview_suggestion(request: web.Request) -> web.Response:
 @refuses(errors.Conflict, errors.PlanUpgradeRequired)
 @grows
 async def apply_suggestion(request: web.Request) -> web.Response:
-    return replies.json(shapes.shown_suggestion(await request.app[PROOFREADING].apply_one(*_suggestion(request))))
+    return replies.json(
+        shapes.shown_suggestion(await request.app[SERVICES].proofreading.apply_one(*_suggestion(request)))
+    )
 
 
 @docs("proofreading", "Dismiss a suggestion", "Later reports on this book leave it out too.")
 @response_schema(shapes.SuggestionSchema)
 @refuses(errors.Conflict)
 async def dismiss_suggestion(request: web.Request) -> web.Response:
-    return replies.json(shapes.shown_suggestion(await request.app[PROOFREADING].dismiss(*_suggestion(request))))
+    return replies.json(
+        shapes.shown_suggestion(await request.app[SERVICES].proofreading.dismiss(*_suggestion(request)))
+    )
 
 
 @docs(
@@ -132,7 +136,7 @@ async def dismiss_suggestion(request: web.Request) -> web.Response:
 @refuses(errors.PlanUpgradeRequired)
 @grows
 async def apply_suggestions(request: web.Request) -> web.Response:
-    proofreading, report_id, asked = request.app[PROOFREADING], path_id(request), request[BODY]
+    proofreading, report_id, asked = request.app[SERVICES].proofreading, path_id(request), request[BODY]
     await proofreading.find(request[ACCOUNT_ID], report_id)
     if "suggestion_ids" in asked:
         outcome = await proofreading.apply(request[ACCOUNT_ID], report_id, set(asked["suggestion_ids"]))
@@ -151,4 +155,4 @@ def _suggestion(request: web.Request) -> tuple[int, int, int]:
 def _page_url(request: web.Request, number: int) -> str:
     others = {name: value for name, value in request.query.items() if name != "page"}
     path = f"/api/v1/proofreading-reports/{path_id(request)}/suggestions/"
-    return f"{request.app[SITE].public_url}{path}?{urlencode({**others, 'page': number})}"
+    return f"{request.app[SERVICES].site.public_url}{path}?{urlencode({**others, 'page': number})}"

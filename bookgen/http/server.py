@@ -54,7 +54,8 @@ CONNECTION_OPTIONS = {
 
 def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Application:
     app = web.Application(middlewares=[edge], client_max_size=bodies.MAX_BYTES)
-    _provide(app, services)
+    app[keys.SERVICES] = services
+    app[keys.UNKNOWN_PROXIES] = set()
     table: dict[web.AbstractRoute, Endpoint] = {}
     # The router tries a path's patterns in their order: what is polled comes first.
     for prefix in PREFIXES:
@@ -100,7 +101,7 @@ class BoundedRunner(web.AppRunner):
     async def setup(self) -> None:
         await super().setup()
         inner = cast(web.Server, super().server)  # None only before `setup`
-        counts = ConnectionCounts(self.app[keys.SITE].trusted_proxies, CONNECTIONS_OF_AN_ADDRESS)
+        counts = ConnectionCounts(self.app[keys.SERVICES].site.trusted_proxies, CONNECTIONS_OF_AN_ADDRESS)
         self._bounded = BoundedServer(self.app, inner, counts, HEAD_SECONDS, CONNECTION_OPTIONS)
 
     async def shutdown(self) -> None:
@@ -109,24 +110,6 @@ class BoundedRunner(web.AppRunner):
         if self._bounded is not None:
             self._bounded.pre_shutdown()
             await self._bounded.shutdown(SHUTDOWN_SECONDS)
-
-
-def _provide(app: web.Application, services: Services) -> None:
-    app[keys.DATABASE] = services.database
-    app[keys.SUPERVISOR] = services.supervisor
-    app[keys.ACCOUNTS] = services.accounts
-    app[keys.QUOTA] = services.quota
-    app[keys.PAYMENTS] = services.payments
-    app[keys.PROOFREADING] = services.proofreading
-    app[keys.PUBLISHER] = services.publisher
-    app[keys.ARTWORK] = services.artwork
-    app[keys.SUPPORT] = services.support
-    app[keys.LIMITER] = services.limiter
-    app[keys.SITE] = services.site
-    app[keys.ESTIMATE] = services.estimate
-    app[keys.UNREADY] = services.unready
-    app[keys.SHORTAGE] = services.shortage
-    app[keys.UNKNOWN_PROXIES] = set()
 
 
 def _bind(app: web.Application, prefix: str, route: Route) -> Iterable[web.AbstractRoute]:

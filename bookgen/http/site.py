@@ -13,7 +13,7 @@ from bookgen.http.books import with_progress
 from bookgen.http.books_schemas import GENRES, LANGUAGES
 from bookgen.http.edge import clients, replies
 from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, ACCOUNTS, BODY, DATABASE, LIMITER, QUOTA, SITE, SUPERVISOR, SUPPORT
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.schemas import shown
 from bookgen.limits import Budget, address_bucket
 from bookgen.models import Usage
@@ -28,9 +28,9 @@ MODEL_ANSWERS = Budget(50, 86_400)
 @docs("site", "Read statistics of your books", "Includes the five most recently updated books.")
 @response_schema(shapes.StatsSchema)
 async def show_stats(request: web.Request) -> web.Response:
-    db, account_id = request.app[DATABASE].http, request[ACCOUNT_ID]
+    db, account_id = request.app[SERVICES].database.http, request[ACCOUNT_ID]
     sums = await stats.of_account(db, account_id)
-    usage = await request.app[QUOTA].usage(db, account_id)
+    usage = await request.app[SERVICES].quota.usage(db, account_id)
     recent = await books.recent(db, account_id, limit=RECENT_BOOKS)
     answer = shown(
         shapes.StatsSchema,
@@ -47,16 +47,16 @@ async def show_stats(request: web.Request) -> web.Response:
 @response_schema(shapes.OverviewSchema, 200)
 @refuses(PermissionDenied)
 async def read_overview(request: web.Request) -> web.Response:
-    await request.app[ACCOUNTS].require_staff(request[ACCOUNT_ID])
-    db = request.app[DATABASE].http
+    await request.app[SERVICES].accounts.require_staff(request[ACCOUNT_ID])
+    db = request.app[SERVICES].database.http
     by_status, runs = await overview.books_by_status(db), await overview.runs_by_status(db)
     return replies.json(
         {
             "accounts": await overview.accounts(db),
             "books": {"total": sum(by_status.values()), "by_status": by_status},
             "runs": {"by_status": runs},
-            "actors": {**request.app[SUPERVISOR].counts(), "queued": runs.get("queued", 0)},
-            "usage": _usage(await overview.usage_by_model(db), request.app[SITE].currency),
+            "actors": {**request.app[SERVICES].supervisor.counts(), "queued": runs.get("queued", 0)},
+            "usage": _usage(await overview.usage_by_model(db), request.app[SERVICES].site.currency),
         }
     )
 
@@ -68,7 +68,7 @@ async def read_overview(request: web.Request) -> web.Response:
 )
 @response_schema(shapes.PublicSettingsSchema)
 async def public_settings(request: web.Request) -> web.Response:
-    site = request.app[SITE]
+    site = request.app[SERVICES].site
     answer = shown(
         shapes.PublicSettingsSchema,
         site,
@@ -96,8 +96,8 @@ async def public_settings(request: web.Request) -> web.Response:
 async def ask(request: web.Request) -> web.Response:
     asked = request[BODY]
     address = address_bucket(clients.address(request, request.app))
-    has_budget = request.app[LIMITER].take_from("model answers", address, MODEL_ANSWERS).allowed
-    found = await request.app[SUPPORT].ask(asked["question"], asked["history"], by_model=has_budget)
+    has_budget = request.app[SERVICES].limiter.take_from("model answers", address, MODEL_ANSWERS).allowed
+    found = await request.app[SERVICES].support.ask(asked["question"], asked["history"], by_model=has_budget)
     return replies.json(asdict(found))
 
 

@@ -12,7 +12,7 @@ from bookgen.billing.checkout import Upgraded
 from bookgen.http import subscriptions_schemas as shapes
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, PAYMENTS, QUOTA
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.payments import return_urls, session
 from bookgen.store import plans, subscriptions
 
@@ -24,14 +24,16 @@ from bookgen.store import plans, subscriptions
 )
 @response_schema(shapes.PlanSchema(many=True))
 async def list_plans(request: web.Request) -> web.Response:
-    return replies.json([shapes.shown_plan(plan) for plan in await plans.list_active(request.app[DATABASE].http)])
+    return replies.json(
+        [shapes.shown_plan(plan) for plan in await plans.list_active(request.app[SERVICES].database.http)]
+    )
 
 
 @docs("subscriptions", "Read your subscription, this period's usage and its limits", "A limit of -1 means unlimited.")
 @response_schema(shapes.CurrentSubscriptionSchema)
 @refuses(errors.NotFound)
 async def read_current(request: web.Request) -> web.Response:
-    db, account_id, quota = request.app[DATABASE].http, request[ACCOUNT_ID], request.app[QUOTA]
+    db, account_id, quota = request.app[SERVICES].database.http, request[ACCOUNT_ID], request.app[SERVICES].quota
     subscription = errors.must_exist(await subscriptions.find(db, account_id))
     standing = await quota.standing(db, account_id)
     record = shapes.shown_subscription(subscription, standing)
@@ -51,7 +53,7 @@ async def read_current(request: web.Request) -> web.Response:
 )
 @response_schema(shapes.UsagePeriodSchema(many=True))
 async def list_usage(request: web.Request) -> web.Response:
-    history = await request.app[QUOTA].usage_history(request.app[DATABASE].http, request[ACCOUNT_ID])
+    history = await request.app[SERVICES].quota.usage_history(request.app[SERVICES].database.http, request[ACCOUNT_ID])
     return replies.json([asdict(period) for period in history])
 
 
@@ -62,7 +64,9 @@ async def list_usage(request: web.Request) -> web.Response:
 )
 @response_schema(shapes.BookCreationOptionsSchema)
 async def read_creation_options(request: web.Request) -> web.Response:
-    options = await request.app[QUOTA].creation_options(request.app[DATABASE].http, request[ACCOUNT_ID])
+    options = await request.app[SERVICES].quota.creation_options(
+        request.app[SERVICES].database.http, request[ACCOUNT_ID]
+    )
     return replies.json(asdict(options))
 
 
@@ -76,7 +80,7 @@ async def read_creation_options(request: web.Request) -> web.Response:
 @refuses(errors.Conflict, errors.PaymentsNotConfigured)
 async def checkout(request: web.Request) -> web.Response:
     body = request[BODY]
-    bought = await request.app[PAYMENTS].buy_plan(
+    bought = await request.app[SERVICES].payments.buy_plan(
         request[ACCOUNT_ID], body["plan"], body.get("interval"), return_urls(body)
     )
     if isinstance(bought, Upgraded):
@@ -86,8 +90,8 @@ async def checkout(request: web.Request) -> web.Response:
 
 async def subscription_of(request: web.Request, account_id: int) -> dict[str, Any] | None:
     """The nested form; None for an account without a subscription."""
-    db = request.app[DATABASE].http
+    db = request.app[SERVICES].database.http
     subscription = await subscriptions.find(db, account_id)
     if subscription is None:
         return None
-    return shapes.shown_subscription(subscription, await request.app[QUOTA].standing(db, account_id))
+    return shapes.shown_subscription(subscription, await request.app[SERVICES].quota.standing(db, account_id))

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from bookgen.http.chapters_schemas import shown_chapter
 from bookgen.http.edge import pieces, replies
-from bookgen.http.edge.keys import ACCOUNT_ID, DATABASE, LINES
+from bookgen.http.edge.keys import ACCOUNT_ID, LINES, SERVICES
 from bookgen.limits import LimitClass
 from bookgen.models import Chapter
 from bookgen.store import chapters
@@ -46,7 +46,7 @@ async def _pieces(
     for batch in pieces.batches([(each.chapter.id, each.bytes) for each in sketches]):
         # in the account's turn, however many of its answers are on their way
         async with request.app[LINES].turn(request[ACCOUNT_ID], LimitClass.READ):
-            found = await chapters.some(request.app[DATABASE].http, request[ACCOUNT_ID], batch)
+            found = await chapters.some(request.app[SERVICES].database.http, request[ACCOUNT_ID], batch)
         for chapter in found:  # of those that are gone by now there is nothing
             yield comma + piece_of(chapter, pictures)
             comma = b","

@@ -14,7 +14,7 @@ from aiohttp import web
 from bookgen import errors
 from bookgen.http.console.static import assets
 from bookgen.http.edge.contract import refuses
-from bookgen.http.edge.keys import SITE
+from bookgen.http.edge.keys import SERVICES
 from bookgen.http.edge.routing import Handler
 
 TEMPLATES = Path(__file__).parent
@@ -44,7 +44,7 @@ PASSWORD_FIELD = """\
 
 @refuses(errors.NotFound)
 async def index(request: web.Request) -> web.Response:
-    if not request.app[SITE].console:
+    if not request.app[SERVICES].site.console:
         raise errors.NotFound
     return await _page(request, "index.html")
 
@@ -77,7 +77,7 @@ portal_done = _told("All done", "<p>You can close this page.</p>")
 
 
 async def _page(request: web.Request, template: str, **filled: str) -> web.Response:
-    site = request.app[SITE]
+    site = request.app[SERVICES].site
     folder = f"{site.root}/console/{(await asyncio.to_thread(assets)).version}"
     preloads = "\n".join(f'<link rel="modulepreload" href="{folder}/{module}.js">' for module in PRELOADED)
     home = f"{site.root}/" if site.console else ""

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from bookgen import errors
 from bookgen.http.edge.contract import answers_content, conditional, docs, refuses
-from bookgen.http.edge.keys import DOCUMENT, SITE
+from bookgen.http.edge.keys import DOCUMENT, SERVICES
 from bookgen.support.retrieval import slug
 
 ASSETS = Path(__file__).parent / "assets"
@@ -83,7 +83,7 @@ async def agents_guide(request: web.Request) -> web.Response:
 @docs("site", "Read a manual of this service", "HTML: the manual with this name, such as `install` or `configure`.")
 @answers_content("text/html", TEXT, "A page")
 async def manual(request: web.Request) -> web.Response:
-    folder, name = request.app[SITE].documents, request.match_info["name"]
+    folder, name = request.app[SERVICES].site.documents, request.match_info["name"]
     if folder is None or re.fullmatch(r"[a-z-]{1,40}", name) is None:
         raise errors.NotFound
     try:
@@ -121,13 +121,13 @@ async def asset(request: web.Request) -> web.StreamResponse:
 
 
 def _guide(request: web.Request, name: str, content_type: str) -> web.Response:
-    text = (GUIDES / name).read_text("utf-8").replace("{base_url}", f"{request.app[SITE].public_url}/api/v1")
+    text = (GUIDES / name).read_text("utf-8").replace("{base_url}", f"{request.app[SERVICES].site.public_url}/api/v1")
     return web.Response(text=text, content_type=content_type, charset="utf-8")
 
 
 def _page(request: web.Request, text: str) -> web.Response:
     return web.Response(
-        text=text.replace("{{root}}", html.escape(request.app[SITE].root)),
+        text=text.replace("{{root}}", html.escape(request.app[SERVICES].site.root)),
         content_type="text/html",
         charset="utf-8",
         headers={"Content-Security-Policy": PAGE_POLICY, "Cache-Control": PUBLIC_FOR_AN_HOUR},

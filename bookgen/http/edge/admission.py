@@ -15,7 +15,7 @@ from bookgen.errors import (
     Unavailable,
 )
 from bookgen.http.edge import clients
-from bookgen.http.edge.keys import ACCOUNT_ID, ACCOUNTS, DATABASE, LIMITER, LINES, OUTGOING, SHORTAGE, VERDICT
+from bookgen.http.edge.keys import ACCOUNT_ID, LINES, OUTGOING, SERVICES, VERDICT
 from bookgen.http.edge.routing import Route
 from bookgen.limits import LimitClass, Verdict, address_bucket
 from bookgen.store import buckets
@@ -31,7 +31,7 @@ async def authenticate(request: web.Request, route: Route, app: web.Application)
     if route.public:
         return
     try:
-        request[ACCOUNT_ID] = await _account_id(request, route, app[ACCOUNTS])
+        request[ACCOUNT_ID] = await _account_id(request, route, app[SERVICES].accounts)
     except (Unauthenticated, PermissionDenied):
         admit_stranger(request, app)  # guessing tokens costs the guesser's address
         raise
@@ -51,7 +51,7 @@ async def _account_id(request: web.Request, route: Route, accounts: Accounts) ->
 
 async def admit(request: web.Request, route: Route, app: web.Application) -> None:
     """Takes a token from the caller's bucket: of its account, or of its address where there is none."""
-    limiter = app[LIMITER]
+    limiter = app[SERVICES].limiter
     if route.limit is None:
         return
     if route.public:
@@ -67,22 +67,22 @@ async def admit(request: web.Request, route: Route, app: web.Application) -> Non
 
 
 async def _take_shared(account_id: int, limit: LimitClass, app: web.Application) -> Verdict:
-    budget = app[LIMITER].budgets[limit]
+    budget = app[SERVICES].limiter.budgets[limit]
     allowed, tokens = await buckets.take(
-        app[DATABASE].http, account_id, limit, capacity=budget.capacity, rate=budget.rate
+        app[SERVICES].database.http, account_id, limit, capacity=budget.capacity, rate=budget.rate
     )
     return budget.verdict(tokens, allowed=allowed)
 
 
 def require_disk(app: web.Application) -> None:
     """Refuses what grows while the disk of the embedded database is almost full, which would take it down."""
-    if reason := app[SHORTAGE]():
+    if reason := app[SERVICES].shortage():
         raise Unavailable(reason, retry_after=SHORTAGE_SECONDS)
 
 
 def admit_stranger(request: web.Request, app: web.Application) -> None:
     """Paths that do not exist and tokens that are no good are counted by address."""
-    verdict = app[LIMITER].take(LimitClass.PUBLIC, address_bucket(clients.address(request, app)))
+    verdict = app[SERVICES].limiter.take(LimitClass.PUBLIC, address_bucket(clients.address(request, app)))
     _hold_to(request, verdict, LimitClass.PUBLIC)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import structlog
 from aiohttp import web
 
-from bookgen.http.edge.keys import SITE, UNKNOWN_PROXIES
+from bookgen.http.edge.keys import SERVICES, UNKNOWN_PROXIES
 from bookgen.limits import Network, client_address, parse_address
 
 log = structlog.get_logger(__name__)
@@ -15,7 +15,7 @@ log = structlog.get_logger(__name__)
 
 def address(request: web.BaseRequest, app: web.Application) -> str:
     """The socket's peer, or what a trusted proxy says of it."""
-    trusted, peer = app[SITE].trusted_proxies, request.remote or ""
+    trusted, peer = app[SERVICES].site.trusted_proxies, request.remote or ""
     # Of a request that could not be read aiohttp has no headers, and an empty dict in their place.
     forwarded = request.headers.getall("X-Forwarded-For", ()) if request.headers else ()
     if forwarded and not app[UNKNOWN_PROXIES] and not is_proxy(peer, trusted):

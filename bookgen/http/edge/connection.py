@@ -25,7 +25,7 @@ from bookgen import telemetry
 from bookgen.errors import BookgenError, CallerLeft, InvalidInput
 from bookgen.http.edge import access_log, bodies, clients, errors, headers
 from bookgen.http.edge.connection_counts import ConnectionCounts
-from bookgen.http.edge.keys import ACCOUNT_ID, LIMITER, OUTGOING, REQUEST_ID, SITE, VERDICT
+from bookgen.http.edge.keys import ACCOUNT_ID, OUTGOING, REQUEST_ID, SERVICES, VERDICT
 from bookgen.http.edge.middleware import request_id
 from bookgen.http.edge.pieces import LARGE, MAX_PIECE_BYTES, MAX_RESPONSE_BYTES, InPieces
 from bookgen.limits import LimitClass, address_bucket
@@ -195,8 +195,8 @@ def _sizes(response: web.StreamResponse) -> tuple[int, int]:
 
 def _refusal(request: web.BaseRequest, error: BookgenError, app: web.Application) -> web.Response:
     """What the middleware would have answered."""
-    request[VERDICT] = app[LIMITER].take(LimitClass.PUBLIC, address_bucket(clients.address(request, app)))
-    response = errors.envelope(error, app[SITE].public_url)
+    request[VERDICT] = app[SERVICES].limiter.take(LimitClass.PUBLIC, address_bucket(clients.address(request, app)))
+    response = errors.envelope(error, app[SERVICES].site.public_url)
     headers.add_to(response, request, app)
     access_log.record(request, None, response, 0.0, None)
     return response

@@ -5,7 +5,7 @@ from __future__ import annotations
 from aiohttp import web
 
 from bookgen.http.edge import clients, cors
-from bookgen.http.edge.keys import LIMITER, REQUEST_ID, SITE, VERDICT, Site
+from bookgen.http.edge.keys import REQUEST_ID, SERVICES, VERDICT, Site
 from bookgen.limits import LimitClass, address_bucket
 
 ALWAYS = {
@@ -23,7 +23,7 @@ UNLESS_SAID = {
 
 
 def add_to(response: web.StreamResponse, request: web.BaseRequest, app: web.Application) -> None:
-    headers = _of_site(app[SITE]) | _of_request(request, app)
+    headers = _of_site(app[SERVICES].site) | _of_request(request, app)
     for name in UNLESS_SAID:
         if name in response.headers:
             del headers[name]
@@ -42,8 +42,8 @@ def _of_site(site: Site) -> dict[str, str]:
 
 def _of_request(request: web.BaseRequest, app: web.Application) -> dict[str, str]:
     """What tells an answer from those of other requests: its id, the caller's budget, and whose page may read it."""
-    site = app[SITE]
-    verdict = request.get(VERDICT) or app[LIMITER].peek(
+    site = app[SERVICES].site
+    verdict = request.get(VERDICT) or app[SERVICES].limiter.peek(
         LimitClass.PUBLIC, address_bucket(clients.address(request, app))
     )
     headers = {

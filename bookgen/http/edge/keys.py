@@ -1,4 +1,4 @@
-"""Everything that a handler may find, under typed keys."""
+"""What a handler finds in the application and in its request, under typed keys."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What `app.py` builds and the edge needs."""
+    """What `app.py` builds for the handlers: `request.app[SERVICES]`."""
 
     database: Database
     supervisor: Supervisor
@@ -80,22 +80,9 @@ class Services:
     shortage: Callable[[], str | None] = lambda: None  # why nothing may grow
 
 
-DATABASE: web.AppKey[Database] = web.AppKey("database")
-SUPERVISOR: web.AppKey[Supervisor] = web.AppKey("supervisor")
-ACCOUNTS: web.AppKey[Accounts] = web.AppKey("accounts")
-QUOTA: web.AppKey[Quota] = web.AppKey("quota")
-PAYMENTS: web.AppKey[Payments] = web.AppKey("payments")
-PROOFREADING: web.AppKey[Proofreading] = web.AppKey("proofreading")
-ARTWORK: web.AppKey[Artwork] = web.AppKey("artwork")
-PUBLISHER: web.AppKey[Publisher] = web.AppKey("publisher")
-SUPPORT: web.AppKey[Support] = web.AppKey("support")
-LIMITER: web.AppKey[Limiter] = web.AppKey("limiter")
-SITE: web.AppKey[Site] = web.AppKey("site")
-ESTIMATE: web.AppKey[Callable[[Book, Sequence[Chapter]], Callable[[], Estimate]]] = web.AppKey("estimate")
-UNREADY: web.AppKey[Callable[[], str | None]] = web.AppKey("unready")
+SERVICES: web.AppKey[Services] = web.AppKey("services")
 OUTGOING: web.AppKey[Outgoing] = web.AppKey("outgoing")
 LINES: web.AppKey[RequestLines] = web.AppKey("lines")
-SHORTAGE: web.AppKey[Callable[[], str | None]] = web.AppKey("shortage")
 WAITING: web.AppKey[Waiters] = web.AppKey("waiting")
 UNKNOWN_PROXIES: web.AppKey[set[str]] = web.AppKey("unknown_proxies")  # the first peer that was told of
 DOCUMENT: web.AppKey[Callable[[], bytes]] = web.AppKey("document")  # encodes the OpenAPI document, slow once

@@ -15,7 +15,7 @@ from aiohttp import web
 from bookgen.errors import InvalidInput, NotFound
 from bookgen.http.edge import access_log, admission, bodies, conditional, errors, headers, unmatched
 from bookgen.http.edge.contract import Endpoint
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, LINES, QUERY, REQUEST_ID, SITE, SUPERVISOR
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, LINES, QUERY, REQUEST_ID, SERVICES
 from bookgen.http.edge.routing import Handler, Route, path_id
 from bookgen.http.edge.schemas import load
 from bookgen.limits import LimitClass
@@ -62,7 +62,7 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
         failure = error
         response = _refusal(request, error)
     if request.method not in SAFE and ACCOUNT_ID in request:
-        app[SUPERVISOR].statuses.account_changed(request[ACCOUNT_ID])
+        app[SERVICES].supervisor.statuses.account_changed(request[ACCOUNT_ID])
     headers.add_to(response, request, app)
     access_log.record(request, route, response, time.perf_counter() - began, failure)
     return response
@@ -99,13 +99,13 @@ async def _require_own(request: web.Request, route: Route) -> None:
     table = TABLE_OF.get(collection)
     if table is None or "{id}" not in rest:
         return
-    if not await owns(request.app[DATABASE].http, request[ACCOUNT_ID], table, path_id(request)):
+    if not await owns(request.app[SERVICES].database.http, request[ACCOUNT_ID], table, path_id(request)):
         raise NotFound
 
 
 def _refusal(request: web.Request, error: Exception) -> web.Response:
     refusal = errors.as_domain_error(error, request[REQUEST_ID])
-    response = errors.envelope(refusal, request.app[SITE].public_url)
+    response = errors.envelope(refusal, request.app[SERVICES].site.public_url)
     if isinstance(error, web.HTTPMethodNotAllowed):
         response.headers["Allow"] = ", ".join(sorted(error.allowed_methods))
     return response

@@ -5,7 +5,7 @@ from __future__ import annotations
 from aiohttp import web
 
 from bookgen.http.edge import cors
-from bookgen.http.edge.keys import SITE
+from bookgen.http.edge.keys import SERVICES
 
 PREFIX = "/api/"
 
@@ -22,14 +22,14 @@ async def answer(request: web.Request) -> web.Response:
 
 def _with_slash(request: web.Request) -> str:
     query = f"?{request.rel_url.raw_query_string}" if request.query_string else ""
-    return f"{request.app[SITE].root}{request.rel_url.raw_path}/{query}"
+    return f"{request.app[SERVICES].site.root}{request.rel_url.raw_path}/{query}"
 
 
 def _is_preflight(request: web.Request) -> bool:
     return (
         request.method == "OPTIONS"
         and "Access-Control-Request-Method" in request.headers
-        and request.headers.get("Origin") in request.app[SITE].allowed_origins
+        and request.headers.get("Origin") in request.app[SERVICES].site.allowed_origins
     )
 
 

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from bookgen import errors
 from bookgen.http.edge.contract import file_response
-from bookgen.http.edge.keys import DATABASE
+from bookgen.http.edge.keys import SERVICES
 from bookgen.store import media
 
 JPEG = "image/jpeg"
@@ -22,7 +22,7 @@ async def show(request: web.Request) -> web.Response:
     key = request.match_info["key"]
     if not _KEY.fullmatch(key):
         raise errors.NotFound
-    db, tag = request.app[DATABASE].http, f'"{key}"'
+    db, tag = request.app[SERVICES].database.http, f'"{key}"'
     headers = {"ETag": tag, "Cache-Control": _FOR_EVER, "Accept-Ranges": "bytes"}
     if tag in (each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")):
         if not await media.exists(db, key):

@@ -11,7 +11,7 @@ from aiohttp import web
 from bookgen import telemetry
 from bookgen.errors import NotFound, Unavailable
 from bookgen.http.edge import replies
-from bookgen.http.edge.keys import DATABASE, SITE, UNREADY
+from bookgen.http.edge.keys import SERVICES
 from bookgen.limits import parse_address
 
 _FORWARDING = re.compile(r"forwarded|x-forwarded-.*|x-real-ip|via", re.I)
@@ -23,10 +23,10 @@ async def alive(request: web.Request) -> web.Response:
 
 async def ready(request: web.Request) -> web.Response:
     """The database answers (it was migrated before the start), the runs are restored and the disk has room."""
-    if reason := request.app[UNREADY]():
+    if reason := request.app[SERVICES].unready():
         raise Unavailable(reason, retry_after=1)
     try:
-        await request.app[DATABASE].http.fetchval("SELECT 1", timeout=2)
+        await request.app[SERVICES].database.http.fetchval("SELECT 1", timeout=2)
     except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
         raise Unavailable("The database does not respond.") from None
     return replies.json({"status": "ready"})
@@ -47,6 +47,6 @@ def _is_local(request: web.Request) -> bool:
 
 
 def _has_token(request: web.Request) -> bool:
-    token = request.app[SITE].metrics_token
+    token = request.app[SERVICES].site.metrics_token
     given = request.headers.get("Authorization", "").encode("utf-8", "surrogateescape")
     return bool(token) and hmac.compare_digest(given, f"Bearer {token}".encode())
