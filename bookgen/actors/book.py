@@ -6,8 +6,7 @@ import asyncio
 from typing import Any
 from uuid import uuid4
 
-from bookgen.actors.actor import Actor
-from bookgen.actors.chapter_work import ChapterWork, Written
+from bookgen.actors.actor import Actor, Key, Registry
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.crashes import Crashes
 from bookgen.actors.faults import fault
@@ -30,12 +29,10 @@ from bookgen.actors.messages import (
     TaskEnded,
     WriteNext,
 )
-from bookgen.actors.phase_work import FORESEEN, PhaseResult, PhaseWork
-from bookgen.actors.registry import Key, Registry
 from bookgen.actors.resources import Resources, Save
-from bookgen.actors.statuses import Statuses
+from bookgen.actors.status import Statuses
 from bookgen.actors.transaction import Committed, Transactions
-from bookgen.actors.work_in_flight import WorkInFlight
+from bookgen.actors.work_in_flight import FORESEEN, ChapterWork, PhaseResult, PhaseWork, WorkInFlight, Written
 from bookgen.errors import QuotaExceeded, Unavailable
 from bookgen.models import Run, RunPhase, RunStatus
 from bookgen.store import checkpoints, ownership, runs

@@ -14,15 +14,13 @@ from uuid import UUID
 import structlog
 
 from bookgen.actors.actor import now, spawn
-from bookgen.actors.chapter_work import ChapterWork, Written
 from bookgen.actors.faults import fault
 from bookgen.actors.material import load_material, numbered
-from bookgen.actors.phase_work import PhaseResult, PhaseWork
 from bookgen.actors.pictures import Pictures
 from bookgen.actors.production import Production
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StepScope, StoredSteps
-from bookgen.actors.work_in_flight import WorkInFlight
+from bookgen.actors.work_in_flight import ChapterWork, PhaseResult, PhaseWork, WorkInFlight, Written
 from bookgen.billing.storage import require_room
 from bookgen.errors import Unavailable
 from bookgen.models import Book, Chapter, Run

@@ -9,12 +9,11 @@ from uuid import uuid4
 
 import structlog
 
-from bookgen.actors.actor import now, spawn
+from bookgen.actors.actor import Key, Registry, now, spawn
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.messages import GiveUp, RowChanged, WriteNext
-from bookgen.actors.registry import Key, Registry
 from bookgen.actors.resources import Resources
-from bookgen.actors.statuses import Statuses
+from bookgen.actors.status import Statuses
 from bookgen.actors.transaction import Transactions
 
 log = structlog.get_logger()

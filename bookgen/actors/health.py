@@ -1,14 +1,17 @@
-"""Whether the database can be reached, and how work waits until it can be again."""
+"""How work waits while the database is away: whether it can be reached, and what waits in memory until it is back."""
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import structlog
 
+from bookgen.actors.actor import spawn
 from bookgen.errors import Unavailable
 from bookgen.store.outages import DISK_FULL, READ_ONLY, PoolExhausted, is_outage, sqlstate, through_outages
 
@@ -78,3 +81,70 @@ class Health:
         result = await through_outages(operation, seconds=seconds, failed=failed)
         self.saw_success()
         return result
+
+
+MAX_BYTES = 64 << 20
+
+
+class Dropped(Exception):
+    """The text was the oldest that waited, and there was no room for all."""
+
+
+@dataclass(slots=True, eq=False)
+class WaitingReply:
+    size: int
+    scope: asyncio.Timeout = field(default_factory=lambda: asyncio.timeout(None))
+
+
+class Backlog:
+    """Everything that waits for the database. Beyond `most_bytes` the oldest is dropped, and its keeper told.
+
+    Finished chapters need no counting: what they are made of is stored but for the last reply, and none is begun while
+    the database is away.
+    """
+
+    def __init__(self, most_bytes: int = MAX_BYTES) -> None:
+        self.dropped = 0
+        self._most_bytes = most_bytes
+        self._waiting: list[WaitingReply] = []
+
+    @property
+    def size(self) -> int:
+        return sum(waiting.size for waiting in self._waiting)
+
+    @asynccontextmanager
+    async def keeping(self, size: int) -> AsyncIterator[None]:
+        """While `size` bytes wait. Raises Dropped in the middle of the waiting."""
+        waiting = WaitingReply(size)
+        self._waiting.append(waiting)
+        try:
+            async with waiting.scope:
+                yield
+        except TimeoutError:
+            if waiting.scope.expired():
+                raise Dropped from None
+            raise
+        finally:
+            if waiting in self._waiting:
+                self._waiting.remove(waiting)
+
+    def make_room(self) -> None:
+        """Drops the oldest as long as too much waits. To be called whenever the database was tried in vain."""
+        while self.size > self._most_bytes:
+            oldest = self._waiting.pop(0)
+            self.dropped += 1
+            log.error("text_dropped", bytes=oldest.size, waiting=len(self._waiting))
+            oldest.scope.reschedule(0)
+
+
+class LedgerWrites:
+    """Owns the tasks that enter what model calls have used. `tasks`: those that are not done yet."""
+
+    def __init__(self) -> None:
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    def begin(self, write: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = spawn(write)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        return task

@@ -13,9 +13,8 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from bookgen.actors.actor import spawn
-from bookgen.actors.material import load_material, numbered, planned
+from bookgen.actors.material import count_outline, drafted, load_material, numbered, planned
 from bookgen.actors.messages import DraftOutline, Job, ReworkChapters, RewriteChapter
-from bookgen.actors.outlining import count_outline, drafted
 from bookgen.actors.resources import Resources, Save
 from bookgen.actors.steps import StepScope, StoredSteps
 from bookgen.actors.transaction import Transactions

@@ -12,13 +12,45 @@ from uuid import UUID, uuid4
 
 import structlog
 
-from bookgen.actors.actor import now, spawn
+from bookgen.actors.actor import Registry, now, spawn
 from bookgen.actors.book import BookActor
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
-from bookgen.actors.provider_limits import ProviderLimits
-from bookgen.actors.registry import Registry
 from bookgen.actors.resources import LeaseState, Resources
+from bookgen.errors import Unavailable
+from bookgen.providers.text import Shared
 from bookgen.store import notifications, processes
+
+
+class ProviderLimits:
+    """Tells the model how many processes there are, and the others when its provider asks for patience."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._model = resources.model if isinstance(resources.model, Shared) else None
+        if self._model:
+            self._model.tell_busy(self._tell)
+
+    def count_others(self, others: int) -> None:
+        """`others`: the living processes beside this one."""
+        self._resources.other_processes = others
+        if self._model:
+            self._model.share(others + 1)
+
+    def heard(self, name: str, seconds: float) -> None:
+        """Another process was told that the provider of the model `name` is busy."""
+        if self._model:
+            self._model.hold_back(name, seconds)
+
+    def _tell(self, name: str, seconds: float) -> None:
+        if self._resources.other_processes:
+            spawn(self._notify(name, seconds))
+
+    async def _notify(self, name: str, seconds: float) -> None:
+        try:
+            await notifications.tell_of_busy(self._resources.pool, name, seconds)
+        except Unavailable as error:  # the others will hear it from the provider
+            self._resources.health.saw(error)
+
 
 log = structlog.get_logger()
 

@@ -1,4 +1,4 @@
-"""A book as writing wants it."""
+"""A book as writing needs it, and an outline on its way into the database."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Sequence
 
 import asyncpg
 
+from bookgen.actors.resources import Deciding, Resources, Save
+from bookgen.actors.steps import StoredSteps
+from bookgen.billing import outlines
 from bookgen.errors import must_exist
-from bookgen.models import Chapter
-from bookgen.store import books
+from bookgen.models import Allowance, Book, Chapter
+from bookgen.store import books, jobs
 from bookgen.store import material as store
 from bookgen.store.material import PlannedChapter
 from bookgen.writing.material import Material, OutlineChapter
@@ -32,3 +35,25 @@ def numbered(chapters: Sequence[OutlineChapter]) -> list[PlannedChapter]:
 
 def planned(number: int, chapter: OutlineChapter, seen: Chapter | None = None) -> PlannedChapter:
     return PlannedChapter(number, chapter.title, chapter.summary, chapter.target_word_count, seen)
+
+
+async def drafted(resources: Resources, book: Book, steps: StoredSteps) -> tuple[int, Save]:
+    """Drafts an outline: how many chapters it has, and what stores them as the book's only ones. UpstreamAIError."""
+    outline = await resources.writing.draft_outline(book, steps)
+    plans = numbered(outline.chapters)
+
+    async def save(connection: asyncpg.Connection) -> None:
+        await count_outline(resources, connection, book.account_id, book.id)
+        await store.replace_outline(connection, book.id, outline.bible, plans)
+
+    return len(plans), save
+
+
+async def count_outline(resources: Deciding, connection: asyncpg.Connection, account_id: int, book_id: int) -> None:
+    """An outline or a rework beyond the free ones of the book, or of the period, is an AI edit. QuotaExceeded."""
+    quota = resources.quota
+    had = await jobs.count_outline(connection, book_id) - 1
+    if await outlines.is_free(connection, await quota.standing(connection, account_id), had):
+        await outlines.count_free(connection, quota, account_id)
+    else:
+        await quota.spend(connection, account_id, Allowance.AI_EDITS)

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 
 import asyncpg
 
-from bookgen.actors.backlog import Dropped
 from bookgen.actors.faults import fault
+from bookgen.actors.health import Dropped
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps, TextDropped
 from bookgen.errors import UpstreamAIError

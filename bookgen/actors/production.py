@@ -10,13 +10,11 @@ import asyncpg
 import structlog
 
 from bookgen.actors.blurbs import drafted as drafted_blurb
-from bookgen.actors.material import load_material
-from bookgen.actors.outlining import drafted
-from bookgen.actors.phase_work import PhaseResult
-from bookgen.actors.reading import BookReading
+from bookgen.actors.material import drafted, load_material
+from bookgen.actors.reports import BookReading
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps
-from bookgen.actors.work_in_flight import PhaseFailed
+from bookgen.actors.work_in_flight import PhaseFailed, PhaseResult
 from bookgen.errors import ProofreadingFailed, QuotaExceeded, RenderingFailed, RenderTimeout, UpstreamAIError
 from bookgen.models import Allowance, BookStatus, Run, RunPhase
 from bookgen.providers.text import CallsHalted

@@ -13,15 +13,14 @@ from uuid import UUID, uuid4
 import structlog
 
 from bookgen import telemetry
-from bookgen.actors.actor import now
+from bookgen.actors.actor import Key, Registry, now
 from bookgen.actors.book import BookActor
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.crashes import Crashes
 from bookgen.actors.decide import MAX_CRASHES
 from bookgen.actors.messages import Advance, Event, RowChanged, WorkHalted, WriteNext
-from bookgen.actors.registry import Key, Registry
 from bookgen.actors.resources import Resources
-from bookgen.actors.statuses import Statuses
+from bookgen.actors.status import Statuses
 from bookgen.actors.transaction import Transactions
 from bookgen.errors import Unavailable
 from bookgen.models import Run, RunStatus

@@ -1,4 +1,4 @@
-"""What every actor of this process works with."""
+"""What every actor of this process works with, and what an operator's command has in its place."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from bookgen.actors.backlog import Backlog
-from bookgen.actors.health import Health
-from bookgen.actors.ledger_writes import LedgerWrites
+from bookgen.actors.health import Backlog, Health, LedgerWrites
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.models import SAMPLE_WRITER, Book, Chapter, Digest, Run, Usage
@@ -206,3 +204,16 @@ class Resources:
     def outage_of_pictures(self) -> Outage | None:
         """What the runs wait for that want a picture, while the model that paints is away."""
         return self._patient_painter.outage if self._patient_painter else None
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorProcess:
+    """Implements `resources.Deciding`. A run that goes on is left without an owner: a serving process claims it."""
+
+    pool: asyncpg.Pool
+    quota: Quota
+    boot_id: UUID = field(default_factory=uuid4)
+    serves: bool = False
+    takes_runs: bool = False
+    call_seconds: float = CALL_SECONDS
+    blurb_asked: asyncio.Event = field(default_factory=asyncio.Event)

@@ -14,8 +14,8 @@ from uuid import UUID
 import orjson
 
 from bookgen.actors.actor import now
-from bookgen.actors.backlog import Dropped
 from bookgen.actors.faults import fault
+from bookgen.actors.health import Dropped
 from bookgen.actors.resources import Resources
 from bookgen.billing.cost_caps import CostBudget, Purpose
 from bookgen.errors import UpstreamAIError

@@ -7,21 +7,19 @@ from collections.abc import Callable, Collection
 
 import structlog
 
-from bookgen.actors.actor import now, spawn
+from bookgen.actors.actor import Key, Registry, now, spawn
 from bookgen.actors.blurbs import Blurbs
 from bookgen.actors.book import BookActor
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.crashes import Crashes
 from bookgen.actors.jobs import Jobs
-from bookgen.actors.lease import RENEW_AGAIN_SECONDS, RENEW_SECONDS, Lease
+from bookgen.actors.lease import RENEW_AGAIN_SECONDS, RENEW_SECONDS, Lease, ProviderLimits
 from bookgen.actors.messages import Abandon, Command, DeleteBook, Job, RowChanged
 from bookgen.actors.notifications import listen
-from bookgen.actors.provider_limits import ProviderLimits
 from bookgen.actors.recovery import Recovery, every
-from bookgen.actors.registry import Key, Registry
 from bookgen.actors.reports import Reports
 from bookgen.actors.resources import LeaseState, PaintsSpreads, Products, Resources, Writing
-from bookgen.actors.statuses import Statuses
+from bookgen.actors.status import Statuses
 from bookgen.actors.transaction import Transactions
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota

@@ -14,8 +14,8 @@ import asyncpg
 
 from bookgen.actors.decide import Decision, Effect, decide, taken_by
 from bookgen.actors.faults import fault
+from bookgen.actors.material import count_outline
 from bookgen.actors.messages import Command, Event, Generate, Resume
-from bookgen.actors.outlining import count_outline
 from bookgen.actors.resources import Deciding, Save
 from bookgen.billing import addons
 from bookgen.billing.addons import AUTOMATED_PRODUCTION, CHILDRENS_BOOK

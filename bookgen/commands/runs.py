@@ -12,7 +12,7 @@ from uuid import uuid4
 from bookgen import config
 from bookgen.actors import status
 from bookgen.actors.messages import Command, Pause, Resume, Stop
-from bookgen.actors.operator import OperatorProcess
+from bookgen.actors.resources import OperatorProcess
 from bookgen.actors.transaction import Transactions
 from bookgen.app import build_quota, open_database
 from bookgen.billing.quota import Quota

@@ -12,10 +12,8 @@ from bookgen import errors
 from bookgen.http import books_schemas as shapes
 from bookgen.http.answers.chapter_pieces import in_pieces, piece_of
 from bookgen.http.answers.kept import (
-    BOOK_VERSIONS,
     KEPT_BOOKS,
     KEPT_LISTS,
-    LIST_VERSIONS,
     KeptBook,
     KeptChapter,
     KeptList,
@@ -52,7 +50,7 @@ _CHAPTERS, _END = b',"chapters":[', b"]}"
 @conditional
 async def list_books(request: web.Request) -> web.Response:
     db, account_id = request.app[SERVICES].database.http, request[ACCOUNT_ID]
-    version, known = errors.must_exist(await request.app[LIST_VERSIONS].submit(account_id)), Known(request)
+    version, known = await books.version_of_list(db, account_id), Known(request)
     if known.by_tag(tag_of(version.encode())):
         return known.answer({})
     kept = request.app[KEPT_LISTS].find(account_id, version)
@@ -100,7 +98,8 @@ async def create_book(request: web.Request) -> web.Response:
 @conditional
 async def read_book(request: web.Request) -> web.Response:
     book_id = path_id(request)
-    found = errors.must_exist(await request.app[BOOK_VERSIONS].submit((request[ACCOUNT_ID], book_id)))
+    db = request.app[SERVICES].database.http
+    found = errors.must_exist(await books.version(db, request[ACCOUNT_ID], book_id))
     if found.active:  # what is in flight is told by no row
         return await whole_book(request, book_id)
     kept = request.app[KEPT_BOOKS].find(book_id, found.version)

@@ -8,17 +8,13 @@ from typing import cast
 from aiohttp import web
 
 from bookgen.http.answers.kept import (
-    BOOK_VERSIONS,
     KEPT_BOOKS,
     KEPT_LISTS,
-    LIST_VERSIONS,
     MAX_BOOK_BYTES,
     MAX_LIST_BYTES,
     KeptAnswers,
     KeptBook,
     KeptList,
-    book_versions,
-    list_versions,
 )
 from bookgen.http.edge import bodies, keys
 from bookgen.http.edge.connection import BoundedServer
@@ -68,8 +64,6 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
     app[TABLE] = table
     app[keys.WAITING] = Waiters()
     app[keys.OUTGOING] = Outgoing()
-    app[BOOK_VERSIONS] = book_versions(services.database.http)
-    app[LIST_VERSIONS] = list_versions(services.database.http)
     app[KEPT_BOOKS] = KeptAnswers[KeptBook](MAX_BOOK_BYTES)
     app[KEPT_LISTS] = KeptAnswers[KeptList](MAX_LIST_BYTES)
     app[keys.LINES] = RequestLines()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
@@ -73,8 +73,8 @@ class BookVersion:
 
 # A row's `xmin` is the transaction that wrote it: of two versions of a row it is never the same. Rows of the ledger are
 # only ever added.
-VERSIONS = """
-    SELECT b.account_id, b.id AS book_id, coalesce(r.status IN ('running', 'paused'), false) AS active,
+VERSION = """
+    SELECT coalesce(r.status IN ('running', 'paused'), false) AS active,
            concat_ws(
                '/', b.xmin, r.xmin,
                (SELECT count(*) FROM run q
@@ -86,44 +86,42 @@ VERSIONS = """
                               FROM chapter c JOIN illustration i ON i.chapter_id = c.id WHERE c.book_id = b.id),
                'calls', (SELECT count(*) FROM model_call m WHERE m.book_id = b.id)) AS version,
            k.chapters
-      FROM unnest($1::bigint[], $2::bigint[]) AS asked (account_id, book_id)
-      JOIN book b ON b.id = asked.book_id AND b.account_id = asked.account_id
+      FROM book b
       LEFT JOIN LATERAL (SELECT run.status, run.xmin, run.queue_seq
                            FROM run WHERE run.book_id = b.id ORDER BY queue_seq DESC LIMIT 1) r ON true
      CROSS JOIN LATERAL (SELECT string_agg(concat(c.id, '.', c.xmin), ',' ORDER BY c.id) AS chapters
                            FROM chapter c WHERE c.book_id = b.id) k
+     WHERE b.account_id = $1 AND b.id = $2
 """
 
 
-async def versions(db: DB, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], BookVersion]:
-    """The versions of books, which are told by account and book, from their rows and without reading their texts."""
-    rows = await db.fetch(VERSIONS, [account_id for account_id, _ in keys], [book_id for _, book_id in keys])
-    return {
-        (row["account_id"], row["book_id"]): BookVersion(row["active"], row["version"], row["chapters"]) for row in rows
-    }
+async def version(db: DB, account_id: int, book_id: int) -> BookVersion | None:
+    """The version of the book, computed from its rows without reading its texts."""
+    row = await db.fetchrow(VERSION, account_id, book_id)
+    return row and BookVersion(row["active"], row["version"], row["chapters"])
 
 
-VERSIONS_OF_LISTS = """
-    SELECT asked.account_id, concat_ws('/', l.books, l.queue) AS version
-      FROM unnest($1::bigint[]) AS asked (account_id)
-     CROSS JOIN LATERAL (
+VERSION_OF_LIST = """
+    SELECT concat_ws('/', l.books, l.queue) AS version
+      FROM (
            SELECT string_agg(
                       concat_ws('.', b.id, b.xmin, r.xmin, k.chapters, k.words, c.id), ',' ORDER BY b.id) AS books,
                   (SELECT string_agg(concat(q.queue_seq), ',' ORDER BY q.queue_seq)
-                     FROM run q WHERE q.account_id = asked.account_id AND q.status = 'queued') AS queue
+                     FROM run q WHERE q.account_id = $1 AND q.status = 'queued') AS queue
              FROM book b
             CROSS JOIN LATERAL (SELECT count(*) AS chapters, sum(word_count) AS words
                                   FROM chapter WHERE book_id = b.id) k
              LEFT JOIN LATERAL (SELECT run.xmin
                                   FROM run WHERE run.book_id = b.id ORDER BY queue_seq DESC LIMIT 1) r ON true
              LEFT JOIN cover c ON c.book_id = b.id AND c.is_selected
-            WHERE b.account_id = asked.account_id) l
+            WHERE b.account_id = $1) l
 """
 
 
-async def versions_of_lists(db: DB, account_ids: Sequence[int]) -> dict[int, str]:
-    """What tells accounts' books in their list form, with their progress and covers, from what they were before."""
-    return {row["account_id"]: row["version"] for row in await db.fetch(VERSIONS_OF_LISTS, account_ids)}
+async def version_of_list(db: DB, account_id: int) -> str:
+    """The version of the account's list of books, with their progress and covers."""
+    version: str = await db.fetchval(VERSION_OF_LIST, account_id)
+    return version
 
 
 LOCK = f"{FIND} FOR NO KEY UPDATE"

@@ -62,7 +62,7 @@ COUNTS = """
 _counts = mapper(ChapterCounts)
 
 # The outline is put together as text, for half of what PostgreSQL's own functions for objects and lists take.
-OF_BOOKS = f"""
+OF_BOOK = f"""
     SELECT r.*, o.*,
            (SELECT count(*) FROM run q
              WHERE q.account_id = r.account_id AND q.status = 'queued' AND q.queue_seq <= r.queue_seq) AS place,
@@ -73,10 +73,7 @@ OF_BOOKS = f"""
                  FROM chapter c, jsonb_array_elements(c.quality) f
                 WHERE c.book_id = r.book_id AND NOT f ? 'before')
            ELSE '[]' END AS findings
-      FROM unnest($1::bigint[], $2::bigint[]) AS asked (account_id, book_id)
-     CROSS JOIN LATERAL (
-           SELECT * FROM run
-            WHERE run.book_id = asked.book_id AND run.account_id = asked.account_id ORDER BY queue_seq DESC LIMIT 1) r
+      FROM (SELECT * FROM run WHERE account_id = $1 AND book_id = $2 ORDER BY queue_seq DESC LIMIT 1) r
      CROSS JOIN LATERAL (
            SELECT concat('[', string_agg(
                       concat('{{"id":', c.id, ',"chapter_number":', c.chapter_number, ',"title":', to_json(c.title),
@@ -88,15 +85,12 @@ OF_BOOKS = f"""
 """
 
 
-async def of_books(db: DB, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], RunProgress]:
-    """The newest run of each of these books, which are told by account and book; of one that has none, nothing."""
-    rows = await db.fetch(OF_BOOKS, [account_id for account_id, _ in keys], [book_id for _, book_id in keys])
-    return {
-        (row["account_id"], row["book_id"]): RunProgress(
-            run_of(row), row["place"], row["title"], _counts(row), row["outline"], row["findings"]
-        )
-        for row in rows
-    }
+async def of_book(db: DB, account_id: int, book_id: int) -> RunProgress | None:
+    """The newest run of the book; None if it has none or is not the account's."""
+    row = await db.fetchrow(OF_BOOK, account_id, book_id)
+    if row is None:
+        return None
+    return RunProgress(run_of(row), row["place"], row["title"], _counts(row), row["outline"], row["findings"])
 
 
 OF_ACCOUNT = f"""

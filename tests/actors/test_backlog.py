@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bookgen.actors.backlog import Backlog, Dropped
+from bookgen.actors.health import Backlog, Dropped
 from bookgen.actors.messages import Generate, Resume
 from bookgen.actors.supervisor import Supervisor
 from bookgen.store.database import Database

@@ -232,15 +232,15 @@ async def test_a_status_that_was_read_before_a_command_is_not_shown_after_it(
     begun: BeginRun, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account, book = await begun()
-    of_books = progress.of_books
+    of_book = progress.of_book
 
-    async def overtaken(*arguments: Any) -> dict[tuple[int, int], progress.RunProgress]:
-        found = await of_books(*arguments)
-        monkeypatch.setattr(progress, "of_books", of_books)
+    async def overtaken(*arguments: Any) -> progress.RunProgress | None:
+        found = await of_book(*arguments)
+        monkeypatch.setattr(progress, "of_book", of_book)
         await supervisor.ask(account, book, Pause())
         return found
 
-    monkeypatch.setattr(progress, "of_books", overtaken)
+    monkeypatch.setattr(progress, "of_book", overtaken)
     await supervisor.statuses.read(account, book)
 
     assert orjson.loads(await supervisor.statuses.read(account, book))["generation_status"] == "paused"

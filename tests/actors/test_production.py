@@ -9,7 +9,7 @@ import pytest
 
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.production import NOT_PROOFREAD, PROOFREAD_BY_RULES
-from bookgen.actors.reading import BookReading
+from bookgen.actors.reports import BookReading
 from bookgen.actors.resources import Resources
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota

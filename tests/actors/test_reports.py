@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 
 from bookgen import processes
-from bookgen.actors import reading
+from bookgen.actors import reports as reading
 from bookgen.actors.reports import MAX_CLAIMS
 from bookgen.actors.resources import LeaseState
 from bookgen.actors.steps import TextDropped

@@ -18,7 +18,7 @@ from unittest import mock
 
 import orjson
 
-from bookgen.actors import reading
+from bookgen.actors import reports as reading
 from bookgen.actors.resources import Writing
 from bookgen.actors.steps import StoredSteps
 from bookgen.errors import UpstreamAIError

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from bookgen.actors.ledger_writes import LedgerWrites
+from bookgen.actors.health import LedgerWrites
 from bookgen.errors import Unavailable, UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.text import StopReason, TextReply

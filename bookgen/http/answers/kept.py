@@ -9,14 +9,9 @@ from typing import Generic, NamedTuple, TypeVar
 
 from aiohttp import web
 
-from bookgen.actors.batches import Batches
 from bookgen.models import Estimate
-from bookgen.store import books
-from bookgen.store.books import BookVersion
 from bookgen.store.chapters import Sketch
-from bookgen.store.database import DB
 
-MAX_VERSIONS = 64  # read in one statement
 MAX_BOOK_BYTES, MAX_LIST_BYTES = 64 << 20, 16 << 20
 
 
@@ -109,17 +104,5 @@ class KeptAnswers(Generic[K]):
             self._held -= former.size
 
 
-def book_versions(db: DB) -> Batches[tuple[int, int], BookVersion]:
-    """What reads the versions of books, which are told by account and book."""
-    return Batches(lambda keys: books.versions(db, keys), lambda key: key, MAX_VERSIONS)
-
-
-def list_versions(db: DB) -> Batches[int, str]:
-    """What reads the versions of lists of books, each by its account."""
-    return Batches(lambda ids: books.versions_of_lists(db, ids), lambda account_id: account_id, MAX_VERSIONS)
-
-
-BOOK_VERSIONS: web.AppKey[Batches[tuple[int, int], BookVersion]] = web.AppKey("book_versions")
-LIST_VERSIONS: web.AppKey[Batches[int, str]] = web.AppKey("list_versions")
 KEPT_BOOKS: web.AppKey[KeptAnswers[KeptBook]] = web.AppKey("kept_books")
 KEPT_LISTS: web.AppKey[KeptAnswers[KeptList]] = web.AppKey("kept_lists")
