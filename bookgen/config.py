@@ -24,7 +24,7 @@ PREFIX = "BOOKGEN_"
 
 
 def _words(value: object) -> object:
-    """A list written with commas or blanks."""
+    """Split a list that is separated by commas or spaces."""
     return value.replace(",", " ").split() if isinstance(value, str) else value
 
 
@@ -38,7 +38,7 @@ def _matching(pattern: str) -> AfterValidator:
 
 
 def _with_sound_port(url: str) -> str:
-    """A port that is no number, or above 65535, is a ValueError as well."""
+    """The URL if it has a host and a valid port. ValueError otherwise."""
     parts = urlsplit(url)
     if not parts.hostname or parts.port == 0:
         raise ValueError(url)
@@ -75,7 +75,7 @@ Url = Annotated[
 Origin = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/?#@]+$"), AfterValidator(_with_sound_port)]
 URL = "an http(s) URL without a login"
 ApiKey = Annotated[SecretStr, _matching(r"^[!-~]*\Z")]  # what a header can carry
-KEY = "a key without blanks, of ASCII letters, digits and signs"
+KEY = "a key of ASCII letters, digits and signs, without spaces"
 Rate = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$")]
 Money = Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)]
 PROVIDERS = ("anthropic", "openai")  # of text; each has NAME_API_KEY and NAME_BASE_URL
@@ -91,14 +91,14 @@ def setting(default: Any, takes: str, meaning: str, **bounds: Any) -> Any:
 
 
 def _setting_name(field: str) -> str:
-    """The setting's name: the field's with our prefix, unless a provider has given it its own."""
+    """The name of the setting: the field's name with our prefix, unless a provider defines the name."""
     name = field.upper()
     return name if name.startswith(("ANTHROPIC_", "OPENAI_", "STRIPE_")) else f"{PREFIX}{name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much one process does at once."""
+    """How much one process does at the same time."""
 
     chapters_at_once: int
     run_connections: int
@@ -107,7 +107,7 @@ class Sizes:
 
 
 class Config(BaseSettings):
-    """What the operator chose. Built by `load`; handed on as values, never whole."""
+    """What the operator chose. Built by `load`; objects get single values of it, never the whole."""
 
     model_config = SettingsConfigDict(
         frozen=True,
@@ -118,43 +118,46 @@ class Config(BaseSettings):
         env_file_encoding="utf-8",
     )
 
-    host: Text = setting("127.0.0.1", "an address of this machine", "Address it listens on.")
-    port: int = setting(8000, "0 to 65535", "Port it listens on; 0 picks a free one.", ge=0, le=65535)
+    host: Text = setting("127.0.0.1", "an address of this machine", "The address to listen on.")
+    port: int = setting(8000, "0 to 65535", "The port to listen on. 0 picks a free port.", ge=0, le=65535)
     public_url: Url | None = setting(
         None,
         "an address like https://books.example.org",
-        "Address in mails and URLs; without it that of host and port.",
+        "The public address, used in e-mails and links. Default: host and port.",
     )
     data_dir: Folder = setting(
-        Path("data"), "a folder", "Folder of the embedded database, the secret key and the outbox."
+        Path("data"), "a folder", "The folder for the embedded database, the secret key and the outbox."
     )
     database_url: Annotated[SecretStr, _matching(r"^postgres(ql)?://")] | None = setting(
         None,
         "a URL like postgresql://user:password@host/name",
-        "A PostgreSQL 15+ server (also read from `DATABASE_URL`). Default: an embedded one in the data folder.",
+        "A PostgreSQL 15+ server (also read from `DATABASE_URL`). Default: an embedded server in the data folder.",
         validation_alias=AliasChoices("BOOKGEN_DATABASE_URL", "DATABASE_URL"),
     )
     database_direct_url: Annotated[SecretStr, _matching(r"^postgres(ql)?://")] | None = setting(
         None,
         "a URL like postgresql://user:password@host/name",
-        "The same database past a transaction pooler, for the lease, notifications and migrations.",
+        "The same database without the transaction pooler, for the lease, notifications and migrations.",
     )
     database_statement_cache: Literal["on", "off"] = setting(
         "on",
         "on or off",
-        "Prepared statements; `off` for a transaction pooler that keeps none, such as PgBouncer before 1.21.",
+        "Whether statements are prepared. Set `off` behind a transaction pooler without prepared "
+        "statements, such as PgBouncer before 1.21.",
     )
     database_pool: int | None = setting(
-        None, "1 or more", "Connections to the database for runs; without it 4 for each core, up to 16.", ge=1
+        None, "1 or more", "Database connections for runs. Default: 4 per core, at most 16.", ge=1
     )
     http_pool: int | None = setting(
-        None, "1 or more", "Connections to the database for requests; without it 8 for each core, up to 32.", ge=1
+        None, "1 or more", "Database connections for requests. Default: 8 per core, at most 32.", ge=1
     )
     chapters_at_once: int | None = setting(
-        None, "1 or more", "Chapters that a process writes at once; without it 32 for each core, up to 256.", ge=1
+        None, "1 or more", "Chapters that one process writes at the same time. Default: 32 per core, at most 256.", ge=1
     )
     secret_key: Annotated[SecretStr, AfterValidator(_long_enough)] | None = setting(
-        None, "at least 32 bytes", "Key of the tokens; made on first start and kept in the data folder."
+        None,
+        "at least 32 bytes",
+        "The key that signs tokens. Default: created at the first start and kept in the data folder.",
     )
 
     model: TextModelName = setting(
@@ -166,103 +169,117 @@ class Config(BaseSettings):
         "auto", "auto, offline or openai:MODEL", "The model that creates covers and illustrations."
     )
     fallback_model: FallbackName = setting(
-        "", f"{', '.join(_MODELS)} or offline", "Used when the first model refuses or stays away."
+        "", f"{', '.join(_MODELS)} or offline", "The model to use when the first one refuses or is unavailable."
     )
-    anthropic_api_key: ApiKey | None = setting(None, KEY, "Anthropic's key.")
-    anthropic_base_url: Url | None = setting(None, URL, "Another Anthropic server.")
-    openai_api_key: ApiKey | None = setting(None, KEY, "OpenAI's key.")
-    openai_base_url: Url | None = setting(None, URL, "Another OpenAI server, also a local one.")
+    anthropic_api_key: ApiKey | None = setting(None, KEY, "The API key for Anthropic.")
+    anthropic_base_url: Url | None = setting(None, URL, "Another server that speaks Anthropic's protocol.")
+    openai_api_key: ApiKey | None = setting(None, KEY, "The API key for OpenAI.")
+    openai_base_url: Url | None = setting(
+        None, URL, "Another server that speaks OpenAI's protocol, such as a local one."
+    )
     model_timeout: float = setting(
         180.0,
         "seconds above 0",
-        "Bound of one model call in seconds. Unless it is set, a call that needs more is given it by the speed seen.",
+        "The time limit of one model call in seconds. Unless you set it, a slow server gets longer, by "
+        "its measured speed.",
         gt=0,
         allow_inf_nan=False,
     )
-    model_retries: int = setting(4, "1 or more", "Tries of one model call.", ge=1)
+    model_retries: int = setting(4, "1 or more", "How often one model call is tried.", ge=1)
     model_outage: float = setting(
         86_400.0,
         "seconds, 0 or more",
-        "How long a run waits for a model that is away, in seconds; with 0 each failed call costs a try.",
+        "How many seconds a run waits for an unavailable model. With 0, each failed call counts as a try.",
         ge=0,
         allow_inf_nan=False,
     )
     model_concurrency: int = setting(
         16,
         "1 or more",
-        "Model calls at once. Unless it is set, a server of one's own starts with 1 and is given as many as it serves.",
+        "Concurrent model calls. Unless you set it, a local server starts with 1 and gets as many as it can serve.",
         ge=1,
     )
-    model_rpm: int = setting(0, "0 or more", "Model requests a minute; 0 for no bound.", ge=0)
-    book_cost_cap: Money | None = setting(None, "an amount like 12.50", "What one book may cost at most.")
+    model_rpm: int = setting(0, "0 or more", "Model requests per minute. 0: no limit.", ge=0)
+    book_cost_cap: Money | None = setting(None, "an amount like 12.50", "The most that one book may cost.")
     account_daily_cost_cap: Money | None = setting(
         None,
         "an amount like 12.50",
-        "What one account may cost a day at most; 5.00 if anybody may register, billing is off and the model is paid.",
+        "The most that one account may cost per day. Default: 5.00 if registration is open, billing is "
+        "off and the model is paid.",
     )
     daily_cost_cap: Money | None = setting(
-        None, "an amount like 12.50", "What all accounts together may cost a day at most; 50.00 in the same case."
+        None,
+        "an amount like 12.50",
+        "The most that all accounts together may cost per day. Default: 50.00 in the same case.",
     )
     drain_seconds: float = setting(
-        25.0, "seconds, 0 or more", "How long SIGTERM lets model calls in flight finish.", ge=0, allow_inf_nan=False
+        25.0,
+        "seconds, 0 or more",
+        "How long model calls in flight may take to finish after SIGTERM.",
+        ge=0,
+        allow_inf_nan=False,
     )
 
     billing: Literal["auto", "on", "off"] = setting(
-        "auto", "auto, on or off", "Plans and payments. `auto`: on if a payment key is set."
+        "auto", "auto, on or off", "Whether plans and payments are on. `auto`: on if a payment key is set."
     )
     renewal_grace_days: int = setting(
         3,
         "1 to 365",
-        "How many days a subscription outlives its paid period while no event tells of its renewal.",
+        "How many days a subscription stays active after its paid period if no renewal event arrives.",
         ge=1,
         le=365,
     )
-    stripe_secret_key: ApiKey | None = setting(None, KEY, "Stripe's secret key.")
-    stripe_webhook_secret: SecretStr | None = setting(None, "a secret", "Secret of the webhook's signatures.")
-    stripe_publishable_key: Text = setting("", "a key", "Stripe's public key, shown to browsers.")
-    stripe_api_base: Url | None = setting(None, URL, "Another Stripe server.")
+    stripe_secret_key: ApiKey | None = setting(None, KEY, "The secret key of your Stripe account.")
+    stripe_webhook_secret: SecretStr | None = setting(None, "a secret", "The secret that signs webhook events.")
+    stripe_publishable_key: Text = setting("", "a key", "The publishable key of your Stripe account, sent to browsers.")
+    stripe_api_base: Url | None = setting(None, URL, "Another server that speaks Stripe's protocol.")
 
     smtp_url: Annotated[SecretStr, _matching(r"^smtps?://[^\s/]+\Z"), AfterValidator(_mail_server)] | None = setting(
         None,
         "smtp[s]://user:password@host:port, without TLS only with ?tls=off",
-        "Mail server; without it mails are written to `outbox/` in the data folder.",
+        "The mail server. Default: e-mails are written to `outbox/` in the data folder.",
     )
     mail_from: Annotated[Text, AfterValidator(_mailbox)] = setting(
-        "bookgen@localhost", "an e-mail address", "Sender of the mails."
+        "bookgen@localhost", "an e-mail address", "The sender of e-mails."
     )
-    registration: Literal["open", "closed"] = setting("open", "open or closed", "Whether anybody may register.")
+    registration: Literal["open", "closed"] = setting("open", "open or closed", "Whether anyone can register.")
     email_verification: Literal["off", "mandatory"] = setting(
-        "off", "off or mandatory", "Whether a new account must follow a mailed link first."
+        "off", "off or mandatory", "Whether a new account must first confirm its e-mail address."
     )
-    google_client_id: Text = setting("", "a client id", "Turns sign-in with Google on.")
-    google_api_base: Url | None = setting(None, URL, "Another identity server.")
+    google_client_id: Text = setting("", "a client id", "The OAuth client id. Turns sign-in with Google on.")
+    google_api_base: Url | None = setting(None, URL, "Another server that speaks Google's protocol.")
     allowed_origins: Annotated[tuple[Origin, ...], NoDecode, BeforeValidator(_words)] = setting(
-        (), "origins like https://app.example.org, with commas between", "Other origins for CORS and return URLs."
+        (),
+        "origins like https://app.example.org, separated by commas",
+        "Other origins allowed for CORS and return URLs.",
     )
     trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode, BeforeValidator(_words)] = setting(
-        (), "networks like 10.0.0.0/8, with commas between", "Networks whose X-Forwarded-For counts."
+        (),
+        "networks like 10.0.0.0/8, separated by commas",
+        "Networks of proxies whose `X-Forwarded-For` header is trusted.",
     )
 
-    rate_read: Rate = setting("300/minute", "a rate like 300/minute", "Reads of an account.")
-    rate_write: Rate = setting("120/minute", "a rate like 120/minute", "Writes of an account.")
-    rate_expensive: Rate = setting("20/minute", "a rate like 20/minute", "Generating and exporting, of an account.")
-    rate_public: Rate = setting("60/minute", "a rate like 60/minute", "Calls without a token, of an address.")
-    rate_auth: Rate = setting("20/minute", "a rate like 20/minute", "Registering and signing in, of an address.")
-    console: Literal["on", "off"] = setting("on", "on or off", "The web page at `/`.")
-    metrics_token: ApiKey | None = setting(None, KEY, "Opens `/metrics` to its bearer from anywhere.")
+    rate_read: Rate = setting("300/minute", "a rate like 300/minute", "Reads per account.")
+    rate_write: Rate = setting("120/minute", "a rate like 120/minute", "Writes per account.")
+    rate_expensive: Rate = setting("20/minute", "a rate like 20/minute", "Generation and export requests per account.")
+    rate_public: Rate = setting("60/minute", "a rate like 60/minute", "Requests without a token, per IP address.")
+    rate_auth: Rate = setting("20/minute", "a rate like 20/minute", "Registrations and sign-ins per IP address.")
+    console: Literal["on", "off"] = setting("on", "on or off", "Whether the web page is served at `/`.")
+    metrics_token: ApiKey | None = setting(None, KEY, "A bearer token that gives access to `/metrics` from anywhere.")
     pg_bindir: Folder | None = setting(
-        None, "a folder", "PostgreSQL's programs for the embedded database, instead of the bundled ones."
+        None, "a folder", "The PostgreSQL programs for the embedded database, instead of the bundled ones."
     )
     log_format: Literal["console", "json"] | None = setting(
-        None, "console or json", "Form of the log; `console` on a terminal, else `json`."
+        None, "console or json", "The log format. Default: `console` on a terminal, otherwise `json`."
     )
     log_level: Literal["debug", "info", "warning", "error"] = setting(
-        "info", "debug, info, warning or error", "What is logged."
+        "info", "debug, info, warning or error", "The lowest level that is logged."
     )
 
     @property
     def sizes(self) -> Sizes:
-        """What was set, else what suits the machine and leaves a server of 100 connections room for two processes."""
+        """The settings, or defaults for this machine that let two processes share a server with 100 connections."""
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         return Sizes(
             chapters_at_once=self.chapters_at_once or min(32 * cores, 256),

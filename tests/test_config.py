@@ -65,7 +65,7 @@ def test_a_config_can_not_be_changed() -> None:
         (
             "BOOKGEN_TRUSTED_PROXIES",
             "10.0.0.0/8, nonsense",
-            "BOOKGEN_TRUSTED_PROXIES takes networks like 10.0.0.0/8, with commas between, not 'nonsense'.",
+            "BOOKGEN_TRUSTED_PROXIES takes networks like 10.0.0.0/8, separated by commas, not 'nonsense'.",
         ),
         ("BOOKGEN_DRAIN_SECONDS", "inf", "BOOKGEN_DRAIN_SECONDS takes seconds, 0 or more, not 'inf'."),
         (
@@ -88,12 +88,12 @@ def test_a_config_can_not_be_changed() -> None:
         (
             "OPENAI_API_KEY",
             "sk-clé",
-            "OPENAI_API_KEY takes a key without blanks, of ASCII letters, digits and signs, not what it was given.",
+            "OPENAI_API_KEY takes a key of ASCII letters, digits and signs, without spaces, not what it was given.",
         ),
         (
             "BOOKGEN_METRICS_TOKEN",
             "ü x",
-            "BOOKGEN_METRICS_TOKEN takes a key without blanks, of ASCII letters, digits and signs, "
+            "BOOKGEN_METRICS_TOKEN takes a key of ASCII letters, digits and signs, without spaces, "
             "not what it was given.",
         ),
         (
