@@ -6,13 +6,15 @@ from typing import Any
 import pytest
 from openapi_spec_validator import validate
 
+from bookgen.errors import catalogue
 from bookgen.http.docs import openapi
-from bookgen.http.docs.catalogue import BY_CODE
 from bookgen.http.edge.replies import dump
 from bookgen.http.edge.schemas import load
 from bookgen.http.routes import ROUTES
 from tests.http.conftest import Api
 from tests.http.document import DOCUMENT
+
+BY_CODE = {entry.code: entry for entry in catalogue()}
 
 ALWAYS = {
     "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
