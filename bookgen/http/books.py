@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
@@ -10,6 +11,13 @@ from aiohttp import web
 from bookgen import errors
 from bookgen.http import books_schemas as shapes
 from bookgen.http.answers.chapter_pieces import in_pieces, piece_of
+from bookgen.http.answers.kept import (
+    KEPT_BOOKS,
+    KEPT_LISTS,
+    KeptBook,
+    KeptChapter,
+    KeptList,
+)
 from bookgen.http.covers_schemas import media_url, selected_url, shown_cover
 from bookgen.http.demo import demo_book
 from bookgen.http.edge import replies
@@ -21,12 +29,16 @@ from bookgen.http.edge.routing import path_id
 from bookgen.http.edge.schemas import shown
 from bookgen.http.generation import progress_in_list, progress_of
 from bookgen.http.illustrations_schemas import by_chapter
-from bookgen.models import Book, Chapter
+from bookgen.models import Book, Chapter, Estimate
 from bookgen.services import editing
 from bookgen.store import accounts, books, chapters, covers, illustrations, whole_books
 from bookgen.store import progress as runs
+from bookgen.store.books import BookVersion
+from bookgen.store.chapters import Sketch
 from bookgen.store.database import DB
 from bookgen.store.whole_books import WholeBook
+
+_CHAPTERS, _END = b',"chapters":[', b"]}"
 
 
 @docs(
@@ -41,8 +53,12 @@ async def list_books(request: web.Request) -> web.Response:
     version, known = await books.version_of_list(db, account_id), Known(request)
     if known.by_tag(tag_of(version.encode())):
         return known.answer({})
-    listed = await with_progress(request, await books.recent(db, account_id))
-    return replies.encoded(replies.dump(listed), headers={"ETag": known.tag})
+    kept = request.app[KEPT_LISTS].find(account_id, version)
+    if kept is None:
+        listed = await with_progress(request, await books.recent(db, account_id))
+        kept = KeptList(version, replies.dump(listed))
+        request.app[KEPT_LISTS].keep(account_id, kept)
+    return replies.encoded(kept.encoded, headers={"ETag": known.tag})
 
 
 @docs("books", "List ids and titles, for a selector", "All your books, most recently updated first.")
@@ -81,7 +97,21 @@ async def create_book(request: web.Request) -> web.Response:
 @response_schema(shapes.BookSchema)
 @conditional
 async def read_book(request: web.Request) -> web.Response:
-    return await whole_book(request, path_id(request))
+    book_id = path_id(request)
+    db = request.app[SERVICES].database.http
+    found = errors.must_exist(await books.version(db, request[ACCOUNT_ID], book_id))
+    if found.active:  # what is in flight is told by no row
+        return await whole_book(request, book_id)
+    kept = request.app[KEPT_BOOKS].find(book_id, found.version)
+    if kept is None:
+        former = request.app[KEPT_BOOKS].latest(book_id)
+        unchanged = former.unchanged(found.of_chapters()) if former else {}
+        loaded = await _load(request, book_id, unchanged)
+        if loaded.large:
+            return _answer(request, loaded)
+        kept = _as_kept(request, found, loaded)
+        request.app[KEPT_BOOKS].keep(book_id, kept)
+    return _kept_answer(request, kept)
 
 
 @docs(
@@ -128,28 +158,89 @@ async def duplicate_book(request: web.Request) -> web.Response:
     return await whole_book(request, copy.id, code=201)
 
 
+@dataclass(frozen=True, slots=True)
+class LoadedBook:
+    """A book in its detail form but for its estimate and its chapters.
+
+    `unchanged` are those that are kept as they are now; the others have their texts, unless the book is large.
+    """
+
+    book: Book
+    sketches: Sequence[Sketch]
+    unchanged: Mapping[int, KeptChapter]
+    artwork: shapes.BookArtwork
+    shown: dict[str, Any]
+    large: bool
+
+    @property
+    def chapters(self) -> list[Chapter]:
+        return [each.chapter for each in self.sketches]
+
+
 async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> web.Response:
-    """The book in its detail form, a large one in pieces. NotFound unless it is the caller's."""
-    services = request.app[SERVICES]
-    async with services.database.http.acquire() as connection:
+    """The book in its detail form; NotFound unless it is the caller's."""
+    return _answer(request, await _load(request, book_id, {}), code=code)
+
+
+async def _load(request: web.Request, book_id: int, kept: Mapping[int, KeptChapter]) -> LoadedBook:
+    """NotFound unless it is the caller's. `kept`: chapters whose rows are as they were."""
+    async with request.app[SERVICES].database.http.acquire() as connection:
         whole = errors.must_exist(await whole_books.find(connection, request[ACCOUNT_ID], book_id))
-        artwork = await _artwork(connection, whole, services.site.public_url)
-        sketches = await chapters.sketch_of_book(connection, book_id, LARGE)
+        artwork = await _artwork(connection, whole, request.app[SERVICES].site.public_url)
+        unchanged = {number: each for number, each in kept.items() if number not in artwork.illustrations}
+        known = [each.sketch for each in unchanged.values()]
+        room = LARGE - sum(each.bytes for each in known)
+        anew = await chapters.sketch_of_book(connection, book_id, room, list(unchanged))
+    sketches = sorted(known + anew, key=lambda each: each.chapter.chapter_number)
     progress = await progress_of(request, book_id)
-    usage = shown(shapes.UsageSumSchema, whole.usage, currency=services.site.currency)
+    usage = shown(shapes.UsageSumSchema, whole.usage, currency=request.app[SERVICES].site.currency)
     written = [each.chapter for each in sketches]
     told = shapes.shown_whole(whole.book, written, progress, whole.findings, usage, artwork)
-    head = replies.dump(told | _estimated(request, whole.book, written))[:-1] + b',"chapters":['
-    pictures = artwork.illustrations
-    if sum(each.bytes for each in sketches) > LARGE:
-        return in_pieces(request, sketches, pictures, before=head, after=b"]}", status=code)
-    return replies.encoded(
-        b"".join((head, b",".join(piece_of(each, pictures) for each in written), b"]}")), status=code
-    )
+    large = sum(each.bytes for each in sketches) > LARGE
+    return LoadedBook(whole.book, sketches, unchanged, artwork, told, large)
 
 
-def _estimated(request: web.Request, book: Book, written: Sequence[Chapter]) -> dict[str, Any]:
-    return shapes.estimated(request.app[SERVICES].estimate(book, written)() if written else None)
+def _answer(request: web.Request, loaded: LoadedBook, *, code: int = 200) -> web.Response:
+    head = replies.dump(loaded.shown | _estimated(_estimate(request, loaded.book, loaded.chapters)))[:-1]
+    pictures = loaded.artwork.illustrations
+    if loaded.large:
+        return in_pieces(request, loaded.sketches, pictures, before=head + _CHAPTERS, after=_END, status=code)
+    return replies.encoded(_joined(head, (piece_of(each, pictures) for each in loaded.chapters)), status=code)
+
+
+def _as_kept(request: web.Request, found: BookVersion, loaded: LoadedBook) -> KeptBook:
+    """What is kept of a book in the version that was found before it was loaded."""
+    versions, pictures, kept = found.of_chapters(), loaded.artwork.illustrations, dict[int, KeptChapter]()
+    for sketch in loaded.sketches:
+        number = sketch.chapter.id
+        version = "" if number in pictures else versions.get(number, "")
+        kept[number] = loaded.unchanged.get(number) or KeptChapter(
+            version, sketch.without_text(), piece_of(sketch.chapter, pictures)
+        )
+    estimate = _estimate(request, loaded.book, loaded.chapters)
+    return KeptBook(found.version, replies.dump(loaded.shown)[:-1], kept, estimate)
+
+
+def _joined(head: bytes, pieces: Iterable[bytes]) -> bytes:
+    return b"".join((head, _CHAPTERS, b",".join(pieces), _END))
+
+
+def _kept_answer(request: web.Request, kept: KeptBook) -> web.Response:
+    """A kept book with the estimate of this moment, or 304 for a caller who has both."""
+    rest = b"," + replies.dump(_estimated(kept.estimate))[1:-1]
+    known = Known(request)
+    if known.by_tag(tag_of(kept.version.encode() + rest)):
+        return known.answer({})
+    body = _joined(kept.head + rest, (each.encoded for each in kept.chapters.values()))
+    return replies.encoded(body, headers={"ETag": known.tag})
+
+
+def _estimate(request: web.Request, book: Book, written: Sequence[Chapter]) -> Callable[[], Estimate] | None:
+    return request.app[SERVICES].estimate(book, written) if written else None
+
+
+def _estimated(estimate: Callable[[], Estimate] | None) -> dict[str, Any]:
+    return shapes.estimated(estimate() if estimate else None)
 
 
 async def with_progress(request: web.Request, listed: Sequence[books.ListedBook]) -> list[dict[str, Any]]:

@@ -7,6 +7,15 @@ from typing import cast
 
 from aiohttp import web
 
+from bookgen.http.answers.kept import (
+    KEPT_BOOKS,
+    KEPT_LISTS,
+    MAX_BOOK_BYTES,
+    MAX_LIST_BYTES,
+    KeptAnswers,
+    KeptBook,
+    KeptList,
+)
 from bookgen.http.edge import bodies, keys
 from bookgen.http.edge.connection import BoundedServer
 from bookgen.http.edge.connection_counts import ConnectionCounts
@@ -55,6 +64,8 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
     app[TABLE] = table
     app[keys.WAITING] = Waiters()
     app[keys.OUTGOING] = Outgoing()
+    app[KEPT_BOOKS] = KeptAnswers[KeptBook](MAX_BOOK_BYTES)
+    app[KEPT_LISTS] = KeptAnswers[KeptList](MAX_LIST_BYTES)
     app[keys.LINES] = RequestLines()
     app[keys.DOCUMENT] = lambda: _document(tuple(routes), services.site.public_url)
     return app

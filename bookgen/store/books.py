@@ -55,7 +55,52 @@ async def find(db: DB, account_id: int, book_id: int) -> Book | None:
     return row and book_of(row)
 
 
-# A row's `xmin` is the transaction that wrote it: two versions of a row never have the same.
+@dataclass(frozen=True, slots=True)
+class BookVersion:
+    """What tells a book and all that was made for it from what they were before.
+
+    `active`: a run writes it, or finishes a chapter before it rests.
+    """
+
+    active: bool
+    version: str
+    chapters: str | None
+
+    def of_chapters(self) -> dict[int, str]:
+        """What tells each chapter by itself from what it was before, by its id."""
+        return {int(each.partition(".")[0]): each for each in (self.chapters or "").split(",") if each}
+
+
+# A row's `xmin` is the transaction that wrote it: of two versions of a row it is never the same. Rows of the ledger are
+# only ever added.
+VERSION = """
+    SELECT coalesce(r.status IN ('running', 'paused'), false) AS active,
+           concat_ws(
+               '/', b.xmin, r.xmin,
+               (SELECT count(*) FROM run q
+                 WHERE q.account_id = b.account_id AND q.status = 'queued' AND q.queue_seq <= r.queue_seq),
+               k.chapters,
+               'covers', (SELECT string_agg(concat(c.id, '.', c.xmin), ',' ORDER BY c.id)
+                            FROM cover c WHERE c.book_id = b.id),
+               'pictures', (SELECT string_agg(concat(i.id, '.', i.xmin), ',' ORDER BY i.id)
+                              FROM chapter c JOIN illustration i ON i.chapter_id = c.id WHERE c.book_id = b.id),
+               'calls', (SELECT count(*) FROM model_call m WHERE m.book_id = b.id)) AS version,
+           k.chapters
+      FROM book b
+      LEFT JOIN LATERAL (SELECT run.status, run.xmin, run.queue_seq
+                           FROM run WHERE run.book_id = b.id ORDER BY queue_seq DESC LIMIT 1) r ON true
+     CROSS JOIN LATERAL (SELECT string_agg(concat(c.id, '.', c.xmin), ',' ORDER BY c.id) AS chapters
+                           FROM chapter c WHERE c.book_id = b.id) k
+     WHERE b.account_id = $1 AND b.id = $2
+"""
+
+
+async def version(db: DB, account_id: int, book_id: int) -> BookVersion | None:
+    """The version of the book, computed from its rows without reading its texts."""
+    row = await db.fetchrow(VERSION, account_id, book_id)
+    return row and BookVersion(row["active"], row["version"], row["chapters"])
+
+
 VERSION_OF_LIST = """
     SELECT concat_ws('/', l.books, l.queue) AS version
       FROM (

@@ -35,22 +35,25 @@ class Sketch:
     chapter: Chapter
     bytes: int
 
+    def without_text(self) -> Sketch:
+        return replace(self, chapter=replace(self.chapter, content=""))
+
 
 SKETCH_OF_BOOK = f"""
     SELECT {COLUMNS_BUT_CONTENT}, octet_length(c.content) AS bytes,
            CASE WHEN sum(octet_length(c.content)) OVER () <= $2 THEN c.content ELSE '' END AS content
       FROM chapter c
-     WHERE c.book_id = $1
+     WHERE c.book_id = $1 AND c.id <> ALL ($3::bigint[])
      ORDER BY c.chapter_number
 """
 
 
-async def sketch_of_book(db: DB, book_id: int, most: int) -> list[Sketch]:
-    """The chapters in order, with their texts if these have at most `most` bytes together.
+async def sketch_of_book(db: DB, book_id: int, most: int, known: Sequence[int] = ()) -> list[Sketch]:
+    """The chapters that are not known, in order; with their texts, if these have together at most so many bytes.
 
     The caller has found the book as its owner.
     """
-    rows = await db.fetch(SKETCH_OF_BOOK, book_id, most)
+    rows = await db.fetch(SKETCH_OF_BOOK, book_id, most, known)
     return [Sketch(chapter_of(row), row["bytes"]) for row in rows]
 
 

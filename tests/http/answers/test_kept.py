@@ -1,15 +1,20 @@
-"""A caller who has a book or a list hears 304 until it changes."""
+"""A whole book or a list that is kept is, at every read, what the database holds."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from bookgen.store.database import Database
-from tests.http.conftest import Api, Reply
+from bookgen.http.answers.kept import KEPT_BOOKS, KEPT_LISTS, KeptAnswers, KeptList
+from bookgen.store import chapters
+from bookgen.store.chapters import Sketch
+from bookgen.store.database import DB, Database
+from tests.http.conftest import Api, OpenApi, Reply
 
 CALL = "INSERT INTO model_call (book_id, stage, model, cost_micros) VALUES ($1, 'chapter', 'offline', 7)"
 PICTURE = """
@@ -29,7 +34,11 @@ async def read(api: Api, book: dict[str, Any], **options: Any) -> Reply:
     return await api.get(f"/books/{book['id']}/", **options)
 
 
-async def test_every_change_of_a_book_changes_its_tag(api: Api, book: dict[str, Any], database: Database) -> None:
+async def test_a_kept_book_is_what_a_process_answers_that_keeps_none_whatever_was_changed(
+    api: Api, book: dict[str, Any], open_api: OpenApi, database: Database
+) -> None:
+    other = await open_api()
+    fresh = replace(other, access=api.access, account_id=api.account_id)
     path, chapter = f"/books/{book['id']}", f"/chapters/{book['chapters'][0]['id']}"
     ids = [{"id": each["id"]} for each in book["chapters"]]
     changes = [
@@ -47,14 +56,38 @@ async def test_every_change_of_a_book_changes_its_tag(api: Api, book: dict[str, 
         lambda: database.http.execute(CALL, book["id"]),
         lambda: database.http.execute(PICTURE, book["id"]),
         lambda: database.http.execute("DELETE FROM illustration"),
+        lambda: database.http.execute("UPDATE run SET words_written = words_written + 1"),
     ]
     tags = [(await read(api, book)).headers["ETag"]]
 
     for change in changes:
         await change()
-        tags.append((await read(api, book)).headers["ETag"])
+        kept = await read(api, book)
+        other.client.app[KEPT_BOOKS].forget(book["id"])
+        other.client.app[KEPT_LISTS].forget(api.account_id)
+        assert kept.body == (await fresh.get(f"{path}/")).body
+        assert (await api.get("/books/")).body == (await fresh.get("/books/")).body
+        tags.append(kept.headers["ETag"])
 
-    assert [place for place, (before, after) in enumerate(pairwise(tags)) if before == after] == []
+    assert all(before != after for before, after in pairwise(tags))
+
+
+async def test_only_chapters_that_have_changed_are_read_again(
+    api: Api, book: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await read(api, book)
+    sketches, found = chapters.sketch_of_book, list[Sketch]()
+
+    async def noting(db: DB, book_id: int, most: int, known: Sequence[int]) -> list[Sketch]:
+        found.extend(await sketches(db, book_id, most, known))
+        return found
+
+    monkeypatch.setattr(chapters, "sketch_of_book", noting)
+    changed = book["chapters"][1]["id"]
+    await api.patch(f"/chapters/{changed}/", {"content": "Rewritten by its author."})
+
+    assert (await read(api, book)).body["chapters"][1]["content"] == "Rewritten by its author."
+    assert [(each.chapter.id, each.chapter.content) for each in found] == [(changed, "Rewritten by its author.")]
 
 
 async def test_who_has_the_book_is_told_so_until_it_changes(api: Api, book: dict[str, Any]) -> None:
@@ -65,6 +98,12 @@ async def test_who_has_the_book_is_told_so_until_it_changes(api: Api, book: dict
     assert (await read(api, book, headers={"If-None-Match": tag})).body["genre"] == "Fable"
 
 
+async def test_a_kept_book_is_absent_for_everybody_else(api: Api, book: dict[str, Any]) -> None:
+    await read(api, book)
+
+    assert (await read(await api.as_new_account("grace"), book)).status == 404
+
+
 async def test_who_has_the_list_is_told_so_until_it_changes(api: Api, book: dict[str, Any]) -> None:
     tag = (await api.get("/books/")).headers["ETag"]
 
@@ -72,6 +111,19 @@ async def test_who_has_the_list_is_told_so_until_it_changes(api: Api, book: dict
     covers = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})).body["covers"]
     await api.post(f"/books/{book['id']}/select-cover/", {"cover_id": covers[0]["id"]})
     assert (await api.get("/books/", headers={"If-None-Match": tag})).body[0]["cover_image_url"]
+
+
+def test_answers_beyond_the_bound_are_forgotten_the_one_unread_for_longest_first() -> None:
+    kept = KeptAnswers[KeptList](most_bytes=100)
+    kept.keep(1, KeptList("1", bytes(40)))
+    kept.keep(2, KeptList("2", bytes(40)))
+    assert kept.find(1, "1")
+
+    kept.keep(3, KeptList("3", bytes(40)))
+
+    assert kept.find(1, "1")
+    assert kept.find(2, "2") is None
+    assert kept.find(3, "an older one") is None
 
 
 async def test_books_that_are_read_at_one_moment_are_each_of_their_own_account(api: Api) -> None:
