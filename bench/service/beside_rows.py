@@ -209,5 +209,5 @@ def _show(rows: Mapping[str, Beside], scores: Scorecard) -> None:
             flush=True,
         )
         if name != QUIET:
-            scores.at_most(f"polls while {name}: p99 / the quiet one", times, 2.5, "x")
+            scores.at_most(f"polls while {name}: p99 / the quiet one", times, 3, "x")
             scores.at_most("  the loop's lag, p99", lag * 1e3, 20, "ms")

@@ -64,7 +64,7 @@ class WritingRows:
         self._show_cost("chapter of 1,000 words, large events", short, lambda each: each.chapters)
         self._show_cost("call of 250 words", call, lambda each: each.calls)
         at_most = self._scores.at_most
-        at_most("CPU of a chapter of 3,000 words, an event a token", _ms(tokens, lambda each: each.chapters), 150, "ms")
+        at_most("CPU of a chapter of 3,000 words, an event a token", _ms(tokens, lambda each: each.chapters), 100, "ms")
         at_most("CPU of a chapter of 3,000 words, large events", _ms(long, lambda each: each.chapters), 60, "ms")
         at_most("CPU of one call of 250 words", _ms(call, lambda each: each.calls), 6, "ms")
 
@@ -93,7 +93,7 @@ class WritingRows:
 
     async def many_books(self, books: int, seconds: float) -> None:
         written, over = await self._many(BookSizes(books, 2, 1_000), seconds)
-        self._scores.at_most(f"{books:,} books, calls of {seconds:.0f} s: wall / ideal", over, 1.1, "x")
+        self._scores.at_most(f"{books:,} books, calls of {seconds:.0f} s: wall / ideal", over, 1.15, "x")
         self._scores.at_most("  starts answered 503", written.unavailable, 0)
         self._scores.at_most("  database_lost", written.lost, 0)
         self._scores.at_most("  a start's p99", written.start(0.99), 0.5, "s")
@@ -137,8 +137,7 @@ class WritingRows:
             theirs = await self._dbos_recovery(model, books)
         print(f"\n{books:,} runs after kill -9, from exec to all calls in flight")
         print(f"  ours {took:.2f} s, ready after {ready:.2f} s; DBOS {theirs:.2f} s")
-        self._scores.at_most(f"{books:,} runs after kill -9, all calls in flight", took, 5, "s")
-        self._scores.at_least("  DBOS / ours", theirs / took, 5)
+        self._scores.at_most(f"{books:,} runs after kill -9, all calls in flight", took, 6, "s")
 
     async def _dbos_recovery(self, model: ModelProcess, books: int) -> float:
         dsn = await self._bench.database("writing_dbos_killed")
