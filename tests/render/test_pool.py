@@ -127,6 +127,23 @@ async def test_a_job_that_takes_too_long_is_given_up_and_its_worker_replaced() -
         await pool.close()
 
 
+async def test_a_job_that_nobody_waits_for_ends_its_worker_and_leaves_its_place(pool: RenderPool) -> None:
+    await pool.run(job())
+    (worker,) = pool._idle
+    called_off = asyncio.create_task(pool.run(job("pdf")))
+    async with asyncio.timeout(10):
+        while worker not in pool._busy:  # noqa: ASYNC110 (the signal is the state of the pool)
+            await asyncio.sleep(0.001)
+
+    called_off.cancel()
+    await asyncio.wait((called_off,))
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(worker.pid, 0)
+    assert (pool._queued, pool._queued_bytes, len(pool._busy)) == (0, 0, 0)
+    assert (await pool.run(job())).startswith(b"PK")
+
+
 async def test_a_worker_that_dies_fails_its_job_alone(pool: RenderPool) -> None:
     await pool.run(job())
     (worker,) = pool._idle

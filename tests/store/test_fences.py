@@ -10,9 +10,10 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from bookgen.models import Digest
+from bookgen.models import Digest, Usage
 from bookgen.store import ownership, runs
 from bookgen.store.checkpoints import ChapterStart, Checkpoint, FinishedChapter, begin, commit
+from bookgen.store.model_calls import Asked, PaidCall, Step
 
 OWNER, OTHER = uuid4(), uuid4()
 
@@ -77,6 +78,11 @@ async def given_the_turn_after_too_long_a_call(pool: asyncpg.Pool, run_id: UUID)
         assert await runs.promote(connection, account, OTHER, 180.0)
 
 
+async def handed_over(pool: asyncpg.Pool, _run_id: UUID) -> None:
+    (run,) = [runs.run_of(row) for row in await pool.fetch("SELECT * FROM run")]
+    await ownership.hand_over(pool, run)
+
+
 async def deleted(pool: asyncpg.Pool, _run_id: UUID) -> None:
     await pool.execute("DELETE FROM book")
 
@@ -103,6 +109,7 @@ async def test_a_chapter_of_an_active_run_is_let_in_once(pool: asyncpg.Pool, row
         stopped,
         paused_and_its_call_forgotten,
         given_the_turn_after_too_long_a_call,
+        handed_over,
         deleted,
     ],
 )
@@ -117,11 +124,41 @@ async def test_a_chapter_is_shut_out_once_its_run_was(pool: asyncpg.Pool, row: F
     assert await pool.fetchval("SELECT count(*) FROM chapter_revision") == 0
 
 
-@pytest.mark.parametrize("event", [taken_over, stopped, deleted])
+@pytest.mark.parametrize("event", [taken_over, stopped, handed_over, deleted])
 async def test_no_chapter_is_begun_of_a_run_that_was(pool: asyncpg.Pool, row: FinishedChapter, event: Event) -> None:
     await event(pool, row.run_id)
 
     assert await begun(pool, row.run_id, row.epoch) is None
+
+
+@pytest.mark.parametrize("event", [taken_over, stopped, handed_over, deleted])
+async def test_a_picture_is_kept_only_while_the_process_has_the_run(
+    pool: asyncpg.Pool, row: FinishedChapter, event: Event
+) -> None:
+    run = runs.run_of(await pool.fetchrow("SELECT * FROM run"))
+    async with pool.acquire() as connection:
+        assert await runs.lock_as_ours(connection, run)
+    await event(pool, row.run_id)
+
+    async with pool.acquire() as connection:
+        assert not await runs.lock_as_ours(connection, run)
+
+
+async def test_a_chapter_is_committed_with_its_ledger_row_or_not_at_all(
+    pool: asyncpg.Pool, row: FinishedChapter
+) -> None:
+    account, book = await pool.fetchrow("SELECT account_id, id FROM book")
+    call = PaidCall("openai:x", Usage(calls=1, output_tokens=9), 7)
+    paid = replace(row, step=Step("key", {"text": "Text."}, Asked(account, book, row.run_id, "chapter", 1, (call,))))
+    await pool.execute("ALTER TABLE model_call ADD CONSTRAINT refuse CHECK (cost_micros <> 7)")
+
+    with pytest.raises(asyncpg.CheckViolationError):
+        await committed(pool, paid)
+
+    assert await pool.fetchval("SELECT max(content) FROM chapter") == ""
+    await pool.execute("ALTER TABLE model_call DROP CONSTRAINT refuse")
+    assert await committed(pool, paid)
+    assert await pool.fetchval("SELECT cost_micros FROM model_call") == 7
 
 
 async def test_the_digest_of_a_text_that_lost_to_its_author_is_not_kept(
