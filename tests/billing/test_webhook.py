@@ -535,6 +535,24 @@ async def test_an_event_waits_while_the_processor_is_away(pool, payments, stripe
     assert await credits.balance(pool, account) == 5
 
 
+async def test_a_subscription_event_waits_until_its_subscription_can_be_read(
+    pool, payments, stripe, make_account, subscribe, deliver
+):
+    account = await make_account()
+    subscription = await subscribe(account)
+    await deliver()
+    stripe.cancel(subscription, reason="payment_failed")
+    event = stripe.events[-1]
+    stripe.wire.faults.extend([503, 503, 503])
+
+    with pytest.raises(Unavailable):
+        await payments.receive(*stripe.delivery(event))
+    assert await pool.fetchval("SELECT applied_at FROM payment_event WHERE id = $1", event["id"]) is None
+    await payments.receive(*stripe.delivery(event))
+
+    assert (await subscriptions.find(pool, account)).status == "canceled"
+
+
 async def test_either_secret_counts_while_one_replaces_the_other(pool, stripe, make_account, buy_credits, payments):
     account = await make_account()
     await buy_credits(account)

@@ -80,6 +80,24 @@ async def test_of_several_who_have_read_the_same_chapter_one_saves(api: Api, cha
     assert len(await revisions(api, chapter)) == 1
 
 
+async def test_a_save_compares_what_it_has_read_with_the_chapter_behind_its_lock(
+    api: Api, chapter: dict[str, Any]
+) -> None:
+    path, pool = f"/chapters/{chapter['id']}/", api.services.database.http
+    read = {"If-Match": (await api.get(path)).headers["ETag"]}
+    async with pool.acquire() as other, other.transaction():
+        await other.execute(
+            "UPDATE chapter SET content = 'Theirs.', content_version = content_version + 1 WHERE id = $1", chapter["id"]
+        )
+        saving = asyncio.create_task(api.patch(path, {"content": "Mine."}, headers=read))
+        while not await pool.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)"):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+    reply = await saving
+    assert (reply.status, reply.code) == (409, "CONFLICT")
+    assert (await api.get(path)).body["content"] == "Theirs."
+
+
 async def test_every_overwritten_text_is_kept_as_a_revision(api: Api, chapter: dict[str, Any]) -> None:
     await save(api, chapter, content="Second.")
     await save(api, chapter, content="Third.")

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import pytest
 
+from bookgen.actors.health import Health
 from bookgen.billing import failed_jobs
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
@@ -449,6 +450,27 @@ async def test_a_check_is_counted_once_a_report_and_refused_when_spent(
     used = (await author.get("/auth/subscriptions/current/")).body["usage"]["proofreading_checks_used"]
     assert (spent.status, spent.code, used) == (429, "QUOTA_EXCEEDED", 1)
     assert spent.body["error"]["details"]["quota_type"] == "proofreading_checks"
+
+
+async def test_a_check_is_counted_once_although_the_answer_to_its_commit_is_lost(
+    open_api: OpenApi, proofreader: Proofreader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    author = await (await open_api(model=proofreader, billing="on")).as_new_account("ada")
+    made = await author.outlined()
+    await author.patch(f"/chapters/{made['chapters'][0]['id']}/", {"content": FIRST})
+    through_outages, repeated = Health.through_outages, list[str]()
+
+    async def repeat_completion(health: Health, operation: Any, **options: Any) -> Any:
+        if "Reports._complete" in operation.__qualname__:
+            repeated.append(operation.__qualname__)
+            await through_outages(health, operation, **options)
+        return await through_outages(health, operation, **options)
+
+    monkeypatch.setattr(Health, "through_outages", repeat_completion)
+    await reported(author, made)
+
+    used = (await author.get("/auth/subscriptions/current/")).body["usage"]["proofreading_checks_used"]
+    assert (len(repeated), used) == (1, 1)
 
 
 async def test_a_check_reads_no_more_than_the_plan_allows_whatever_is_added_meanwhile(
