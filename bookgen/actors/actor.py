@@ -28,7 +28,7 @@ def now() -> float:
 
 
 def spawn(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-    """Starts a task that is kept alive and does not inherit the context of the request that caused it."""
+    """Start a task that stays alive and does not inherit the context of the request that caused it."""
     task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
     _running.add(task)
     task.add_done_callback(_running.discard)
@@ -36,10 +36,11 @@ def spawn(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
 
 
 class Actor(ABC):
-    """Takes messages one at a time. Idle, it has neither a task nor a mailbox.
+    """Handles messages one at a time. An idle actor has neither a task nor a mailbox.
 
-    An error raised while answering goes to the asker, and the actor lives; a bug whose asker has gone is logged. One
-    that nobody asked for crashes the actor: those still waiting hear Unavailable, and `crashed` is called.
+    An error raised while answering goes to the asker, and the actor lives on; if the asker has gone, a bug is logged.
+    An error in a message without an asker crashes the actor: everyone who still waits gets Unavailable, and `crashed`
+    is called.
     """
 
     __slots__ = ("_asked", "_crashed", "_inbox", "_task", "last_told")
@@ -53,26 +54,26 @@ class Actor(ABC):
 
     @abstractmethod
     async def receive(self, message: Any) -> Any:
-        """Handles one message. Waits for nothing slower than the database."""
+        """Handle one message, without waiting for anything slower than the database."""
 
     @abstractmethod
     def crashed(self, error: Exception) -> None:
-        """Leaves nothing behind: the actor is not used again."""
+        """Clean up after a crash. The actor is not used again."""
 
     @property
     def idle(self) -> bool:
-        """Whether it handles no message."""
+        """Whether the actor is handling no message."""
         return self._task is None
 
     def tell(self, message: Any) -> None:
-        """Leaves a message. Never refused, since what the actor's own work reports must not be lost.
+        """Put a message into the mailbox. It is never refused, since reports of the actor's work must not be lost.
 
-        One that has crashed hears none any more.
+        A crashed actor ignores it.
         """
         self._post(message, None)
 
     async def ask(self, message: Any, seconds: float = ANSWER_SECONDS) -> Any:
-        """Leaves a message and waits for the answer. Giving up does not take the message back."""
+        """Put a message into the mailbox and wait for the answer. Giving up does not withdraw the message."""
         if self._asked >= MAX_WAITING:
             raise RateLimited("Too many requests are waiting for this book. Try again in a moment.", retry_after=1)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -150,7 +151,7 @@ A = TypeVar("A", bound=Actor)
 
 
 class Registry(Generic[A]):
-    """Finds actors, and makes one where there is none. Actors know each other by their keys alone."""
+    """Finds actors by key, and creates them on demand. Actors know each other only by their keys."""
 
     def __init__(self, make: Callable[[Key], A]) -> None:
         self._make = make
@@ -174,7 +175,7 @@ class Registry(Generic[A]):
         self.find_or_make(key).tell(message)
 
     def remove(self, key: Key, actor: Actor) -> None:
-        """Forgets this very actor."""
+        """Forget this actor, unless another one has its key by now."""
         if self._actors.get(key) is actor:
             del self._actors[key]
 
@@ -182,7 +183,7 @@ class Registry(Generic[A]):
         self._actors.clear()
 
     def passivate(self, unused_since: float) -> None:
-        """Forgets actors that have nothing to do and were told nothing since then, by the loop's clock."""
+        """Forget idle actors that have received no message since `unused_since`, in loop time."""
         for key, actor in list(self._actors.items()):
             if actor.idle and actor.last_told < unused_since:
                 del self._actors[key]

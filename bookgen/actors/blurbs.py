@@ -37,7 +37,7 @@ SAMPLE_MODEL = "offline"
 
 
 async def drafted(resources: Resources, account_id: int, book_id: int, steps: StoredSteps) -> str:
-    """The blurb that the model drafts; empty if the book has one. Its cost is in the ledger whatever comes of it.
+    """Have the model draft the blurb; empty if the book has one. The ledger has the cost in any case.
 
     NotFound; UpstreamAIError.
     """
@@ -51,7 +51,7 @@ async def drafted(resources: Resources, account_id: int, book_id: int, steps: St
 
 
 class Blurbs:
-    """The blurbs that this process drafts outside productions."""
+    """Drafts blurbs outside productions."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources

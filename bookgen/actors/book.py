@@ -1,4 +1,4 @@
-"""The actor of one book: its run, a chapter or a phase at a time, and every other model work on it."""
+"""The actor of one book: it steers the run, chapter by chapter or phase by phase, and all other model work on it."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ ADVANCING = (RunStatus.RUNNING, RunStatus.PAUSED)
 class BookActor(Actor):
     """Writes one book, a chapter at a time.
 
-    The actor never waits for the model. A chapter is written in a task whose end comes back as a message, so a
-    pause is answered at once and every change of state happens here, in order. After each change `_follow` makes
-    the task match the row: what is in the database decides, not how it came about.
+    The actor never waits for the model. A task writes the chapter, and its end comes back as a message, so that a
+    pause is answered at once and every change of state happens here, in order. After each change `_follow` makes the
+    task match the run's row: only the database decides what this process does.
     """
 
     __slots__ = (
@@ -96,22 +96,22 @@ class BookActor(Actor):
 
     @property
     def idle(self) -> bool:
-        """Whether it neither handles a message nor has work in flight."""
+        """Whether the actor is handling no message and has no work in flight."""
         return super().idle and not self.writing
 
     def halt(self) -> None:
-        """Makes no further model call; the one in flight may finish and its reply is kept."""
+        """Make no further model call. The one in flight may finish, and its reply is kept."""
         if self._work_in_flight:
             self._work_in_flight.halt()
 
     def cancel(self) -> None:
-        """Drops the work in flight."""
+        """Drop the work in flight."""
         if work := self._work_in_flight:
             self._work_in_flight = None
             self._chapters.cancel(work)
 
     def lose(self) -> None:
-        """Drops the work in flight without a trace: another process may have the run now."""
+        """Drop the work in flight without storing its replies, since another process may have the run now."""
         if work := self._work_in_flight:
             self._work_in_flight = None
             self._chapters.lose(work)
@@ -135,7 +135,7 @@ class BookActor(Actor):
                 return await self._despite_outages(message)
 
     async def _despite_outages(self, message: RowChanged | WriteNext | TaskEnded) -> None:
-        """While the database is away the message waits outside the mailbox, and a finished text with it."""
+        """Handle a message; if the database is unavailable, repeat it later. A finished text waits with its message."""
         asked = True
         try:
             match message:
@@ -180,7 +180,7 @@ class BookActor(Actor):
         self._follow(committed.run, announced, material)
 
     def _follow(self, run: Run | None, announced: ChapterStart | None = None, material: Material | None = None) -> None:
-        """Makes what this process does about the book equal to what its row says."""
+        """Make this process do what the run's row says."""
         mine = run if run and run.owner == self._resources.boot_id and run.status.active else None
         work = self._work_in_flight
         if work and not (mine and (work.run.id, work.run.epoch) == (mine.id, mine.epoch)):
@@ -201,7 +201,7 @@ class BookActor(Actor):
         self._follow(await runs.newest(self._resources.pool, self.book_id))
 
     async def _write_next(self, run: Run) -> bool:
-        """Whether the database was asked."""
+        """Start the run's next work. Returns whether the database was asked."""
         if self._work_in_flight or self._resources.draining:
             return False
         if not self._resources.may_write(run):  # it waits for a process that has its model
@@ -215,7 +215,7 @@ class BookActor(Actor):
         return True
 
     async def _begin_chapter(self, run: Run) -> bool:
-        """Whether there was one to begin."""
+        """Announce and start the next chapter. Returns whether there was one."""
         begun = await self._chapters.begin(run)
         if begun is None:
             return False
@@ -236,7 +236,7 @@ class BookActor(Actor):
         work.task.add_done_callback(lambda task: self.tell(TaskEnded(task)))
 
     async def _nothing_to_begin(self, run: Run) -> None:
-        """No chapter is left, or the row has changed: `decide` says which."""
+        """Let `decide` find out why there is nothing to begin: no chapter is left, or the row has changed."""
         committed = await self._report(Advance())
         # A row that is another now was steered meanwhile, maybe by another process: it is looked at again.
         same = committed.run and committed.run.status is RunStatus.RUNNING and committed.run == run
@@ -245,7 +245,7 @@ class BookActor(Actor):
         self._moved(committed)
 
     async def _ended(self, task: asyncio.Task[Any]) -> bool:
-        """Whether the database was asked: of work that was dropped there is nothing to save."""
+        """Save the result of ended work. Returns whether the database was asked; dropped work has nothing to save."""
         match self._work_in_flight:
             case ChapterWork() as work if work.task is task:
                 await self._chapter_ended(work, task)
@@ -294,7 +294,7 @@ class BookActor(Actor):
             self._chapters.end(work)
 
     async def _after_commit(self, saved: Checkpoint | None) -> Committed:
-        """Ends the run whose last chapter is written; frees the account's slot of one that is not to go on."""
+        """After a checkpoint, end a complete run, and give the slot of a paused one to the account's next run."""
         run = saved.run if saved else await runs.newest(self._resources.pool, self.book_id)
         if run is None:
             return Committed(None)

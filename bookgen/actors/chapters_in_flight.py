@@ -39,7 +39,7 @@ STALL_SECONDS = 900.0
 class ChaptersInFlight:
     """Owns the chapters in flight, and the work of other phases, by run.
 
-    `surplus`: so many runs are to be handed over.
+    `surplus`: the number of runs to hand over to other processes.
     """
 
     def __init__(self, resources: Resources, chapters_at_once: int) -> None:
@@ -64,7 +64,7 @@ class ChaptersInFlight:
         return self._spawn(work, self._write(work, None if self._places.locked() else known))
 
     def start_phase(self, run: Run) -> PhaseWork:
-        """Starts the announced work of the run's phase as a task."""
+        """Start the announced work of the run's phase as a task."""
         work = PhaseWork(run, self._steps(run, replay=True))
         return self._spawn(work, self._perform(work))
 
@@ -82,7 +82,7 @@ class ChaptersInFlight:
         return checkpoint
 
     async def hand_over(self, run: Run) -> bool:
-        """Leaves the run to another process if this one has too many. Whether it did."""
+        """Leave the run to another process if this one has too many. Returns whether it did."""
         if not self.surplus:
             return False
         self.surplus -= 1  # before another chapter that ends meanwhile looks
@@ -90,28 +90,28 @@ class ChaptersInFlight:
         return True
 
     def cancel(self, work: WorkInFlight[Any]) -> None:
-        """Drops the chapter: a text that still comes is not committed, but its cost is entered."""
+        """Drop the chapter. A reply that still arrives is not committed, but its cost goes to the ledger."""
         work.cancel()
         if work.task.done() and work.steps.unstored:
             self._resources.ledger_writes.begin(self._resources.health.through_outages(work.steps.store_last))
         self.end(work)
 
     def lose(self, work: WorkInFlight[Any]) -> None:
-        """Drops the chapter and what was answered for it: another process may have the run now. Its cost is entered."""
+        """Drop the chapter and its unstored reply, since another process may have the run. Its cost is recorded."""
         if step := work.steps.unstored:
             work.steps.unstored = None
             work.steps.charge(step.asked)
         self.cancel(work)
 
     def end(self, work: WorkInFlight[Any]) -> None:
-        """Forgets the work: nothing of it is handled any more."""
+        """Forget work that has ended or was dropped."""
         if self.by_run.get(work.run.id) is work:
             del self.by_run[work.run.id]
 
     def give_up_stalled(self) -> None:
-        """Ends the work on chapters of whose last reply nothing has come, or whose call has outlived its bound.
+        """End work that has made no progress since its last reply, or whose model call has exceeded its time limit.
 
-        It counts from the end of an outage of the database, which kept all from going on.
+        The time of a database outage does not count.
         """
         late, up_since = now() - STALL_SECONDS, self._resources.health.up_since
         for work in self.by_run.values():
@@ -120,13 +120,13 @@ class ChaptersInFlight:
                 work.stall()
 
     def words_in_flight(self, run: Run) -> int:
-        """Words of the run's chapter in flight, of which the stored parts are counted in this row of the run too."""
+        """Words of the run's chapter in flight. Its stored parts are included, as they are in `run.draft_words`."""
         work = self.by_run.get(run.id)
         same = work and (work.run.epoch, work.run.call_no) == (run.epoch, run.call_no)
         return work.words if work and same else 0
 
     def wait(self, run: Run) -> Outage | None:
-        """What the call in flight waits for, once it has waited for longer than is worth no word."""
+        """The outage that the call in flight waits for, once the wait is long enough to mention."""
         work = self.by_run.get(run.id)
         return work.steps.halt.waits_long_for if work else None
 
@@ -146,7 +146,7 @@ class ChaptersInFlight:
         return work
 
     async def _write(self, work: ChapterWork, known: Material | None) -> Written:
-        """Writes the chapter, which takes minutes; a task beside the mailbox."""
+        """Write the chapter. Runs for minutes, as a task beside the mailbox."""
         await fault("begin.after", work.run.book_id)
         async with self._place(work.run):
             given = known or await self._read(work.run)
@@ -163,9 +163,10 @@ class ChaptersInFlight:
                 raise
 
     async def _require_allowed(self, run: Run, target_word_count: int) -> None:
-        """PlanUpgradeRequired when the account keeps all that its plan allows: what is written stays, and no call is
-        made for what there is no room for. QuotaExceeded when the book was written too often on what is held for
-        it. Without billing room is looked at when a run starts.
+        """Check the account's storage and the words that are held for the book before any model call.
+
+        Raises PlanUpgradeRequired if the account has used all of its storage, and QuotaExceeded if the book was
+        written too often on what is held for it. Without billing, storage is checked only when a run starts.
         """
         pool, quota = self._resources.pool, self._resources.quota
 
@@ -178,7 +179,7 @@ class ChaptersInFlight:
             await self._resources.health.through_outages(require)
 
     async def _illustrate(self, work: ChapterWork, book: Book, chapter: Chapter, draft: ChapterDraft) -> None:
-        """What a spread needs besides its text: the plan, which every later one goes by, and its picture."""
+        """Store what a spread has besides its text: the picture, and the book's plan if it was made just now."""
         pool, health = self._resources.pool, self._resources.health
         if plan := draft.plan:
             await health.through_outages(lambda: material.keep_plan(pool, book.id, plan.bible, numbered(plan.chapters)))
@@ -187,7 +188,7 @@ class ChaptersInFlight:
             await self._pictures.make(work.run, work.steps, book, chapter, draft.scene)
 
     async def _perform(self, work: PhaseWork) -> PhaseResult:
-        """The work of a phase that writes no chapter."""
+        """Do the work of a phase that writes no chapter."""
         await fault(f"{work.run.phase}.begun", work.run.book_id)
         async with self._place(work.run):
             work.placed = True
@@ -201,9 +202,9 @@ class ChaptersInFlight:
 
     @asynccontextmanager
     async def _place(self, run: Run) -> AsyncIterator[None]:
-        """One of the chapters that are written at the same time; an account has one at most, so places are fair.
+        """Wait for one of the places for concurrent chapters. An account has at most one, so places are shared fairly.
 
-        CallsHalted when the lease under which the chapter was begun is lost.
+        Raises CallsHalted if the lease under which the chapter was begun has been lost.
         """
         async with self._places:
             if run.owner != self._resources.boot_id:

@@ -34,12 +34,12 @@ class Restarts:
         self._crashes[book_id].append(now)
 
     def spent(self, book_id: int, now: float) -> bool:
-        """Whether the book has used up its restarts. Never while so many fail that it is not the books."""
+        """Whether the book has used up its restarts. Never true while `systemic` is."""
         self._forget(now)
         return len(self._crashes.get(book_id, ())) > MAX_RESTARTS and not self.systemic(now)
 
     def books(self, now: float) -> int:
-        """How many books have crashed of late."""
+        """How many books have crashed within the window."""
         self._forget(now)
         return len(self._crashes)
 
@@ -85,7 +85,7 @@ class Crashes:
 
     @property
     def systemic(self) -> bool:
-        """So many books crash that it is not the books."""
+        """Whether so many books crash that the cause is elsewhere."""
         return self._restarts.systemic(now())
 
     def backs_off(self, key: Key) -> bool:

@@ -1,6 +1,6 @@
-"""The life of a run as one pure function: what it is, what it hears, what becomes of it.
+"""The life of a run as one pure function from its state and a message to its next state.
 
-A chapter's text is let in only by `checkpoints.commit`; what is decided is when the run ends with it (Advance).
+`checkpoints.commit` alone accepts a chapter's text; this function decides whether the run ends with it (Advance).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ STAGES = {
 
 
 class Effect(Enum):
-    """What the deciding transaction does besides writing the run."""
+    """What the transaction does besides writing the run."""
 
     INSERT = auto()  # a new run
     REWRITE = auto()  # … over chapters that all have content
@@ -63,14 +63,14 @@ class Effect(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`run` as it shall be; no effects and the same run mean that nothing is written."""
+    """The run's next state and the effects. An unchanged run without effects means that nothing is written."""
 
     run: Run | None
     effects: frozenset[Effect] = frozenset()
 
 
 def decide(state: BookState, message: Command | Event, fresh: Run) -> Decision:
-    """What becomes of the book's run. `fresh` lends its identity to a run that has to be made.
+    """Decide the next state of the book's run. A new run takes its identity from `fresh`.
 
     Raises NotFound, NoOutline, GenerationInProgress or Conflict for a command that the state refuses.
     """
@@ -190,7 +190,7 @@ def _phase_over(state: BookState, run: Run) -> Decision:
 
 
 def _following(state: BookState, run: Run) -> RunPhase | None:
-    """The phase that comes next; the chapters again, should the author have added one meanwhile."""
+    """The next phase. It is the chapters again if the author has added one meanwhile."""
     phases = list(RunPhase) if run.mode is RunMode.AUTOMATED else [RunPhase.CHAPTERS]
     if state.todo and run.phase is not RunPhase.CHAPTERS:
         return RunPhase.CHAPTERS
@@ -232,12 +232,12 @@ def _failed(run: Run, failure: RunFailure, spoilt: bool = False) -> Decision:
 
 
 def failure_at(run: Run, code: str, message: str) -> RunFailure:
-    """A failure at what the run is at, which another try may mend."""
+    """A retryable failure at the run's current phase and chapter."""
     return RunFailure(code, message, STAGES[run.phase], run.current_chapter, retryable=True)
 
 
 def taken_by(run: Run, owner: UUID) -> Run:
-    """The run in the hands of another process: whatever the former owner still brings is fenced off."""
+    """The run with a new owner and epoch, which fences off the former owner."""
     return replace(run, owner=owner, epoch=run.epoch + 1, call_started_at=None)
 
 
@@ -249,7 +249,7 @@ _ENDED = {
 
 
 def _impossible(what: str, run: Run) -> Conflict:
-    """The refusal of a command that an ended run cannot take, with the call that works instead."""
+    """The error for a command that an ended run cannot take. It names the call that works."""
     other = "Resume it or start" if run.status is RunStatus.ERROR else "Start"
     return Conflict(
         f"This run {_ENDED[run.status]}, so it cannot be {what}. {other} a new one (POST /books/{{id}}/generate/).",

@@ -27,9 +27,9 @@ ANSWERED_SECONDS = 5.0
 
 
 class Health:
-    """A gate that is closed while the database is away. No model call starts behind a closed gate.
+    """A gate that is closed while the database is unavailable. No model call starts while it is closed.
 
-    `up_since`: when it was opened last, by the loop's clock.
+    `up_since`: the loop time at which it was last opened.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Health:
         await self._up.wait()
 
     def saw(self, error: Unavailable) -> None:
-        """Closes the gate, unless the error is the effect of another transaction or of our own load."""
+        """Close the gate, unless the error comes from another transaction or from our own load."""
         now = asyncio.get_running_loop().time()
         loaded = isinstance(error, PoolExhausted) and now - self._answered_at < ANSWERED_SECONDS
         if is_outage(error) and not loaded and self.up:
@@ -69,9 +69,9 @@ class Health:
         seconds: float | None = None,
         in_vain: Callable[[], None] = lambda: None,
     ) -> Result:
-        """Repeats an idempotent `operation` until it is through, or for `seconds`; then raises Unavailable.
+        """Repeat an idempotent `operation` until it succeeds, or raise Unavailable after `seconds`.
 
-        `in_vain` is called after each try that was.
+        `in_vain` is called after each failed try.
         """
 
         def failed(error: Unavailable) -> None:
@@ -87,7 +87,7 @@ MAX_BYTES = 64 << 20
 
 
 class Dropped(Exception):
-    """The text was the oldest that waited, and there was no room for all."""
+    """The text was dropped as the oldest one, because not all waiting texts fit into memory."""
 
 
 @dataclass(slots=True, eq=False)
@@ -97,10 +97,10 @@ class WaitingReply:
 
 
 class Backlog:
-    """Everything that waits for the database. Beyond `most_bytes` the oldest is dropped, and its keeper told.
+    """The replies that wait in memory for the database. Beyond `most_bytes` the oldest one is dropped.
 
-    Finished chapters need no counting: what they are made of is stored but for the last reply, and none is begun while
-    the database is away.
+    Finished chapters are not counted: all of their replies but the last are stored, and no chapter is begun while the
+    database is unavailable.
     """
 
     def __init__(self, most_bytes: int = MAX_BYTES) -> None:
@@ -114,7 +114,7 @@ class Backlog:
 
     @asynccontextmanager
     async def keeping(self, size: int) -> AsyncIterator[None]:
-        """While `size` bytes wait. Raises Dropped in the middle of the waiting."""
+        """Count `size` bytes as waiting inside the context. Raises Dropped there if they have to go."""
         waiting = WaitingReply(size)
         self._waiting.append(waiting)
         try:
@@ -129,7 +129,7 @@ class Backlog:
                 self._waiting.remove(waiting)
 
     def make_room(self) -> None:
-        """Drops the oldest as long as too much waits. To be called whenever the database was tried in vain."""
+        """Drop the oldest replies while too much waits. Call it after each failed try of the database."""
         while self.size > self._most_bytes:
             oldest = self._waiting.pop(0)
             self.dropped += 1
@@ -138,7 +138,10 @@ class Backlog:
 
 
 class LedgerWrites:
-    """Owns the tasks that enter what model calls have used. `tasks`: those that are not done yet."""
+    """Owns the tasks that write to the ledger, which finish whatever happens to the work that was paid for.
+
+    `tasks`: the unfinished ones.
+    """
 
     def __init__(self) -> None:
         self.tasks: set[asyncio.Task[None]] = set()

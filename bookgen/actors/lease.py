@@ -1,4 +1,4 @@
-"""This process's right to write runs: a row that it renews, and a clock of its own that stops it in time."""
+"""The lease: this process's right to write runs. It renews a row; a local timer stops it before others take over."""
 
 from __future__ import annotations
 
@@ -20,9 +20,19 @@ from bookgen.errors import Unavailable
 from bookgen.providers.text import Shared
 from bookgen.store import notifications, processes
 
+log = structlog.get_logger()
+
+TTL_SECONDS = 30.0
+RENEW_SECONDS = 10.0
+RENEW_AGAIN_SECONDS = 2.0  # after an outage: one lost answer is to cost no lease
+# Counted from the start of the last renewal that succeeded, on a clock that no NTP step moves.
+FENCE_SECONDS = 20.0
+# Within these every process that lives has renewed once more.
+SETTLE_SECONDS = RENEW_SECONDS + 2 * RENEW_AGAIN_SECONDS
+
 
 class ProviderLimits:
-    """Tells the model how many processes there are, and the others when its provider asks for patience."""
+    """Shares the provider's limits: tells the model how many processes there are, and the others that it is busy."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
@@ -31,13 +41,13 @@ class ProviderLimits:
             self._model.tell_busy(self._tell)
 
     def count_others(self, others: int) -> None:
-        """`others`: the living processes beside this one."""
+        """Set how many other processes are alive."""
         self._resources.other_processes = others
         if self._model:
             self._model.share(others + 1)
 
     def heard(self, name: str, seconds: float) -> None:
-        """Another process was told that the provider of the model `name` is busy."""
+        """Handle the news from another process that the provider of the model `name` is busy."""
         if self._model:
             self._model.hold_back(name, seconds)
 
@@ -52,19 +62,8 @@ class ProviderLimits:
             self._resources.health.saw(error)
 
 
-log = structlog.get_logger()
-
-TTL_SECONDS = 30.0
-RENEW_SECONDS = 10.0
-RENEW_AGAIN_SECONDS = 2.0  # after an outage: one lost answer is to cost no lease
-# Counted from the start of the last renewal that succeeded, on a clock that no NTP step moves.
-FENCE_SECONDS = 20.0
-# Within these every process that lives has renewed once more.
-SETTLE_SECONDS = RENEW_SECONDS + 2 * RENEW_AGAIN_SECONDS
-
-
 class Lease:
-    """Registers this process and renews its lease. Once lost, what the process writes finds no way in."""
+    """Registers this process and renews its lease. After the lease is lost, writes of this process are refused."""
 
     def __init__(
         self, resources: Resources, chapters: ChaptersInFlight, registry: Registry[BookActor], limits: ProviderLimits
@@ -97,7 +96,7 @@ class Lease:
         return self._counts_from + FENCE_SECONDS
 
     async def take(self) -> None:
-        """Gets a lease under this process's name. It can be repeated, also while another try is on its way."""
+        """Get a lease under this process's name. It can be repeated, also while another try is under way."""
         started, boot_id = now(), self._resources.boot_id
         pool, pid = self._resources.lease_pool, os.getpid()
         writer, any_writer = self._resources.writer or "", self._resources.any_writer
@@ -115,7 +114,7 @@ class Lease:
                 self._resources.lease_state = LeaseState.HELD
 
     async def tell_writer(self) -> bool:
-        """Tells which model this process has, once its server has told its name. Whether the database was asked."""
+        """Record this process's model once its server has named it. Returns whether the database was asked."""
         resources = self._resources
         await resources.find_writer()
         writer = resources.writer or ""
@@ -126,19 +125,19 @@ class Lease:
         return True
 
     async def take_and_renew(self) -> None:
-        """Gets a lease that counts from now, however late the answer to the taking came, and hears of the others."""
+        """Get a lease that lasts from now, even if the answer came late, and count the other processes."""
         await self.take()
         await self.renew()
 
     async def renew(self) -> None:
-        """Renews the lease, and once more where the answer came late: it counts from when it was asked for."""
+        """Renew the lease, twice if the answer came late, since a lease counts from the moment it was asked for."""
         asked = now()
         await self._renew()
         if now() - asked > RENEW_AGAIN_SECONDS:
             await self._renew()
 
     async def _renew(self) -> None:
-        """Renews, or takes a new lease when this one is not known any more."""
+        """Renew the lease, or take a new one if the database no longer knows it."""
         started, boot_id = now(), self._resources.boot_id
         renewal = await processes.renew(self._resources.lease_pool, boot_id, TTL_SECONDS)
         if boot_id != self._resources.boot_id:  # too late: that lease was lost meanwhile
@@ -160,13 +159,13 @@ class Lease:
         await processes.expire(self._resources.lease_pool, self._resources.boot_id)
 
     async def expire_dead_processes(self) -> None:
-        """Ends the leases of this machine's processes that no longer exist: nobody need wait for them to run out."""
+        """End the leases of processes on this machine that no longer exist, instead of waiting for their expiry."""
         for process in await processes.on_host(self._resources.lease_pool, this_host(), self._resources.boot_id):
             if started_at(process.pid) != process.pid_started:
                 await processes.expire(self._resources.lease_pool, process.boot_id)
 
     def _set_fence(self, started: float) -> None:
-        """Counts from when it was asked for: an answer that comes late takes nothing back from one asked for since."""
+        """Set the local end of the lease, counted from its request. A late answer never shortens a newer lease."""
         if started < self._counts_from:
             return
         self._counts_from = started
@@ -199,14 +198,14 @@ class Lease:
 
 
 def this_host() -> str:
-    """What makes a process id mean something: the machine, its boot and the namespace of its process ids."""
+    """The scope in which process ids are unique: the machine, its boot and its PID namespace."""
     boot = _read("/proc/sys/kernel/random/boot_id")
     return f"{socket.gethostname()} {boot} {_namespace()}".strip()
 
 
 @cache
 def _namespace() -> str:
-    """The namespace of process ids, which a process never leaves."""
+    """The PID namespace of this process."""
     try:
         return str(Path("/proc/self/ns/pid").readlink())
     except OSError:
@@ -214,7 +213,7 @@ def _namespace() -> str:
 
 
 def started_at(pid: int) -> str:
-    """When the process began, in the system's own words; empty when there is none or no way to tell them apart."""
+    """When the process started, as the system reports it; empty if there is no such process or no way to tell."""
     fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
     if fields:
         return "" if fields[0] in ("Z", "X") else fields[19]

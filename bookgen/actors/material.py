@@ -18,9 +18,9 @@ from bookgen.writing.material import Material, OutlineChapter
 
 
 async def load_material(pool: asyncpg.Pool, account_id: int, book_id: int) -> Material:
-    """Reads the book, its chapters and what they are summed up as. NotFound.
+    """Read the book, its chapters and their digests. Raises NotFound.
 
-    Of a very long text the middle is left out, as `store.material.MAX_TEXT_CHARACTERS` says.
+    The middle of a very long text is left out (`store.material.MAX_TEXT_CHARACTERS`).
     """
     async with pool.acquire() as connection:
         book = must_exist(await books.find(connection, account_id, book_id))
@@ -29,7 +29,7 @@ async def load_material(pool: asyncpg.Pool, account_id: int, book_id: int) -> Ma
 
 
 def numbered(chapters: Sequence[OutlineChapter]) -> list[PlannedChapter]:
-    """Chapters of an outline as they are stored."""
+    """The chapters of an outline as rows to store."""
     return [planned(number, chapter) for number, chapter in enumerate(chapters, 1)]
 
 
@@ -38,7 +38,7 @@ def planned(number: int, chapter: OutlineChapter, seen: Chapter | None = None) -
 
 
 async def drafted(resources: Resources, book: Book, steps: StoredSteps) -> tuple[int, Save]:
-    """Drafts an outline: how many chapters it has, and what stores them as the book's only ones. UpstreamAIError."""
+    """Draft an outline. Returns the number of its chapters and a function that stores them. Raises UpstreamAIError."""
     outline = await resources.writing.draft_outline(book, steps)
     plans = numbered(outline.chapters)
 
@@ -50,7 +50,7 @@ async def drafted(resources: Resources, book: Book, steps: StoredSteps) -> tuple
 
 
 async def count_outline(resources: Deciding, connection: asyncpg.Connection, account_id: int, book_id: int) -> None:
-    """An outline or a rework beyond the free ones of the book, or of the period, is an AI edit. QuotaExceeded."""
+    """Count an outline or a rework: as an AI edit once the free ones are used up. Raises QuotaExceeded."""
     quota = resources.quota
     had = await jobs.count_outline(connection, book_id) - 1
     if await outlines.is_free(connection, await quota.standing(connection, account_id), had):

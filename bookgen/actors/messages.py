@@ -1,4 +1,4 @@
-"""What a book's actor can be told. Commands come from callers, events from its own tasks and other processes."""
+"""The messages of a book's actor. Commands come from callers, events from its own tasks and from other processes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class RunFailure:
 
 @dataclass(frozen=True, slots=True)
 class WorkFailed:
-    """A task of the run gave up. `spoilt`: stored replies led nowhere, so a retry must not replay them."""
+    """A task of the run gave up. `spoilt`: its stored replies were no use, so a retry must not replay them."""
 
     epoch: int
     call_no: int
@@ -78,9 +78,9 @@ class WorkHalted:
 
 @dataclass(frozen=True, slots=True)
 class PhaseDone:
-    """The work of a production's phase is done, of any but the chapters: their texts are committed one by one.
+    """The work of a production's phase is done. The chapters have no such message: each is committed by itself.
 
-    `chapters`: as many has the outline that was drafted. `remark`: what was left out, as a sentence.
+    `chapters`: the number of chapters of a drafted outline. `remark`: a sentence that says what was left out.
     """
 
     epoch: int
@@ -138,7 +138,7 @@ class WriteNext:
 
 @dataclass(frozen=True, slots=True)
 class TaskEnded:
-    """The actor's own task is over; what came of it is in the task."""
+    """The actor's own task has ended, with its result."""
 
     task: Any
 

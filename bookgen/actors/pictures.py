@@ -27,17 +27,17 @@ Keep = Callable[[asyncpg.Connection], Awaitable[None]]
 
 
 class Pictures:
-    """Makes a spread's picture before its text is committed, and the book's character sheet before the first.
+    """Makes a spread's picture before its text is committed, and the book's character sheet before the first picture.
 
-    A picture is kept in one transaction with what it cost and with the image that it takes of the allowance, if the
-    run is still this process's. A process that dies in between has the one call repeated that was in flight.
+    One transaction stores a picture, its cost and its use of the allowance, if this process still has the run. If a
+    process dies, only the call in flight is repeated.
     """
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
 
     async def make(self, run: Run, steps: StoredSteps, book: Book, chapter: Chapter, scene: Scene) -> None:
-        """The picture of `chapter`, unless it has one that is to stay. CallsHalted; UpstreamAIError."""
+        """Make the picture of `chapter`, unless it has one to keep. Raises CallsHalted and UpstreamAIError."""
         pool, health = self._resources.pool, self._resources.health
         await steps.settle()
         key = _key(run, f"{STAGE} {chapter.id}")
@@ -77,7 +77,7 @@ class Pictures:
         await self._keep(run, steps, key, painted, chapter.chapter_number, keep)
 
     async def _sheet(self, run: Run, steps: StoredSteps, book: Book) -> bytes:
-        """The character sheet, painted if there is none yet."""
+        """The character sheet; it is painted if there is none yet."""
         pool, health = self._resources.pool, self._resources.health
         found = await health.through_outages(lambda: books.character_sheet(pool, book.id))
         if found is not None:
@@ -115,7 +115,7 @@ class Pictures:
     async def _keep(
         self, run: Run, steps: StoredSteps, key: str, painted: Painted, number: int | None, keep: Keep
     ) -> None:
-        """Stores the picture, however long the database is away; TextDropped if there was no room to wait."""
+        """Store the picture, however long the database is unavailable. Raises TextDropped if memory runs out."""
         step = Step(key, {"text": ""}, steps.asked(STAGE, number, painted.paid))
 
         async def store() -> bool:

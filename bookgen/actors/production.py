@@ -30,13 +30,13 @@ Result = TypeVar("Result")
 
 
 class Production:
-    """The work of the phases. Each can be done again after a crash: replies are stored, what is there is kept."""
+    """Does the work of the phases. Each can be repeated after a crash: replies are stored, and results are kept."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
 
     async def perform(self, run: Run, steps: StoredSteps) -> PhaseResult:
-        """What the run's phase brings. What makes it fail ends the run; CallsHalted when no further call is wanted."""
+        """Do the work of the run's phase. An error ends the run; CallsHalted means that no further call is wanted."""
         match run.phase:
             case RunPhase.OUTLINE:
                 return await self._outline(run, steps)
@@ -70,7 +70,7 @@ class Production:
         return PhaseResult(save, chapters)
 
     async def _proofread(self, run: Run, steps: StoredSteps) -> PhaseResult:
-        """A report like any other, which the author finds afterwards with all that was not safe to apply."""
+        """Make an ordinary proofreading report, in which the author finds everything that was not safe to apply."""
         resources = self._resources
         if await resources.health.through_outages(lambda: reports.of_run(resources.pool, run.id)):
             return PhaseResult()  # the author has added a chapter since
@@ -108,7 +108,7 @@ class Production:
         return PhaseResult()
 
     async def _blurb(self, run: Run, steps: StoredSteps) -> PhaseResult:
-        """Best effort: where it fails, one is drafted in the background once the run has completed."""
+        """Draft the blurb. If that fails, one is drafted in the background after the run."""
         try:
             blurb = await drafted_blurb(self._resources, run.account_id, run.book_id, steps)
         except CallsHalted:
@@ -133,7 +133,7 @@ class Production:
         return PhaseResult()
 
     async def _served(self, service: Callable[[], Awaitable[Result]]) -> Result:
-        """Calls a service, again and again for as long as the database is away or its workers are busy."""
+        """Call a service; repeat the call while the database is unavailable or the workers are busy."""
         busy = 0
 
         async def attempt() -> Result:

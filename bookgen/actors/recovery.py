@@ -1,6 +1,6 @@
-"""Takes over the runs of dead processes and begins what nobody writes, at the start and every few seconds.
+"""Take over the runs of dead processes and begin runs that nobody writes, at the start and every few seconds.
 
-Its first sweep is the recovery after a crash; the later ones mend whatever a lost notification left behind.
+The first sweep is the recovery after a crash. Later sweeps repair what a lost notification left behind.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BACK_OFF = (5.0, 30.0)
 
 
 class Recovery:
-    """Makes what this process writes equal to what the rows say, by the rows alone, not by events seen."""
+    """Makes this process write the runs that the rows say it should, whatever events it has seen."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Recovery:
         self._retry_at: dict[UUID, float] = {}  # of runs that back off, by the loop's clock
 
     async def sweep(self, *, takes_over: bool) -> None:
-        """`takes_over`: whether a process without a lease is to be believed dead."""
+        """Do one sweep. `takes_over`: whether an expired lease means that its process is dead."""
         await self._take_over(takes_over)
         await self._promote()
         await self._go_on_with_what_nobody_handles()
@@ -68,9 +68,9 @@ class Recovery:
         self._tell_of_refusals()
 
     async def check_chapters_in_flight(self) -> bool:
-        """What is written here must still be ours and running: another process may have steered it.
+        """Look at runs that this process writes although they are no longer its own or no longer running.
 
-        Whether there was anything to ask the database about.
+        Returns whether there was anything to ask the database about.
         """
         works = dict(self._chapters.by_run)
         if not works:
@@ -82,7 +82,7 @@ class Recovery:
         return True
 
     async def _take_over(self, takes_over: bool) -> None:
-        """Claims what nobody writes, up to an even share; what this process has beyond it is to be handed over."""
+        """Claim runs that nobody writes, up to an even share, and note how many to hand over beyond that share."""
         pool, boot_id = self._resources.pool, self._resources.boot_id
         balance = await ownership.balance(pool, boot_id)
         room, self._chapters.surplus = balance.room, balance.surplus
@@ -98,7 +98,7 @@ class Recovery:
         await ownership.set_aside(pool)
 
     async def _tell_of_waiting(self) -> None:
-        """Tells the operator of the runs that wait for a model which this process does not have, once for each."""
+        """Log once for each model which runs wait for it because this process has another one."""
         resources = self._resources
         waiting = {} if resources.any_writer else await ownership.waiting(resources.pool, resources.boot_id)
         for writer in waiting.keys() - self._waiting.keys():
@@ -114,7 +114,7 @@ class Recovery:
         self._waiting = waiting
 
     def _tell_of_refusals(self) -> None:
-        """Counts the models whose providers refuse this server. The log has said so at once."""
+        """Update the metric of models whose providers refuse this server."""
         refusing = set(refusals_of(self._resources.model))
         for model in refusing | self._refusing | {self._resources.model.name}:
             telemetry.MODEL_REFUSES.labels(model).set(model in refusing)
@@ -164,12 +164,12 @@ class Recovery:
             self._write(committed.promoted)
 
     def _write(self, run: Run | None) -> None:
-        """Has the run's actor write its next chapter."""
+        """Tell the run's actor to write its next chapter."""
         if run:
             self._registry.tell(_key(run), WriteNext(run))
 
     def _is_busy_with(self, run: Run) -> bool:
-        """Whether this process writes the run, or is about to."""
+        """Whether this process writes the run or is about to."""
         actor = self._registry.find(_key(run))
         return self._resources.draining or self._crashes.backs_off(_key(run)) or not (actor is None or actor.idle)
 
@@ -181,9 +181,9 @@ def _key(run: Run) -> Key:
 async def every(
     seconds: float, work: Callable[[], Awaitable[bool | None]], resources: Resources, *, again: float | None = None
 ) -> None:
-    """Repeats `work` until cancelled; no failure ends it. False says that the database was not asked.
+    """Repeat `work` until cancelled; no failure ends it. `work` returns False if it did not ask the database.
 
-    `again`: the seconds until the next try where the last one met an outage, if they are fewer.
+    `again`: the seconds until the next try after an outage.
     """
     wait = seconds
     while True:

@@ -39,10 +39,17 @@ from bookgen.writing.proofreading.placing import fingerprint
 from bookgen.writing.proofreading.reading import read_chapter, unreadable
 from bookgen.writing.proofreading.survey import Survey, survey
 
+log = structlog.get_logger()
+
+LOOK_SECONDS = 5.0
+MAX_CONCURRENT = 4  # in this process
+MAX_CLAIMS = 10  # of a report of which no chapter is read
+CRASHED = "An unexpected error stopped this report. Start another one."
+
 
 @dataclass(frozen=True, slots=True)
 class ChapterReading:
-    """What came of reading a chapter. `unread`: it, where the model has not read all of it."""
+    """The suggestions for a chapter. `unread` has the chapter if the model has not read all of it."""
 
     rows: Sequence[NewSuggestion] = ()
     unread: Sequence[Unread] = ()
@@ -50,10 +57,10 @@ class ChapterReading:
 
 @dataclass(frozen=True, slots=True)
 class BookReading:
-    """A book that is being read, a chapter of it at a time; `flags` are the findings of the quality gate.
+    """A book that is proofread a chapter at a time. `flags` are the findings of the quality gate.
 
-    Of no more than `most` bytes, if it is not None: what its author makes longer meanwhile is not read any more.
-    `taken` are those of the chapters that were.
+    At most `most` bytes are read, so that an author cannot lengthen the book meanwhile; None: no limit. `taken` has
+    the bytes of each chapter that was read.
     """
 
     resources: Resources
@@ -66,7 +73,7 @@ class BookReading:
 
     @classmethod
     async def begin(cls, resources: Resources, account_id: int, book_id: int) -> BookReading:
-        """With the chapters that are written, in order. NotFound; ProofreadingFailed."""
+        """Start reading the written chapters, in order. Raises NotFound and ProofreadingFailed."""
         through_outages, pool = resources.health.through_outages, resources.pool
         book = must_exist(await through_outages(lambda: books.find(pool, account_id, book_id)))
         has_text = await through_outages(lambda: chapters.have_text(pool, book_id))
@@ -77,8 +84,10 @@ class BookReading:
         return cls(resources, book, written, flags, seen, most_bytes(plan, book))
 
     async def chapter(self, chapter_id: int, steps: StoredSteps) -> ChapterReading:
-        """What there is to suggest in the chapter as it is now, nothing when it is gone; its replies are stored by
-        then. UpstreamAIError; CallsHalted."""
+        """The suggestions for the chapter as it is now; none if it no longer exists. All replies are stored by then.
+
+        Raises UpstreamAIError and CallsHalted.
+        """
         chapter = await _load(self.resources, self.book.account_id, chapter_id)
         if chapter is None or not self._takes(chapter):
             return ChapterReading()
@@ -123,16 +132,8 @@ def _row(chapter: Chapter, correction: Correction) -> NewSuggestion:
     )
 
 
-log = structlog.get_logger()
-
-LOOK_SECONDS = 5.0
-MAX_CONCURRENT = 4  # in this process
-MAX_CLAIMS = 10  # of a report of which no chapter is read
-CRASHED = "An unexpected error stopped this report. Start another one."
-
-
 class Reports:
-    """The reports that this process makes."""
+    """Makes reports in this process."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
@@ -141,11 +142,11 @@ class Reports:
         self.tasks: set[asyncio.Task[None]] = set()
 
     def wake(self) -> None:
-        """A report may be waiting."""
+        """Look for a waiting report at once."""
         self._asked.set()
 
     async def run(self) -> None:
-        """Claims and makes reports until cancelled: at once when one is asked for, else every few seconds."""
+        """Claim and make reports until cancelled: at once after `wake`, otherwise every few seconds."""
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_SECONDS):
@@ -159,12 +160,12 @@ class Reports:
                 log.exception("reports_not_claimed")
 
     def call_off(self, report_id: int) -> None:
-        """Lets the call in flight for a report that is deleted finish; it asks for no other."""
+        """Stop making a deleted report after the call in flight."""
         if steps := self._steps.get(report_id):
             steps.halt.set()
 
     def halt(self) -> None:
-        """Lets calls in flight finish; no other is made. The process is `draining`: it claims no other report."""
+        """Let calls in flight finish and make no others. A draining process claims no further report."""
         for steps in self._steps.values():
             steps.halt.set()
 
@@ -210,8 +211,10 @@ class Reports:
         self._steps.pop(report.id, None)  # one that could not be ended stays, or it would be claimed here again at once
 
     async def _read(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> bool:
-        """Whether every chapter was read and the report is still ours. UpstreamAIError too where the model has read
-        nothing of any."""
+        """Read every chapter. Returns whether the report is still ours.
+
+        Raises UpstreamAIError, also if the model has read nothing at all.
+        """
         reading = await BookReading.begin(self._resources, report.account_id, report.book_id)
         unread = [*report.unread]
         for done, chapter_id in list(enumerate(report.chapter_ids, 1))[report.done :]:
@@ -248,8 +251,10 @@ class Reports:
     async def _fail(
         self, report: ClaimedReport, owner: UUID, error: BookgenError | None = None, *, paid: bool = False
     ) -> None:
-        """Without `error` it was nobody's but ours. What it has suggested by then stays. One that was `paid` for counts
-        as other model work does that fails: as nothing, so many times a period."""
+        """End the report in error and keep its suggestions. Without `error`, the cause was a bug.
+
+        A failed report that was `paid` for is free a few times per period, like other failed model work.
+        """
         failure = {
             "code": code_of(error) if error else "SERVER_ERROR",
             "message": str(error or CRASHED),

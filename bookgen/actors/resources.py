@@ -32,8 +32,10 @@ from bookgen.writing.steps import Steps
 
 
 class WriteChapter(Protocol):
-    """`on_words` is told how many words there are so far, `on_digest` each digest that had to be made of an earlier
-    chapter: it is worth keeping, whatever becomes of this one."""
+    """Writes a chapter. `on_words` receives the words so far, `on_digest` each new digest of an earlier chapter.
+
+    The digests are worth storing even if the chapter itself fails.
+    """
 
     def __call__(
         self,
@@ -57,7 +59,7 @@ class Writing:
 
 
 class PaintsSpreads(Protocol):
-    """Every failure is an UpstreamAIError whose `spent` was paid; CallsHalted once `halt` is set."""
+    """Paints pictures. Every failure is an UpstreamAIError with the calls that were paid; CallsHalted after `halt`."""
 
     async def sheet(self, book: Book, budget: CallBudget | None, halt: Halt, /) -> Painted: ...
 
@@ -70,9 +72,10 @@ Save: TypeAlias = Callable[[asyncpg.Connection], Awaitable[None]]
 
 
 class PaintCover(Protocol):
-    """Makes a cover for a run; what keeps and selects it, or None where the book has one that is selected.
+    """Makes a cover for a run. Returns a function that stores and selects it; None if the book has a selected cover.
 
-    `halt` ends the waiting for a call that is no longer wanted. UpstreamAIError, QuotaExceeded, PlanUpgradeRequired.
+    `halt` ends the wait for a call that is no longer wanted. Raises UpstreamAIError, QuotaExceeded and
+    PlanUpgradeRequired.
     """
 
     def __call__(self, account_id: int, book_id: int, run_id: UUID, halt: Halt, /) -> Awaitable[Save | None]: ...
@@ -80,10 +83,9 @@ class PaintCover(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Products:
-    """What a production makes of a book beside its text. Each can be repeated.
+    """What a production makes besides the text. Each function can be repeated.
 
-    `correct` applies, for an account, what is safe of the report that a run made; `make_files` has the files of an
-    account's book ready.
+    `correct` applies the safe suggestions of a run's report; `make_files` makes the export files of a book.
     """
 
     paint_cover: PaintCover
@@ -92,7 +94,7 @@ class Products:
 
 
 class Deciding(Protocol):
-    """What the transactions on runs know of their process. `serves`: it writes runs itself, under a lease."""
+    """The process as transactions on runs see it. `serves`: it writes runs itself, under a lease."""
 
     @property
     def pool(self) -> asyncpg.Pool: ...
@@ -117,7 +119,7 @@ class Deciding(Protocol):
 
 
 class LeaseState(Enum):
-    """What this process knows of its lease."""
+    """The state of this process's lease."""
 
     NONE = auto()  # not taken yet, or lost: another process may have the runs
     HELD = auto()
@@ -126,12 +128,12 @@ class LeaseState(Enum):
 
 @dataclass(slots=True)
 class Resources:
-    """`boot_id` is who this process is to the database; it changes when its lease was lost, and is known there again
-    once another one is held. `other_processes` live.
+    """The shared parts and the state of this process.
 
-    `names_model`: the operator has named the model, so that it was not chosen by what keys there are. `draining`: the
-    process ends soon. No further chapter is begun and no further model call is made. `blurb_asked` is set
-    when a blurb may be waiting to be drafted.
+    `boot_id` identifies the process in the database; it changes when the lease is lost. `other_processes` is the
+    number of other living processes. `names_model`: the operator named the model, instead of leaving the choice to
+    the keys. `draining`: the process ends soon, begins no chapter and makes no model call. `blurb_asked` is set when a
+    blurb may be waiting.
     """
 
     pool: asyncpg.Pool
@@ -164,11 +166,11 @@ class Resources:
 
     @property
     def writer(self) -> str | None:
-        """The name of the model of this process; None where its server has not told it yet."""
+        """The name of this process's model; None if its server has not reported it yet."""
         return known_name(self.model)
 
     async def find_writer(self) -> None:
-        """Asks the model's server for the model's name, where it is not known."""
+        """Ask the model's server for the model's name if it is unknown."""
         if self.writer is None and isinstance(self.model, Discovering):
             await self.model.find_name()
 
@@ -178,7 +180,7 @@ class Resources:
         return self.names_model and self.model.name != SAMPLE_WRITER
 
     def may_write(self, run: Run) -> bool:
-        """Whether this process has the run's model, or may replace it. As `store.writers.may_write`."""
+        """Whether this process has the run's model or may replace it. `store.writers.may_write` is the same in SQL."""
         return self.any_writer or not run.keeps_writer or run.writer == self.writer
 
     @property
@@ -187,28 +189,28 @@ class Resources:
 
     @property
     def takes_runs(self) -> bool:
-        """Whether what is taken now stays, as a run: others take it from a process that ends, or has no lease."""
+        """Whether this process can take runs. While it drains or has no lease, others would take them back."""
         return self.lease_state is LeaseState.HELD and not self.draining
 
     @property
     def call_seconds(self) -> float:
-        """For how long a call in flight is believed in."""
+        """How many seconds a call in flight may last."""
         return self._bounded.call_seconds if self._bounded else CALL_SECONDS
 
     @property
     def outage(self) -> Outage | None:
-        """What the runs wait for while the model is away."""
+        """The outage of the model that runs wait for, if there is one."""
         return self._patient.outage if self._patient else None
 
     @property
     def outage_of_pictures(self) -> Outage | None:
-        """What the runs wait for that want a picture, while the model that paints is away."""
+        """The outage of the painting model that runs wait for, if there is one."""
         return self._patient_painter.outage if self._patient_painter else None
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorProcess:
-    """Implements `resources.Deciding`. A run that goes on is left without an owner: a serving process claims it."""
+    """The process of an operator's command. It leaves a run that continues without an owner, for a server to claim."""
 
     pool: asyncpg.Pool
     quota: Quota

@@ -24,7 +24,7 @@ from bookgen.store.progress import RunProgress
 
 
 class Change:
-    """An event that one task waits for. An asyncio.Event takes more memory, for many that wait: here are thousands."""
+    """An event for a single waiting task. It takes less memory than asyncio.Event; thousands may wait."""
 
     __slots__ = ("_is_set", "_told")
 
@@ -51,7 +51,7 @@ class Change:
 
 
 class Changes:
-    """Wakes those who wait, by book."""
+    """Wakes the tasks that wait for a change of a book."""
 
     def __init__(self) -> None:
         self._waiting: dict[int, set[Change]] = {}
@@ -78,7 +78,7 @@ class Changes:
             self.tell(book_id)
 
     def __len__(self) -> int:
-        """How many wait."""
+        """The number of waiting tasks."""
         return sum(map(len, self._waiting.values()))
 
 
@@ -100,7 +100,7 @@ PHASES = {phase: _RENAMED.get(phase, phase.value) for phase in RunPhase}
 
 
 def encode(report: RunProgress, words_in_flight: int = 0, outage: Outage | None = None) -> bytes:
-    """`words_in_flight`: of the unfinished chapter, stored or not. `outage`: what the call in flight waits for."""
+    """The status as JSON. `words_in_flight`: of the unfinished chapter. `outage`: what its call waits for."""
     body = as_json(report, words_in_flight, outage)
     return orjson.dumps(body, option=orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS)
 
@@ -129,19 +129,19 @@ def as_json(report: RunProgress, words_in_flight: int = 0, outage: Outage | None
 
 
 def words_written(report: RunProgress, words_in_flight: int = 0) -> int:
-    """Words of the chapters as they are, and of the parts of a chapter that has no text until it is finished."""
+    """Words of all chapters, and of the unfinished parts of the chapter in flight."""
     run, counts = report.run, report.counts
     unfinished = counts.drafting and run.status not in (RunStatus.STOPPED, RunStatus.COMPLETED)
     return counts.words + (max(run.draft_words, words_in_flight) if unfinished else 0)
 
 
 def shown(run: Run) -> str:
-    """The state as the contract names it: a run in the queue is running."""
+    """The state as the contract names it; a queued run is shown as running."""
     return RunStatus.RUNNING if run.status is RunStatus.QUEUED else run.status
 
 
 def percentage(report: RunProgress) -> float:
-    """Of the chapters; in a production that is not completed each other phase counts as much as a chapter."""
+    """Progress in percent of the chapters. In a production each other phase counts like one chapter."""
     run, done, total = report.run, report.done, report.counts.chapters
     if run.mode is RunMode.AUTOMATED and run.status is not RunStatus.COMPLETED:
         phases = list(RunPhase)
@@ -218,7 +218,7 @@ def _written(report: RunProgress) -> str:
 
 
 def _rewritten(report: RunProgress) -> str:
-    """What a run that was to write every chapter again has come to."""
+    """How many chapters a run that rewrites the whole book has written."""
     new, total = report.counts.new, report.counts.chapters
     if not new:
         return f"No chapter is new: all {total} have their former text."
@@ -227,7 +227,7 @@ def _rewritten(report: RunProgress) -> str:
 
 
 def _without_text(report: RunProgress) -> str:
-    """What is missing since the run was completed."""
+    """How many chapters have lost their text since the run was completed."""
     texts, total = report.counts.texts, report.counts.chapters
     if not texts:
         return f"None of the {total} chapters has text. Generate to write {'it' if total == 1 else 'them'}."
@@ -236,7 +236,7 @@ def _without_text(report: RunProgress) -> str:
 
 
 def seconds_remaining(report: RunProgress) -> int | None:
-    """From the pace of this run so far; None before its first chapter and when nothing is being written."""
+    """Estimated from the pace of this run; None before its first chapter and when nothing is being written."""
     run = report.run
     if run.status is not RunStatus.RUNNING or not run.written or run.phase is not RunPhase.CHAPTERS:
         return None
@@ -252,7 +252,7 @@ LOOK_SECONDS_AMONG_OTHERS = 1.0
 
 @dataclass(slots=True, eq=False)
 class Kept:
-    """A status as it was read, and encoded with what no row tells. Nothing while it is being read."""
+    """A cached status: as it was read, and encoded together with what only this process knows."""
 
     report: RunProgress | None = None
     words: int = 0
@@ -262,10 +262,10 @@ class Kept:
 
 
 class Statuses:
-    """The one place that keeps encoded statuses: of runs that this process alone writes or restarts, until they change.
+    """Caches encoded statuses of runs that only this process writes or restarts, until they change.
 
-    Three ways lead to a change, and each drops what is kept: the run moves on (`changed`), its owner asks for a change
-    of anything in this process (`account_changed`), and another process comes, which may change what it likes.
+    Three events drop a cached status: the run advances (`changed`), the owner changes anything through this process
+    (`account_changed`), or another process appears, which may change any run.
     """
 
     def __init__(self, pool: asyncpg.Pool, resources: Resources, chapters: ChaptersInFlight) -> None:
@@ -276,11 +276,11 @@ class Statuses:
         self.changes = Changes()
 
     async def read(self, account_id: int, book_id: int) -> bytes:
-        """The body of GenerationStatus. NotFound when there is no such book or it never had a run."""
+        """The body of GenerationStatus. Raises NotFound if there is no such book or it never had a run."""
         return self.kept(account_id, book_id) or await self.read_anew(account_id, book_id)
 
     async def read_anew(self, account_id: int, book_id: int) -> bytes:
-        """The same from the database, for an answer that belongs to a change which has just been made."""
+        """The body, read from the database, for the response to a change."""
         kept = self._kept.setdefault(account_id, {})[book_id] = Kept()
         try:
             found = must_exist(await progress.of_book(self._pool, account_id, book_id))
@@ -293,12 +293,12 @@ class Statuses:
                 self._drop(account_id, book_id, kept)
 
     def kept(self, account_id: int, book_id: int) -> bytes | None:
-        """The body, if it is kept and still what the rows say."""
+        """The cached body if it still matches the rows."""
         kept = self._kept.get(account_id, {}).get(book_id)
         return self._encoded(kept, kept.report) if kept and kept.report and self._is_ours(kept.report.run) else None
 
     def _encoded(self, kept: Kept, report: RunProgress) -> bytes:
-        """The body, encoded anew if more words have come or the model has gone or come back."""
+        """The body, encoded again if there are more words or the model's availability has changed."""
         words, outage = self._chapters.words_in_flight(report.run), self._outage(report.run)
         if not kept.body or words != kept.words or outage != kept.outage:
             kept.words, kept.outage, kept.body = words, outage, encode(report, words, outage)
@@ -306,7 +306,7 @@ class Statuses:
         return kept.body
 
     def _outage(self, run: Run) -> Outage | None:
-        """That of the model which the run asks, if it asks one, or what else its call waits for."""
+        """The outage that the run waits for: of its model, or what else its call waits for."""
         if run.phase is RunPhase.COVER or self._chapters.awaits_picture(run):
             return self._resources.outage_of_pictures
         if run.phase not in BY_MODEL:
@@ -316,7 +316,7 @@ class Statuses:
     async def read_other(
         self, account_id: int, book_id: int, is_known: Callable[[bytes], bool], seconds: float
     ) -> bytes | None:
-        """The body as soon as it is one that is not known; None after so many seconds, or once a drain begins."""
+        """Wait for a body that the caller does not know. None after the time limit or when a drain begins."""
         deadline = now() + seconds
         with self.changes.of(book_id) as changed:
             while True:
@@ -330,7 +330,7 @@ class Statuses:
                     return None
 
     async def _look_again(self, changed: Change, most: float) -> None:
-        """Waits until a change is told of, or it is time to look for one that was not: for each at another moment."""
+        """Wait for a change, or until it is time to look for one without a notification; the time is random."""
         seconds = LOOK_SECONDS_AMONG_OTHERS if self._resources.other_processes else LOOK_SECONDS
         timer = asyncio.get_running_loop().call_later(min(most, seconds * uniform(0.5, 1)), changed.set)
         try:
@@ -339,27 +339,27 @@ class Statuses:
             timer.cancel()
 
     def changed(self, key: Key) -> None:
-        """Drops what is kept of the book, and wakes those who wait for a change of it."""
+        """Drop the book's cached status and wake the tasks that wait for a change of it."""
         account_id, book_id = key
         self._drop(account_id, book_id, self._kept.get(account_id, {}).get(book_id))
         self.changes.tell(book_id)
 
     def book_changed(self, book_id: int) -> None:
-        """The same for a book whose account is not known, as another process tells of it."""
+        """The same for a book whose account is unknown, as in another process's notification."""
         for account_id, books in list(self._kept.items()):
             self._drop(account_id, book_id, books.get(book_id))
         self.changes.tell(book_id)
 
     def account_changed(self, account_id: int) -> None:
-        """Drops what is kept of every book of the account, which has asked for a change of something."""
+        """Drop the cached statuses of the account's books, after it has changed something."""
         self._kept.pop(account_id, None)
 
     def forget_all(self) -> None:
-        """Drops everything: another process may have changed any book."""
+        """Drop everything, since another process may have changed any book."""
         self._kept.clear()
 
     def forget_old(self) -> None:
-        """Drops what nobody has asked for lately."""
+        """Drop statuses that nobody has asked for lately."""
         oldest = now() - FORGET_SECONDS
         for account_id, books in list(self._kept.items()):
             for book_id, kept in list(books.items()):
@@ -367,7 +367,7 @@ class Statuses:
                     self._drop(account_id, book_id, kept)
 
     def _drop(self, account_id: int, book_id: int, kept: Kept | None) -> None:
-        """Forgets this very one, not what another reader has put in its place."""
+        """Drop this cached status, but not one that another reader has put in its place."""
         books = self._kept.get(account_id, {})
         if kept is not None and books.get(book_id) is kept:
             del books[book_id]
@@ -375,6 +375,6 @@ class Statuses:
                 del self._kept[account_id]
 
     def _is_ours(self, run: Run) -> bool:
-        """Whether no other process changes it: this one writes it, or it has ended; and there is no other."""
+        """Whether only this process can change the run: it writes it, or it has ended, and no other process lives."""
         mine = run.owner == self._resources.boot_id and run.status is RunStatus.RUNNING
         return (mine or not run.status.active) and not self._resources.other_processes

@@ -38,10 +38,10 @@ class TextDropped(UpstreamAIError):
 
 @dataclass(frozen=True, slots=True)
 class StepScope:
-    """What steps are taken for, and on whose account.
+    """The book, account and run that steps belong to.
 
-    `salt` separates one attempt at a text from a deliberate other one. `epoch` is that under which this process holds
-    the run; None where a claim of another kind guards the work.
+    A new `salt` gives a deliberate second attempt replies of its own. `epoch` is the epoch under which this process
+    holds the run; None if another kind of claim guards the work.
     """
 
     account_id: int
@@ -54,18 +54,17 @@ class StepScope:
 class StoredSteps:
     """Implements `writing.steps.Steps`.
 
-    A reply is stored before the next call is made. The last one is left to whoever stores what the replies were for,
-    so that both can be one commit: until then it is `unstored`.
+    A reply is stored before the next call is made. The last reply is `unstored`: whoever stores the finished text
+    stores it too, in the same commit.
 
-    Halted, it answers what is stored and refuses new calls, also another try of one that failed; the call in flight is
-    not disturbed. `failed` is the error that a model call of its own raised, as opposed to one that writing found in
-    the replies.
+    After `halt`, stored replies are still returned, new calls and retries are refused, and the call in flight goes on.
+    `failed` is the error of a model call, in contrast to an error that writing found in a reply.
 
-    `due`: when there was or will be something to go on with, by the loop's clock: the last reply, or the end of the
-    call in flight by its bound. None before the first, and while a call waits for the model.
+    `due`: the loop time of the last reply, or the time limit of the call in flight. None before the first call and
+    while a call waits for the model.
 
-    Without `replay` nothing of `chapter` is stored yet, so that it need not be looked for. What is asked of another
-    chapter may have been asked before all the same: how to sum up one that its author has changed.
+    Without `replay`, `chapter` has no stored replies yet, so none are looked up. Requests about other chapters are
+    looked up all the same, such as the digest of a chapter that its author has changed.
     """
 
     def __init__(self, resources: Resources, scope: StepScope, *, replay: bool, chapter: int | None = None) -> None:
@@ -87,7 +86,7 @@ class StoredSteps:
 
     @contextmanager
     def awaiting(self, *, picture: bool = False) -> Iterator[None]:
-        """While a reply, or a picture, is awaited, which has bounds of its own."""
+        """Surrounds a wait for a reply or a picture, which has its own time limit."""
         self.due, self.awaits_picture = None, picture
         try:
             yield
@@ -120,7 +119,7 @@ class StoredSteps:
         return await self._stored(step_key(self.scope.salt, request, 0)) is not None
 
     async def settle(self) -> None:
-        """Stores the reply that is unstored, however long the database is away. TextDropped if there was no room."""
+        """Store the unstored reply, however long the database is unavailable. Raises TextDropped if memory runs out."""
         if (step := self.unstored) is None:
             return
         health, backlog = self._resources.health, self._resources.backlog
@@ -134,7 +133,7 @@ class StoredSteps:
             raise self.failed from None
 
     async def store_last(self) -> None:
-        """Stores the reply that is unstored, if the database is there."""
+        """Store the unstored reply. Raises Unavailable if the database is."""
         if step := self.unstored:
             await fault("step.before", self.scope.book_id)
             epoch = await store.save(self._resources.pool, step, self.draft_words)
@@ -150,7 +149,7 @@ class StoredSteps:
         return _from_json(stored) if stored else None
 
     def budget(self, stage: str, chapter_number: int | None) -> CostBudget | None:
-        """What the next call may cost; None for no bound."""
+        """The cost budget of the next call; None: no cap is set."""
         resources, scope = self._resources, self.scope
         if resources.caps.none:
             return None
@@ -171,7 +170,7 @@ class StoredSteps:
             raise
 
     def charge(self, asked: Asked) -> asyncio.Future[None]:
-        """What calls have used in vain is paid all the same, also when nobody waits for it any more."""
+        """Record the cost of calls without a usable reply, even if nobody waits for them any more."""
         return asyncio.shield(self._resources.ledger_writes.begin(self._charge(asked)))
 
     async def _charge(self, asked: Asked) -> None:
@@ -187,13 +186,13 @@ class StoredSteps:
 
 
 def step_key(salt: UUID, request: TextRequest, attempt: int) -> str:
-    """The hash of everything that was asked, so that another question never gets this answer."""
+    """The hash of the whole request, so that a different request never gets this reply."""
     asked = orjson.dumps({"request": request, "attempt": attempt}, option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(salt.bytes + asked).hexdigest()
 
 
 def _to_json(reply: TextReply) -> dict[str, Any]:
-    """What is replayed: the calls before it are in the ledger already."""
+    """The stored form of a reply. Its earlier calls are in the ledger already."""
     return {"text": reply.text, "stop": reply.stop, "usage": reply.usage, "model": reply.model}
 
 
@@ -202,7 +201,7 @@ def _from_json(stored: dict[str, Any]) -> TextReply:
 
 
 def _storable(reply: TextReply) -> TextReply:
-    """PostgreSQL keeps neither U+0000 nor lone surrogates, and no reader misses them."""
+    """The reply without U+0000 and lone surrogates, which PostgreSQL cannot store."""
     if reply.text.isascii() and "\0" not in reply.text:
         return reply
     return replace(reply, text=reply.text.replace("\0", "").encode("utf-8", "ignore").decode())

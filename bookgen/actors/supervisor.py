@@ -1,4 +1,4 @@
-"""Starts the actors of one process, finds them for callers, restarts those that crash, and drains them at the end."""
+"""The supervisor of one process: it starts its actors, finds them for callers, and drains them at the end."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Supervisor:
     # Start
 
     async def start(self) -> None:
-        """Takes a lease, takes over what nobody writes any more, and keeps doing so."""
+        """Take a lease and take over runs that nobody writes, then keep doing both."""
         health = self.resources.health
         await self.resources.find_writer()
         await health.through_outages(self.lease.take_and_renew)
@@ -105,9 +105,9 @@ class Supervisor:
             raise Unavailable(STOPPING)
 
     async def sweep(self) -> bool:
-        """Does what is due every few seconds. Nothing is claimed without a lease: others would take it again.
+        """Do what is due every few seconds. Without a lease nothing is claimed, since others would take it back.
 
-        Whether the database was asked.
+        Returns whether the database was asked.
         """
         if not self.resources.takes_runs:
             return False
@@ -139,7 +139,7 @@ class Supervisor:
         self.statuses.book_changed(book_id)
 
     async def _listening(self) -> None:
-        """Whoever came while nobody listened is counted, and what is kept from that time forgotten."""
+        """After listening starts again, count the other processes and drop cached statuses."""
         self.statuses.forget_all()
         await self.resources.health.through_outages(self.lease.renew)
 
@@ -150,7 +150,7 @@ class Supervisor:
 
     @property
     def unready(self) -> str | None:
-        """Why no work should be sent here; None when it may."""
+        """Why no work should be sent to this process; None if it is ready."""
         if self.resources.draining:
             return "The server is stopping."
         if not self.restored:
@@ -162,13 +162,13 @@ class Supervisor:
         return self._shortage()
 
     def counts(self) -> dict[str, int]:
-        """How many actors are resident here, and how many of them write."""
+        """The number of resident actors, and of those that are writing."""
         return {"resident": len(self.registry), "running": len(self.chapters.by_run)}
 
     # Find
 
     async def ask(self, account_id: int, book_id: int, command: Command) -> Run:
-        """Steers the book's run; the answer is durable."""
+        """Send a command to the book's actor. The answer is durable."""
         self._refuse_unless_open()
         run = await self.registry.find_or_make((account_id, book_id)).ask(command)
         if not isinstance(run, Run):
@@ -176,7 +176,7 @@ class Supervisor:
         return run
 
     async def run_job(self, account_id: int, book_id: int, job: Job) -> None:
-        """Has model work done on the book, and waits until what it brought is saved."""
+        """Do model work on the book outside a run, and wait until its result is saved."""
         self._refuse_unless_open()
         task: asyncio.Task[None] = await self.registry.find_or_make((account_id, book_id)).ask(job)
         try:
@@ -187,11 +187,11 @@ class Supervisor:
             raise
 
     async def delete_book(self, account_id: int, book_id: int) -> None:
-        """Ends the book's run and its call in flight, then deletes the book."""
+        """End the book's run and its call in flight, then delete the book."""
         await self.registry.find_or_make((account_id, book_id)).ask(DeleteBook())
 
     async def end_runs(self, account_id: int) -> None:
-        """Ends every active run of the account."""
+        """End every active run of the account."""
         for book_id in await slots.books_with_a_run(self._database.http, account_id):
             await self.registry.find_or_make((account_id, book_id)).ask(Abandon())
 
@@ -202,7 +202,7 @@ class Supervisor:
     # Drain
 
     async def drain(self, seconds: float) -> None:
-        """Lets calls in flight finish for at most `seconds`, then hands the runs back as they are."""
+        """Let calls in flight finish for at most `seconds`, then release the runs unchanged."""
         self.resources.draining = True
         self.reports.halt()
         self.blurbs.halt()
@@ -248,5 +248,5 @@ class Supervisor:
 
 
 async def _finished(tasks: Collection[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
-    """Waits for them, but not for long: those that are not."""
+    """Wait a short time for these tasks. Returns the unfinished ones."""
     return (await asyncio.wait(set(tasks), timeout=RELEASE_SECONDS))[1] if tasks else set()

@@ -1,4 +1,4 @@
-"""One decision, one transaction: what `decide` says becomes rows, or nothing does."""
+"""One decision, one transaction: everything that `decide` says is written, or nothing."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ BOOK_STATUS = {
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What is in the database now. `promoted` is the account's next run, which has to be started."""
+    """The committed run. `promoted` is the account's next run, which has to be started."""
 
     run: Run | None
     promoted: Run | None = None
 
 
 class Transactions:
-    """The transactions of one process. Each can be repeated: `op` tells that it was committed before."""
+    """The transactions on runs. Each can be repeated: its `op` shows that it was committed before."""
 
     def __init__(self, resources: Deciding) -> None:
         self._resources = resources
@@ -69,9 +69,9 @@ class Transactions:
     async def steer(
         self, account_id: int, book_id: int, message: Command | Event, op: UUID, save: Save | None = None
     ) -> Committed:
-        """Decides a message under the locks of the book's run and writes what was decided, and what `save` writes.
+        """Decide a message under the locks of the book's run, and write the decision and what `save` writes.
 
-        NotFound for a command; what is told of a book that was deleted meanwhile leads nowhere.
+        Raises NotFound for a command about a deleted book; events about one are ignored.
         """
         try:
             return await self._steer(account_id, book_id, message, op, save)
@@ -100,13 +100,13 @@ class Transactions:
         return committed
 
     async def promote(self, account_id: int) -> Run | None:
-        """Starts the account's next run if the account's slot is free."""
+        """Start the account's next run if its slot is free."""
         async with self._connection(account_id) as connection:
             await slots.lock(connection, account_id)
             return await self._promote(connection, account_id)
 
     async def promote_unless_locked(self, account_id: int) -> Run | None:
-        """The same, but leaves an account whose slot another transaction has locked to the next time."""
+        """The same, but skip the account if another transaction has locked its slot."""
         async with self._connection(account_id) as connection:
             return await self._promote(connection, account_id) if await slots.try_lock(connection, account_id) else None
 
@@ -121,10 +121,7 @@ class Transactions:
             await material.delete_book(connection, account_id, book_id)
 
     async def count_job(self, connection: asyncpg.Connection, account_id: int, book_id: int, job: str | None) -> None:
-        """One that brings nothing and is paid for, as of a book that is deleted: it counts as it would have at its end.
-
-        QuotaExceeded.
-        """
+        """Count a paid job of a deleted book as if it had ended. Raises QuotaExceeded."""
         if job == "outline":
             await count_outline(self._resources, connection, account_id, book_id)
         elif job == "chapter":
@@ -136,7 +133,7 @@ class Transactions:
     ) -> AsyncIterator[tuple[asyncpg.Connection, BookState]]:
         """A transaction that holds the locks of the account's book, and with `every_run` of all its runs.
 
-        NotFound when it is not the account's.
+        Raises NotFound if the book is not the account's.
         """
         seconds = self._resources.call_seconds
         async with self._connection(account_id) as connection:
@@ -145,7 +142,7 @@ class Transactions:
 
     @contextlib.asynccontextmanager
     async def _connection(self, account_id: int) -> AsyncIterator[asyncpg.Connection]:
-        """A transaction for the account, which has a few at a time: others do not wait for what it waits for."""
+        """A transaction for the account. An account has few at a time, so that its waits do not hold up others."""
         of_account = self._of_account.get(account_id)
         if of_account is None:
             of_account = self._of_account[account_id] = asyncio.Semaphore(CONNECTIONS_OF_AN_ACCOUNT)
@@ -191,7 +188,7 @@ class Transactions:
             await self._set_book_status(connection, state, run, source)
 
     async def _hold(self, connection: asyncpg.Connection, state: BookState, run: Run) -> FundingSource:
-        """Sets aside what pays for the run. PlanUpgradeRequired; QuotaExceeded."""
+        """Hold what pays for the run. Raises PlanUpgradeRequired and QuotaExceeded."""
         quota, images = self._resources.quota, 0
         standing = await quota.standing(connection, run.account_id)
         if run.mode is RunMode.AUTOMATED:
@@ -240,11 +237,10 @@ class Transactions:
         return await runs.promote(connection, account_id, resources.boot_id, resources.call_seconds)
 
     def _owned(self, state: BookState, run: Run) -> Run:
-        """A run that begins to run belongs to this process, unless another one is just finishing its call.
+        """Give a run that starts to this process, unless another process is just finishing its call.
 
-        A process that does not serve leaves it to one that does.
-
-        Unavailable while this process has no lease: the others would take the run from it at once.
+        An operator's process leaves the run to a serving one. Raises Unavailable while this process has no lease,
+        since the others would take the run at once.
         """
         before = state.run
         if run.status is not RunStatus.RUNNING or (before and before.status is RunStatus.RUNNING):

@@ -35,7 +35,7 @@ R = TypeVar("R")
 
 
 class PhaseFailed(BookgenError):
-    """What the run needs could not be made here. Resume tries again."""
+    """A part of the production could not be made. Resume the run to try again."""
 
 
 CODES: Mapping[type[BookgenError], str] = {
@@ -59,10 +59,10 @@ def code_of(error: BookgenError) -> str:
 
 @dataclass(slots=True, eq=False)
 class WorkInFlight(Generic[R]):
-    """The work on a run. `run` is the row that announced it: its epoch and call number let in what comes of it.
+    """The work on a run. Its result is accepted only under the epoch and call number of `run`, its announced row.
 
-    `placed`: the work has its place at the model. `words` are those written so far. `stalled`: it was given up for want
-    of progress.
+    `placed`: the work has its place at the model. `words`: the words written so far. `stalled`: it was given up
+    because it made no progress.
     """
 
     run: Run
@@ -73,13 +73,13 @@ class WorkInFlight(Generic[R]):
     task: asyncio.Task[R] = field(init=False)
 
     def halt(self) -> None:
-        """Makes no further model call. The one in flight may finish, and its reply is kept."""
+        """Make no further model call. The one in flight may finish, and its reply is kept."""
         self.steps.halt.set()
         if not self.placed:
             self.cancel()
 
     def stall(self) -> None:
-        """Gives the work up: nothing has come of the last reply for too long."""
+        """Give up the work because it has made no progress for too long."""
         self.stalled = True
         self.cancel()
 
@@ -90,10 +90,10 @@ class WorkInFlight(Generic[R]):
         self.task.cancel()
 
     def shrink(self) -> None:
-        """Keeps no more than what is finished: an outage is waited out."""
+        """Free memory that is not needed while the work waits for the database."""
 
     def outcome(self, task: asyncio.Task[R]) -> R | WorkFailed | WorkHalted:
-        """What came of the work's task. An error that is nobody's but ours is raised, and crashes the actor."""
+        """The result of the work's task. A bug is raised and crashes the actor."""
         try:
             return task.result()
         except (CallsHalted, NotFound, asyncio.CancelledError):
@@ -106,7 +106,7 @@ class WorkInFlight(Generic[R]):
             return self.failed(error, spoilt=self.steps.failed is None)
 
     def failed(self, error: BookgenError, *, spoilt: bool = False) -> WorkFailed:
-        """What is told of a foreseen error, which ends the run. Unless it says otherwise, trying again may help."""
+        """The event for an expected error, which ends the run. It is retryable unless the error says otherwise."""
         stage, number, retryable = STAGES[self.run.phase], self.run.current_chapter, True
         if isinstance(error, UpstreamAIError):
             stage, number, retryable = error.stage, error.chapter_number or number, error.retryable
@@ -121,7 +121,7 @@ def stalled(run: Run) -> RunFailure:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A chapter as it was when its writing began, and what was written."""
+    """A chapter as it was when its writing began, and its new text."""
 
     chapter: Chapter
     draft: ChapterDraft
@@ -129,8 +129,8 @@ class Written:
 
 @dataclass(slots=True, eq=False)
 class ChapterWork(WorkInFlight[Written]):
-    """The work on a chapter. `material` is what it is written from, once it has its place; `earlier` are the digests
-    that had to be made of earlier chapters."""
+    """The work on a chapter. `material`: the book, once the work has its place; `earlier`: new digests of earlier
+    chapters."""
 
     material: Material | None = None
     earlier: list[Digest] = field(default_factory=list)
@@ -142,7 +142,7 @@ class ChapterWork(WorkInFlight[Written]):
         self.material = None
 
     def place(self, material: Material) -> Chapter:
-        """The announced chapter, to be written from `material`. CallsHalted when an author's edit was faster."""
+        """The announced chapter in `material`. Raises CallsHalted if the author has written it meanwhile."""
         self.placed, self.material = True, material
         number = self.run.current_chapter
         chapter = next((c for c in material.chapters if c.chapter_number == number), None)
@@ -199,10 +199,10 @@ FORESEEN = (*SPENT, PhaseFailed, InvalidInput, Conflict)
 
 @dataclass(frozen=True, slots=True)
 class PhaseResult:
-    """What a phase has brought. `save` writes it in the transaction that ends the phase; None where nothing is written.
+    """The result of a phase. `save` writes it in the transaction that ends the phase; None: nothing to write.
 
-    `chapters`: as many has the outline that was drafted. `remark`: what was left out, as a sentence; `remark_without`:
-    the same where `save` finds the allowance spent and is left out itself.
+    `chapters`: the number of chapters of a drafted outline. `remark`: a sentence that says what was left out.
+    `remark_without`: the remark if the allowance is spent and `save` is left out.
     """
 
     save: Save | None = None
@@ -222,6 +222,6 @@ class PhaseWork(WorkInFlight[PhaseResult]):
             return self.failed(error)
 
     def done(self, result: PhaseResult) -> PhaseDone:
-        """What is told of the phase's end."""
+        """The event for the end of the phase."""
         run = self.run
         return PhaseDone(run.epoch, run.call_no, run.phase, result.chapters, result.remark)
