@@ -1,4 +1,4 @@
-"""Add-ons that an account owns: which may be used now, and what a run takes of them."""
+"""Add-ons of an account: which it can use now, and the uses that runs hold."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def require(db: DB, quota: Quota, standing: Standing, slug: str) -> OwnedA
 
 
 async def hold_use(connection: DB, quota: Quota, standing: Standing, slug: str, run_id: UUID, book_id: int) -> None:
-    """Sets a use aside for a run, in the transaction that accepts it; again for the same run it takes nothing more."""
+    """Hold a use for a run, in the transaction that accepts the run. Idempotent per run."""
     if _included(standing):
         return
     await subscriptions.lock(connection, standing.account_id)
@@ -52,12 +52,12 @@ async def hold_use(connection: DB, quota: Quota, standing: Standing, slug: str, 
 
 
 async def count_use(connection: DB, quota: Quota, run_id: UUID) -> None:
-    """Turns what the run holds into a use that was made, in the transaction that completes it; once."""
+    """Turn the run's hold into a use, in the transaction that completes the run. Idempotent."""
     await addons.count_use(connection, run_id, quota.now())
 
 
 async def release_use(connection: DB, quota: Quota, account_id: int, run_id: UUID) -> None:
-    """The run ended without completing: its use is kept for the book as long as its allowance is, or given back."""
+    """Release the hold of a run that did not complete: keep the use for the book with its allowance, or return it."""
     period = await quota.period(connection, account_id)
     await addons.release_use(connection, run_id, period.end)
 

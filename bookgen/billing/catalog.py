@@ -1,4 +1,4 @@
-"""What is for sale: our rows as the processor's products and prices, found there by names of ours."""
+"""The catalogue: our plans, add-ons and packages as products and prices of the processor, found by our names."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Offer:
 
     @property
     def tag(self) -> str:
-        """Written on the price, so that what is subscribed to an old price is still known."""
+        """The tag written on the price, which identifies subscriptions to an older price too."""
         return f"{self.kind}:{self.slug}:{self.billing}"
 
 
 def plan_offer(plan: Plan, interval: str) -> Offer | None:
-    """None for a plan that has no price by this interval."""
+    """The offer of a plan; None if it has no price for this interval."""
     price = plan.price_yearly if interval == "yearly" else plan.price_monthly
     return Offer("plan", plan.slug, interval, plan.name, cents(price)) if price else None
 
@@ -64,7 +64,7 @@ def package_offer(package: CreditPackage) -> Offer:
 
 
 async def offers(db: DB) -> list[Offer]:
-    """Everything that can be bought now."""
+    """Everything that is for sale now."""
     sold = [plan for plan in await plans.list_active(db) if plan.slug != FREE]
     found = [
         *(plan_offer(plan, interval) for plan in sold for interval in RECURRING),

@@ -1,4 +1,4 @@
-"""Buying: hosted checkout sessions, changes of plan in place, the portal, the invoices."""
+"""Buying: hosted checkout sessions, plan changes in place, the billing portal and invoices."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class HostedCheckout:
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    """The plan was changed in place: there is nothing to pay on another page."""
+    """The plan was changed in place; no checkout page is needed."""
 
     redirect_url: str
 
@@ -111,7 +111,7 @@ class Payments:
         return await self._open_session(account_id, offer, urls)
 
     async def buy_credits(self, account_id: int | None, slug: str, urls: ReturnUrls) -> HostedCheckout:
-        """Credits for an account, or for a guest whose address the hosted page asks for."""
+        """Buy credits for an account, or for a guest whose e-mail address the checkout page asks for."""
         package = await credits.find_package(self._db, slug)
         if package is None:
             raise NotFound("No such credit package.")
@@ -162,7 +162,7 @@ class Payments:
         return Upgraded(success_url)
 
     async def _note(self, account_id: int | None, offer: Offer) -> tuple[int, UUID]:
-        """Our row of this attempt, before the processor hears of it: its key makes the call repeatable."""
+        """Record this attempt before the call to the processor. The row's key makes the call idempotent."""
         return await payments.open_checkout(
             self._db,
             account_id,
@@ -190,12 +190,12 @@ class Payments:
                 raise Conflict("You bought this on another page a moment ago.")
 
     async def _was_paid(self, session_id: str) -> bool:
-        """Of a page that can't be closed: its event may be on its way."""
+        """The error for a page that cannot be closed because it was paid; its event may be on its way."""
         await self._configured().refresh_session(session_id)
         return bool((await payments.session_facts(self._db, session_id))["status"] == "paid")
 
     async def _running(self, customer: str, processor_id: str | None) -> ProcessorSubscription:
-        """The subscription to change, as the processor has it; we may not have heard of its end yet."""
+        """The subscription to change, read from the processor, since we may not know of its end yet."""
         fulfilment = self._configured()
         try:
             subscribed = await fulfilment.gateway.subscriptions(customer)
@@ -208,7 +208,7 @@ class Payments:
         raise Conflict("Your subscription has ended at the payment processor. Try again to buy a plan anew.")
 
     async def _monthly(self, account_id: int, slug: str) -> OwnedAddon | None:
-        """The add-on as it is owned by the month, if it is paid for or the processor still bills it."""
+        """The monthly add-on, if it is paid for or the processor still bills it."""
         now = self._clock()
         for each in await addons.owned(self._db, account_id, now, now, now):
             paid = is_entitled(each, now, self._renewal_grace)
@@ -235,19 +235,19 @@ class Payments:
             return []
 
     async def receive(self, payload: bytes, signature: str) -> None:
-        """An event from the processor, as it came over the wire."""
+        """Receive a webhook event of the processor."""
         if self._webhook is None:
             raise InvalidInput("This server has no payment keys, so no event can be believed.")
         await self._webhook.receive(payload, signature)
 
     def upkeep(self) -> Upkeep:
-        """For the operator's commands."""
+        """The payment commands for operators."""
         if self._webhook is None:
             raise PaymentsNotConfigured
         return Upkeep(self._db, self._configured(), self._webhook, self._public_url)
 
     async def reconcile_nightly(self) -> None:
-        """Until cancelled; without a gateway there is nothing to do."""
+        """Reconcile every night until cancelled. Without a gateway there is nothing to do."""
         if self._webhook is not None:
             await NightlyReconcile(self._db, self.upkeep(), self._clock).run()
 
@@ -270,19 +270,19 @@ class Payments:
 
 
 def _interval_of(present: Subscription | None) -> str:
-    """What one pays by now: an interval that is not named is to change nothing."""
+    """The current billing interval, used when a request names none."""
     return (present and is_live(present) and present.billing_interval) or "monthly"
 
 
 def _is_on(present: Subscription, slug: str, interval: str | None) -> bool:
-    """Whether it is this very plan: billed by this interval, if one is named, or given by the operator."""
+    """Whether the account has this plan already, with this interval if one is named, or from the operator."""
     given = present.processor_id is None
     same = interval in (None, present.billing_interval)
     return present.plan.slug == slug and (given or (is_live(present) and same))
 
 
 def _already(sentence: str, owned: Subscription | OwnedAddon) -> str:
-    """Why it is not sold once more, and where it is paid or kept instead."""
+    """The error for something that the account already has. It says where to pay for it or keep it."""
     portal = "in the billing portal (POST /auth/subscriptions/portal/)"
     if owned.status is SubscriptionStatus.PAST_DUE:
         return f"{sentence}, and its last payment failed. Pay it {portal}."

@@ -1,4 +1,4 @@
-"""Proofreading checks: each reads a bounded text, or one alone would cost more than its plan."""
+"""Proofreading checks: each reads a bounded amount of text, so that one check never costs more than its plan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def most_bytes(plan: Plan, book: Book) -> int | None:
 
 
 def require_readable(plan: Plan, book: Book, size: int, upgrade_url: str) -> None:
-    """PlanUpgradeRequired for a text of more bytes than a check reads."""
+    """Raise PlanUpgradeRequired if the text has more bytes than a check reads."""
     most = most_bytes(plan, book)
     if most is not None and size > most:
         raise PlanUpgradeRequired(

@@ -1,4 +1,4 @@
-"""Caps on what model calls cost: room is made for a call before it goes out, so that calls at once pass no cap."""
+"""Caps on the cost of model calls. Each call reserves its highest cost first, so that concurrent calls pass no cap."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WHOSE = {"book": "this book", "account_day": "this account's day", "day": "this 
 
 @dataclass(frozen=True, slots=True)
 class CostCaps:
-    """Bounds on spending, in millionths of `currency`; None is no bound. `day` is the whole server's."""
+    """Caps on spending in millionths of `currency`; None: no cap. `day` is for the whole server."""
 
     book: int | None = None
     account_day: int | None = None
@@ -36,7 +36,7 @@ class CostCaps:
         return self.book is None and self.account_day is None and self.day is None
 
     def sentence(self, refusal: Refusal, cost: int) -> str:
-        """What to say of a call that could cost so much."""
+        """The error message for a call that may cost `cost`."""
         bound = {"book": self.book, "account_day": self.account_day, "day": self.day}[refusal.cap] or 0
         said = f"The cost cap of {WHOSE[refusal.cap]} is reached: {refusal.spent / 1e6:.2f} of {bound / 1e6:.2f} "
         said += f"{self.currency} are spent"
@@ -88,13 +88,13 @@ class CostBudget:
         )
 
     async def release(self, call_id: UUID) -> None:
-        """Without the database it counts until its day ends."""
+        """Release the reservation. If the database is unavailable, it counts until the end of its day."""
         try:
             await reservations.release(self.db, call_id)
         except Unavailable as outage:
             log.warning("reservation_not_released", reason=str(outage))
 
     def _most(self, model: str, most: Usage) -> int:
-        """The cost of a call that reads its whole prompt, by the dearer of the ways to do so. Without a price, 0."""
+        """The highest cost of a call: its prompt at the higher of the uncached and cache-write prices; 0 without a price."""
         cached = replace(most, input_tokens=0, cache_write_tokens=most.input_tokens)
         return max(self.price(model, most) or 0, self.price(model, cached) or 0)

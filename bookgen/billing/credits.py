@@ -23,7 +23,7 @@ async def grant(
     description: str,
     checkout_id: int | None = None,
 ) -> None:
-    """Adds a lot, unless this checkout's credits were granted before."""
+    """Add a lot of credits, unless this checkout's credits were granted before."""
     lot_id = await credits.add_lot(connection, account_id, checkout_id, amount, words_per_book)
     if lot_id is not None:
         await credits.book_in_ledger(connection, account_id, lot_id, kind, amount, description)
@@ -51,7 +51,7 @@ async def spend(connection: DB, account_id: int, lot_id: int, book_id: int, run_
 
 
 async def settle(connection: DB, account_id: int, now: datetime) -> None:
-    """Ends the holds whose period is over and takes back refunded credits that no run holds any more."""
+    """End holds whose period is over, and take back refunded credits that no run holds any more."""
     await holds.remove_expired(connection, account_id, now)
     for lot in await credits.lots(connection, account_id, now):
         back = min(lot.refund_due - lot.taken_back, lot.remaining - lot.held)

@@ -1,4 +1,4 @@
-"""Who an account is at the payment processor."""
+"""The customer of the payment processor that belongs to an account."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Customers:
         self._gateway = gateway
 
     async def of(self, account_id: int) -> str:
-        """The account's customer, made when it is first asked for."""
+        """The account's customer, created on first use."""
         customer = await payments.customer_of(self._db, account_id)
         if customer is None:
             made = await self._gateway.create_customer(must_exist(await accounts.find(self._db, account_id)))

@@ -1,4 +1,4 @@
-"""AI edits: each writes some words of a chapter again. What nothing has paid for is edited in small pieces."""
+"""AI edits: each rewrites a bounded number of words. Books that nothing pays for have a further limit on words."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNPAID = (
 
 
 async def require(db: DB, quota: Quota, account_id: int, book_id: int, words: int) -> None:
-    """Refuses a rewrite of a chapter of so many words for which too little is left. Takes nothing. QuotaExceeded."""
+    """Raise QuotaExceeded if too little is left to rewrite a chapter of `words` words. Counts nothing."""
     standing = await quota.standing(db, account_id)
     await quota.require(db, standing, Allowance.AI_EDITS, in_flight=0, amount=_edits(words))
     limit = await _unpaid_limit(db, quota, standing, book_id)
@@ -30,7 +30,7 @@ async def require(db: DB, quota: Quota, account_id: int, book_id: int, words: in
 
 
 async def spend(connection: DB, quota: Quota, account_id: int, book_id: int, words: int) -> None:
-    """Counts it, in the transaction that brings the text, or refuses and counts nothing. QuotaExceeded."""
+    """Count the rewrite, in the transaction that stores the text. Raises QuotaExceeded and then counts nothing."""
     standing = await quota.standing(connection, account_id)
     period, limit = standing.period, await _unpaid_limit(connection, quota, standing, book_id)
     if limit != UNLIMITED and not await usage.spend_unpaid_words(

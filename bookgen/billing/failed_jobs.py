@@ -14,6 +14,6 @@ FREE_A_PERIOD = 10
 
 
 async def count_free(connection: asyncpg.Connection, quota: Quota, account_id: int) -> bool:
-    """Counts one that is free. False where the period's are used up."""
+    """Count a free failed job. Returns False if the free ones of the period are used up."""
     period = await quota.period(connection, account_id)
     return await usage.spend_failed_job(connection, account_id, period.start, period.end, FREE_A_PERIOD)

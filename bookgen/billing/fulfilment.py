@@ -1,7 +1,7 @@
-"""Makes our rows say what the payment processor says: once, in any order, as often as it is asked.
+"""Bring our rows in line with the payment processor, idempotently and in any order of events.
 
-Nothing here believes an event. The object that it names is read again at the processor, and the rows become a
-function of what was read, so that late, repeated and swapped events all end in the same state.
+The content of an event is never trusted. The object that it names is read again from the processor, and our rows are
+computed from it, so that late, repeated and reordered events end in the same state.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PAID = frozenset({"paid", "refunded"})
 
 
 class Outcome(NamedTuple):
-    """What an effect did, kept with the event. With `customer` there is more to do: that customer's subscriptions."""
+    """What an effect did, stored with the event. If `customer` is set, its subscriptions must be refreshed next."""
 
     said: str
     customer: str | None = None
@@ -78,7 +78,7 @@ class Fulfilment:
         return lambda connection: self._apply_subscriptions(connection, customer, subscribed)
 
     async def _kept(self, subscription: ProcessorSubscription, *, keep: bool) -> ProcessorSubscription:
-        """The subscription as it is, or would be, after its cancellation is taken back."""
+        """The subscription with its cancellation taken back."""
         try:
             if keep:
                 await self.gateway.keep(subscription)
@@ -96,7 +96,7 @@ class Fulfilment:
     async def _read_and_apply(
         self, object_id: str, read: Callable[[str], Awaitable[Effect]], event_id: str | None
     ) -> Outcome | None:
-        """Reads outside of any transaction, applies in one; reads again when somebody applied meanwhile."""
+        """Read outside a transaction and apply in one. Read again if another event was applied meanwhile."""
         for _ in range(ATTEMPTS):
             if event_id and await payment_events.is_applied(self._db, event_id):
                 return None
@@ -159,7 +159,7 @@ class Fulfilment:
         return Outcome(f"{outcome.said}; waits until the buyer's address is proven")
 
     async def _credit(self, connection: DB, checkout: Checkout, session: CheckoutSession, account_id: int) -> None:
-        """Grants what was paid for and takes back what is left of what was refunded."""
+        """Grant the paid credits and take back what is left of the refunded ones."""
         if checkout.credits is None or checkout.words_per_book is None:
             raise ValueError(f"checkout {checkout.id} sells no credits")  # the table refuses such a row
         refunded = _credits_refunded(checkout.credits, session)
@@ -225,7 +225,7 @@ class Fulfilment:
         return f"add-on {slug}: {best.status}"
 
     def _weight(self, each: ProcessorSubscription) -> tuple[bool, bool, datetime, str]:
-        """What counts when there are several: one that entitles, then a living one, then the newest."""
+        """Sort key to choose among several subscriptions: an entitling one, then a live one, then the newest."""
         return self._entitles(each), each.status is not SubscriptionStatus.CANCELED, each.created_at, each.id
 
     def _entitles(self, each: ProcessorSubscription) -> bool:
@@ -233,7 +233,7 @@ class Fulfilment:
 
 
 def _by_what(subscribed: Sequence[ProcessorSubscription]) -> dict[tuple[str, str], list[ProcessorSubscription]]:
-    """Those of ours, by what only one of can count: the plan, and each add-on."""
+    """Our subscriptions, grouped by what can count only once: the plan, and each add-on."""
     found: dict[tuple[str, str], list[ProcessorSubscription]] = {}
     for each in subscribed:
         match each.tag.split(":"):
@@ -252,7 +252,7 @@ async def _settle(
 
 
 def _bought(checkout: Checkout, session: CheckoutSession) -> str:
-    """What a guest paid for, for a letter."""
+    """What a guest bought, as worded in an e-mail."""
     what = "1 credit" if checkout.credits == 1 else f"{checkout.credits} credits"
     return f"{what} for {session.amount / 100:.2f} {CURRENCY.upper()}"
 
@@ -264,7 +264,7 @@ def _unpaid(session: CheckoutSession) -> str:
 
 
 def _credits_refunded(bought: int, session: CheckoutSession) -> int:
-    """The part of the credits whose price was paid back, rounded; a disputed payment is one that was."""
+    """How many credits were refunded, rounded. A disputed payment counts as refunded."""
     if session.disputed or session.refunded >= session.amount:
         return bought
     return (2 * bought * session.refunded + session.amount) // (2 * session.amount)

@@ -1,4 +1,4 @@
-"""What could pay for an account's next book: the plan's allowance and the lots of credits."""
+"""The sources that can pay for an account's next book: the plan's allowance and lots of credits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Funds:
 
     @property
     def max_words(self) -> int:
-        """The longest book that a source with something left covers."""
+        """The longest book, in words, that any source with something left covers."""
         by_plan = self.standing.plan.features.max_word_count_per_book if self.books_left != 0 else 0
         return max([by_plan, *(lot.words_per_book for lot in self.lots if lot.available)])
 

@@ -1,4 +1,4 @@
-"""The payment processor. The only file that knows its library."""
+"""The payment processor. This is the only file that uses its library."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Gateway:
         return opened["id"], opened["url"]
 
     async def expire_session(self, session_id: str) -> bool:
-        """Closes the page. False: it was paid or has ended already."""
+        """Close the page. Returns False if it was paid or has ended already."""
         try:
             await self._call("checkout.sessions.expire", session_id)
         except Refused:
@@ -120,7 +120,7 @@ class Gateway:
     async def change_plan(
         self, subscription: ProcessorSubscription, offer: Offer, *, checkout: UUID
     ) -> ProcessorSubscription:
-        """Moves the subscription to another price now and bills the difference; unpaid, it stays as it was."""
+        """Move the subscription to another price now and bill the difference. If that is not paid, nothing changes."""
         params = {
             "items": [{"id": subscription.item_id, "price": await self.price(offer)}],
             "proration_behavior": "always_invoice",
@@ -150,7 +150,7 @@ class Gateway:
     # --- reading ------------------------------------------------------------------------------------
 
     async def session(self, session_id: str) -> CheckoutSession | None:
-        """The session as it is now, with what was paid back of it; None when the processor has none."""
+        """The current session with its refunds; None if the processor does not know it."""
         try:
             found = await self._call(
                 "checkout.sessions.retrieve", session_id, {"expand": ["payment_intent.latest_charge"]}
@@ -177,7 +177,7 @@ class Gateway:
         return found["data"][0]["id"] if found["data"] else None
 
     async def subscriptions(self, customer: str) -> list[ProcessorSubscription]:
-        """All of the customer's, ended ones too."""
+        """All subscriptions of the customer, including ended ones."""
         found: list[ProcessorSubscription] = []
         after: dict[str, str] = {}
         while True:
@@ -198,7 +198,7 @@ class Gateway:
         return replace(subscription, past_due_since=min(since, subscription.past_due_since))
 
     async def invoices(self, customer: str, limit: int) -> list[Invoice]:
-        """The newest that were issued: a draft, of which there are few, has no page and no number yet."""
+        """The newest issued invoices. Drafts are left out, since they have no page and no number yet."""
         listed = await self._call("invoices.list", {"customer": customer, "limit": min(2 * limit, 100)})
         issued = [each for each in listed["data"] if each.get("status") != "draft"]
         return [processor.invoice(each) for each in issued[:limit]]
@@ -231,14 +231,14 @@ class Gateway:
         return next((each["id"] for each in found["data"] if (each.get("metadata") or {}).get("bookgen")), None)
 
     async def portal(self) -> str:
-        """The portal's configuration, found or made."""
+        """The portal's configuration, found or created."""
         if found := await self.find_portal():
             return found
         params = {"features": PORTAL_FEATURES, "metadata": {"bookgen": "portal"}}
         return str((await self._call("billing_portal.configurations.create", params))["id"])
 
     async def find_webhook(self, url: str) -> tuple[str, set[str]] | None:
-        """Its id, and which of our events are not sent to it."""
+        """The webhook's id, and the events of ours that it does not send; None if there is no webhook."""
         listed = await self._call("webhook_endpoints.list", {"limit": 100})
         for each in listed["data"]:
             if each["url"] == url:
@@ -251,7 +251,7 @@ class Gateway:
         await self._call("webhook_endpoints.update", webhook, params)
 
     async def create_webhook(self, url: str) -> str:
-        """The signing secret, which the processor tells only now."""
+        """Create the webhook. Returns its signing secret, which the processor reveals only once."""
         params = {"url": url, "enabled_events": list(WEBHOOK_EVENTS)}
         return str((await self._call("webhook_endpoints.create", params))["secret"])
 
@@ -273,7 +273,7 @@ class Gateway:
     # --- calling ------------------------------------------------------------------------------------
 
     async def _call(self, name: str, *arguments: Any, key: str | None = None) -> dict[str, Any]:
-        """One call, say `checkout.sessions.create`; its answer as a plain dict."""
+        """Make one call, such as `checkout.sessions.create`. Returns the answer as a plain dict."""
         if self._client is None:
             await self._load()
         service = self._client.v1
@@ -311,7 +311,7 @@ class Gateway:
 
 
 def _read_one_by_one(listed: Iterable[processor.Object]) -> Iterator[ProcessorSubscription]:
-    """One that cannot be read and names nothing of ours is left out; Unavailable where it does."""
+    """Parse each object. An unreadable one is skipped if it is not ours; otherwise Unavailable is raised."""
     for each in listed:
         try:
             yield processor.subscription(each)
@@ -339,7 +339,7 @@ class UnknownCustomer(Unknown):
 
 @contextlib.contextmanager
 def _errors(name: str) -> Iterator[None]:
-    """The library's errors as ours. A request that it calls invalid is `Refused`, for the caller to judge."""
+    """Translate the library's errors into ours. An invalid request becomes `Refused`, for the caller to handle."""
     import stripe
 
     try:

@@ -20,13 +20,13 @@ MAX_HOLD_SECONDS = 1800.0  # a hold for a request that is older was left by a pr
 
 
 class HeldImages:
-    """Images set aside for one request."""
+    """Images held for one request."""
 
     def __init__(self, hold_id: UUID, account_id: int, period: Period) -> None:
         self._id, self._account_id, self._period = hold_id, account_id, period
 
     async def consume(self, connection: DB, images: int) -> None:
-        """Counts those that were made, in the transaction that brings them."""
+        """Count the images that were made, in the transaction that stores them."""
         start, end = self._period.start, self._period.end
         await subscriptions.lock(connection, self._account_id)
         await usage.spend(connection, self._account_id, start, end, Allowance.AI_IMAGES, UNLIMITED, images)
@@ -44,12 +44,12 @@ class HeldImages:
             raise
 
     async def give_back(self, db: DB) -> None:
-        """What was not consumed is free again."""
+        """Release the images that were not made."""
         await image_holds.remove(db, self._account_id, self._id)
 
 
 async def require_images(connection: DB, quota: Quota, standing: Standing, book_id: int, images: int) -> None:
-    """QuotaExceeded where a run of the book cannot make so many. An active run holds them by itself."""
+    """Raise QuotaExceeded if a run of the book cannot make this many images. An active run already holds its images."""
     taken = await image_holds.held(connection, standing.account_id, standing.period.start, but_of=book_id)
     await quota.require(connection, standing, Allowance.AI_IMAGES, in_flight=taken, amount=images)
 

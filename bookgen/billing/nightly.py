@@ -1,4 +1,4 @@
-"""Reconciles payments each night, in one of the processes of the service."""
+"""Reconcile payments each night, in one process of the service."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ log = structlog.get_logger()
 
 
 class NightlyReconcile:
-    """One loop in each process; a night is claimed, so that one of them does the work."""
+    """A loop in every process. The night is claimed, so that only one process does the work."""
 
     def __init__(self, db: asyncpg.Pool, upkeep: Upkeep, clock: Callable[[], datetime]) -> None:
         self._db = db
@@ -31,7 +31,7 @@ class NightlyReconcile:
         self._clock = clock
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Reconcile when it is due, until cancelled."""
         while True:
             try:
                 await self.reconcile_if_due()
@@ -42,7 +42,7 @@ class NightlyReconcile:
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 
     async def reconcile_if_due(self) -> bool:
-        """Whether it was due: each difference is mended, and logged."""
+        """Repair and log every difference if the work is due. Returns whether it was."""
         now = self._clock()
         if not await reconciliation.claim(self._db, now, LEASE):
             return False

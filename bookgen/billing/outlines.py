@@ -1,4 +1,4 @@
-"""Outlines that cost no AI edit: three for a book, and for no more books a period than these."""
+"""Free outlines, which cost no AI edit: three per book, for a limited number of books per period."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MIN_BOOKS = 5  # drafts are free, and some are thrown away
 
 
 async def is_free(db: DB, standing: Standing, made: int, *, in_flight: int = 0) -> bool:
-    """Whether the next outline of a book that has had `made` is, beside those of the account that are in flight."""
+    """Whether the next outline is free for a book that has had `made`, given the account's outlines in flight."""
     if made >= FREE_OF_A_BOOK:
         return False
     books = standing.plan.features.books_per_month
@@ -24,6 +24,6 @@ async def is_free(db: DB, standing: Standing, made: int, *, in_flight: int = 0) 
 
 
 async def count_free(connection: DB, quota: Quota, account_id: int) -> None:
-    """Counts one that was free."""
+    """Count a free outline."""
     period = await quota.period(connection, account_id)
     await usage.count_free_outline(connection, account_id, period.start, period.end)

@@ -87,7 +87,7 @@ class ProcessorSubscription:
 
     @property
     def is_to_keep(self) -> bool:
-        """Whether the upgrade was paid and the cancellation was not taken back yet."""
+        """Whether the upgrade was paid and its cancellation has not been taken back yet."""
         return self.keep_as == self.tag and self.status is not SubscriptionStatus.CANCELED
 
 
@@ -143,7 +143,7 @@ def is_disputed(disputes: Sequence[Object]) -> bool:
 
 
 def refunded_cents(refunds: Sequence[Object]) -> int:
-    """What the buyer of a payment was paid back."""
+    """The cents that were refunded of a payment."""
     return sum(each["amount"] for each in refunds if each["status"] not in FAILED_REFUNDS)
 
 
@@ -169,7 +169,7 @@ def subscription(found: Object) -> ProcessorSubscription:
 
 
 def names_ours(found: Object) -> bool:
-    """Whether something that we sell is named by a subscription, whatever else of it can be read."""
+    """Whether a subscription names something that we sell, even if the rest of it cannot be read."""
     items = (found.get("items") or {}).get("data") or []
     return any(((each.get("price") or {}).get("metadata") or {}).get("bookgen") for each in items)
 
@@ -199,13 +199,13 @@ def invoice(found: Object) -> Invoice:
 
 
 def reference(value: Any) -> str | None:
-    """The id of an object that the processor sends as an id or, expanded, as itself."""
+    """The id of an object that the processor sends either as an id or expanded."""
     found: str | None = value["id"] if isinstance(value, Mapping) else value
     return found
 
 
 def _end(found: Object, item: Object) -> datetime:
-    """Until when it was paid for. One that ended because nobody paid, or took it back, has no paid time left."""
+    """The end of the paid time. A subscription that ended unpaid or was refunded has no paid time left."""
     reason = (found.get("cancellation_details") or {}).get("reason")
     if found["status"] == "canceled" and reason in ("payment_failed", "payment_disputed"):
         return _moment(min(_period(found, item, "start"), found["ended_at"]))

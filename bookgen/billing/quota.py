@@ -1,4 +1,4 @@
-"""What is left this period, and which source pays: allowances are held, consumed and given back here."""
+"""Quotas: what is left this period and which source pays. Allowances are held, consumed and released here."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SENTENCES = {
 
 
 class Quota:
-    """With `billing` off everybody is on the self-hosted plan: usage is counted and never spent."""
+    """The quotas of all accounts. With `billing` off, everyone is on the self-hosted plan, which has no limits."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Quota:
 
     @property
     def plan_of_all(self) -> str | None:
-        """The one plan that everybody is on, with billing off."""
+        """The plan that everyone is on when billing is off."""
         return None if self.billing else standard_plan(billing=False)
 
     async def plan(self, db: DB, account_id: int) -> Plan:
@@ -65,12 +65,12 @@ class Quota:
         return (await self.standing(db, account_id)).period
 
     async def usage(self, db: DB, account_id: int) -> UsagePeriod:
-        """The current period's counters."""
+        """The counters of the current period."""
         period = await self.period(db, account_id)
         return await usage.find(db, account_id, period.start, period.end)
 
     async def usage_history(self, db: DB, account_id: int) -> list[UsagePeriod]:
-        """The current period and those before it in which something was used, newest first."""
+        """The current period and earlier ones with usage, newest first."""
         current = await self.usage(db, account_id)
         return [current, *await usage.others(db, account_id, current.period_start, EARLIER_PERIODS)]
 
@@ -89,7 +89,7 @@ class Quota:
         )
 
     async def require_book(self, db: DB, account_id: int, target_word_count: int) -> None:
-        """Refuses a book that nothing could pay for now. Takes nothing: that is `hold_book`."""
+        """Raise an error if nothing can pay for the book now. Holds nothing; `hold_book` does."""
         self._require_source(await self._funds(db, account_id), target_word_count)
 
     async def require_words(self, db: DB, account_id: int, book_id: int, target_word_count: int) -> None:
@@ -146,13 +146,13 @@ class Quota:
         return source
 
     async def require_words_left(self, db: DB, standing: Standing, run_id: UUID, target_word_count: int) -> None:
-        """Refuses another chapter of a book that was written too often on what its run holds. QuotaExceeded."""
+        """Raise QuotaExceeded if the book was written too often on what its run holds."""
         hold = await holds.find_by_run(db, run_id)
         if hold and _written_out(standing.plan, hold, target_word_count):
             raise QuotaExceeded(WRITTEN_OUT)
 
     async def consume_book(self, connection: DB, account_id: int, book_id: int, run_id: UUID, words: int) -> None:
-        """Turns the run's hold into a consumption, in the transaction that completes the run; once a run."""
+        """Turn the run's hold into a consumption, in the transaction that completes the run. Idempotent per run."""
         await subscriptions.lock(connection, account_id)
         hold = await holds.find_by_run(connection, run_id)
         if hold:
@@ -168,12 +168,12 @@ class Quota:
             await wallet.spend(connection, account_id, lot_id, book_id, run_id)
 
     async def count_words(self, connection: DB, account_id: int, words: int) -> None:
-        """Adds what a model wrote for the account to the present period, whatever becomes of the book."""
+        """Add words that a model wrote for the account to the current period, whatever happens to the book."""
         period = await self.period(connection, account_id)
         await usage.count(connection, account_id, period.start, period.end, words=words)
 
     async def release_book(self, connection: DB, book_id: int, *, wrote: bool) -> None:
-        """The book's run ended without completing: its hold is kept for the book if something was written."""
+        """Release the hold of a run that did not complete, or keep it for the book if something was written."""
         hold = await holds.find_by_book(connection, book_id)
         if hold is None:
             return
@@ -233,7 +233,7 @@ class Quota:
         return self.exhausted(standing, allowance, standing.plan.features.limit(allowance), used, held)
 
     def exhausted(self, standing: Standing, quota_type: str, limit: int, used: int, held: int = 0) -> dict[str, object]:
-        """What is told of an allowance, or of another bound on a period, that has too little left."""
+        """The error for an allowance, or another limit of a period, that has too little left."""
         return {
             "quota_type": str(quota_type),
             "limit": limit,

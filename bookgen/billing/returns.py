@@ -1,4 +1,4 @@
-"""Where the hosted pages may send a buyer back to."""
+"""The URLs to which hosted pages may send a buyer back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bookgen.errors import InvalidInput
 
 
 def checked_url(field: str, url: str | None, default: str, origins: Collection[str]) -> str:
-    """`url` if it is on one of `origins`, so that a link of ours never leads to a stranger's page."""
+    """`url` if its origin is one of `origins`, so that our pages never redirect to a foreign site."""
     if url is None:
         return default
     try:

@@ -1,4 +1,4 @@
-"""Whether the payment processor signed these bytes, lately."""
+"""Verify that the payment processor signed a body recently."""
 
 from __future__ import annotations
 

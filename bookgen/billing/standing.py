@@ -1,4 +1,4 @@
-"""What an account is entitled to at a moment: its plan and the period that its allowances count in."""
+"""What an account is entitled to at a given moment: its plan and the period of its allowances."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def _period(subscription: Subscription, now: datetime) -> Period:
 
 
 def standard_plan(*, billing: bool) -> str:
-    """The plan of an account that is entitled to none."""
+    """The plan of an account without an entitling subscription."""
     return FREE if billing else SELF_HOSTED
 
 
 def is_entitled(owned: Subscription | OwnedAddon, now: datetime, renewal_grace: timedelta) -> bool:
-    """Whether the account may use what it is subscribed to."""
+    """Whether the account is entitled to its subscription."""
     return entitled(owned.status, owned.current_period_end, owned.past_due_since, now, renewal_grace)
 
 
@@ -80,7 +80,7 @@ def entitled(
 
 
 def is_live(owned: Subscription | OwnedAddon) -> bool:
-    """Whether the processor still bills it, so that a change is made in place and not bought anew."""
+    """Whether the processor still bills it. Then a change is made in place instead of a new purchase."""
     return owned.processor_id is not None and owned.status in (
         SubscriptionStatus.ACTIVE,
         SubscriptionStatus.TRIALING,

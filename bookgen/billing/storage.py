@@ -1,4 +1,4 @@
-"""Room for what an account keeps: its plan says how many megabytes of text and pictures that may be."""
+"""The storage limit of an account: its plan says how many megabytes of text and pictures it may keep."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MEGABYTE = 1_000_000
 
 
 async def keeps_everything(db: DB, quota: Quota, account_id: int) -> bool:
-    """Whether the account's plan has no bound on what it keeps."""
+    """Whether the account's plan has no storage limit."""
     return (await quota.plan(db, account_id)).features.max_stored_mb == UNLIMITED
 
 

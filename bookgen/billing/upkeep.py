@@ -1,4 +1,4 @@
-"""What an operator does with payments: set the processor up, apply what waited, compare both books."""
+"""The payment commands of operators: set up the processor, apply waiting events, compare both ledgers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Upkeep:
     # --- sync ---------------------------------------------------------------------------------------
 
     async def sync(self, *, apply: bool) -> AsyncIterator[str]:
-        """Makes the processor's catalogue ours; one line for what is missing or differs there."""
+        """Make the processor's catalogue match ours. Yields a line for each thing that is missing or differs."""
         for offer in await offers(self._db):
             difference = _difference(offer, await self._gateway.find_price(offer))
             if difference:
@@ -65,7 +65,7 @@ class Upkeep:
     # --- replay -------------------------------------------------------------------------------------
 
     async def replay(self, *, everything: bool) -> AsyncIterator[str]:
-        """Applies the events that wait, oldest first; with `everything` all that were ever kept."""
+        """Apply the waiting events, oldest first; with `everything`, all stored events."""
         for found in await payment_events.listed(self._db, waiting_only=not everything):
             try:
                 event = processor.event(found)
@@ -84,7 +84,7 @@ class Upkeep:
     # --- reconcile ----------------------------------------------------------------------------------
 
     async def reconcile(self, *, mend: bool, since: timedelta, now: datetime) -> AsyncIterator[str]:
-        """What the processor says against what we have: a line for each difference."""
+        """Compare the processor's data with ours. Yields a line for each difference."""
         sessions = Side(self._fulfilment.read_session, payments.session_facts, self._fulfilment.refresh_session)
         for session_id in await payments.sessions_since(self._db, now - since):
             async for line in self._reconcile(session_id, sessions, mend=mend):
@@ -95,7 +95,7 @@ class Upkeep:
                 yield line
 
     async def _reconcile(self, name: str, side: Side, *, mend: bool) -> AsyncIterator[str]:
-        """Lines for one object. One that cannot be read or applied does not keep back the others."""
+        """Yield the differences of one object. An object that cannot be read or applied does not stop the others."""
         try:
             changes = await self._compare(name, side.read, side.facts)
             for change in changes:
@@ -108,7 +108,7 @@ class Upkeep:
     async def _compare(
         self, name: str, read: Callable[[str], Awaitable[Effect]], facts: Callable[[DB, str], Awaitable[Facts]]
     ) -> list[str]:
-        """What applying the processor's word would change. It is applied for real and rolled back."""
+        """The changes that applying the processor's data would make. They are made in a transaction and rolled back."""
         effect = await read(name)
         async with self._db.acquire() as connection:
             transaction = connection.transaction()

@@ -1,4 +1,4 @@
-"""One event from the payment processor: verified, kept, applied once."""
+"""Webhook events of the payment processor: verified, stored and applied once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, OverflowError, OS
 
 
 class UnreadableEvent(BookgenError):
-    """The event is not of the form that events of its type have."""
+    """The event does not have the form of its type."""
 
 
 class Webhook:
@@ -43,7 +43,7 @@ class Webhook:
         self._clock = clock
 
     async def receive(self, payload: bytes, signature: str) -> None:
-        """Returns once the event's effect is committed; whoever sent it may send it again until then."""
+        """Receive an event. Returns after its effect is committed; until then the sender may repeat it."""
         if not self._secrets:
             raise InvalidInput("This server has no webhook secret, so no event can be believed.")
         require_signature(payload, signature, self._secrets, self._clock().timestamp())
@@ -63,14 +63,14 @@ class Webhook:
         self._wake_mail()
 
     async def _set_aside(self, found: Mapping[str, Any]) -> None:
-        """Keep a signed event that cannot be read, for whoever can; the processor need not send it again."""
+        """Store a signed event that cannot be read, so that the processor need not send it again."""
         if not isinstance(found.get("id"), str):
             raise InvalidInput("The event lacks what every event has.")
         await payment_events.keep(self._db, found["id"], str(found.get("type")), found, self._clock())
         log.error("payment_event_unreadable", event_id=found["id"], type=str(found.get("type")))
 
     async def apply(self, event: Event, *, again: bool = False) -> None:
-        """Brings up to date what the event is about. `again`: also when it was applied before."""
+        """Bring the event's object up to date. `again`: also if the event was applied before."""
         once = None if again else event.id
         match _subject(event):
             case "session", session_id:
@@ -101,7 +101,7 @@ def _parsed(payload: bytes) -> Mapping[str, Any]:
 
 
 def _subject(event: Event) -> tuple[str, str] | None:
-    """What the event is about, and its id: a session, a customer or a payment; None when it is nothing of ours."""
+    """The event's subject (session, customer or payment) and its id; None if it is not ours."""
     try:
         match event.type.split("."):
             case ["checkout", "session", _]:
