@@ -95,6 +95,6 @@ class CostBudget:
             log.warning("reservation_not_released", reason=str(outage))
 
     def _most(self, model: str, most: Usage) -> int:
-        """The highest cost of a call, its prompt at the dearer of uncached and cache-write prices; 0 without a price."""
+        """The highest cost of a call, its prompt at the dearer of uncached and cache-write prices. No price: 0."""
         cached = replace(most, input_tokens=0, cache_write_tokens=most.input_tokens)
         return max(self.price(model, most) or 0, self.price(model, cached) or 0)
