@@ -1,4 +1,4 @@
-"""Whether an account may still call, remembered for a few seconds."""
+"""The rights of accounts, cached for a few seconds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class RememberedRights:
-    """The rights of an account as they were read, until when they are believed, and when it last called."""
+    """The cached rights of an account, when they expire, and when the account last called."""
 
     rights: Rights
     until: float
@@ -53,7 +53,7 @@ class RightsCache:
         return self.known(account_id) or await self._look_up(account_id)
 
     def known(self, account_id: int) -> Rights | None:
-        """What is remembered, and not too old."""
+        """The cached rights unless they have expired."""
         known, now = self._known.get(account_id), self._clock()
         if known is None or known.until <= now:
             return None
@@ -65,7 +65,7 @@ class RightsCache:
         self._forgotten += 1
 
     async def watch(self, on_blocked: Callable[[int], Awaitable[None]]) -> None:
-        """Looks for blocks and renews what is remembered until it is cancelled; no failure ends it."""
+        """Look for blocked accounts and refresh the cache, until cancelled. No failure ends it."""
         while True:
             try:
                 await self.look(on_blocked)
@@ -77,14 +77,14 @@ class RightsCache:
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 
     async def look(self, on_blocked: Callable[[int], Awaitable[None]]) -> None:
-        """Heeds the blocks of late, and tells of blocked accounts that have active runs."""
+        """Apply recent blocks, and report blocked accounts that have active runs."""
         for account_id in await accounts.blocked_within(self._db, LOOK_BACK):
             self.forget(account_id)
         for account_id in await accounts.blocked_with_runs(self._db):
             await on_blocked(account_id)
 
     async def renew(self) -> None:
-        """Reads the rights anew that would be too old before long, of accounts that called in RENEWED_SECONDS."""
+        """Refresh rights that expire soon, of accounts that called within RENEWED_SECONDS."""
         now = self._clock()
         old = [
             (account_id, known)

@@ -1,4 +1,4 @@
-"""What an account's holder does with it, or whoever acts as one: kept for the operator and told to the owner."""
+"""Actions on an account: recorded in the audit log for the operator, and reported to the owner by e-mail."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NEW = {"new": "yes"}  # of a sign-in: from a browser and a network that were not
 
 
 async def record(connection: DB, account: Account, action: str, **details: str) -> None:
-    """Enter it in the audit, in the transaction that does it, and mail the owner what the owner should know of."""
+    """Record an action in the audit log, in its transaction, and e-mail the owner if it matters to them."""
     await audit.record(connection, actor=account.username, action=action, account_id=account.id, details=details)
     notice = TOLD.get(action)
     if notice and await _is_to_tell(connection, account, action, {}):
@@ -23,7 +23,7 @@ async def record(connection: DB, account: Account, action: str, **details: str) 
 
 
 async def record_sign_in(connection: DB, account: Account, way: str, origin: Mapping[str, str], *, new: bool) -> None:
-    """Enter a sign-in in the audit. The owner is mailed one that is `new`."""
+    """Record a sign-in in the audit log. The owner gets an e-mail about a `new` one."""
     details = {"by": way, **origin, **(NEW if new else {})}
     await audit.record(connection, actor=account.username, action="signed-in", account_id=account.id, details=details)
     if new and await _is_to_tell(connection, account, "signed-in", NEW):
@@ -31,5 +31,5 @@ async def record_sign_in(connection: DB, account: Account, way: str, origin: Map
 
 
 async def _is_to_tell(connection: DB, account: Account, action: str, details: Mapping[str, str]) -> bool:
-    """Whether it was done no more than LETTERS_AN_HOUR times within the hour: the address may be a stranger's."""
+    """Whether to e-mail: at most LETTERS_AN_HOUR times an hour, since the address may belong to a stranger."""
     return await audit.count(connection, account.id, action, timedelta(hours=1), details) <= LETTERS_AN_HOUR

@@ -1,4 +1,4 @@
-"""How the service's letters are worded."""
+"""The texts of the service's e-mails."""
 
 from __future__ import annotations
 
@@ -151,5 +151,5 @@ def compose(
 
 
 def _greeted(username: str) -> str:
-    """Whoever registers chooses the name and the address: a name that could carry a message of theirs is left out."""
+    """The greeting. A name that could carry a message is left out, since a stranger may choose name and address."""
     return username if re.fullmatch(r"[\w-]{1,40}", username) else "reader"

@@ -1,4 +1,4 @@
-"""Usernames that could be taken for another one, by the letters they are made of."""
+"""Detect usernames that look like another one, by their letters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LIKE_ASCII = frozenset("абвгезкмнорстухьѕіјѡѵүһҽӏӡԁԍ
 
 
 def misleads(name: str) -> bool:
-    """Whether a name mixes alphabets, or is made of letters that all look like those of another one."""
+    """Whether a name mixes alphabets, or consists of letters that all look like those of another alphabet."""
     letters = [letter for letter in unicodedata.normalize("NFKC", name).lower() if letter.isalpha()]
     foreign = [letter for letter in letters if not _is_latin(letter)]
     scripts = {_script(letter) for letter in letters}
@@ -41,5 +41,5 @@ def _is_latin(letter: str) -> bool:
 
 
 def _script(letter: str) -> str:
-    """What Unicode's name of the letter begins with, which is its script."""
+    """The script of the letter: the first word of its Unicode name."""
     return unicodedata.name(letter, "UNKNOWN").split()[0]

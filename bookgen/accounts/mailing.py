@@ -1,4 +1,4 @@
-"""Sends the letters that wait in the database, after the transaction that asked for them, until they are gone."""
+"""Send the e-mails that wait in the database, after the commit of the transaction that queued them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ log = structlog.get_logger(__name__)
 
 
 class Mailing:
-    """One loop in each process; a letter is claimed before it is sent, so that one of them sends it."""
+    """A loop in every process. An e-mail is claimed before it is sent, so that only one process sends it."""
 
     def __init__(self, db: asyncpg.Pool, mailer: Mailer, *, public_url: str) -> None:
         self._db = db
@@ -42,11 +42,11 @@ class Mailing:
         self._counting = asyncio.Lock()
 
     def wake(self) -> None:
-        """There is a letter: do not wait for the next look."""
+        """Look for waiting e-mails at once."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Send waiting e-mails until cancelled."""
         while True:
             self._wake.clear()
             try:
@@ -61,7 +61,7 @@ class Mailing:
             await self._wait()
 
     async def deliver_due(self) -> int:
-        """Send one batch of what is due; how many letters that was."""
+        """Send one batch of due e-mails. Returns how many there were."""
         due = await mails.claim(self._db, BATCH, LEASE)
         # One that fails cuts off no other in the middle: its recipient might get it twice.
         outcomes = await asyncio.gather(*map(self._deliver, due), return_exceptions=True)
@@ -111,7 +111,7 @@ class Mailing:
             raise
 
     async def _addressed(self, mail: DueMail) -> tuple[Account, str] | None:
-        """Whose letter it is, and the mailbox it goes to: never a spelling that only looks like the account's own."""
+        """The account of an e-mail and the mailbox it goes to, which is never just a similar spelling."""
         if mail.account_id is None:
             account = await accounts.find_by_email(self._db, mail.email)
             return (account, account.email) if account else None
@@ -119,7 +119,7 @@ class Mailing:
         return (account, mail.email) if account else None
 
     async def _link(self, purpose: LinkPurpose, account: Account, recipient: str) -> str | None:
-        """The token of a new link, unless the letter is not wanted. Letters that go out at once are counted in turn."""
+        """The token of a new link; None if the e-mail is not wanted. Concurrent e-mails are counted one by one."""
         async with self._counting:
             if not await self._wanted(purpose, account, recipient):
                 return None

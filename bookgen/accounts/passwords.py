@@ -1,4 +1,4 @@
-"""Password hashing by argon2id, in threads of its own and never more of it than the machine bears."""
+"""Password hashing with argon2id in dedicated threads, limited to what the machine can bear."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Passwords:
         return await self._run(lambda: self._hasher.hash(_normal(password)))
 
     async def verify(self, password: str, password_hash: str | None) -> bool:
-        """Whether the password is right; without a hash the work is done all the same, and it is not."""
+        """Whether the password is right. Without a hash the same work is done and the answer is False."""
         right = await self._run(lambda: self._verify(_normal(password), password_hash or self._nobody.result()))
         return right and password_hash is not None
 
@@ -82,14 +82,14 @@ class Passwords:
 
 
 def _give_way() -> None:
-    """Has this thread give way to the event loop. Only Linux knows the niceness of a thread."""
+    """Lower the priority of this thread below the event loop. Only Linux has a niceness per thread."""
     if sys.platform == "linux":
         thread = threading.get_native_id()
         os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + STEPS_BACK)
 
 
 def require_uncommon(field: str, password: str, *own: str) -> None:
-    """Refuses, on the field, a password that anybody would try first: a common one, or the account's `own` words."""
+    """Raise InvalidInput for a password that is common or is one of the account's `own` words."""
     folded = _normal(password).casefold()
     if folded in common_passwords():
         raise InvalidInput(**{field: ["This password is too common. Choose another."]})
@@ -105,5 +105,5 @@ def common_passwords() -> frozenset[str]:
 
 
 def _normal(password: str) -> str:
-    """One spelling for what two keyboards type differently."""
+    """The password in one Unicode normal form, since keyboards differ."""
     return unicodedata.normalize("NFKC", password)

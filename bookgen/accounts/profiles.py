@@ -1,4 +1,4 @@
-"""An account's own names, address and password: changed by its holder, or proven and taken back by mailed links."""
+"""The names, address and password of an account: changed by its holder, or verified and undone by mailed links."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Profiles:
         return handed_over
 
     async def undo_email(self, uid: str, token: str) -> Account:
-        """The account, back at the address that the link was mailed to."""
+        """Undo a change of address. Returns the account, with the address to which the link was mailed."""
         async with self._db.acquire() as connection, connection.transaction():
             account_id, email = await consume(connection, LinkPurpose.UNDO_EMAIL, uid, token)
             account = await proof.take_back(connection, account_id, email, link_token_hash(token), datetime.now(UTC))
@@ -100,7 +100,7 @@ class Profiles:
         self._wake_mail()
 
     async def forgot_password(self, email: str) -> None:
-        """Queue the letter without looking whether anybody has the address: the answer cannot tell."""
+        """Queue the e-mail without checking whether an account has the address, so that the answer reveals nothing."""
         await mails.enqueue(self._db, LinkPurpose.RESET_PASSWORD, signup.valid_email(email.lower()))
         self._wake_mail()
 
@@ -123,7 +123,7 @@ class Profiles:
 
 
 async def consume(connection: asyncpg.Connection, purpose: LinkPurpose, uid: str, token: str) -> tuple[int, str]:
-    """The account whose link this is and the address it went to. A wrong uid looks like a wrong token."""
+    """Use up a link. Returns its account and address. A wrong uid gives the same error as a wrong token."""
     account_id = decode_uid(uid)
     email = account_id and await links.consume(connection, account_id, purpose, link_token_hash(token))
     if not account_id or not email:

@@ -1,4 +1,4 @@
-"""Coming in: register, sign in by password, Google or mailed link, and know who stands behind a token."""
+"""Registration, sign-in by password, Google or mailed link, and the account behind a token."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """`session` is the value of the cookie."""
+    """A completed sign-in. `session` is the value of the cookie."""
 
     account: Account
     tokens: TokenPair
@@ -50,7 +50,7 @@ class SignedIn:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An attempt to sign in by password, begun before it was looked up whose."""
+    """An attempt to sign in by password. `began` lies before the account was looked up."""
 
     began: float
     candidate: LoginCandidate
@@ -82,14 +82,14 @@ class Accounts:
     # --- who is calling -----------------------------------------------------------------------------
 
     async def authenticate(self, token: str) -> int:
-        """The id of the account that an access token is of."""
+        """The id of the account to which an access token belongs."""
         return await self._entitled(self._tokens.verify(token, TokenType.ACCESS))
 
     async def authenticate_session(self, cookie: str) -> int:
         return await self._entitled(self._tokens.verify(cookie, TokenType.SESSION))
 
     async def holder(self, access: str) -> int | None:
-        """The account whose token comes with a request that needs none."""
+        """The account of a token sent with a request that needs none; None without a valid token."""
         try:
             return await self.authenticate(access)
         except (Unauthenticated, PermissionDenied):
@@ -106,7 +106,7 @@ class Accounts:
         return self._tokens.pair(account_id, claims.signed_in_at)
 
     async def _entitled(self, claims: Claims) -> int:
-        """The claimed account's id, while its tokens are good. TokenInvalid, PermissionDenied."""
+        """The account id in the claims. Raises TokenInvalid and PermissionDenied."""
         rights = await self._rights.of(claims.account_id)
         # A refreshed token is as old as its sign-in, so that none outlives the end of them all by a moment.
         if rights is None or claims.signed_in_at < rights.tokens_valid_from.timestamp():
@@ -124,7 +124,7 @@ class Accounts:
     # --- coming in ----------------------------------------------------------------------------------
 
     async def register(self, form: Registration, caller: Caller) -> tuple[Account, TokenPair | None]:
-        """A new account; its tokens come with it unless its address has to be verified first."""
+        """Create an account. Returns its tokens too, unless its address has to be verified first."""
         email = signup.personal_email(form.email)
         require_uncommon("password", form.password, form.username, email)
         new = NewAccount(
@@ -143,7 +143,7 @@ class Accounts:
         return account, None if self._verification_mandatory else self._tokens.pair(account.id)
 
     async def attempt(self, *, email: str | None, username: str | None, caller: Caller) -> Attempt:
-        """Whose password is about to be tried: that of an e-mail address or, without one, of a username."""
+        """The account whose password is about to be tried, by e-mail address or else by username."""
         began = self._tokens.now()
         if email is not None:
             return Attempt(began, await accounts.candidate_by_email(self._db, email.strip(), caller.origin))
@@ -185,7 +185,7 @@ class Accounts:
         return await self._sign_in(account, caller, began, "a mailed link")
 
     async def _sign_in(self, account: Account, caller: Caller, began: float, way: str) -> SignedIn:
-        """`began` lies before the account was read: what ends its tokens after that ends these as well."""
+        """Sign in. Tokens count from `began`, before the account was read: ending all tokens meanwhile ends these too."""
         if account.blocked:
             raise PermissionDenied("This account is blocked. Contact the operator of this service.")
         self._require_verified(account)
@@ -219,7 +219,7 @@ class Accounts:
         return account
 
     async def _known(self, person: GooglePerson) -> Account | None:
-        """The person's account: the one signed in to before, else the one with the address, linked now."""
+        """The person's account: the one linked to the Google id, otherwise the one with the address, linked now."""
         account = await accounts.find_by_google(self._db, person.subject)
         if account is not None:
             return account

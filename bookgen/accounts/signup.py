@@ -1,4 +1,4 @@
-"""Rules for a new account: its name, its e-mail address and where it comes from."""
+"""Rules for new accounts: the username, the e-mail address and the origin of the request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FINGERPRINT_RETRY_SECONDS = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Where a request comes from: its address and, if the browser told one, its fingerprint."""
+    """The origin of a request: its IP address and, if the browser sent one, its fingerprint."""
 
     address: str
     fingerprint: str | None = None
@@ -46,13 +46,13 @@ class Caller:
 
     @property
     def origin(self) -> dict[str, str]:
-        """What bans are kept by."""
+        """The key under which bans are stored."""
         known = {"fingerprint": self.fingerprint_hash, "address": self.network}
         return {kind: value for kind, value in known.items() if value}
 
 
 def valid_email(text: str) -> str:
-    """The address in its normal form. Nothing is looked up: whether it exists, the mailed link shows."""
+    """The e-mail address in its normal form. Its existence is not checked; the mailed link does that."""
     from email_validator import EmailNotValidError, validate_email  # imported by `app` once it serves
 
     try:
@@ -66,7 +66,7 @@ def valid_email(text: str) -> str:
 
 
 def personal_email(text: str) -> str:
-    """A valid address that is neither thrown away after use nor one of many names of the same mailbox."""
+    """A valid e-mail address that is neither disposable nor an alias of another mailbox."""
     from disposable_email_domains import blocklist  # imported by `app` once it serves
 
     email = valid_email(text)
@@ -81,7 +81,7 @@ def personal_email(text: str) -> str:
 
 
 def valid_username(text: str, email: str) -> str:
-    """The name in its normal form, if it can be taken neither for another one nor for another's address."""
+    """The username in its normal form, if it looks neither like another username nor like another's address."""
     name = unicodedata.normalize("NFKC", text)
     if not re.fullmatch(USERNAME_PATTERN, name):
         raise _unfit("username", "A username must have 3 to 150 characters: letters, digits and . _ @ + -")

@@ -1,4 +1,4 @@
-"""Signed bearer tokens and mailed one-time links: made and judged here, without a database."""
+"""Signed bearer tokens and tokens of mailed one-time links: created and verified without a database."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ YEAR_SECONDS = 365 * 24 * 3600
 
 
 class TokenType(StrEnum):
-    """`session` is the cookie's: a stolen cookie is no bearer token, and the other way round."""
+    """Types of tokens. `session` is for the cookie, so that a stolen cookie is not a bearer token and vice versa."""
 
     ACCESS = "access"
     REFRESH = "refresh"
@@ -47,7 +47,7 @@ class TokenPair:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a token says; times in seconds since 1970. `signed_in_at`: when the sign-in began that it descends from."""
+    """The claims of a token; times in seconds since 1970. `signed_in_at`: when the original sign-in began."""
 
     token_type: str
     account_id: int
@@ -76,7 +76,7 @@ class Tokens:
         )
 
     def sign(self, token_type: TokenType, account_id: int, signed_in_at: float | None = None) -> str:
-        """A token of a sign-in that began at `signed_in_at`, or now. Refreshing ends a year after it."""
+        """Create a token for a sign-in that began at `signed_in_at` or now. It can be refreshed for a year."""
         now = self.now()
         signed_in_at = now if signed_in_at is None else signed_in_at
         expires_at = now + LIFETIME_SECONDS[token_type]
@@ -93,7 +93,7 @@ class Tokens:
         return jwt.encode(claims, self._key, algorithm=ALGORITHM)
 
     def verify(self, token: str, token_type: TokenType) -> Claims:
-        """The claims of a good token of this type."""
+        """The claims of a valid token of this type."""
         claims = self._claims(token)
         if claims.token_type != token_type:
             raise TokenInvalid
@@ -153,7 +153,7 @@ def encode_uid(account_id: int) -> str:
 
 
 def decode_uid(uid: str) -> int | None:
-    """The account id in a mailed link, or None if the text is no uid."""
+    """The account id in a mailed link; None if the text is not a uid."""
     if len(uid) > 32 or not uid.isascii():
         return None
     try:

@@ -1,4 +1,4 @@
-"""Books as a script handles them: made, written, saved."""
+"""Books for scripts: create, write and save them."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class Books:
         return BookHandle(self._client, await self._client.book(book_id))
 
     async def list(self) -> list[BookHandle]:
-        """Most recently updated first; without their chapters until they are reloaded."""
+        """The books, most recently updated first. Their chapters come with `reload`."""
         return [BookHandle(self._client, data) for data in await self._client.list_books()]
 
 
 class BookHandle:
-    """A book on the server. `data` is what the server said of it last."""
+    """A book on the server. `data` is the last answer about it."""
 
     def __init__(self, client: Calls, data: JSON) -> None:
         self._client = client
@@ -70,7 +70,7 @@ class BookHandle:
 
     @property
     def blurb(self) -> str:
-        """What readers are told, on the back cover and in shops; empty until it is drafted or written."""
+        """The text on the back cover and in shops; empty until it is drafted or written."""
         return str(self.data["blurb"])
 
     @property
@@ -82,7 +82,7 @@ class BookHandle:
         return self
 
     async def outline(self) -> list[JSON]:
-        """The chapters of the outline, which is drafted if there is none."""
+        """The chapters of the outline. The outline is drafted if there is none."""
         if not self.data["chapters_count"]:
             self.data = await self._client.generate_outline(self.id)
         elif "chapters" not in self.data:
@@ -110,7 +110,7 @@ class BookHandle:
         return await self._completed(on_progress, every)
 
     async def start(self) -> None:
-        """Sets the writing going: a new run, a paused one, or none when it is running already."""
+        """Start the writing: start a new run, resume a paused one, or do nothing if one is running."""
         status = await self._client.status_or_none(self.id)
         match status and status["generation_status"]:
             case "running":
@@ -121,7 +121,7 @@ class BookHandle:
                 await self._client.generate(self.id)
 
     async def start_production(self) -> None:
-        """Sets a production going: a new run, a paused one, or none when it is running, or done with all chapters."""
+        """Start a production, resume a paused one, or do nothing if one is running or has finished all chapters."""
         status = await self._client.status_or_none(self.id) or {}
         match status.get("mode"), status.get("generation_status"):
             case "automated", "running":
@@ -158,7 +158,7 @@ class BookHandle:
         await self._client.delete_book(self.id)
 
     async def _completed(self, on_progress: OnProgress | None, every: float) -> BookHandle:
-        """The book as it is when the run has ended. WritingEnded when it ended before the book did, or is paused."""
+        """Wait for the end of the run. Raises WritingEnded if it ended before the book was complete or is paused."""
         async for status in self._client.progress(self.id, every):
             if on_progress is not None:
                 on_progress(status)

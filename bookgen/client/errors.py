@@ -1,4 +1,4 @@
-"""What the client raises: a class for each code that a caller may act on, read from whatever shape a refusal has."""
+"""The client's errors: a class for each code that a caller may act on, whatever the form of the answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ApiError(Exception):
 
 
 def reasons(details: Mapping[str, Any]) -> list[str]:
-    """What a validation error's details say, field by field."""
+    """The messages of a validation error, field by field."""
     return [f"{field}: {' '.join(map(str, told))}" for field, told in details.items() if isinstance(told, list)]
 
 
@@ -50,11 +50,11 @@ class QuotaExceeded(ApiError):
 
 
 class NotFound(ApiError):
-    """No such thing, or another account's."""
+    """It does not exist, or it belongs to another account."""
 
 
 class Conflict(ApiError):
-    """The request contradicts the present state."""
+    """The request contradicts the current state."""
 
 
 class RateLimited(ApiError):

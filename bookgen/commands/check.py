@@ -1,4 +1,4 @@
-"""`bookgen check`: tries all that the service needs and says of each what to do next."""
+"""`bookgen check`: test everything that the service needs, and say what to do about each problem."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ Check = Callable[[Config], Awaitable[str]]
 
 
 async def run(_: argparse.Namespace) -> int:
-    """0 when the service can run as it is set up, 1 when something has to be done first."""
+    """Run all checks. Returns 0 if the service can run, 1 if something has to be fixed first."""
     settings = config.load()
     telemetry.configure_logs("console", "critical")  # what is wrong is said here, once
     print(_line("ok", "settings", _chosen(settings)))
@@ -129,7 +129,7 @@ async def database(settings: Config) -> str:
 
 
 def _connections(settings: Config, pooled: bool, room: int) -> str:
-    """How many connections a process opens, of those that the server has `room` for. StartupError when it has less."""
+    """How many of the server's free connections (`room`) a process opens. Raises StartupError if there are too few."""
     sizes, needed = settings.sizes, LEASE_CONNECTIONS + LISTENERS
     if not pooled:
         needed += sizes.run_connections + sizes.http_connections
@@ -143,7 +143,7 @@ def _connections(settings: Config, pooled: bool, room: int) -> str:
 
 
 async def model(settings: Config) -> str:
-    """An outline is asked for, since that is where a model fails first: in the form of its answer."""
+    """Ask the model for an outline, since a weak model fails first in the form of that reply."""
     calls = _Calls(build_model(settings, tries=1))
     name = calls.model.name
     try:
@@ -186,7 +186,7 @@ def _unusable(sentence: str) -> UpstreamAIError:
 
 @dataclass
 class _Calls:
-    """Steps that nobody pays for and that are stored nowhere."""
+    """Steps that are neither charged nor stored."""
 
     model: TextModel
     replies: list[TextReply] = field(default_factory=list)
@@ -200,7 +200,7 @@ class _Calls:
 
 
 async def runs(settings: Config) -> str:
-    """Whether this server's model may continue every book that is being written. StartupError where some wait."""
+    """Check that this server's model may continue every unfinished book. Raises StartupError if some have to wait."""
     chosen = build_model(settings, tries=1)
     if isinstance(chosen, Discovering):
         await chosen.find_name()
@@ -226,7 +226,7 @@ async def runs(settings: Config) -> str:
 
 
 async def fonts(_: Config) -> str:
-    """Never a fault: books in other languages want for nothing."""
+    """Report which fonts are missing. This is never an error, since books in other languages do not need them."""
     missing = await asyncio.to_thread(without_font)
     if not missing:
         return "for every language"

@@ -1,4 +1,4 @@
-"""The command line. What goes wrong is one line and an exit code, never a traceback."""
+"""The command line. An error is one line and an exit code, never a traceback."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _meet_any_terminal() -> None:
-    """What it has no letters for is shown as `?`, and what a shell has closed leads nowhere."""
+    """Adapt to the terminal: show unsupported characters as `?`, and replace closed streams by null devices."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -63,7 +63,7 @@ def _meet_any_terminal() -> None:
 
 
 def _typed(argument: str) -> str:
-    """Where the terminal is said to know ASCII alone, UTF-8 is typed all the same."""
+    """Decode arguments as UTF-8 even if the locale claims ASCII."""
     try:
         argument.encode()
     except UnicodeEncodeError:
@@ -95,7 +95,7 @@ def _called(given: Sequence[str]) -> int:
 
 
 def parser(called: str) -> argparse.ArgumentParser:
-    """Knows every command by name, and the options of the one that is called."""
+    """The argument parser: it knows all commands by name, but only the options of the called one."""
     root = argparse.ArgumentParser(
         prog="bookgen", description="Turn an idea into a finished book.", epilog=WHERE_SETTINGS_ARE
     )

@@ -1,4 +1,4 @@
-"""The server that a command works on: one of its own, or a running one; and the account that it works as there."""
+"""The server that a command uses (its own or a running one), and the account that it uses there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ POLL_LOCAL, POLL_REMOTE = 0.5, 15.0
 
 @dataclass(frozen=True)
 class Destination:
-    """Where to work, and as whom. Without a login the account is one of this computer's, named by who writes."""
+    """The server and account of a command. Without a login the account is this computer's, named after the writer."""
 
     url: str
     password: str
@@ -73,7 +73,7 @@ def _url(text: str) -> str:
 
 @contextlib.asynccontextmanager
 async def reached(options: argparse.Namespace) -> AsyncIterator[Destination]:
-    """The server that the options name, else one that runs as long as the command. StartupError."""
+    """The server that the options name, or one that runs as long as the command. Raises StartupError."""
     if options.login and not options.server:
         raise StartupError("--login needs --server.")
     if options.password and not options.login:

@@ -1,4 +1,4 @@
-"""Which exit code a command ends with when something went wrong, as docs/operate.md lists them."""
+"""The exit codes of commands, as docs/operate.md lists them."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ OF_INPUT = (
 
 
 def exit_code(error: Exception) -> int:
-    """WRONG where the input or the settings have to be others."""
+    """The exit code for an error: WRONG if the input or the settings must change."""
     return WRONG if isinstance(error, OF_INPUT) else FAILED

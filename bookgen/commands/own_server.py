@@ -33,7 +33,7 @@ SETTINGS = {
 
 @contextlib.asynccontextmanager
 async def own_server(settings: Config) -> AsyncIterator[tuple[str, Path]]:
-    """Its address and its log."""
+    """Start the server. Yields its address and the path of its log."""
     log = settings.data_dir / "write.log"
     with _opened(log) as output:
         process = await _start_server(output)
@@ -76,7 +76,7 @@ async def _address(process: asyncio.subprocess.Process, log: Path) -> str:
 
 
 def _refusal(log: Path) -> str:
-    """Why the server did not start, in its own words."""
+    """The server's own message about why it did not start."""
     lines = log.read_text(errors="replace").splitlines()
     said = [line.removeprefix("bookgen: ") for line in lines if line.startswith("bookgen: ")]
     return "\n".join(said) or f"the server stopped right after it started; see {log}"

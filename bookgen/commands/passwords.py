@@ -1,4 +1,4 @@
-"""A password for a command: typed at a prompt or read from standard input, so that no process list shows it."""
+"""Read a password for a command from a prompt or standard input, so that no process list shows it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def add_option(parser: ArgumentParser, meaning: str) -> None:
 
 
 async def given(password: str | None) -> str | None:
-    """What stands on the command line or, if that asks for it, what is typed or piped in."""
+    """The password from the command line or, if that says so, from a prompt or standard input."""
     return await asyncio.to_thread(_read) if password == ASK else password
 
 

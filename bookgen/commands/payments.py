@@ -52,7 +52,7 @@ async def run(options: Namespace) -> int:
 
 
 async def carry_out(args: Namespace, payments: Payments) -> None:
-    """Does what the command line says, and prints a line for each thing found or done."""
+    """Carry out the command and print a line for each finding or change."""
     lines: AsyncIterator[str] = args.lines(args, payments.upkeep())
     quiet = True
     async for line in lines:

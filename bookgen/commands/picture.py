@@ -1,4 +1,4 @@
-"""A picture in a terminal that shows pictures: by kitty's protocol, or as sixels, which iTerm, foot and others take."""
+"""Show a picture in the terminal, by kitty's protocol or as sixels (iTerm, foot and others)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LINES = 24  # high, at most
 
 
 def show(console: Console, path: Path) -> bool:
-    """Whether the terminal has shown the picture. It is asked what it can, which takes a fraction of a second."""
+    """Show the picture. Returns whether the terminal could; asking it takes a fraction of a second."""
     if not (console.is_terminal and sys.stdin.isatty() and os.get_terminal_size(sys.stdin.fileno()).columns):
         return False
     from textual_image.renderable import Image, SixelImage, TGPImage  # asks the terminal

@@ -1,4 +1,4 @@
-"""What `bookgen write` shows: a live bar on a terminal, plain lines anywhere else."""
+"""The output of `bookgen write`: a live progress bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def make_display() -> Lines:
 
 
 class Lines:
-    """One line for each thing that happened."""
+    """Prints one line for each event."""
 
     def say(self, text: str) -> None:
         print(text, flush=True)
 
     def picture(self, path: Path) -> None:
-        """Shows the picture where that can be done; its name is among the files in any case."""
+        """Show the picture if the terminal can. Its name is listed among the files in any case."""
 
     def outline(self, book: Mapping[str, Any]) -> None:
         self.say(
@@ -83,7 +83,7 @@ class Lines:
             self.say(f"  and {len(found) - MAX_FINDINGS} more in the book's quality notes.")
 
     def missing(self, chapters: Sequence[int]) -> None:
-        """Says which chapters the files lack."""
+        """Say which chapters are missing from the files."""
         numbers = ", ".join(map(str, chapters))
         self.say(
             f"Left out of the files because they have no text: chapter{'' if len(chapters) == 1 else 's'} {numbers}."
@@ -91,7 +91,7 @@ class Lines:
 
 
 class Terminal(Lines):
-    """The same words, with a bar that moves while the book is written."""
+    """Prints the same lines, and a progress bar while the book is written."""
 
     def __init__(self) -> None:
         self._console = Console(highlight=False, emoji=False)
@@ -120,7 +120,7 @@ class Terminal(Lines):
 
 
 def _columns(width: int) -> Iterator[ProgressColumn]:
-    """The figures are shown whole: what happens yields to them, and on a narrow terminal the rest."""
+    """Fit the columns to the width: figures are never cut; the message is shortened first, then the bar."""
     yield TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=3))
     if width >= NARROW:
         yield BarColumn(bar_width=None, table_column=Column(ratio=1))
@@ -140,7 +140,7 @@ def _now(status: Status) -> str:
 
 
 def _waits(status: Status) -> str:
-    """What the run waits for, if it does: its turn, or a model that is away."""
+    """What the run waits for, if anything: its turn or an unavailable model."""
     message = str(status["status_message"])
     return message if message.startswith("Waiting") else ""
 

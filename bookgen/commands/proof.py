@@ -44,7 +44,7 @@ def _choices(text: str) -> tuple[str, ...]:
 
 
 async def run(options: argparse.Namespace) -> int:
-    """0 when the report is made, 1 when it can't be."""
+    """Make and show a report. Returns 0, or 1 if it cannot be made."""
     console = Console(highlight=False)
     async with destination.reached(options) as server, Client(server.url) as client:
         await server.sign_in(client)
@@ -65,7 +65,7 @@ async def run(options: argparse.Namespace) -> int:
 
 
 async def _read(client: Client, console: Console, book: Found, every: float) -> Found:
-    """The report of the book once it is over."""
+    """The finished report of the book."""
     begun = await client.proofread(book["id"])
     with console.status("Reading ...") as shown:
         async for report in client.reading(begun["id"], every):
@@ -74,7 +74,7 @@ async def _read(client: Client, console: Console, book: Found, every: float) -> 
 
 
 def _chosen(books: Sequence[Found], named: str) -> Found:
-    """The newest book of that title, else the one with that id. InvalidInput when there is none."""
+    """The newest book with that title, or the book with that id. Raises InvalidInput if there is none."""
     by_title = [book for book in books if book["title"] == named]
     found = by_title or [book for book in books if str(book["id"]) == named]
     if not found:
@@ -107,7 +107,7 @@ async def _ask(client: Client, console: Console, report: Found, pending: Sequenc
 
 
 def answer(console: Console) -> str:
-    """The letter that was chosen; who ends the input quits."""
+    """The chosen letter. The end of input means quit."""
     try:
         return console.input(QUESTION, markup=False).strip().lower()[:1]
     except EOFError:

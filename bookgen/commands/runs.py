@@ -69,7 +69,7 @@ async def run(options: Namespace) -> int:
 
 
 async def carry_out(options: Namespace, database: Database, quota: Quota) -> int:
-    """Does what the command line says, and prints it; the exit code."""
+    """Carry out the command and print the result. Returns the exit code."""
     code: int = await options.runs_action(options, database, quota)
     return code
 
@@ -110,7 +110,7 @@ async def _show(options: Namespace, database: Database, _: Quota) -> int:
 
 
 async def _steer(options: Namespace, database: Database, quota: Quota) -> int:
-    """Steers one run, whose refusal is raised, or all of them, each refusal in a line of its own."""
+    """Steer one run, or all of them. With one run a refusal is raised; with all, each refusal is printed."""
     name = options.runs_command
     transactions = Transactions(OperatorProcess(database.runs, quota))
     if not options.all:
@@ -137,7 +137,7 @@ async def _all(options: Namespace, database: Database) -> Sequence[ListedRun]:
 
 
 async def _steer_one(transactions: Transactions, database: Database, name: str, listed: ListedRun) -> str:
-    """What has become of the run. Conflict where its book has a newer one, or its state refuses the command."""
+    """Steer a run and return it. Raises Conflict if its book has a newer run or its state forbids the command."""
     run = listed.run
     newest = await runs.newest(database.http, run.book_id)
     if newest and newest.id != run.id:
@@ -152,7 +152,7 @@ async def _steer_one(transactions: Transactions, database: Database, name: str, 
 
 
 async def _found(database: Database, text: str) -> ListedRun:
-    """The run whose id begins so. InvalidInput, NotFound."""
+    """The run whose id begins with this text. Raises InvalidInput and NotFound."""
     beginning = text.strip().lower()
     if len(beginning) < MIN_ID_CHARACTERS or re.fullmatch(r"[0-9a-f-]+", beginning) is None:
         raise InvalidInput(f"{text!r} is not a run id. List run ids with: bookgen runs list")

@@ -1,4 +1,4 @@
-"""`bookgen serve`: the service, until it is told to stop."""
+"""`bookgen serve`: run the service until it is told to stop."""
 
 from __future__ import annotations
 

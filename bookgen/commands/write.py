@@ -72,7 +72,7 @@ def _formats(text: str) -> tuple[str, ...]:
 
 
 async def run(options: argparse.Namespace) -> int:
-    """0 with the files written, 130 after Ctrl-C."""
+    """Write the book. Returns 0 after the files are written, 130 after Ctrl-C."""
     _make_folder(options.out)
     display = make_display()
     async with destination.reached(options) as server, Client(server.url) as client:
@@ -91,7 +91,7 @@ async def run(options: argparse.Namespace) -> int:
 
 
 class Journey:
-    """Finds or makes the book, sees it written, fetches its files."""
+    """Finds or creates the book, follows its writing, and downloads its files."""
 
     def __init__(self, client: Client, options: argparse.Namespace, display: Lines, server: Destination) -> None:
         self._client = client
@@ -115,7 +115,7 @@ class Journey:
         return await self._export(book)
 
     async def pause(self) -> int:
-        """After Ctrl-C: nothing written is lost, and the same command goes on."""
+        """Pause after Ctrl-C. Nothing that was written is lost; the same command continues the book."""
         if self._book is not None:
             with contextlib.suppress(ApiError):  # no run yet, or one that has just ended
                 await self._client.pause(self._book.id)
@@ -123,7 +123,7 @@ class Journey:
         return INTERRUPTED
 
     async def _begun(self) -> BookHandle | None:
-        """The newest book of this title that is not finished or, unless another is asked for, that is."""
+        """The newest unfinished book with this title or, unless a new one is asked for, the newest finished one."""
         title = self._options.title.strip()
         books = [book for book in await self._client.books.list() if book.title == title]
         for book in books:
@@ -138,7 +138,7 @@ class Journey:
         return None
 
     def _otherwise(self, book: BookHandle) -> str:
-        """What was asked for and is otherwise in a book that is begun."""
+        """The options that differ from the book that is already begun."""
         kept = [
             f"--{option} {shlex.quote(str(book.data[field])[:MAX_SHOWN_CHARACTERS])}"
             for option, field in FIELDS.items()
@@ -198,7 +198,7 @@ def _plain(value: Any) -> str:
 
 @contextlib.contextmanager
 def _interruptible() -> Any:
-    """The first Ctrl-C cancels the present task; the second ends the program as usual."""
+    """The first Ctrl-C cancels the current task; the second one ends the program."""
     loop, task = asyncio.get_running_loop(), _present_task()
 
     def interrupt() -> None:

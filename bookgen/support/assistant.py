@@ -1,4 +1,4 @@
-"""The support assistant: answers about the product from its own documents, and from nothing else."""
+"""The support assistant: it answers questions about the product only from the product's documents."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Support:
     async def ask(
         self, question: str, history: Sequence[Mapping[str, str]] = (), *, by_model: bool = True
     ) -> SupportAnswer:
-        """The answer to a question; without `by_model` the documents' own words."""
+        """Answer a question. Without `by_model` the answer quotes the documents."""
         found = self._index.best(" ".join([*_asked_before(history), question]), PASSAGES)
         if self._model and by_model and self._may_ask_model():
             try:

@@ -1,4 +1,4 @@
-"""What the assistant's model calls cost, in the same ledger as those of books and under the same cap of the day."""
+"""The cost of the assistant's model calls, in the same ledger and under the same daily cap as those of books."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Ledger:
 
     @property
     def budget(self) -> CostBudget | None:
-        """What an answer may cost; None for no bound."""
+        """The cost budget of an answer; None: no cap is set."""
         if self._day_cap is None:
             return None
         return CostBudget(self._db, CostCaps(day=self._day_cap), self._price, Purpose(STAGE))
 
     async def charge(self, spent: tuple[Spent, ...]) -> None:
-        """Writes the calls down that the provider charges, however long the database is away: nobody waits for that."""
+        """Record charged calls in the background, however long the database is unavailable."""
         calls = tuple(
             model_calls.PaidCall(each.model, each.usage, self._price(each.model, each.usage), each.call_id)
             for each in spent

@@ -1,4 +1,4 @@
-"""Finding the passages of a few documents that speak of a question: words, weighed by how rare they are."""
+"""Find the passages of a few documents that match a question, by words weighted by their rarity."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Passage:
 
 
 def passages_of(file: Path, url: str) -> list[Passage]:
-    """The sections of a Markdown file, each under its headings; long ones in several passages."""
+    """The sections of a Markdown file with their headings; long sections are split into several passages."""
     passages: list[Passage] = []
     trail: list[str] = []
     lines: list[str] = []
@@ -57,12 +57,12 @@ def passages_of(file: Path, url: str) -> list[Passage]:
 
 
 def slug(heading: str) -> str:
-    """A heading's anchor, as code hosts make it."""
+    """The anchor of a heading, as GitHub makes it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
 
 
 def _pieces(text: str) -> list[str]:
-    """Paragraphs put together up to a passage's length; a longer one, such as a table, is taken apart at its lines."""
+    """Join paragraphs up to the length of a passage; split longer ones, such as tables, between lines."""
     pieces = [""]
     for paragraph in re.split(r"\n\s*\n", text):
         parts = [paragraph] if len(paragraph) <= MAX_PASSAGE_CHARACTERS else paragraph.splitlines()
@@ -80,7 +80,7 @@ _MARKS = re.compile(r"[`*]|\[([^\]]+)\]\([^)]*\)")
 
 
 def statements(text: str) -> list[str]:
-    """What a passage says, one thing at a time: rows of tables, items of lists, paragraphs; without their marks."""
+    """The statements of a passage: table rows, list items and paragraphs, without markup."""
     found: list[str] = []
     for paragraph in re.split(r"\n\s*\n", text):
         goes_on = False
@@ -101,7 +101,7 @@ def statements(text: str) -> list[str]:
 
 
 class PassageIndex:
-    """Passages that can be asked."""
+    """A searchable index of passages."""
 
     def __init__(self, passages: Sequence[Passage]) -> None:
         self._passages = list(passages)
@@ -111,14 +111,14 @@ class PassageIndex:
         self._mean = sum(map(Counter.total, self._counts)) / max(len(self._counts), 1)
 
     def best(self, question: str, most: int) -> list[Passage]:
-        """The passages that have most to say about the question; none when no word of it is in them."""
+        """The best passages for the question; none if they contain no word of it."""
         asked = frozenset(words(question))
         scores = [self._score(asked, counts) for counts in self._counts]
         ranked = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
         return [self._passages[place] for place in ranked[:most] if scores[place] > 0]
 
     def telling(self, passage: Passage, question: str, most: int) -> list[str]:
-        """What the passage says of the question, in its own order; its beginning when no line stands out."""
+        """The statements of the passage that match the question, in order; its beginning if none stands out."""
         said = statements(passage.text)
         asked = frozenset(words(question))
         weights = [sum(self._weight.get(word, 0) for word in asked & frozenset(words(each))) for each in said]
@@ -145,7 +145,7 @@ def _counted(passage: Passage) -> Counter[str]:
 
 
 def words(text: str) -> list[str]:
-    """The words that carry meaning, folded, without the commonest English endings."""
+    """The significant words, case-folded, without common English endings."""
     found = [word for word in _WORD.findall(text.casefold().replace("_", " ")) if word not in STOP]
     return [_stem(word) for word in found]
 
