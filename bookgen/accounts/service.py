@@ -185,7 +185,7 @@ class Accounts:
         return await self._sign_in(account, caller, began, "a mailed link")
 
     async def _sign_in(self, account: Account, caller: Caller, began: float, way: str) -> SignedIn:
-        """Sign in. Tokens count from `began`, before the account was read: ending all tokens meanwhile ends these too."""
+        """Sign in. Tokens count from `began`, before the account was read: whatever ends all tokens then ends these."""
         if account.blocked:
             raise PermissionDenied("This account is blocked. Contact the operator of this service.")
         self._require_verified(account)
