@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from bookgen.models import Book, BookKind, SuggestionType
-from bookgen.writing.voice import has_refrains, kind_of
+from bookgen.writing.voice import is_sung, kind_of
 
 
 class FindingKind(StrEnum):
@@ -117,10 +117,10 @@ SUGGESTION_TYPES: Mapping[FindingKind, SuggestionType] = {
 def kinds_for(book: Book) -> tuple[FindingKind, ...]:
     """The kinds that an editor of this book may report.
 
-    A book of an unknown kind may have findings of all kinds. A picture book, and one with refrains, repeats itself on
-    purpose.
+    A book of an unknown genre may have findings of all kinds. A picture book and whatever is sung repeat themselves
+    on purpose.
     """
     is_picture_book = book.kind is BookKind.CHILDRENS
     kinds = _FICTION if is_picture_book else _KINDS_OF.get(kind_of(book.genre), tuple(FindingKind))
-    repeats = is_picture_book or has_refrains(book)
+    repeats = is_picture_book or is_sung(book)
     return tuple(kind for kind in kinds if kind is not FindingKind.REPETITION or not repeats)

@@ -76,14 +76,15 @@ worst first. Each has:
 - "severity": "critical" (a reader loses the thread or comes to harm), "major" (most readers stumble) or "minor" (a \
 careful reader notices).
 - "chapter" and "quote": the number of a chapter and the passage in it where the reader stumbles; of several passages \
-the one that is best changed. Copy it letter by letter, without gaps, {quote} of one paragraph, so that it appears only \
-once in the chapter.
-- "others": the other passages that belong to it, at most {others}, each {{"chapter": …, "quote": …}} and copied in the \
-same way: what the first one contradicts, relies on or repeats. [] if there are none.
+the one that is best changed. Copy it letter by letter, without gaps, {quote} of one paragraph, so that it appears \
+only once in the chapter.
+- "others": the other passages that belong to it, at most {others}, each {{"chapter": …, "quote": …}} and copied in \
+the same way: what the first one contradicts, relies on or repeats. [] if there are none.
 - "why": one sentence in {language} that tells the author what is wrong.
-- "remedy": one sentence in {language}: the smallest change that mends it, and where.
 - "replacement": the words that can stand in place of "quote" and mend it alone, in the voice of the book and in \
-{language}; "" if it needs more than that, or words that only the author can find."""
+{language}; "" if it needs more than that, or words that only the author can find.
+- "remedy": one sentence in {language}: the smallest change that mends it, and in which chapter; "" if "replacement" \
+says it."""
 
 WHOLE = "The whole book:"
 PART = "Part {number} of {count} of the book:"
@@ -164,7 +165,7 @@ def schema(kinds: Sequence[FindingKind]) -> Mapping[str, Any]:
         "severity": {**TEXT, "enum": [str(severity) for severity in SEVERITIES]},
         **passage,
         "others": list_of(object_of(passage)),
-        **dict.fromkeys(("why", "remedy", "replacement"), TEXT),
+        **dict.fromkeys(("why", "replacement", "remedy"), TEXT),
     }
     return object_of({"findings": list_of(object_of(finding))})
 

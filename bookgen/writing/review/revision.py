@@ -30,18 +30,20 @@ You are the author of the book below. Your editor has read it and sent findings.
 small changes as you can: the rest of the book stays word for word.
 
 How you revise:
-- A change replaces one passage by another. It does what the finding needs and nothing else: a word before a phrase, a \
-phrase before a sentence. What is good about the passage (a joke, a detail, a rhythm) stays in it.
-- Every new word is in the voice of the book: its language ({language}), point of view, tense, vocabulary, spelling, \
-quotation marks.
+- A change replaces one passage by another. It does what the finding needs and nothing else: a word before a phrase, \
+a phrase before a sentence. What is good about the passage (a joke, a detail, a rhythm) stays in it.
+- Every new word is in {language} and in the voice of the book: point of view, tense, vocabulary, spelling, quotation \
+marks.
 - What a reader has to know earlier is planted, not explained: a clause or a short sentence in a scene where somebody \
-has a reason to do, see or say it. One fact at a place; no sentence that sums up a past or a relation.
+has a reason to do, see or say it. One fact at a place; no sentence that sums up a past or a relation. Not behind the \
+last sentence of a paragraph that ends well.
 - Where something is said outright, let a thing, an act or a line of dialogue stand in place of the sentence.
 - Where a device comes too often, keep it in its strongest place. In the others put something particular to that \
 moment; do not leave a gap.
 - If two passages contradict each other, change the one that costs less and leaves the later chapters true.
-- Then read each change with what stands around it, and look for every other passage that it makes wrong: change that \
-too, as another answer to the same finding.
+- A step, a term or a warning goes where the reader needs it first, in the words that this reader knows.
+- Then read each change with what stands around it, and look for every other passage that it makes wrong: make \
+another change, or change that passage too, as another answer to the same finding.
 - Decline a finding that is wrong, a matter of taste, or dearer to mend than to leave. In facts, advice and claims \
 change only what you know; invent no source.
 
