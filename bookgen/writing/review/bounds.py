@@ -167,6 +167,8 @@ def _tried(revised: ChapterRevision, edit: PassageEdit, findings: Sequence[Edito
     place = _place(revised.chapter, edit, finding)
     if isinstance(place, DropReason):
         return EditOutcome(edit, place)
+    if not edit.replacement:
+        place = _with_space(revised.chapter.content, place)
     if any(place.overlaps(other) for other, _ in revised.changed):
         return EditOutcome(edit, DropReason.OVERLAPS)
     replaced, added = count_words(edit.passage), count_words(edit.replacement) - count_words(edit.passage)
@@ -180,7 +182,7 @@ def _tried(revised: ChapterRevision, edit: PassageEdit, findings: Sequence[Edito
     if leaves_out and not (edit.drops_sentence and finding.kind in DELETABLE):
         return EditOutcome(edit, DropReason.DROPS_SENTENCE)
     revised.content = revised.content[:start] + edit.replacement + revised.content[end:]
-    revised.changed.append((place, len(edit.replacement) - len(edit.passage)))
+    revised.changed.append((place, len(edit.replacement) - (end - start)))
     revised.added_words += added
     revised.replaced_words += replaced
     return EditOutcome(edit, None, drops_sentence=leaves_out)
@@ -210,6 +212,14 @@ def _near(content: str, passage: str, place: TextSpan) -> list[int]:
         found.append(start)
         first = start + 1
     return found
+
+
+def _with_space(content: str, place: TextSpan) -> TextSpan:
+    """The span with one of the two spaces around it, or with the one at the edge of its paragraph."""
+    before, after = content[place.start - 1 : place.start], content[place.end : place.end + 1]
+    if before == " " and after in ("", " ", "\n"):
+        return replace(place, start=place.start - 1)
+    return replace(place, end=place.end + 1) if before in ("", "\n") and after == " " else place
 
 
 def _exceeds(revised: ChapterRevision, replaced: int, added: int) -> DropReason | None:
@@ -276,6 +286,7 @@ _BROKEN = re.compile(
 
 def reads_whole(before: str, after: str) -> bool:
     """Whether a changed paragraph is as whole as it was: finished, its quotations closed, no broken punctuation."""
+    before, after = before.strip(), after.strip()
     if sentences.is_finished(before) and not sentences.is_finished(after):
         return False
     if sentences.inside_quotation(after) and not sentences.inside_quotation(before):

@@ -12,7 +12,7 @@ _PIECE = re.compile(
 )
 # Possessive quantifiers do not backtrack, so that the search stays linear in any text.
 _ALIKE = {
-    "dash": r"\s*+(?:-{1,3}|[‐‑‒–—―])\s*+",
+    "dash": r"\s*+(?:-{1,3}+|[‐‑‒–—―])\s*+",
     "ellipsis": r"(?:…|\.{3})",
     "double": '["“”„‟«»]',
     "single": "['‘’‚‛ʼ]",

@@ -21,7 +21,7 @@ from bookgen.writing.structured import TEXT, Malformed, list_of, object_of
 from bookgen.writing.window import WINDOW, clip
 
 STAGE = "review"
-MIN_FINDINGS, MAX_FINDINGS = 12, 60  # that a call may send
+MIN_FINDINGS, MAX_FINDINGS = 12, 50  # that a call may send
 WORDS_PER_FINDING = 500  # one more for so many words
 FINDING_WORDS, JSON_TOKENS = 120, 80  # of one finding in a reply
 MAX_OTHERS = 5  # other passages of a finding
