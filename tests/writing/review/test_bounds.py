@@ -96,6 +96,13 @@ async def test_text_outside_the_passages_stays_byte_for_byte():
     )
 
 
+async def test_edits_may_touch_each_other():
+    revised = await applied(edit("at ten", "at a quarter to ten"), edit(". She had", ", so she had", 2))
+
+    assert all(outcome.is_kept for outcome in revised.outcomes)
+    assert "The lamp went out at a quarter to ten, so she had *never*" in revised.texts[1]
+
+
 async def test_a_chapter_without_a_kept_edit_is_not_in_the_result():
     revised = await applied(edit("at noon", "at one"))
 
@@ -158,6 +165,14 @@ async def test_a_passage_with_two_places_is_changed_where_the_finding_is():
     assert revised.texts == {1: TEXT[:second] + "The lamp was still cold." + TEXT[second + 18 :]}
 
 
+async def test_a_passage_that_the_finding_quotes_twice_has_no_certain_place():
+    findings = [finding(place=TextSpan(1, 0, len(TEXT)))]
+
+    revised = await apply(material(), findings, BookRevision((edit("The lamp was cold.", "The lamp was hot."),), {}))
+
+    assert [outcome.dropped for outcome in revised.outcomes] == [DropReason.AMBIGUOUS]
+
+
 async def test_of_two_edits_that_share_a_word_the_worse_findings_is_kept():
     revised = await applied(edit("ten. She", "ten. He", 2), edit("at ten", "at eleven", 1))
 
@@ -173,6 +188,16 @@ async def test_a_sentence_is_left_out_where_the_finding_allows_it_and_the_author
 
     assert revised.texts == {1: TEXT.replace(" Nobody answered him.", "")}
     assert revised.outcomes == (EditOutcome(proposed, None, drops_sentence=True),)
+
+
+@pytest.mark.parametrize("passage", ["One.", "Two comes.", "Three.", " Two comes.", "One. ", "Two comes. Three."])
+async def test_a_sentence_that_is_left_out_takes_one_space_with_it(passage):
+    book = material("One. Two comes. Three.\n\nNobody came to see it. Nobody asked.", words=10)
+    left = " ".join("One. Two comes. Three.".replace(passage.strip(), "").split())
+
+    revised = await applied(edit(passage, "", drops_sentence=True), kind="repetition", book=book)
+
+    assert revised.texts == {1: f"{left}\n\nNobody came to see it. Nobody asked."}
 
 
 @pytest.mark.parametrize(("kind", "mark"), [("repetition", False), ("explained", True), ("stock_phrase", True)])

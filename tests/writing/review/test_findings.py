@@ -117,6 +117,13 @@ def test_the_same_words_quoted_again_are_their_next_place():
     assert [place.start for place in found.places] == [ONE.index("er heart sank"), ONE.rindex("er heart sank")]
 
 
+def test_words_quoted_more_often_than_the_text_has_them_have_no_further_place():
+    found = review(claim("er heart sank", kind="repetition", others=[(1, "er heart sank")] * 3))
+
+    assert len(found.findings[0].places) == 2
+    assert found.dropped == {RejectionReason.OTHER_PASSAGE: 2}
+
+
 def test_another_passage_that_is_not_found_costs_no_other_finding_its_place():
     found = review(claim("her heart sank", kind="repetition", others=[(2, "her heart sank")]))
 

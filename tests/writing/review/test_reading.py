@@ -18,7 +18,7 @@ from bookgen.writing.review.parts import parts_of
 from bookgen.writing.review.reading import FindingClaim, QuotedPassage, max_findings, read_claims, reading_requests
 from bookgen.writing.structured import Malformed
 from tests.writing.review.recorded import NAMES, answer, written_book
-from tests.writing.scripted import a_book, a_chapter, some_material
+from tests.writing.scripted import a_book, a_chapter, prose, some_material
 
 
 def whole(request: TextRequest) -> str:
@@ -124,6 +124,15 @@ def test_a_book_that_does_not_fit_is_read_in_parts_that_say_what_came_before():
     assert "1. A Blue Thread on the Pin: Nadine Oakes held the envelope" in whole(requests[1])
     assert all("may be answered in a later one" in whole(request) for request in requests[:-1])
     assert "may be answered in a later one" not in whole(requests[-1])
+
+
+def test_a_part_that_begins_within_a_chapter_says_how_the_chapter_begins():
+    chapter = a_chapter(1, content=prose(6_000, 1))
+
+    _, second, *_ = reading_requests(replace(some_material(1), chapters=(chapter,)), 8_000)
+
+    assert f"1. {chapter.title}: {chapter.content.split('. ')[0]}." in whole(second)
+    assert f"Chapter 1: {chapter.title} (continued)" in whole(second)
 
 
 def test_a_chapter_cannot_close_its_own_fence():
