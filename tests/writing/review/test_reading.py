@@ -80,6 +80,17 @@ def test_a_book_has_the_kinds_of_findings_of_its_kind(book, has, lacks):
     assert not lacks & kinds
 
 
+@pytest.mark.parametrize(
+    ("genre", "story", "advice"), [("Novel", True, False), ("How-to", False, True), ("heitere Chronik", True, True)]
+)
+def test_an_editor_reads_a_story_and_instructions_in_different_ways(genre, story, advice):
+    chapter = a_chapter(1, content="She went home.")
+    (request,) = reading_requests(replace(some_material(1, genre=genre), chapters=(chapter,)))
+
+    assert ("what is planted to come back" in whole(request)) is story
+    assert ("Follow each instruction in your mind" in whole(request)) is advice
+
+
 def test_every_kind_is_described_and_has_a_type_of_suggestion():
     assert set(DESCRIPTIONS) == set(SUGGESTION_TYPES) == set(FindingKind)
 
