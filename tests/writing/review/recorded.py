@@ -1,7 +1,7 @@
 """Books of the authored corpus with the readings and revisions that were recorded for them.
 
-`wrong-note` has the answers of the trial that the reading was built after, put into today's form. `name-day` and
-`first-loaf` were answered with today's prompts, by the model that built them.
+`wrong-note` has the answers of the trial that the reading was built after, put into today's form. The others were
+answered afresh from these prompts by the model that wrote them: one reading and one revision each.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bookgen.writing.review.reading import read_claims
 from tests.writing.scripted import a_book, a_chapter
 
 RECORDED = Path(__file__).parent
-NAMES = ("wrong-note", "name-day", "first-loaf")
+NAMES = ("wrong-note", "name-day", "first-loaf", "die-chronik-von-walsheim")
 
 
 def written_book(name: str) -> Material:

@@ -24,7 +24,9 @@ def recorded(name: str) -> Scripted:
     return Scripted(lambda request, brief, call: json.dumps(answer(name, CALLS[request.stage])))
 
 
-@pytest.mark.parametrize(("name", "kept"), [("wrong-note", 26), ("name-day", 10), ("first-loaf", 9)])
+@pytest.mark.parametrize(
+    ("name", "kept"), [("wrong-note", 26), ("name-day", 10), ("first-loaf", 9), ("die-chronik-von-walsheim", 3)]
+)
 async def test_a_book_is_read_and_revised_with_two_calls(name, kept):
     material, steps = written_book(name), recorded(name)
 

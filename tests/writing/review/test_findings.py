@@ -39,7 +39,9 @@ def text_at(place: TextSpan) -> str:
     return BOOK.chapter(place.chapter).content[place.start : place.end]
 
 
-@pytest.mark.parametrize(("name", "count"), [("wrong-note", 20), ("name-day", 9), ("first-loaf", 9)])
+@pytest.mark.parametrize(
+    ("name", "count"), [("wrong-note", 20), ("name-day", 9), ("first-loaf", 9), ("die-chronik-von-walsheim", 3)]
+)
 def test_all_findings_of_the_recorded_readings_are_placed(name, count):
     material, found = reviewed(name)
 
@@ -84,7 +86,13 @@ def test_recorded_findings_under_the_number_of_another_chapter_are_dropped(name)
         (claim("The lamp went out", kind="unsafe_advice"), "unknown_kind"),
         (claim("The lamp went out", why=""), "no_reason"),
         (
-            claim("The lamp went out at ten.", kind="contradiction", others=[(2, "The lamp went out at noon.")]),
+            claim(
+                "The lamp went out at ten.",
+                kind="contradiction",
+                others=[
+                    (2, "The lamp went out at noon."),
+                ],
+            ),
             "other_quote_not_found",
         ),
     ],

@@ -73,7 +73,8 @@ def test_recorded_revisions_have_the_form_that_is_asked_for(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "edits", "declined"), [("wrong-note", 27, 0), ("name-day", 10, 0), ("first-loaf", 9, 1)]
+    ("name", "edits", "declined"),
+    [("wrong-note", 27, 0), ("name-day", 10, 0), ("first-loaf", 9, 1), ("die-chronik-von-walsheim", 3, 0)],
 )
 def test_every_finding_of_the_recorded_readings_is_answered(name, edits, declined):
     _, review = reviewed(name)
