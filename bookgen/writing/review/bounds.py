@@ -16,6 +16,7 @@ from bookgen.writing.foreign import mostly_foreign
 from bookgen.writing.material import Material
 from bookgen.writing.proofreading.structure import ReadingBudget, keeps_structure, paragraph
 from bookgen.writing.review.findings import EditorFinding, TextSpan
+from bookgen.writing.review.kinds import FindingKind
 from bookgen.writing.review.revision import DELETABLE, BookRevision, PassageEdit
 from bookgen.writing.review.room import MAX_CHANGED_SHARE, MAX_PASSAGE_WORDS, room_for
 
@@ -37,6 +38,7 @@ class DropReason(StrEnum):
     DROPS_SENTENCE = "drops_sentence"
     OTHER_LANGUAGE = "other_language"
     WORSE_BY_CHECKS = "worse_by_checks"
+    INCOMPLETE = "incomplete"  # another edit that answers the same finding is dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +66,47 @@ class RevisedBook:
 
 
 async def apply(material: Material, findings: Sequence[EditorFinding], revision: BookRevision) -> RevisedBook:
-    """The book with the edits that are kept. All text outside their passages stays as it is, byte for byte."""
-    outcomes: dict[int, EditOutcome] = {}
-    numbers = {chapter.chapter_number for chapter in material.chapters if chapter.content.strip()}
-    for index, edit in enumerate(revision.edits):
-        if edit.chapter not in numbers:
-            outcomes[index] = EditOutcome(edit, DropReason.UNKNOWN_CHAPTER)
+    """The book with the edits that are kept. All text outside their passages stays as it is, byte for byte.
+
+    The edits that answer a finding are applied together or not at all, since each may rely on the others; where a
+    device comes too often, each edit stands alone.
+    """
+    edits, dropped = dict(enumerate(revision.edits)), dict[int, EditOutcome]()
+    while True:
+        texts, outcomes = await _applied(material, findings, edits)
+        halves = _half_answers(outcomes, findings)
+        if not halves:
+            return RevisedBook(texts, tuple(outcome for _, outcome in sorted({**dropped, **outcomes}.items())))
+        for index in halves:
+            edit = edits.pop(index)
+            dropped[index] = EditOutcome(edit, outcomes[index].dropped or DropReason.INCOMPLETE)
+
+
+def _half_answers(outcomes: Mapping[int, EditOutcome], findings: Sequence[EditorFinding]) -> list[int]:
+    """The edits of findings of which some edits are kept and others not."""
+    kept, lost = set[int](), set[int]()
+    for outcome in outcomes.values():
+        if outcome.dropped is not DropReason.NO_CHANGE:
+            (kept if outcome.is_kept else lost).add(outcome.edit.finding)
+    halves = {number for number in kept & lost if findings[number - 1].kind is not FindingKind.REPETITION}
+    return [index for index, outcome in outcomes.items() if outcome.edit.finding in halves]
+
+
+async def _applied(
+    material: Material, findings: Sequence[EditorFinding], edits: Mapping[int, PassageEdit]
+) -> tuple[dict[int, str], dict[int, EditOutcome]]:
+    """The new texts by chapter number, and what became of each edit."""
     texts: dict[int, str] = {}
+    outcomes = {index: EditOutcome(edit, DropReason.UNKNOWN_CHAPTER) for index, edit in edits.items()}
     for chapter in material.chapters:
-        edits = {index: edit for index, edit in enumerate(revision.edits) if edit.chapter == chapter.chapter_number}
-        if edits and chapter.chapter_number in numbers:
-            revised = await _revise_chapter(material, chapter, findings, edits)
+        here = {index: edit for index, edit in edits.items() if edit.chapter == chapter.chapter_number}
+        if here and chapter.content.strip():
+            revised = await _revise_chapter(material, chapter, findings, here)
             outcomes.update(revised.outcomes)
             if revised.content != chapter.content:
                 texts[chapter.chapter_number] = revised.content
                 material = _with_text(material, chapter, revised.content)
-    return RevisedBook(texts, tuple(outcomes[index] for index in sorted(outcomes)))
+    return texts, outcomes
 
 
 def _with_text(material: Material, chapter: Chapter, content: str) -> Material:
@@ -99,9 +126,7 @@ class ChapterRevision:
     language: str
     content: str
     outcomes: dict[int, EditOutcome] = field(default_factory=dict)
-    changed: list[tuple[TextSpan, int]] = field(
-        default_factory=list
-    )  # in the former text, with the growth in characters
+    changed: list[tuple[TextSpan, int]] = field(default_factory=list)
     added_words: int = 0
     replaced_words: int = 0
     budget: ReadingBudget = field(default_factory=ReadingBudget)
@@ -134,7 +159,7 @@ async def _revise_chapter(
 
 
 async def _flaws(material: Material, chapter: Chapter, content: str) -> Counter[str]:
-    """How many flaws of each kind the quality gate sees in the chapter with this text."""
+    """How many flaws of each kind the quality gate sees in the chapter with this text; it names eight at most."""
     return Counter(flaw.kind for flaw in await quality.inspect(content, material, chapter))
 
 

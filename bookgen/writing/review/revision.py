@@ -194,7 +194,10 @@ def _listed(number: int, finding: EditorFinding, contents: Mapping[int, str]) ->
 
 
 def read_revision(reply: Mapping[str, Any]) -> BookRevision:
-    """The edits and the refusals of a reply. Malformed if it has no list of edits, or edits of which none is whole."""
+    """The edits of a reply, each once, and what it declines.
+
+    Malformed if the reply has no list of edits, or edits of which none is whole.
+    """
     listed = reply.get("edits")
     if not isinstance(listed, list):
         raise Malformed('there is no list under "edits"')
@@ -204,7 +207,7 @@ def read_revision(reply: Mapping[str, Any]) -> BookRevision:
     refused = reply.get("declined")
     entries = [each for each in refused if isinstance(each, Mapping)] if isinstance(refused, list) else []
     declined = {number: line_of(each.get("reason")) for each in entries if (number := number_of(each.get("finding")))}
-    return BookRevision(tuple(edits[:MAX_EDITS]), declined)
+    return BookRevision(tuple(dict.fromkeys(edits))[:MAX_EDITS], declined)
 
 
 def _edit(entry: Mapping[str, Any]) -> PassageEdit | None:

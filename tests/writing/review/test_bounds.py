@@ -181,6 +181,46 @@ async def test_of_two_edits_that_share_a_word_the_worse_findings_is_kept():
     assert revised.texts == {1: TEXT.replace("at ten", "at eleven")}
 
 
+PAIR = (edit("at ten", "at eleven"), edit("at noon", "at eleven"))
+
+
+@pytest.mark.parametrize("kind", ["contradiction", "unclear", "missing"])
+async def test_the_edits_of_a_finding_are_applied_together_or_not_at_all(kind):
+    other = edit("They waited", "They stood and waited", 2)
+
+    revised = await applied(*PAIR, other, kind=kind)
+
+    assert [outcome.dropped for outcome in revised.outcomes] == [DropReason.INCOMPLETE, DropReason.NOT_FOUND, None]
+    assert revised.texts == {1: TEXT.replace("They waited", "They stood and waited")}
+
+
+async def test_of_a_device_that_comes_too_often_each_place_is_changed_on_its_own():
+    revised = await applied(*PAIR, kind="repetition")
+
+    assert revised.texts == {1: TEXT.replace("at ten", "at eleven")}
+
+
+async def test_an_edit_without_a_change_does_not_cost_the_others_of_its_finding():
+    revised = await applied(edit("at ten", "at eleven"), edit("Nobody", "Nobody"))
+
+    assert revised.texts == {1: TEXT.replace("at ten", "at eleven")}
+
+
+async def test_the_room_of_an_answer_that_is_given_up_is_free_for_others():
+    book = material(LONG, words=200)
+    first, second = (f" {sentence.split('. ')[1]}." for sentence in LONG.split("\n\n")[:2])
+    many = " more" * (room_for(book.chapters[0]) - 10)
+
+    revised = await applied(
+        edit(first, f"{first[:-1]}{many}."),
+        edit("Nowhere to be found", ""),
+        edit(second, f"{second[:-1]}{many}.", 2),
+        book=book,
+    )
+
+    assert [outcome.dropped for outcome in revised.outcomes] == [DropReason.INCOMPLETE, DropReason.NOT_FOUND, None]
+
+
 @pytest.mark.parametrize("kind", ["repetition", "contradiction"])
 async def test_a_sentence_is_left_out_where_the_finding_allows_it_and_the_author_says_so(kind):
     proposed = edit(" Nobody answered him.", "", drops_sentence=True)
@@ -257,6 +297,7 @@ async def test_a_chapter_grows_by_no_more_words_than_it_has_room_for():
         edit(first, f"{first[:-1]}{many}."),
         edit(second, f"{second[:-1]}{many}."),
         edit(third, f"{third[:-1]} more.", 2),
+        kind="repetition",
         book=book,
     )
 
@@ -284,7 +325,7 @@ async def test_edits_together_do_not_rewrite_a_chapter():
     whole = [paragraph for paragraph in LONG.split("\n\n") if count_words(paragraph) <= MAX_PASSAGE_WORDS]
     parts = [". ".join(paragraph.split(". ")[:2]) for paragraph in whole]
 
-    revised = await applied(*(edit(part, f"{part[:-2]}lu") for part in parts), book=book)
+    revised = await applied(*(edit(part, f"{part[:-2]}lu") for part in parts), kind="repetition", book=book)
 
     kept = sum(count_words(outcome.edit.passage) for outcome in revised.outcomes if outcome.is_kept)
     assert 0 < kept <= MAX_CHANGED_SHARE * count_words(LONG)

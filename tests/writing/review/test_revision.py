@@ -98,6 +98,10 @@ def test_an_edit_without_a_passage_or_a_replacement_is_left_out():
     assert len(read_revision({"edits": [*broken, EDIT]}).edits) == 1
 
 
+def test_an_edit_that_is_sent_twice_is_one():
+    assert len(read_revision({"edits": [EDIT, EDIT]}).edits) == 1
+
+
 def test_only_an_outspoken_mark_says_that_a_sentence_is_left_out():
     marks = [
         read_revision({"edits": [{**EDIT, "drops_sentence": mark}]}).edits[0].drops_sentence for mark in (True, "no")
