@@ -1,0 +1,319 @@
+"""What of a revision is kept: each edit that stays within its bounds and makes no free check of the text worse."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from bookgen import threads
+from bookgen.models import Chapter
+from bookgen.words import count_words
+from bookgen.writing import quality, sentences
+from bookgen.writing.foreign import mostly_foreign
+from bookgen.writing.material import Material
+from bookgen.writing.proofreading.structure import ReadingBudget, keeps_structure, paragraph
+from bookgen.writing.review.findings import EditorFinding, TextSpan
+from bookgen.writing.review.kinds import FindingKind
+from bookgen.writing.review.revision import DELETABLE, BookRevision, PassageEdit
+from bookgen.writing.review.room import MAX_CHANGED_SHARE, MAX_PASSAGE_WORDS, room_for
+
+
+class DropReason(StrEnum):
+    """Why an edit is not applied."""
+
+    UNKNOWN_FINDING = "unknown_finding"
+    UNKNOWN_CHAPTER = "unknown_chapter"
+    NO_CHANGE = "no_change"
+    NOT_FOUND = "not_found"
+    AMBIGUOUS = "ambiguous"  # the passage has several places, and not one of them is the finding's
+    OVERLAPS = "overlaps"  # it changes what an edit before it changes
+    TOO_LONG = "too_long"
+    TOO_MUCH_ADDED = "too_much_added"
+    TOO_MUCH_CHANGED = "too_much_changed"
+    BREAKS_MARKUP = "breaks_markup"  # or it reaches beyond one paragraph
+    BREAKS_SENTENCE = "breaks_sentence"
+    DROPS_SENTENCE = "drops_sentence"
+    OTHER_LANGUAGE = "other_language"
+    WORSE_BY_CHECKS = "worse_by_checks"
+    INCOMPLETE = "incomplete"  # another edit that answers the same finding is dropped
+
+
+@dataclass(frozen=True, slots=True)
+class EditOutcome:
+    """What became of an edit. `dropped` says why it is not applied; None if it is.
+
+    `drops_sentence`: it leaves out a finished sentence of the author, as its finding allows.
+    """
+
+    edit: PassageEdit
+    dropped: DropReason | None
+    drops_sentence: bool = False
+
+    @property
+    def is_kept(self) -> bool:
+        return self.dropped is None
+
+
+@dataclass(frozen=True, slots=True)
+class RevisedBook:
+    """The new texts of the chapters that changed, by chapter number, and what became of each edit."""
+
+    texts: Mapping[int, str]
+    outcomes: tuple[EditOutcome, ...]
+
+
+async def apply(material: Material, findings: Sequence[EditorFinding], revision: BookRevision) -> RevisedBook:
+    """The book with the edits that are kept. All text outside their passages stays as it is, byte for byte.
+
+    The edits that answer a finding are applied together or not at all, since each may rely on the others; where a
+    device comes too often, each edit stands alone.
+    """
+    edits, dropped = dict(enumerate(revision.edits)), dict[int, EditOutcome]()
+    while True:
+        texts, outcomes = await _applied(material, findings, edits)
+        halves = _half_answers(outcomes, findings)
+        if not halves:
+            return RevisedBook(texts, tuple(outcome for _, outcome in sorted({**dropped, **outcomes}.items())))
+        for index in halves:
+            edit = edits.pop(index)
+            dropped[index] = EditOutcome(edit, outcomes[index].dropped or DropReason.INCOMPLETE)
+
+
+def _half_answers(outcomes: Mapping[int, EditOutcome], findings: Sequence[EditorFinding]) -> list[int]:
+    """The edits of findings of which some edits are kept and others not."""
+    kept, lost = set[int](), set[int]()
+    for outcome in outcomes.values():
+        if outcome.dropped is not DropReason.NO_CHANGE:
+            (kept if outcome.is_kept else lost).add(outcome.edit.finding)
+    halves = {number for number in kept & lost if findings[number - 1].kind is not FindingKind.REPETITION}
+    return [index for index, outcome in outcomes.items() if outcome.edit.finding in halves]
+
+
+async def _applied(
+    material: Material, findings: Sequence[EditorFinding], edits: Mapping[int, PassageEdit]
+) -> tuple[dict[int, str], dict[int, EditOutcome]]:
+    """The new texts by chapter number, and what became of each edit."""
+    texts: dict[int, str] = {}
+    outcomes = {index: EditOutcome(edit, DropReason.UNKNOWN_CHAPTER) for index, edit in edits.items()}
+    for chapter in material.chapters:
+        here = {index: edit for index, edit in edits.items() if edit.chapter == chapter.chapter_number}
+        if here and chapter.content.strip():
+            revised = await _revise_chapter(material, chapter, findings, here)
+            outcomes.update(revised.outcomes)
+            if revised.content != chapter.content:
+                texts[chapter.chapter_number] = revised.content
+                material = _with_text(material, chapter, revised.content)
+    return texts, outcomes
+
+
+def _with_text(material: Material, chapter: Chapter, content: str) -> Material:
+    changed = replace(chapter, content=content)
+    chapters = tuple(changed if each.id == chapter.id else each for each in material.chapters)
+    return replace(material, chapters=chapters)
+
+
+@dataclass(slots=True)
+class ChapterRevision:
+    """A chapter while edits are applied to it, and what became of them, by their place in the author's answer.
+
+    `changed` are the passages in the former text, each with the characters that it has grown by.
+    """
+
+    chapter: Chapter
+    language: str
+    content: str
+    outcomes: dict[int, EditOutcome] = field(default_factory=dict)
+    changed: list[tuple[TextSpan, int]] = field(default_factory=list)
+    added_words: int = 0
+    replaced_words: int = 0
+    budget: ReadingBudget = field(default_factory=ReadingBudget)
+
+    @classmethod
+    def of(cls, chapter: Chapter, language: str) -> ChapterRevision:
+        return cls(chapter, language, chapter.content)
+
+    def copy(self) -> ChapterRevision:
+        return replace(self, outcomes=dict(self.outcomes), changed=list(self.changed))
+
+
+async def _revise_chapter(
+    material: Material, chapter: Chapter, findings: Sequence[EditorFinding], edits: Mapping[int, PassageEdit]
+) -> ChapterRevision:
+    """The chapter with all edits within bounds if the free checks are content, else with those that leave them so."""
+    empty = ChapterRevision.of(chapter, material.book.content_language)
+    before = await _flaws(material, chapter, chapter.content)
+    together = await threads.compute(_with_edits, empty, findings, edits)
+    if together.content == chapter.content or not _is_worse(before, await _flaws(material, chapter, together.content)):
+        return together
+    kept = empty
+    for index in _in_order(edits):
+        tried = await threads.compute(_with_edits, kept, findings, {index: edits[index]})
+        if tried.outcomes[index].is_kept and _is_worse(before, await _flaws(material, chapter, tried.content)):
+            kept.outcomes[index] = EditOutcome(edits[index], DropReason.WORSE_BY_CHECKS)
+        else:
+            kept = tried
+    return kept
+
+
+async def _flaws(material: Material, chapter: Chapter, content: str) -> Counter[str]:
+    """How many flaws of each kind the quality gate sees in the chapter with this text; it names eight at most."""
+    return Counter(flaw.kind for flaw in await quality.inspect(content, material, chapter))
+
+
+def _is_worse(before: Counter[str], after: Counter[str]) -> bool:
+    return any(count > before[kind] for kind, count in after.items())
+
+
+def _in_order(edits: Mapping[int, PassageEdit]) -> list[int]:
+    """The edits by their findings, the worst first: they have the room of the chapter first."""
+    return sorted(edits, key=lambda index: (edits[index].finding, index))
+
+
+def _with_edits(
+    revised: ChapterRevision, findings: Sequence[EditorFinding], edits: Mapping[int, PassageEdit]
+) -> ChapterRevision:
+    """The chapter with those of the edits that stay within their bounds."""
+    revised = revised.copy()
+    for index in _in_order(edits):
+        revised.outcomes[index] = _tried(revised, edits[index], findings)
+    return revised
+
+
+def _tried(revised: ChapterRevision, edit: PassageEdit, findings: Sequence[EditorFinding]) -> EditOutcome:
+    """Apply the edit to the chapter, unless a bound forbids it."""
+    if not 1 <= edit.finding <= len(findings):
+        return EditOutcome(edit, DropReason.UNKNOWN_FINDING)
+    if edit.passage == edit.replacement or not edit.passage.strip():
+        return EditOutcome(edit, DropReason.NO_CHANGE)
+    finding = findings[edit.finding - 1]
+    place = _place(revised.chapter, edit, finding)
+    if isinstance(place, DropReason):
+        return EditOutcome(edit, place)
+    if not edit.replacement:
+        place = _with_space(revised.chapter.content, place)
+    if any(place.overlaps(other) for other, _ in revised.changed):
+        return EditOutcome(edit, DropReason.OVERLAPS)
+    replaced, added = count_words(edit.passage), count_words(edit.replacement) - count_words(edit.passage)
+    if dropped := _exceeds(revised, replaced, added):
+        return EditOutcome(edit, dropped)
+    shift = sum(growth for other, growth in revised.changed if other.end <= place.start)
+    start, end = place.start + shift, place.end + shift
+    if dropped := _breaks(revised, start, end, edit):
+        return EditOutcome(edit, dropped)
+    leaves_out = drops_sentence(revised.content, start, end, edit.replacement)
+    if leaves_out and not (edit.drops_sentence and finding.kind in DELETABLE):
+        return EditOutcome(edit, DropReason.DROPS_SENTENCE)
+    revised.content = revised.content[:start] + edit.replacement + revised.content[end:]
+    revised.changed.append((place, len(edit.replacement) - (end - start)))
+    revised.added_words += added
+    revised.replaced_words += replaced
+    return EditOutcome(edit, None, drops_sentence=leaves_out)
+
+
+def _place(chapter: Chapter, edit: PassageEdit, finding: EditorFinding) -> TextSpan | DropReason:
+    """Where the former text has the passage: once, or where the finding is."""
+    content, passage = chapter.content, edit.passage
+    first = content.find(passage)
+    if first < 0:
+        return DropReason.NOT_FOUND
+    if content.find(passage, first + 1) < 0:
+        return TextSpan(edit.chapter, first, first + len(passage))
+    places = [place for place in finding.places if place.chapter == edit.chapter]
+    around = {start for place in places for start in _near(content, passage, place)}
+    if len(around) != 1:
+        return DropReason.AMBIGUOUS
+    start = around.pop()
+    return TextSpan(edit.chapter, start, start + len(passage))
+
+
+def _near(content: str, passage: str, place: TextSpan) -> list[int]:
+    """Where the passage overlaps a place of the finding: the first two offsets."""
+    found: list[int] = []
+    first, last = max(place.start - len(passage) + 1, 0), place.end + len(passage) - 1
+    while len(found) < 2 and (start := content.find(passage, first, last)) >= 0:
+        found.append(start)
+        first = start + 1
+    return found
+
+
+def _with_space(content: str, place: TextSpan) -> TextSpan:
+    """The span with one of the two spaces around it, or with the one at the edge of its paragraph."""
+    before, after = content[place.start - 1 : place.start], content[place.end : place.end + 1]
+    if before == " " and after in ("", " ", "\n"):
+        return replace(place, start=place.start - 1)
+    return replace(place, end=place.end + 1) if before in ("", "\n") and after == " " else place
+
+
+def _exceeds(revised: ChapterRevision, replaced: int, added: int) -> DropReason | None:
+    """Which bound of size a passage of so many words, and so many words more than it, would exceed."""
+    if replaced > MAX_PASSAGE_WORDS:
+        return DropReason.TOO_LONG
+    if added > 0 and revised.added_words + added > room_for(revised.chapter):
+        return DropReason.TOO_MUCH_ADDED
+    most = MAX_CHANGED_SHARE * count_words(revised.chapter.content)
+    if revised.replaced_words and revised.replaced_words + replaced > most:
+        return DropReason.TOO_MUCH_CHANGED
+    return None
+
+
+def _breaks(revised: ChapterRevision, start: int, end: int, edit: PassageEdit) -> DropReason | None:
+    """What the edit would break of the text around it."""
+    content, replacement = revised.content, edit.replacement
+    if not revised.budget.pays_for(content, start, end) or not keeps_structure(content, start, end, replacement):
+        return DropReason.BREAKS_MARKUP
+    first, last = paragraph(content, start, end)
+    if not reads_whole(content[first:last], content[first:start] + replacement + content[end:last]):
+        return DropReason.BREAKS_SENTENCE
+    if mostly_foreign(replacement, revised.language) and not mostly_foreign(edit.passage, revised.language):
+        return DropReason.OTHER_LANGUAGE
+    return None
+
+
+def drops_sentence(content: str, start: int, end: int, replacement: str) -> bool:
+    """Whether a finished sentence of `content[start:end]` has nothing in its place in `replacement`.
+
+    So it is if the paragraph has fewer sentences afterwards and has lost at least as many words as the shortest
+    sentence that the passage touches. Two sentences that are joined as one lose fewer.
+    """
+    first, last = paragraph(content, start, end)
+    before, after = content[first:last], content[first:start] + replacement + content[end:last]
+    ends = _ends(before)
+    if len(_ends(after)) >= len(ends):
+        return False
+    lost = count_words(before) - count_words(after)
+    starts = [0, *ends]
+    touched = [
+        count_words(before[begin:stop])
+        for begin, stop in zip(starts, ends, strict=False)
+        if begin < end - first and start - first < stop
+    ]
+    return bool(touched) and lost >= min(touched)
+
+
+def _ends(text: str) -> list[int]:
+    """The offsets just after each sentence that has words."""
+    found, start = list[int](), 0
+    for end in sentences.ends(text):
+        if count_words(text[start:end]):
+            found.append(end)
+            start = end
+    return found
+
+
+# Two spaces, a space before a comma or a full stop, two marks in a row, a mark at the beginning.
+_BROKEN = re.compile(
+    r"(?<=\S)[ \t]{2,}(?=\S)|[ \t][,.](?![.\w])|[,;:.!?][ \t]?[,;:]|(?<!\.)\.[ \t]?\.(?!\.)|\A[,.;:!?]"
+)
+
+
+def reads_whole(before: str, after: str) -> bool:
+    """Whether a changed paragraph is as whole as it was: finished, its quotations closed, no broken punctuation."""
+    before, after = before.strip(), after.strip()
+    if sentences.is_finished(before) and not sentences.is_finished(after):
+        return False
+    if sentences.inside_quotation(after) and not sentences.inside_quotation(before):
+        return False
+    return len(_BROKEN.findall(after)) <= len(_BROKEN.findall(before))

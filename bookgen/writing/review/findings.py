@@ -1,0 +1,210 @@
+"""The findings of a reading whose quotations the text has. All others are dropped and counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from bookgen.models import Severity
+from bookgen.words import measure
+from bookgen.writing.material import Material
+from bookgen.writing.proofreading.correction import Correction, Reason
+from bookgen.writing.proofreading.structure import ReadingBudget, keeps_structure
+from bookgen.writing.review.kinds import SUGGESTION_TYPES, FindingKind, kinds_for
+from bookgen.writing.review.quotes import find_quote
+from bookgen.writing.review.reading import SEVERITIES, WORDS_PER_FINDING, FindingClaim, QuotedPassage, written
+
+MIN_QUOTE_CHARACTERS, MAX_QUOTE_CHARACTERS = 4, 600
+MAX_REPLACEMENT_CHARACTERS = 600
+MIN_KEPT, MAX_KEPT = 24, 200  # findings of a book
+SOURCE = "editor"
+
+_RANK = {severity: rank for rank, severity in enumerate(SEVERITIES)}
+
+
+class RejectionReason(StrEnum):
+    """Why a finding, or a part of one, is dropped."""
+
+    UNKNOWN_KIND = "unknown_kind"
+    UNKNOWN_CHAPTER = "unknown_chapter"
+    NO_REASON = "no_reason"
+    QUOTE_NOT_FOUND = "quote_not_found"
+    OTHER_NOT_FOUND = "other_quote_not_found"  # of a contradiction; from any other finding only the passage is dropped
+    OTHER_PASSAGE = "other_passage"
+    REPLACEMENT = "replacement"  # only the replacement is dropped
+    DUPLICATE = "duplicate"
+    TOO_MANY = "too_many"
+
+
+@dataclass(frozen=True, slots=True)
+class TextSpan:
+    """`content[start:end]` of the chapter with this number."""
+
+    chapter: int
+    start: int
+    end: int
+
+    def overlaps(self, other: TextSpan) -> bool:
+        return self.chapter == other.chapter and self.start < other.end and other.start < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class EditorFinding:
+    """What an editor has found. `quote` is what the chapter has at `place`.
+
+    `others` are the other passages that belong to it. `replacement` mends it at `place`; None if there is none.
+    """
+
+    kind: FindingKind
+    severity: Severity
+    place: TextSpan
+    quote: str
+    others: tuple[TextSpan, ...]
+    why: str
+    remedy: str
+    replacement: str | None
+
+    @property
+    def places(self) -> tuple[TextSpan, ...]:
+        return (self.place, *self.others)
+
+
+@dataclass(frozen=True, slots=True)
+class BookReview:
+    """The findings of a reading, the worst first, and how many were dropped for which reason."""
+
+    findings: tuple[EditorFinding, ...]
+    dropped: Mapping[RejectionReason, int]
+
+
+def review_of(claims: Sequence[FindingClaim], material: Material) -> BookReview:
+    """The claims that the text bears out, as findings. Slow for a long book: not on the event loop."""
+    contents = {chapter.chapter_number: chapter.content for chapter in written(material)}
+    kinds = frozenset(kinds_for(material.book))
+    dropped: Counter[RejectionReason] = Counter()
+    found: list[EditorFinding] = []
+    for claim in claims:
+        checked = _checked(claim, contents, kinds, dropped)
+        if isinstance(checked, RejectionReason):
+            dropped[checked] += 1
+        elif not _merged_into(found, checked):
+            found.append(checked)
+        else:
+            dropped[RejectionReason.DUPLICATE] += 1
+    found.sort(key=lambda finding: _RANK[finding.severity])
+    most = max_kept(contents.values())
+    dropped[RejectionReason.TOO_MANY] += max(len(found) - most, 0)
+    kept = _without_competing_replacements(found[:most], dropped)
+    return BookReview(tuple(kept), {reason: count for reason, count in dropped.items() if count})
+
+
+def max_kept(contents: Iterable[str]) -> int:
+    """The most findings that are kept of a book with these chapters."""
+    words = sum(map(measure, contents))
+    return min(MIN_KEPT + int(words / WORDS_PER_FINDING), MAX_KEPT)
+
+
+def _checked(
+    claim: FindingClaim, contents: Mapping[int, str], kinds: frozenset[FindingKind], dropped: Counter[RejectionReason]
+) -> EditorFinding | RejectionReason:
+    """The claim as a finding, or why it is none. What is dropped of a finding is counted in `dropped`."""
+    if claim.kind not in kinds:
+        return RejectionReason.UNKNOWN_KIND
+    if claim.passage.chapter not in contents:
+        return RejectionReason.UNKNOWN_CHAPTER
+    if not claim.why:
+        return RejectionReason.NO_REASON
+    place = _place(claim.passage, contents)
+    if place is None:
+        return RejectionReason.QUOTE_NOT_FOUND
+    others = _other_places(claim.others, place, contents)
+    if claim.kind == FindingKind.CONTRADICTION and claim.others and not others:
+        return RejectionReason.OTHER_NOT_FOUND
+    dropped[RejectionReason.OTHER_PASSAGE] += len(claim.others) - len(others)
+    content = contents[place.chapter]
+    replacement = _replacement(claim.replacement, place, content)
+    dropped[RejectionReason.REPLACEMENT] += bool(claim.replacement) and replacement is None
+    return EditorFinding(
+        kind=FindingKind(claim.kind),
+        severity=Severity(claim.severity) if claim.severity in SEVERITIES else Severity.MINOR,
+        place=place,
+        quote=content[place.start : place.end],
+        others=tuple(others),
+        why=claim.why,
+        remedy=claim.remedy,
+        replacement=replacement,
+    )
+
+
+def _place(passage: QuotedPassage, contents: Mapping[int, str], after: int = 0) -> TextSpan | None:
+    """Where the chapter has the passage, at or after an offset."""
+    content = contents.get(passage.chapter)
+    if content is None or not MIN_QUOTE_CHARACTERS <= len(passage.quote.strip()) <= MAX_QUOTE_CHARACTERS:
+        return None
+    found = find_quote(content, passage.quote, after)
+    return TextSpan(passage.chapter, *found) if found else None
+
+
+def _other_places(passages: Sequence[QuotedPassage], place: TextSpan, contents: Mapping[int, str]) -> list[TextSpan]:
+    """Where the other passages of a finding stand; the same words quoted again are their next place."""
+    found: list[TextSpan] = []
+    for passage in passages:
+        other = _place(passage, contents)
+        while other and any(other.overlaps(each) for each in (place, *found)):
+            other = _place(passage, contents, other.end)
+        if other:
+            found.append(other)
+    return found
+
+
+def _replacement(proposed: str, place: TextSpan, content: str) -> str | None:
+    """The replacement if it can be put in place of the quote, which then has no second place in the chapter."""
+    quote = content[place.start : place.end]
+    if not proposed or proposed == quote or len(proposed) > MAX_REPLACEMENT_CHARACTERS:
+        return None
+    if content.find(quote, place.start + 1) >= 0 or not ReadingBudget().pays_for(content, place.start, place.end):
+        return None
+    return proposed if keeps_structure(content, place.start, place.end, proposed) else None
+
+
+def _merged_into(found: list[EditorFinding], finding: EditorFinding) -> bool:
+    """Whether one of the findings says the same; it then has the other passages of both."""
+    for index, known in enumerate(found):
+        if _say_the_same(known, finding):
+            new = [each for each in finding.places if not any(each.overlaps(other) for other in known.places)]
+            severity = min(known.severity, finding.severity, key=_RANK.__getitem__)
+            found[index] = replace(known, others=(*known.others, *new), severity=severity)
+            return True
+    return False
+
+
+def _say_the_same(one: EditorFinding, other: EditorFinding) -> bool:
+    """Whether both are of one kind and about the same passages: two of them, or the only one that either has."""
+    if one.kind is not other.kind:
+        return False
+    shared = sum(any(each.overlaps(place) for place in other.places) for each in one.places)
+    return shared >= 2 or (one.place.overlaps(other.place) and not (one.others and other.others))
+
+
+def _without_competing_replacements(
+    findings: Sequence[EditorFinding], dropped: Counter[RejectionReason]
+) -> list[EditorFinding]:
+    """The findings, of whose replacements none overlaps that of a worse finding."""
+    kept: list[EditorFinding] = []
+    for finding in findings:
+        competes = finding.replacement is not None and any(
+            finding.place.overlaps(other.place) for other in kept if other.replacement is not None
+        )
+        dropped[RejectionReason.REPLACEMENT] += competes
+        kept.append(replace(finding, replacement=None) if competes else finding)
+    return kept
+
+
+def as_correction(finding: EditorFinding, content: str) -> Correction:
+    """The finding as a suggestion of a report; without a replacement it has its own quote as one."""
+    explanation = " ".join(filter(None, (finding.why, finding.remedy)))
+    reason = Reason(SUGGESTION_TYPES[finding.kind], finding.severity, explanation, SOURCE)
+    replacement = finding.quote if finding.replacement is None else finding.replacement
+    return Correction.at(content, finding.place.start, finding.place.end, replacement, reason)
