@@ -92,8 +92,9 @@ class Settings:
 
 @dataclasses.dataclass
 class Call:
-    """`ended`: "" while it runs, then "answered", or "left" when the caller closed the connection. `port`: the
-    caller's, which tells its connections apart."""
+    """`reply`: the whole text that the server answers with, whatever of it arrives. `ended`: "" while the call runs,
+    then "answered", or "left" if the caller closed the connection. `port`: the caller's, to tell connections apart.
+    """
 
     number: int
     protocol: str
@@ -103,5 +104,6 @@ class Call:
     stage: str
     brief: dict[str, Any]
     fault: str = ""
+    reply: str = ""
     ended: str = ""
     port: int = 0

@@ -6,7 +6,7 @@ In the process of a test:
         server.anthropic_url, server.openai_url       # base URLs for the SDKs; any path before them works as well
         server.script(fault("status", status=429, retry_after=2), fault("cut"))
         await server.arrived(2)                       # until two calls have come in
-        server.requests[0].body, .headers, .path, .stage, .brief, .ended
+        server.requests[0].body, .headers, .path, .stage, .brief, .reply, .ended
         server.arrivals                               # when each came, on the monotonic clock
         server.ledger                                 # tokens as the server counted and told them
 
@@ -21,7 +21,8 @@ and over HTTP from anywhere, JSON in and out:
     POST   /control/settings   {"length_factor": 0.5, "delay": 0.2, …}                                   changes these
     POST   /control/release    lets go of every call that `hold`, `hang` or `stall` keeps
     POST   /control/reset      script, settings, requests, ledger and cache as at the start
-    GET    /control/requests   ?since=N   the calls so far: number, protocol, path, stage, brief, body, headers, ended
+    GET    /control/requests   ?since=N   the calls so far: number, protocol, path, stage, brief, body, headers, reply,
+                               ended
     GET    /control/ledger     {"calls", "input", "output", "cache_write", "cache_read", "in_flight", "most_in_flight"}
 
 Replies. A call with a brief (in the header HEADER, which a service sends that was started with TEST_BRIEF_HEADER=HEADER
@@ -274,6 +275,7 @@ class ModelServer:
         reasoning = self.settings.reasoning
         if self.settings.think_tags and reasoning:
             text, reasoning = f"<think>\n{reasoning}\n</think>\n\n{text}", ""
+        call.reply = text
         told = self.settings.usage and kind != "no_usage"
         usage = self._usage(call, text) if told else None
         said = self.settings
