@@ -48,7 +48,13 @@ class ChaptersInFlight:
         self._resources = resources
         self._pictures = Pictures(resources)
         self._production = Production(resources)
+        self._chapters_at_once = chapters_at_once
         self._places = asyncio.Semaphore(chapters_at_once)
+
+    @property
+    def free_places(self) -> int:
+        """How many more chapters can be started without waiting for a place."""
+        return max(0, self._chapters_at_once - len(self.by_run))
 
     async def begin(self, run: Run) -> ChapterStart | None:
         """Announce the run's next chapter. None if no chapter is left or the run is not ours to write."""

@@ -92,7 +92,8 @@ class Recovery:
             log.info("runs_taken_over", runs=len(claimed))
             room -= len(claimed)
             for run in claimed:
-                await self._begin(run)
+                if not is_at_risk(run):
+                    await self._begin(run)
             await asyncio.sleep(0)
         await ownership.forget_calls(pool, boot_id)
         await ownership.set_aside(pool)
@@ -128,25 +129,27 @@ class Recovery:
     async def _go_on_with_what_nobody_handles(self) -> None:
         owned = await ownership.owned(self._resources.pool, self._resources.boot_id)
         self._retry_at = {run.id: self._retry_at[run.id] for run in owned if run.id in self._retry_at}
+        places = self._chapters.free_places
         for run in owned:
             if self._is_busy_with(run):
                 continue
-            if run.status is RunStatus.RUNNING:
-                await self._begin(run)
-            else:
+            if run.status is not RunStatus.RUNNING:
                 await self._report(run, WorkHalted(run.epoch, run.call_no))
+            elif not is_at_risk(run):
+                await self._begin(run)
+            elif places and not self._backs_off(run):
+                places -= 1  # a chapter that is announced and waits for its place would be charged for a death too
+                await self._begin(run)
 
     async def _begin(self, run: Run) -> None:
-        if run.crash_count >= MAX_CRASHES:
-            log.error("run_quarantined", run_id=str(run.id), book_id=run.book_id)
-            await self._report(run, Advance())
-        elif not self._backs_off(run):
+        if run.crash_count < MAX_CRASHES:
             self._write(run)
+            return
+        log.error("run_quarantined", run_id=str(run.id), book_id=run.book_id)
+        await self._report(run, Advance())
 
     def _backs_off(self, run: Run) -> bool:
-        """Whether the run still waits after the last death of its process."""
-        if run.crash_count < MAX_CRASHES - 1:
-            return False
+        """Whether a run at risk still waits after the last death of its process."""
         if run.id not in self._retry_at:
             self._retry_at[run.id] = now() + random.uniform(*BACK_OFF)
             log.warning("run_backs_off", run_id=str(run.id), book_id=run.book_id, deaths=run.crash_count)
@@ -172,6 +175,11 @@ class Recovery:
         """Whether this process writes the run or is about to."""
         actor = self._registry.find(_key(run))
         return self._resources.draining or self._crashes.backs_off(_key(run)) or not (actor is None or actor.idle)
+
+
+def is_at_risk(run: Run) -> bool:
+    """Whether one more death of its process ends the run."""
+    return run.crash_count == MAX_CRASHES - 1
 
 
 def _key(run: Run) -> Key:

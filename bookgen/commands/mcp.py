@@ -35,7 +35,7 @@ INSTRUCTIONS = (
     "export. Writing takes many minutes: call status with wait_seconds instead of polling."
 )
 SAMPLE = " No model is set up on this server: books are written as samples."
-MAX_WAIT_SECONDS = 50  # seconds; clients give a call up after a minute
+MAX_WAIT_SECONDS = 50  # clients give a call up after a minute
 JSON = dict[str, Any]
 
 BookId = Annotated[int, Field(description="From make_book or list_books.")]

@@ -40,7 +40,7 @@ FIELDS = {  # of a book, by the options that fill them in
     "trim": "trim_size",
 }
 BLURB_LOOK_SECONDS, MAX_BLURB_LOOKS = 0.5, 120
-MAX_SHOWN_CHARACTERS = 40  # characters of a text
+MAX_SHOWN_CHARACTERS = 40  # of a text
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

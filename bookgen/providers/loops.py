@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-MIN_LOOP_CHARACTERS = 600  # characters that repeat what stands before them
+MIN_LOOP_CHARACTERS = 600  # that repeat what stands before them
 MIN_ROUNDS = 3
 PROBE = 24  # characters whose last occurrence tells how long a round is
 LOOKED_AT = 6_000  # characters at the end of a reply

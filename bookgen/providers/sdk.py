@@ -40,7 +40,7 @@ MIN_KEPT_CHARACTERS = 600  # of prose, which are kept when a bound ends the call
 CHARACTERS_PER_TOKEN = 4  # for servers that tell no usage
 MAX_WEIGHT = 1.5  # of an estimated token, in those of a cloud's model
 MIN_EXTRA_TOKENS, MAX_EXTRA_TOKENS = 8_000, 32_000  # tokens for thoughts
-MAX_REFUSAL_CHARACTERS = 600  # characters; prose that was asked for is longer
+MAX_REFUSAL_CHARACTERS = 600  # prose that was asked for is longer
 _REFUSES = re.compile(
     r"(?:i['’]m sorry|i am sorry|sorry|i apologi[sz]e|unfortunately)?[,.]?\s*(?:but )?"
     r"(?:i (?:can['’]?t|can ?not|won['’]t|am unable to|am not able to)|i['’]m (?:unable|not able) to)\s+"

@@ -7,8 +7,8 @@ from bookgen.providers.text import ShownSpeed
 
 SLACK = 4.0  # times the longest wait for a first word, for a prompt of the same length
 UNSEEN_FIRST_BYTE = 600.0  # seconds, at a server of one's own that has not answered yet
-MIN_IDLE_SECONDS = 120.0  # seconds: there a neighbour's prompt may hold up a reply
-MAX_FIRST_BYTE_SECONDS = 3_600.0  # seconds
+MIN_IDLE_SECONDS = 120.0  # there a neighbour's prompt may hold up a reply
+MAX_FIRST_BYTE_SECONDS = 3_600.0
 MIN_SPEED = 1.0  # tokens a second of a server of one's own, before it has shown any
 CLOUD_SPEED = 30.0
 SHARE = 0.5  # of the speed seen, which is counted on

@@ -15,7 +15,7 @@ UNTOLD = 0.6  # of what did not fit, where nobody says what does
 AROUND = 32  # tokens that a chat template puts around a prompt
 ROUND = 256  # servers' windows are multiples of it; one that drops a part of a prompt mostly reads so many times 1,024
 READ_AT_ONCE = 1_024
-MIN_COMPARED_TOKENS = 200  # tokens of a prompt whose count is compared with the estimate
+MIN_COMPARED_TOKENS = 200  # of a prompt whose count is compared with the estimate
 LIGHTEST, HEAVIEST = 1.0, 4.0
 CUT, CERTAINLY_CUT = 0.75, 0.3  # of the estimate: a server that counts fewer has not read the whole prompt
 

@@ -18,7 +18,7 @@ from bookgen.services.picture_making import COVER, ILLUSTRATION, MadeCover, Pict
 from bookgen.store import accounts, books, chapters, covers, illustrations, media
 from bookgen.store.database import DB, Database
 
-MAX_ALT_CHARACTERS = 300  # characters
+MAX_ALT_CHARACTERS = 300
 PICTURE_BYTES = 1_000_000  # what a painted one takes, with its thumbnail; few take more
 
 

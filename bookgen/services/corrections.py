@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ class Corrections:
         self._quota = quota
 
     async def apply(self, account_id: int, report_id: int, chosen: Callable[[Suggestion], bool]) -> AppliedSuggestions:
-        """Applies the chosen suggestions that are pending, a chapter in one transaction. Former texts are kept."""
+        """Apply the chosen suggestions that are pending, a chapter in one transaction. Former texts are kept."""
         by_chapter: defaultdict[int, set[int]] = defaultdict(set)
         stale = 0
         for each in filter(chosen, await suggestions.page(self._pool, account_id, report_id, EVERYTHING, limit=None)):
@@ -55,17 +56,21 @@ class Corrections:
         return AppliedSuggestions(applied, stale + found_stale, [chapter for chapter, (a, _) in done.items() if a])
 
     async def apply_safe_of_run(self, account_id: int, run_id: UUID) -> None:
-        """Applies the safe suggestions of a production's report, if it has made one. It can be repeated."""
+        """Apply the safe suggestions of a production's report, if it has made one. Idempotent."""
         report_id = await reports.of_run(self._pool, run_id)
         if report_id is not None:
             await self.apply(account_id, report_id, lambda each: each.safe)
 
     async def place(self, account_id: int, chapter_id: int) -> None:
-        """Finds the chapter's pending suggestions again in a text that has changed since."""
-        await self._apply(account_id, chapter_id, ())
+        """Find the chapter's pending suggestions again in a text that has changed.
+
+        If the chapter keeps changing, the suggestions keep their places: reading them must not fail for that.
+        """
+        with contextlib.suppress(Conflict):
+            await self._apply(account_id, chapter_id, ())
 
     async def _apply_all(self, account_id: int, chapter_id: int, chosen: set[int]) -> tuple[int, int]:
-        """Applies suggestions in as many transactions as it takes. Returns how many were applied and stale."""
+        """Apply suggestions in as many transactions as it takes. Returns how many were applied and are stale."""
         applied = stale = 0
         while chosen:
             result = await self._apply(account_id, chapter_id, chosen)
@@ -78,10 +83,10 @@ class Corrections:
         return applied, stale
 
     async def _apply(self, account_id: int, chapter_id: int, chosen: Collection[int]) -> Placement:
-        """Applies the chosen suggestions to the chapter as it is, and places the others in the new text.
+        """Apply the chosen suggestions to the chapter, and place the others in the new text.
 
-        The new text is computed from what was read before, without a connection. It is saved only if nobody has changed
-        the chapter or its suggestions meanwhile; otherwise it is computed again.
+        The new text is computed without holding a connection. It is saved only if the chapter and its suggestions have
+        not changed meanwhile; otherwise it is computed again.
         """
         for _ in range(MAX_TRIES):
             chapter = await chapters.find(self._pool, account_id, chapter_id)
@@ -91,12 +96,12 @@ class Corrections:
             corrected = await compute(_corrected, pending, chapter, chosen)
             if await self._save(account_id, chapter, pending, corrected):
                 return corrected.placement
-        raise Conflict("This chapter is changing all the time. Apply the suggestions again in a moment.")
+        raise Conflict("This chapter keeps changing. Wait until nobody edits it, then apply the suggestions again.")
 
     async def _save(
         self, account_id: int, chapter: Chapter, pending: Sequence[Suggestion], corrected: CorrectedChapter
     ) -> bool:
-        """Saves the new text and what became of the suggestions. Returns False if one of them was changed meanwhile."""
+        """Save the new text and the state of the suggestions. Returns False if any of them has changed meanwhile."""
         result = corrected.placement
         async with self._pool.acquire() as connection, connection.transaction():
             version = await chapters.lock_version(connection, account_id, chapter.id)
@@ -115,7 +120,7 @@ class Corrections:
     async def _replace(
         self, connection: Connection, account_id: int, chapter_id: int, corrected: CorrectedChapter
     ) -> int:
-        """Replaces the chapter's text and keeps the former one. Returns the new content version."""
+        """Replace the chapter's text and keep the former one. Returns the new content version."""
         saved = await editing.save_chapter(
             connection,
             self._quota,
@@ -130,7 +135,7 @@ class Corrections:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedChapter:
-    """What became of a chapter's suggestions, and the number of words of its new text."""
+    """A chapter's suggestions after applying, and the number of words of its new text."""
 
     placement: Placement
     words: int

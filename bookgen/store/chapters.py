@@ -136,9 +136,13 @@ async def find(db: DB, account_id: int, chapter_id: int) -> Chapter | None:
     return row and chapter_of(row)
 
 
-# The book is locked before the chapter: the join needs the row of the subquery, which holds its lock by then.
-LOCK = f"""
-    SELECT {COLUMNS}
+def _lock(columns: str) -> str:
+    """SQL that locks a chapter of the account and reads these columns.
+
+    The book is locked before the chapter: the join needs the row of the subquery, which holds its lock by then.
+    """
+    return f"""
+    SELECT {columns}
       FROM (SELECT b.id FROM book b
              WHERE b.account_id = $1 AND b.id = (SELECT book_id FROM chapter WHERE id = $2)
                FOR NO KEY UPDATE OF b) AS owned
@@ -146,6 +150,9 @@ LOCK = f"""
      WHERE c.id = $2
        FOR UPDATE OF c
 """
+
+
+LOCK = _lock(COLUMNS)
 
 
 async def lock(db: DB, account_id: int, chapter_id: int) -> Chapter | None:
@@ -154,15 +161,7 @@ async def lock(db: DB, account_id: int, chapter_id: int) -> Chapter | None:
     return row and chapter_of(row)
 
 
-LOCK_VERSION = """
-    SELECT c.content_version
-      FROM (SELECT b.id FROM book b
-             WHERE b.account_id = $1 AND b.id = (SELECT book_id FROM chapter WHERE id = $2)
-               FOR NO KEY UPDATE OF b) AS owned
-      JOIN chapter c ON c.book_id = owned.id
-     WHERE c.id = $2
-       FOR UPDATE OF c
-"""
+LOCK_VERSION = _lock("c.content_version")
 
 
 async def lock_version(db: DB, account_id: int, chapter_id: int) -> int | None:

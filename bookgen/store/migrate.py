@@ -27,6 +27,7 @@ NEWER_BY = 1
 MEETINGS = 10  # with transactions of others, for which a migration may be rolled back
 LOCK_POLL_SECONDS = 0.1
 CONCURRENTLY = "-- concurrently"
+_COMMENT = re.compile(r"^--.*$", re.MULTILINE)
 _INDEX = re.compile(r"CREATE (?:UNIQUE )?INDEX CONCURRENTLY IF NOT EXISTS (\w+)\s[^;]+;")
 
 
@@ -49,6 +50,9 @@ class Migration:
 def read_migrations(folder: Path) -> list[Migration]:
     files = sorted(folder.glob("[0-9][0-9][0-9][0-9]_*.sql"))
     migrations = [Migration(int(file.name[:4]), file.name, file.read_text(encoding="utf-8")) for file in files]
+    for migration in migrations:
+        if migration.is_concurrent and _INDEX.sub("", _COMMENT.sub("", migration.sql)).strip():
+            raise StartupError(f"{migration.name} may only have CREATE INDEX CONCURRENTLY IF NOT EXISTS statements.")
     if not migrations:
         raise StartupError(f"{folder} holds no migrations.")
     if len({migration.version for migration in migrations}) < len(migrations):
@@ -203,7 +207,7 @@ IS_INVALID = "SELECT EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass
 
 
 async def _build_indexes(connection: asyncpg.Connection, migration: Migration) -> None:
-    """Build each index of the file that is missing. An earlier build that was cut off left an invalid index."""
+    """Build the missing indexes of the file. An invalid index is left of an earlier build that was cut off."""
     for statement in _INDEX.finditer(migration.sql):
         name = statement.group(1)
         if await connection.fetchval(IS_INVALID, name):

@@ -20,10 +20,10 @@ PASSAGES = 5
 SOURCES = 3
 MAX_TOKENS, MIN_TOKENS = 900, 250  # MIN_TOKENS: in a small context window
 AT_ONCE = 4  # model calls of the assistant; a further question waits
-MAX_WAIT_SECONDS = 10.0  # seconds for a place among them, and for a provider that is away
+MAX_WAIT_SECONDS = 10.0  # for a place among them, and for a provider that is away
 MAX_CALLS_A_DAY = 2_000  # model calls: anybody may ask, and nobody pays
 EXTRACT = 4  # statements of a passage that answers by itself
-MAX_STATEMENT_CHARACTERS = 400  # characters
+MAX_STATEMENT_CHARACTERS = 400
 FOR_ENGINEERS = frozenset({"architecture"})
 
 SYSTEM = """\

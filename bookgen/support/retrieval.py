@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-MAX_PASSAGE_CHARACTERS = 1_000  # characters
+MAX_PASSAGE_CHARACTERS = 1_000
 IN_TITLE = 3  # how much a word of the title weighs against one of the text
 
 _HEADING = re.compile(r"^(#{1,4})\s+(.+?)\s*#*$")

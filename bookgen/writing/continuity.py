@@ -22,9 +22,9 @@ from bookgen.writing.window import WINDOW, clip, fitted
 
 MAX_FACTS = 8
 MAX_THREADS = 20
-MAX_CHAPTER_TOKENS = 18_000  # tokens of a chapter that a digest is made from
+MAX_CHAPTER_TOKENS = 18_000  # of a chapter that a digest is made from
 MAX_TOKENS = 2_500
-MAX_SUMMED_UP_TOKENS = 64_000  # tokens of earlier chapters that are read for one chapter, beside the nearest
+MAX_SUMMED_UP_TOKENS = 64_000  # of earlier chapters that are read for one chapter, beside the nearest
 TOKENS_A_DIGEST = 2_000  # that asking for one takes beside the chapter
 TOKENS_A_THREAD = 400  # of a context window, for each thread that is told
 

@@ -29,7 +29,7 @@ DIGEST_REPLY = 180
 BLURB_TASK, BLURB_REPLY = 450, 200
 EXTRA_CALLS = 0.05  # writing calls beyond the plan: cut replies, repairs
 EXTRA_WORDS = 0.02  # written and not kept
-MIN_CACHED_TOKENS = 1_024  # tokens: a shorter prefix is not cached
+MIN_CACHED_TOKENS = 1_024  # a shorter prefix is not cached
 
 PICTURE_PROMPT = 250
 

@@ -17,7 +17,7 @@ from bookgen.writing.steps import Steps
 
 T = TypeVar("T")
 
-MAX_REPLY_CHARACTERS = 400_000  # characters; more is no reply but a loop
+MAX_REPLY_CHARACTERS = 400_000  # more is no reply but a loop
 MAX_SHOWN_CHARACTERS = 60_000  # of a reply that the model is shown to repair; its window holds more than that
 DEEPEST = 100  # objects and lists within each other; how many Python itself can read differs by its version
 

@@ -13,7 +13,8 @@ from bookgen.actors.decide import MAX_CRASHES
 from bookgen.actors.messages import Generate, Resume
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import Unavailable
-from bookgen.store import ownership, processes
+from bookgen.store import ownership, processes, steps
+from bookgen.store.model_calls import Asked, Step
 
 from .conftest import BeginRun, Model, Shelf, Start, crash
 
@@ -118,6 +119,20 @@ async def test_a_run_that_a_process_takes_from_its_own_earlier_lease_is_not_char
         assert (await shelf.run(book))["crash_count"] == 0
 
 
+async def test_a_new_reply_is_progress(begun: BeginRun, supervisor: Supervisor, shelf: Shelf) -> None:
+    account, book = await begun()
+    await shelf.pool.execute("UPDATE run SET crash_count = 2")
+    run_id = await shelf.value("SELECT id FROM run")
+    step = Step("key", {"text": ""}, Asked(account, book, run_id, "chapter", 1, ()))
+
+    await steps.save(shelf.pool, step)
+    assert await shelf.value("SELECT crash_count FROM run") == 0
+
+    await shelf.pool.execute("UPDATE run SET crash_count = 2")
+    await steps.save(shelf.pool, step)
+    assert await shelf.value("SELECT crash_count FROM run") == 2
+
+
 async def test_a_run_waits_after_the_second_death_and_is_not_charged_while_it_waits(
     start: Start, begun: BeginRun, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,6 +153,24 @@ async def test_a_run_waits_after_the_second_death_and_is_not_charged_while_it_wa
     await crash(process, shelf)
     await start()
     await model.wait_until_asked(book, 1, times=3)
+
+
+async def test_a_run_that_one_more_death_would_end_is_not_announced_before_there_is_a_place(
+    start: Start, begun: BeginRun, model: Model, shelf: Shelf
+) -> None:
+    process = await start()
+    books = [book for _, book in [await begun(process) for _ in range(3)]]
+    await shelf.pool.execute("UPDATE run SET crash_count = $1", MAX_CRASHES - 2)
+    await crash(process, shelf)
+
+    process = await start(chapters_at_once=1)
+    await model.until(lambda: sum(model.asked[book, 1] for book in books) == 4)
+    await process.sweep()
+    await crash(process, shelf)
+    await start()
+
+    await shelf.until("SELECT count(*) FILTER (WHERE status = 'error') = 1 FROM run")
+    assert await shelf.value("SELECT count(*) FROM run WHERE status = 'running'") == 2
 
 
 async def test_every_run_that_was_worked_on_is_charged_by_whatever_claim_takes_it(

@@ -193,6 +193,31 @@ async def test_suggestions_are_placed_again_when_the_chapter_changes_while_they_
     assert in_use[0] == 0
 
 
+async def test_suggestions_of_a_chapter_that_keeps_changing_can_be_read_but_not_applied(
+    author: Api, book: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = await reported(author, book)
+    (first, *_) = await suggestions(author, report)
+    chapter, pool = book["chapters"][0]["id"], author.services.database.http
+    change = "UPDATE chapter SET content_version = content_version + 1 WHERE id = $1"
+
+    async def changed_meanwhile(function: Any, *arguments: Any) -> Any:
+        result = await compute(function, *arguments)
+        await pool.execute(change, chapter)
+        return result
+
+    monkeypatch.setattr(corrections, "compute", changed_meanwhile)
+    await pool.execute(change, chapter)
+    path = f"/proofreading-reports/{report['id']}"
+
+    listed = await author.get(f"{path}/suggestions/")
+    preview = await author.get(f"{path}/suggestions/{first['id']}/preview/")
+    refused = await author.post(f"{path}/apply/", {"suggestion_ids": [first["id"]]})
+
+    assert (listed.status, preview.status, refused.status, refused.code) == (200, 200, 409, "CONFLICT")
+    assert await content_of(author, book) == FIRST
+
+
 async def test_what_is_safe_is_told_listed_and_applied_alone(author: Api, book: dict[str, Any]) -> None:
     report = await reported(author, book)
 

@@ -157,6 +157,14 @@ async def test_an_index_is_built_while_another_transaction_writes_the_table(empt
         await writer.close()
 
 
+@pytest.mark.parametrize("other", ["CREATE INDEX one_id ON one (id);", "CREATE TABLE three (id int);", "SELECT 1"])
+async def test_a_file_that_builds_indexes_has_no_other_statements(empty_dsn: str, folder: Path, other: str) -> None:
+    (folder / "0003_index.sql").write_text(f"-- concurrently\n{INDEX}\n{other}\n")
+
+    with pytest.raises(StartupError, match=r"0003_index\.sql may only have CREATE INDEX CONCURRENTLY"):
+        await migrate(empty_dsn, folder)
+
+
 async def test_an_index_whose_build_was_cut_off_is_built_again(empty_dsn: str, folder: Path) -> None:
     await migrate(empty_dsn, folder)
     (folder / "0003_index.sql").write_text(f"-- concurrently\n{INDEX}\n")

@@ -23,7 +23,7 @@ CARD_WORDS = 90  # a list of three lines is added whole, so only where there is 
 TRIES = 300
 MAX_OWNERS = 60  # parts that share out all sentences; in a longer book some parts share
 MAX_SILENT_PARAGRAPHS = 20  # paragraphs in a row for which no sentence was left
-MIN_OWNED_WORDS = 4  # words; a shorter sentence may well come twice
+MIN_OWNED_WORDS = 4  # a shorter sentence may well come twice
 _SENTENCE = re.compile(r"(?<=[.!?])[”’»“]?\s+|(?<=[.!?][”’»“])\s+|\n+")
 _WORD = re.compile(r"\w+")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bookgen.models import Book
 from bookgen.writing import context
 
-MAX_SHEET_CHARACTERS = 2_400  # characters
+MAX_SHEET_CHARACTERS = 2_400
 
 LOOK = """\
 Style: a warm, hand-painted picture-book illustration with simple shapes, clear colours and soft light, for children \

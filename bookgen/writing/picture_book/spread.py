@@ -20,7 +20,7 @@ from bookgen.writing.printable import printable
 from bookgen.writing.steps import Steps
 
 MAX_TOKENS, MIN_TOKENS = 1_500, 500  # MIN_TOKENS: in a small context window
-MAX_ALT_CHARACTERS, MAX_PICTURE_CHARACTERS = 300, 1_200  # characters
+MAX_ALT_CHARACTERS, MAX_PICTURE_CHARACTERS = 300, 1_200
 
 STORY = """\
 {author}
