@@ -36,7 +36,7 @@ from bookgen.http.edge.keys import Services, Site
 from bookgen.http.edge.watchdog import Watchdog
 from bookgen.http.server import BoundedRunner, build_app
 from bookgen.limits import Budget, LimitClass, Limiter
-from bookgen.models import Usage
+from bookgen.models import RevisionMode, Usage
 from bookgen.providers.access import Access
 from bookgen.providers.google import GoogleSignIn
 from bookgen.providers.images import ImageModel
@@ -64,6 +64,7 @@ from bookgen.writing.blurb import draft_blurb
 from bookgen.writing.estimate import Estimates
 from bookgen.writing.kinds import draft_outline, write_chapter
 from bookgen.writing.rework import rework_chapters
+from bookgen.writing.window import WINDOW
 
 MICROS = 1_000_000
 # How long a thread that computes may keep the interpreter from the event loop.
@@ -239,6 +240,8 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         chapters_at_once=config.sizes.chapters_at_once,
         shortage=shortage,
         names_model=config.model != "auto",
+        revision=RevisionMode(config.revision),
+        context_tokens=_context_tokens(config, model),
     )
     closing.push_async_callback(supervisor.drain, 0)
     mailer = _mailer(config)
@@ -292,6 +295,12 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         shortage=shortage,
     )
     return Service(services, supervisor, model, tokens, rights, mailing)
+
+
+def _context_tokens(config: Config, model: TextModel) -> int:
+    """The most tokens of a call that reads the whole book: the model's window, as far as the operator allows it."""
+    window = prices().context_window(model.name) or WINDOW
+    return min(window, config.context_tokens or window)
 
 
 def build_quota(config: Config) -> Quota:

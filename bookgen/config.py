@@ -212,6 +212,18 @@ class Config(BaseSettings):
         "an amount like 12.50",
         "The most that all accounts together may cost per day. Default: 50.00 in the same case.",
     )
+    revision: Literal["off", "report", "apply"] = setting(
+        "apply",
+        "off, report or apply",
+        "What a production does with the findings of its editor's reading. `apply`: the model answers them with small "
+        "edits. `report`: they are only listed. `off`: no reading is made.",
+    )
+    context_tokens: int | None = setting(
+        None,
+        "4000 or more",
+        "The most tokens of a book's text that one call is given. Default: by the model.",
+        ge=4_000,
+    )
     drain_seconds: float = setting(
         25.0,
         "seconds, 0 or more",

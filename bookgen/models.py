@@ -69,6 +69,7 @@ class RunPhase(StrEnum):
 
     OUTLINE = "outline"
     CHAPTERS = "chapters"
+    REVIEW = "review"
     PROOFREADING = "proofreading"
     CORRECTIONS = "corrections"
     BLURB = "blurb"
@@ -89,6 +90,7 @@ class RevisionOrigin(StrEnum):
     REGENERATE = "regenerate"
     RESTORE = "restore"
     PROOFREADING = "proofreading"
+    REVIEW = "review"  # the author's model answered an editor's findings
     QUALITY_GATE = "quality_gate"  # the model's own text, before the quality gate changed a passage of it
 
 
@@ -120,6 +122,21 @@ class SuggestionStatus(StrEnum):
     APPLIED = "applied"
     DISMISSED = "dismissed"
     STALE = "stale"
+
+
+class ReportKind(StrEnum):
+    """Who has read the chapters of a report."""
+
+    PROOFREADING = "proofreading"
+    REVIEW = "review"  # an editor, who reads the whole book at once
+
+
+class RevisionMode(StrEnum):
+    """What a production does with the findings of its editor's reading."""
+
+    OFF = "off"  # no reading is made
+    REPORT = "report"
+    APPLY = "apply"  # the author's model answers them with small edits
 
 
 class ReportStatus(StrEnum):
@@ -345,13 +362,14 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A proofreading report of some chapters, `done` of which are read.
+    """A report of some chapters, `done` of which are read.
 
     The counts are of all its suggestions, whatever became of them. `unread`: what the rules alone have read.
     """
 
     id: int
     book_id: int
+    kind: ReportKind
     status: ReportStatus
     chapters: int
     done: int
@@ -374,9 +392,10 @@ SAFE = (SuggestionType.SPELLING, SuggestionType.PUNCTUATION)
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A correction of a report. The offsets count characters of the content that has `content_version`.
+    """A correction of a report, or a finding without one: then `suggested_text` is None.
 
-    `prefix` and `suffix` are what stood before and after it there. `source`: the rule, checker or model that made it.
+    The offsets count characters of the content that has `content_version`. `prefix` and `suffix` are what stood before
+    and after it there. `source`: the rule, checker or model that made it.
     """
 
     id: int
@@ -386,7 +405,7 @@ class Suggestion:
     type: SuggestionType
     severity: Severity
     original_text: str
-    suggested_text: str
+    suggested_text: str | None
     explanation: str
     start_offset: int
     end_offset: int

@@ -36,6 +36,7 @@ QUARANTINED = "The server process stopped three times while writing this book. R
 STAGES = {
     RunPhase.OUTLINE: "outline",
     RunPhase.CHAPTERS: "chapter",
+    RunPhase.REVIEW: "review",
     RunPhase.PROOFREADING: "proofreading",
     RunPhase.CORRECTIONS: "proofreading",
     RunPhase.BLURB: "blurb",

@@ -1,14 +1,18 @@
-"""What a production does before and after the chapters: outline, proofreading, corrections, blurb, cover, files."""
+"""What a production does before and after the chapters.
+
+Before: the outline. After: the editor's reading, proofreading, corrections, blurb, cover and files.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import asyncpg
 import structlog
 
+from bookgen.actors import review
 from bookgen.actors.blurbs import drafted as drafted_blurb
 from bookgen.actors.material import drafted, load_material
 from bookgen.actors.reports import BookReading
@@ -16,14 +20,18 @@ from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps
 from bookgen.actors.work_in_flight import PhaseFailed, PhaseResult
 from bookgen.errors import ProofreadingFailed, QuotaExceeded, RenderingFailed, RenderTimeout, UpstreamAIError
-from bookgen.models import Allowance, BookStatus, Run, RunPhase
+from bookgen.models import Allowance, BookStatus, ReportKind, RevisionMode, Run, RunPhase, SuggestionStatus
 from bookgen.providers.text import CallsHalted
 from bookgen.store import blurbs, books, reports, suggestions
+from bookgen.store.suggestions import NewSuggestion
+from bookgen.writing.refusal import ModelRefused
+from bookgen.writing.structured import UnusableReply
 
 log = structlog.get_logger()
 
 MAX_WAITS = 60  # for a worker, each as long as the pool asks for
 PROOFREAD_BY_RULES = "Only the built-in rules have proofread it: the model refused or its replies could not be used."
+NOT_REVIEWED = "No editor's reading was made: the model refused or its replies could not be used."
 NOT_PROOFREAD = "It was not proofread: your plan has no proofreading checks left this period."
 
 Result = TypeVar("Result")
@@ -40,6 +48,8 @@ class Production:
         match run.phase:
             case RunPhase.OUTLINE:
                 return await self._outline(run, steps)
+            case RunPhase.REVIEW:
+                return await self._review(run, steps)
             case RunPhase.PROOFREADING:
                 return await self._proofread(run, steps)
             case RunPhase.CORRECTIONS:
@@ -69,11 +79,44 @@ class Production:
 
         return PhaseResult(save, chapters)
 
+    async def _review(self, run: Run, steps: StoredSteps) -> PhaseResult:
+        """Have an editor read the book, and its author's model answer the findings if the operator wants that.
+
+        A book that nobody could read is finished without it.
+        """
+        resources = self._resources
+        if resources.revision is RevisionMode.OFF or not resources.can_read:
+            return PhaseResult()
+        if await self._has_report(run, ReportKind.REVIEW):
+            return PhaseResult()
+        revise = resources.revision is RevisionMode.APPLY
+        try:
+            edited = await review.edited(resources, run.account_id, run.book_id, steps, revise=revise)
+        except (ModelRefused, UnusableReply) as error:
+            log.warning("book_not_reviewed", book_id=run.book_id, reason=str(error))
+            return PhaseResult(remark=NOT_REVIEWED)
+        except ProofreadingFailed as error:
+            return PhaseResult(remark=str(error))
+
+        async def save(connection: asyncpg.Connection) -> None:
+            rows = await edited.save_texts(connection)
+            report_id = await reports.add_of_run(
+                connection, run.account_id, run.book_id, run.id, edited.chapter_ids, ReportKind.REVIEW
+            )
+            await suggestions.add(connection, report_id, rows)
+
+        return PhaseResult(save, remark=_outcome(edited.rows))
+
+    async def _has_report(self, run: Run, kind: ReportKind) -> bool:
+        """Whether the run has made such a report before its author added a chapter."""
+        pool, through_outages = self._resources.pool, self._resources.health.through_outages
+        return await through_outages(lambda: reports.of_run(pool, run.id, kind)) is not None
+
     async def _proofread(self, run: Run, steps: StoredSteps) -> PhaseResult:
         """Make an ordinary proofreading report, in which the author finds everything that was not safe to apply."""
         resources = self._resources
-        if await resources.health.through_outages(lambda: reports.of_run(resources.pool, run.id)):
-            return PhaseResult()  # the author has added a chapter since
+        if await self._has_report(run, ReportKind.PROOFREADING):
+            return PhaseResult()
         try:
             await resources.health.through_outages(lambda: self._require_check(run))
         except QuotaExceeded:
@@ -90,7 +133,7 @@ class Production:
             if not by_rules:
                 await resources.quota.spend(connection, run.account_id, Allowance.PROOFREADING_CHECKS)
             report_id = await reports.add_of_run(
-                connection, run.account_id, run.book_id, run.id, reading.chapter_ids, unread
+                connection, run.account_id, run.book_id, run.id, reading.chapter_ids, ReportKind.PROOFREADING, unread
             )
             await suggestions.add(connection, report_id, rows)
 
@@ -148,3 +191,15 @@ class Production:
                     await asyncio.sleep(error.retry_after)
 
         return await self._resources.health.through_outages(attempt)
+
+
+def _outcome(rows: Sequence[NewSuggestion]) -> str:
+    """What an editor's reading has brought, for the status of the finished book; empty if it found nothing."""
+    changed = sum(row.status is SuggestionStatus.APPLIED for row in rows)
+    left = len(rows) - changed
+    said = []
+    if changed:
+        said.append(f"changed {changed} passage{'s' * (changed != 1)}")
+    if left:
+        said.append(f"left {left} finding{'s' * (left != 1)} in its report")
+    return f"The editor's reading {' and '.join(said)}." if said else ""

@@ -1,6 +1,7 @@
-"""Makes proofreading reports in the background, chapter by chapter; each model call is paid once.
+"""Makes reports in the background: a proofreading chapter by chapter, an editor's reading of the whole book at once.
 
-A process makes one report of an account at a time. A report belongs to the process that has claimed it.
+Each model call is paid once. A process makes one report of an account at a time. A report belongs to the process that
+has claimed it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from uuid import UUID
 
 import structlog
 
+from bookgen.actors import review
 from bookgen.actors.actor import spawn
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StepScope, StoredSteps
@@ -29,7 +31,7 @@ from bookgen.errors import (
     UpstreamAIError,
     must_exist,
 )
-from bookgen.models import Allowance, Book, Chapter, ReportStatus, Unread
+from bookgen.models import Allowance, Book, Chapter, ReportKind, ReportStatus, Unread
 from bookgen.providers.text import CallsHalted
 from bookgen.store import books, chapters, reports, subscriptions, suggestions
 from bookgen.store.reports import ClaimedReport
@@ -195,7 +197,8 @@ class Reports:
             if report.epoch > report.done + MAX_CLAIMS:
                 raise RuntimeError("it was claimed again and again, and no chapter of it was read")
             try:
-                read = await self._read(report, owner, steps)
+                made = self._review if report.kind is ReportKind.REVIEW else self._read
+                read = await made(report, owner, steps)
             finally:
                 await steps.settle()  # what is paid for is entered, whatever ends the reading
             if read:
@@ -226,6 +229,17 @@ class Reports:
             raise unreadable(unread)
         return True
 
+    async def _review(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> bool:
+        """Have an editor read the book. Returns whether the report is still ours. Raises UpstreamAIError."""
+        every = len(report.chapter_ids)
+        if report.done == every:
+            return True
+        if not self._resources.can_read:
+            nobody = [Unread(number, whole=True, refused=False) for number in range(1, every + 1)]
+            return await self._save(report, owner, every, ChapterReading(unread=nobody))
+        edited = await review.edited(self._resources, report.account_id, report.book_id, steps)
+        return await self._save(report, owner, every, ChapterReading(edited.rows))
+
     async def _save(self, report: ClaimedReport, owner: UUID, done: int, chapter: ChapterReading) -> bool:
         async def attempt() -> bool:
             async with self._resources.pool.acquire(timeout=2.0) as connection, connection.transaction():
@@ -238,12 +252,16 @@ class Reports:
         return await self._resources.health.through_outages(attempt)
 
     async def _complete(self, report: ClaimedReport, owner: UUID) -> None:
-        """One check of the allowance is counted in the transaction that completes the report."""
+        """One check of the allowance is counted in the transaction that completes the report.
+
+        A review by a process that has no model for it is free.
+        """
+        free = report.kind is ReportKind.REVIEW and not self._resources.can_read
 
         async def attempt() -> None:
             async with self._resources.pool.acquire(timeout=2.0) as connection, connection.transaction():
                 await subscriptions.lock(connection, report.account_id)
-                if await reports.finish(connection, report, owner, ReportStatus.COMPLETED):
+                if await reports.finish(connection, report, owner, ReportStatus.COMPLETED) and not free:
                     await self._resources.quota.spend(connection, report.account_id, Allowance.PROOFREADING_CHECKS)
 
         await self._resources.health.through_outages(attempt)

@@ -14,7 +14,7 @@ import asyncpg
 from bookgen.actors.health import Backlog, Health, LedgerWrites
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
-from bookgen.models import SAMPLE_WRITER, Book, Chapter, Digest, Run, Usage
+from bookgen.models import SAMPLE_WRITER, Book, Chapter, Digest, RevisionMode, Run, Usage
 from bookgen.providers.images import Painted
 from bookgen.providers.text import (
     CALL_SECONDS,
@@ -29,6 +29,7 @@ from bookgen.providers.text import (
 )
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter, Scene
 from bookgen.writing.steps import Steps
+from bookgen.writing.window import WINDOW
 
 
 class WriteChapter(Protocol):
@@ -132,8 +133,9 @@ class Resources:
 
     `boot_id` identifies the process in the database; it changes when the lease is lost. `other_processes` is the
     number of other living processes. `names_model`: the operator named the model, instead of leaving the choice to
-    the keys. `draining`: the process ends soon, begins no chapter and makes no model call. `blurb_asked` is set when a
-    blurb may be waiting.
+    the keys. `revision` is what a production does with its editor's findings. `context_tokens` is the most tokens of a
+    call that reads the whole book. `draining`: the process ends soon, begins no chapter and makes no model call.
+    `blurb_asked` is set when a blurb may be waiting.
     """
 
     pool: asyncpg.Pool
@@ -146,6 +148,8 @@ class Resources:
     caps: CostCaps
     painter: PaintsSpreads
     names_model: bool = False
+    revision: RevisionMode = RevisionMode.OFF
+    context_tokens: int = WINDOW
     boot_id: UUID = field(default_factory=uuid4)
     lease_state: LeaseState = LeaseState.NONE
     draining: bool = False
@@ -178,6 +182,11 @@ class Resources:
     def any_writer(self) -> bool:
         """Whether this process may continue what another model has begun. Sample text never continues a book."""
         return self.names_model and self.model.name != SAMPLE_WRITER
+
+    @property
+    def can_read(self) -> bool:
+        """Whether this process has a model that reads. The one that writes sample text does not."""
+        return self.model.name != SAMPLE_WRITER
 
     def may_write(self, run: Run) -> bool:
         """Whether this process has the run's model or may replace it. `store.writers.may_write` is the same in SQL."""

@@ -85,17 +85,18 @@ class Changes:
 # What a run does in the phases that write no chapter, and in which of them a text model is asked.
 DOING = {
     RunPhase.OUTLINE: "drafting the outline",
+    RunPhase.REVIEW: "reviewing the book",
     RunPhase.PROOFREADING: "proofreading the book",
     RunPhase.CORRECTIONS: "applying safe corrections",
     RunPhase.BLURB: "writing the blurb",
     RunPhase.COVER: "making the cover",
     RunPhase.FILES: "making the files",
 }
-BY_MODEL = (RunPhase.OUTLINE, RunPhase.CHAPTERS, RunPhase.PROOFREADING)
+BY_MODEL = (RunPhase.OUTLINE, RunPhase.CHAPTERS, RunPhase.REVIEW, RunPhase.PROOFREADING)
 
 
 # The phases as the contract names them.
-_RENAMED = {RunPhase.CORRECTIONS: "proofreading", RunPhase.BLURB: "cover"}
+_RENAMED = {RunPhase.REVIEW: "proofreading", RunPhase.CORRECTIONS: "proofreading", RunPhase.BLURB: "cover"}
 PHASES = {phase: _RENAMED.get(phase, phase.value) for phase in RunPhase}
 
 

@@ -24,11 +24,12 @@ from bookgen.actors.transaction import Transactions
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.errors import NotFound, Unavailable
-from bookgen.models import Run, Usage
+from bookgen.models import RevisionMode, Run, Usage
 from bookgen.providers.text import TextModel
 from bookgen.store import blurbs, ownership, processes, reports, reservations, retention, slots
 from bookgen.store.database import Database
 from bookgen.store.notifications import JOINED
+from bookgen.writing.window import WINDOW
 
 log = structlog.get_logger()
 
@@ -57,8 +58,10 @@ class Supervisor:
         chapters_at_once: int,
         shortage: Callable[[], str | None],
         names_model: bool = False,
+        revision: RevisionMode = RevisionMode.OFF,
+        context_tokens: int = WINDOW,
     ) -> None:
-        parts = (quota, writing, products, model, price, caps, painter, names_model)
+        parts = (quota, writing, products, model, price, caps, painter, names_model, revision, context_tokens)
         self.resources = Resources(database.runs, database.lease, *parts)
         self.transactions = Transactions(self.resources)
         self.chapters = ChaptersInFlight(self.resources, chapters_at_once)

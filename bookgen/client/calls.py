@@ -212,10 +212,18 @@ class Calls:
             return await self._json("POST", "/proofreading-reports/", {"book": book_id})
         except Conflict:
             reports: list[JSON] = await self._json("GET", f"/proofreading-reports/?book={book_id}")  # type: ignore[assignment]
-            active = [report for report in reports if report["status"] in ("pending", "running")]
+            active = [
+                report
+                for report in reports
+                if report["kind"] == "proofreading" and report["status"] in ("pending", "running")
+            ]
             if not active:
                 raise
             return active[0]
+
+    async def review(self, book_id: int) -> JSON:
+        """The report of an editor's reading that is begun; wait for it with `reading`."""
+        return await self._json("POST", f"/books/{book_id}/review/")
 
     async def reading(self, report_id: int, every: float = POLL_SECONDS) -> AsyncIterator[JSON]:
         """The report now and every few seconds, until it is completed or has failed."""

@@ -8,7 +8,7 @@ from bookgen.http.edge.schemas import choice
 from bookgen.models import RunMode, RunPhase, RunStatus
 
 SHOWN_STATUSES = [status for status in RunStatus if status is not RunStatus.QUEUED]
-PHASES = [phase for phase in RunPhase if phase is not RunPhase.CORRECTIONS]
+PHASES = [phase for phase in RunPhase if phase not in (RunPhase.REVIEW, RunPhase.CORRECTIONS)]
 
 
 class FailureSchema(Schema):

@@ -1,4 +1,4 @@
-"""Proofreading reports: asked for, read, and worked through."""
+"""Reports of proofreaders and editors: asked for, read, and worked through."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from bookgen.http.edge.contract import (
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, QUERY, SERVICES
 from bookgen.http.edge.routing import path_id
 from bookgen.http.edge.schemas import shown
+from bookgen.models import ReportKind
 from bookgen.services.proofreading import PAGE_SIZE
 from bookgen.store import reports
 from bookgen.store.suggestions import Filter
@@ -44,6 +45,29 @@ from bookgen.store.suggestions import Filter
 async def create_report(request: web.Request) -> web.Response:
     asked = request[BODY]
     report = await request.app[SERVICES].proofreading.start(request[ACCOUNT_ID], asked["book"], asked["chapter_ids"])
+    return replies.json(shapes.shown_report(report), status=202)
+
+
+@docs(
+    "proofreading",
+    "Have an editor read the book",
+    "Returns immediately. An editor reads the whole book in the background and lists contradictions, loose ends, "
+    "repetitions and other findings in a report of the kind `review`. A suggestion without `suggested_text` is a "
+    "finding that you mend yourself. The text is not changed. Counts as a proofreading check.",
+)
+@response_schema(shapes.ReportSchema, 202)
+@refuses(
+    errors.NotFound,
+    errors.GenerationInProgress,
+    errors.Conflict,
+    errors.PlanUpgradeRequired,
+    errors.QuotaExceeded,
+)
+@grows
+async def review_book(request: web.Request) -> web.Response:
+    report = await request.app[SERVICES].proofreading.start(
+        request[ACCOUNT_ID], path_id(request), kind=ReportKind.REVIEW
+    )
     return replies.json(shapes.shown_report(report), status=202)
 
 

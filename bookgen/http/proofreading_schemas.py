@@ -1,4 +1,4 @@
-"""Shapes of proofreading reports and their suggestions."""
+"""Shapes of reports and their suggestions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from typing import Any
 from marshmallow import Schema, ValidationError, fields, validate, validates_schema
 
 from bookgen.http.edge.schemas import Body, Flag, Integer, List, choice, says, shown
-from bookgen.models import Report, ReportStatus, Severity, Suggestion, SuggestionStatus, SuggestionType, Unread
+from bookgen.models import (
+    Report,
+    ReportKind,
+    ReportStatus,
+    Severity,
+    Suggestion,
+    SuggestionStatus,
+    SuggestionType,
+    Unread,
+)
 
 MAX_IDS = 10_000
 MAX_NUMBERS = 20  # of chapters, in a summary
@@ -39,6 +48,11 @@ class SuggestionCountsSchema(Schema):
 class ReportSchema(Schema):
     id = fields.Integer(required=True)
     book = fields.Integer(required=True, metadata={"description": "The book's id."})
+    kind = fields.String(
+        required=True,
+        validate=choice(ReportKind),
+        metadata={"description": "`proofreading`, or `review` for an editor's reading of the whole book."},
+    )
     status = fields.String(required=True, validate=choice(ReportStatus))
     progress = fields.Integer(required=True, metadata={"description": "0 to 100."})
     counts = fields.Nested(SuggestionCountsSchema, required=True)
@@ -69,7 +83,11 @@ class SuggestionSchema(Schema):
     type = fields.String(required=True, validate=choice(SuggestionType))
     severity = fields.String(required=True, validate=choice(Severity))
     original_text = fields.String(required=True)
-    suggested_text = fields.String(required=True)
+    suggested_text = fields.String(
+        required=True,
+        allow_none=True,
+        metadata={"description": "null for a finding that has no replacement: edit the chapter, then dismiss it."},
+    )
     explanation = fields.String(required=True)
     start = fields.Integer(
         required=True, metadata={"description": "The number of characters before it in the chapter's content."}
@@ -147,18 +165,25 @@ def _summary(report: Report) -> str:
     read = f"{report.done} of {chapters} read."
     match report.status:
         case ReportStatus.PENDING:
-            return "Waiting to be checked."
+            return "Waiting to be read."
+        case ReportStatus.RUNNING if report.kind is ReportKind.REVIEW:
+            return "An editor is reading the book."
         case ReportStatus.RUNNING:
             return read
         case ReportStatus.ERROR:
             why = (report.failure or {}).get("message", "")
             return why if report.done == report.chapters else f"{read} {why}".rstrip()
+    if report.kind is ReportKind.REVIEW and report.unread:
+        return "Nobody has read the book: this server has no language model."
     alone = _by_rules_alone(report.unread)
     if not total:
-        return f"{chapters} read; nothing to suggest.{alone}"
+        return f"{chapters} read; no {_entry(report)}s.{alone}"
     kinds = ", ".join(f"{report.by_severity[each]} {each}" for each in Severity if each in report.by_severity)
-    suggestions = "1 suggestion" if total == 1 else f"{total} suggestions"
-    return f"{chapters} read; {suggestions}: {kinds}.{alone}"
+    return f"{chapters} read; {total} {_entry(report)}{'s' * (total != 1)}: {kinds}.{alone}"
+
+
+def _entry(report: Report) -> str:
+    return "finding" if report.kind is ReportKind.REVIEW else "suggestion"
 
 
 def _by_rules_alone(unread: Sequence[Unread]) -> str:

@@ -119,6 +119,7 @@ CHAPTERS: tuple[Route, ...] = (
 PROOFREADING: tuple[Route, ...] = (
     Route("GET", "/proofreading-reports/", proofreading.list_reports, READ),
     Route("POST", "/proofreading-reports/", proofreading.create_report, EXPENSIVE, gate=CHECKS),
+    Route("POST", "/books/{id}/review/", proofreading.review_book, EXPENSIVE, gate=CHECKS),
     Route("GET", "/proofreading-reports/{id}/", proofreading.read_report, READ),
     Route("DELETE", "/proofreading-reports/{id}/", proofreading.delete_report, WRITE),
     Route("POST", "/proofreading-reports/{id}/apply/", proofreading.apply_suggestions, WRITE),

@@ -53,6 +53,11 @@ class Prices:
     defaults: Mapping[str, str]
     image_defaults: Mapping[str, str]
     picture_tokens: int
+    windows: Mapping[str, int]
+
+    def context_window(self, model: str) -> int | None:
+        """The most tokens that a call to `provider:model` is given; None if the table does not say."""
+        return self.windows.get(model) or self.windows.get(_DATE.sub("", model))
 
     def of(self, model: str) -> Price | None:
         """The price of `provider:model`, or None. A dated name (`model-20261021`, `model-2026-10-21`) has its
@@ -77,7 +82,13 @@ def prices() -> Prices:
         for provider, named in table.items()
         for name, rates in named.items()
     }
-    return Prices(currency, verified_on, models, defaults, image_defaults, picture_tokens)
+    windows = {
+        f"{provider}:{name}": rates["context_window"]
+        for provider, named in table.items()
+        for name, rates in named.items()
+        if "context_window" in rates
+    }
+    return Prices(currency, verified_on, models, defaults, image_defaults, picture_tokens, windows)
 
 
 def _price(rates: Mapping[str, Any]) -> Price:

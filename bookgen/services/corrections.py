@@ -11,7 +11,7 @@ from uuid import UUID
 
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict
-from bookgen.models import Chapter, RevisionOrigin, Suggestion, SuggestionStatus
+from bookgen.models import Chapter, ReportKind, RevisionOrigin, Suggestion, SuggestionStatus
 from bookgen.services import editing
 from bookgen.store import chapters, reports, suggestions
 from bookgen.store.suggestions import EVERYTHING
@@ -44,12 +44,15 @@ class Corrections:
         self._quota = quota
 
     async def apply(self, account_id: int, report_id: int, chosen: Callable[[Suggestion], bool]) -> AppliedSuggestions:
-        """Apply the chosen suggestions that are pending, a chapter in one transaction. Former texts are kept."""
+        """Apply the chosen suggestions that are pending, a chapter in one transaction. Former texts are kept.
+
+        A finding without a replacement stays pending.
+        """
         by_chapter: defaultdict[int, set[int]] = defaultdict(set)
         stale = 0
         for each in filter(chosen, await suggestions.page(self._pool, account_id, report_id, EVERYTHING, limit=None)):
             stale += each.status is SuggestionStatus.STALE
-            if each.status is SuggestionStatus.PENDING:
+            if each.status is SuggestionStatus.PENDING and each.suggested_text is not None:
                 by_chapter[each.chapter_id].add(each.id)
         done = {chapter: await self._apply_all(account_id, chapter, ids) for chapter, ids in sorted(by_chapter.items())}
         applied, found_stale = sum(a for a, _ in done.values()), sum(s for _, s in done.values())
@@ -57,7 +60,7 @@ class Corrections:
 
     async def apply_safe_of_run(self, account_id: int, run_id: UUID) -> None:
         """Apply the safe suggestions of a production's report, if it has made one. Idempotent."""
-        report_id = await reports.of_run(self._pool, run_id)
+        report_id = await reports.of_run(self._pool, run_id, ReportKind.PROOFREADING)
         if report_id is not None:
             await self.apply(account_id, report_id, lambda each: each.safe)
 

@@ -1,4 +1,4 @@
-"""Proofreading: reports asked for, and what they suggest previewed, applied or dismissed by the book's author.
+"""Reports asked for, and their suggestions previewed, applied or dismissed by the book's author.
 
 A report itself is made by `actors/reports.py`; `services/corrections.py` puts what it suggests into the chapters.
 """
@@ -16,7 +16,7 @@ from uuid import uuid4
 from bookgen.billing.checks import require_readable
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, GenerationInProgress, NotFound, QuotaExceeded, foreign_chapters, must_exist
-from bookgen.models import Allowance, Chapter, Report, Suggestion, SuggestionStatus
+from bookgen.models import Allowance, Chapter, Report, ReportKind, Suggestion, SuggestionStatus
 from bookgen.services.corrections import AppliedSuggestions, Corrections
 from bookgen.store import book_state, books, chapters, reports, subscriptions, suggestions
 from bookgen.store.suggestions import Filter
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from asyncpg import Pool
 
 PAGE_SIZE = 20
+NO_REPLACEMENT = "This finding has no replacement text. Edit the chapter, then dismiss the finding."
 CONTEXT = 80  # characters of a preview before and after the change
 
 _CUT_WORD_BEFORE = re.compile(r"^\S{,20}\s+")
@@ -64,8 +65,14 @@ class Proofreading:
         self._call_off = call_off
         self._corrections = corrections
 
-    async def start(self, account_id: int, book_id: int, chapter_ids: Sequence[int] | None) -> Report:
-        """Asks for a report of the given chapters, or of all that are written.
+    async def start(
+        self,
+        account_id: int,
+        book_id: int,
+        chapter_ids: Sequence[int] | None = None,
+        kind: ReportKind = ReportKind.PROOFREADING,
+    ) -> Report:
+        """Ask for a report of the given chapters, or of all that are written.
 
         NotFound, InvalidInput; GenerationInProgress while a run of the book is active; Conflict while other work is
         done on it, or when nothing of it is written; PlanUpgradeRequired; QuotaExceeded.
@@ -83,7 +90,7 @@ class Proofreading:
             size = await chapters.bytes_of(connection, wanted)
             require_readable(standing.plan, book, size, self._quota.upgrade_url)
             await self._quota.require(connection, standing, Allowance.PROOFREADING_CHECKS, in_flight=in_flight)
-            report_id = await reports.add(connection, account_id, book_id, uuid4(), wanted)
+            report_id = await reports.add(connection, account_id, book_id, uuid4(), wanted, kind)
             report = must_exist(await reports.find(connection, account_id, report_id))
         self._wake()
         return report
@@ -132,6 +139,8 @@ class Proofreading:
         suggestion = await self._suggestion(account_id, report_id, suggestion_id)
         if suggestion.status is SuggestionStatus.DISMISSED:
             raise Conflict("This suggestion was dismissed, so it cannot be applied.")
+        if suggestion.suggested_text is None:
+            raise Conflict(NO_REPLACEMENT)
         await self.apply(account_id, report_id, {suggestion_id})
         return await self._suggestion(account_id, report_id, suggestion_id)
 
@@ -168,6 +177,8 @@ def _wanted(have_text: Mapping[int, bool], chapter_ids: Sequence[int] | None) ->
 
 
 def _preview(suggestion: Suggestion, chapter: Chapter) -> Preview:
+    if suggestion.suggested_text is None:
+        raise Conflict(NO_REPLACEMENT)
     before = chapter.content
     found = placed([suggestion], before, chapter.content_version)
     result = applied(found, {suggestion.id})

@@ -87,6 +87,15 @@ async def findings(db: DB, book_id: int) -> list[dict[str, Any]]:
     return [{"chapter_number": row["chapter_number"], **finding} for row in rows for finding in row["quality"]]
 
 
+ADD_FINDINGS = "UPDATE chapter SET quality = quality || $2 WHERE id = $1"
+
+
+async def add_findings(db: DB, chapter_id: int, findings: Sequence[Mapping[str, object]]) -> None:
+    """Add findings to the quality notes of a chapter that the transaction holds locked."""
+    if findings:
+        await db.execute(ADD_FINDINGS, chapter_id, list(findings))
+
+
 LOCK_OF_BOOK = f"{OF_BOOK} FOR UPDATE"
 
 

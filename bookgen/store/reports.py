@@ -1,4 +1,4 @@
-"""Proofreading reports: asked for, worked on by one process at a time, completed."""
+"""Reports of proofreaders and editors: asked for, worked on by one process at a time, completed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uuid import UUID
 import asyncpg
 
 from bookgen.errors import Conflict
-from bookgen.models import Report, ReportStatus, Unread
+from bookgen.models import Report, ReportKind, ReportStatus, Unread
 from bookgen.store import books
 from bookgen.store.rows import columns, field_names, mapper
 
@@ -20,40 +20,46 @@ if TYPE_CHECKING:
     from bookgen.store.database import DB
 
 ADD = """
-    INSERT INTO report (account_id, book_id, task, chapter_ids) VALUES ($1, $2, $3, $4) RETURNING id
+    INSERT INTO report (account_id, book_id, task, chapter_ids, kind) VALUES ($1, $2, $3, $4, $5) RETURNING id
 """
 
 
-async def add(db: DB, account_id: int, book_id: int, task: UUID, chapter_ids: Sequence[int]) -> int:
+async def add(db: DB, account_id: int, book_id: int, task: UUID, chapter_ids: Sequence[int], kind: ReportKind) -> int:
     """The new report's id. Conflict while the book has a report that is not finished."""
     try:
-        return int(await db.fetchval(ADD, account_id, book_id, task, list(chapter_ids)))
+        return int(await db.fetchval(ADD, account_id, book_id, task, list(chapter_ids), kind))
     except asyncpg.UniqueViolationError as error:
         if error.constraint_name != "report_one_active_per_book":
             raise
-        raise Conflict("A proofreading report of this book is being made already.") from None
+        raise Conflict("A report of this book is being made already. Wait until it is done, or delete it.") from None
 
 
 ADD_OF_RUN = """
-    INSERT INTO report (account_id, book_id, task, chapter_ids, run_id, unread, done, status, completed_at)
-    VALUES ($1, $2, $3, $4, $3, $5, cardinality($4::bigint[]), 'completed', now())
+    INSERT INTO report (account_id, book_id, task, chapter_ids, run_id, kind, unread, done, status, completed_at)
+    VALUES ($1, $2, $3, $4, $3, $5, $6, cardinality($4::bigint[]), 'completed', now())
     RETURNING id
 """
 
 
 async def add_of_run(
-    db: DB, account_id: int, book_id: int, run_id: UUID, chapter_ids: Sequence[int], unread: Sequence[Unread]
+    db: DB,
+    account_id: int,
+    book_id: int,
+    run_id: UUID,
+    chapter_ids: Sequence[int],
+    kind: ReportKind,
+    unread: Sequence[Unread] = (),
 ) -> int:
-    """The id of the completed report of a production, of which there is one at most."""
-    return int(await db.fetchval(ADD_OF_RUN, account_id, book_id, run_id, list(chapter_ids), list(unread)))
+    """The id of a completed report of a production, which makes at most one of each kind."""
+    return int(await db.fetchval(ADD_OF_RUN, account_id, book_id, run_id, list(chapter_ids), kind, list(unread)))
 
 
-OF_RUN = "SELECT id FROM report WHERE run_id = $1"
+OF_RUN = "SELECT id FROM report WHERE run_id = $1 AND kind = $2"
 
 
-async def of_run(db: DB, run_id: UUID) -> int | None:
-    """The id of the report that a production has made."""
-    found: int | None = await db.fetchval(OF_RUN, run_id)
+async def of_run(db: DB, run_id: UUID, kind: ReportKind) -> int | None:
+    """The id of the production's report of this kind; None if it has made none."""
+    found: int | None = await db.fetchval(OF_RUN, run_id, kind)
     return found
 
 
@@ -64,7 +70,7 @@ def _unread(row: asyncpg.Record) -> tuple[Unread, ...]:
 _report = mapper(Report, unread=_unread)
 
 SHOWN = """
-    SELECT r.id, r.book_id, r.status, r.done, cardinality(r.chapter_ids) AS chapters, r.unread, r.failure,
+    SELECT r.id, r.book_id, r.kind, r.status, r.done, cardinality(r.chapter_ids) AS chapters, r.unread, r.failure,
            r.created_at, r.completed_at,
            coalesce((SELECT jsonb_object_agg(type, n) FROM (
                SELECT s.type, count(*) AS n FROM suggestion s WHERE s.report_id = r.id GROUP BY s.type) AS t), '{}')
@@ -135,6 +141,7 @@ class ClaimedReport:
     account_id: int
     book_id: int
     task: UUID
+    kind: ReportKind
     chapter_ids: Sequence[int]
     done: int
     unread: Sequence[Unread]

@@ -1,4 +1,4 @@
-"""What proofreading reports suggest, and what became of it."""
+"""What reports suggest, and what became of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NewSuggestion:
     type: SuggestionType
     severity: Severity
     original_text: str
-    suggested_text: str
+    suggested_text: str | None
     explanation: str
     source: str
     start_offset: int
@@ -32,6 +32,7 @@ class NewSuggestion:
     suffix: str
     content_version: int
     fingerprint: str
+    status: SuggestionStatus = SuggestionStatus.PENDING
 
 
 NEW = field_names(NewSuggestion)
@@ -39,7 +40,7 @@ NEW = field_names(NewSuggestion)
 ADD = f"""
     INSERT INTO suggestion (report_id, {columns(NEW)})
     SELECT $1, n.* FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-                               $9::int[], $10::int[], $11::text[], $12::text[], $13::bigint[], $14::text[])
+                               $9::int[], $10::int[], $11::text[], $12::text[], $13::bigint[], $14::text[], $15::text[])
            AS n ({columns(NEW)})
      WHERE NOT EXISTS (SELECT FROM report r JOIN dismissal d ON d.book_id = r.book_id
                         WHERE r.id = $1 AND d.fingerprint = n.fingerprint)

@@ -13,6 +13,7 @@ chapter    people (names), part, parts, words (of this part), characters (the sa
 revise     passage: what to put differently; words: its length
 blurb      nothing more
 digest     threads: the open threads, numbered from 1
+review     nothing more; so has revision
 support    question
 
 `chapter`, `revise` and `digest` also have `chapter_title` and `chapter_summary`.

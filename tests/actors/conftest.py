@@ -33,11 +33,14 @@ from tests.chaos.pg_proxy import PgProxy
 _names = itertools.count(1)
 BLURB = 99  # as the number of a chapter
 
+READERS = {"review": -1, "revision": -2}  # what stands for a chapter in the calls that read the whole book
+
 
 class Model:
     """Answers a chapter's call when the test says so; `free` answers all but those in `kept` at once. A text
     for a book in `poison` is never made a chapter of: the work hangs over it, as it does when a process is killed at
-    that moment. `given` is what each book's chapters were written from. A proofreader's calls are those of book 0.
+    that moment. `given` is what each book's chapters were written from. The calls of readers are those of book 0:
+    a proofreader's of a chapter, and those of READERS.
     `bound`: the seconds that it says a call may take.
     """
 
@@ -47,6 +50,8 @@ class Model:
         self.free = False
         self.kept: set[tuple[int, int]] = set()
         self.edits = '{"edits": []}'
+        self.findings = '{"findings": []}'
+        self.answers = '{"edits": [], "declined": []}'
         self.bound: float | None = None
         self.call_seconds = CALL_SECONDS
         self.poison: set[int] = set()
@@ -60,8 +65,9 @@ class Model:
         self._changed = asyncio.Event()
 
     async def complete(self, request: TextRequest) -> TextReply:
-        reads = request.stage == "proofreading"
-        call = (0, request.chapter_number or 0) if reads else tuple(orjson.loads(request.messages[-1].text))
+        read = {"proofreading": self.edits, "review": self.findings, "revision": self.answers}.get(request.stage)
+        number = request.chapter_number or READERS.get(request.stage, 0)
+        call = (0, number) if read else tuple(orjson.loads(request.messages[-1].text))
         self.asked[call] += 1
         if self.bound is not None and request.on_bound:
             request.on_bound(self.bound)
@@ -72,7 +78,7 @@ class Model:
         self.most_open = max(self.most_open, self.open)
         self._tell()
         try:
-            usual = self.edits if reads else f"Text of {call}."
+            usual = read or f"Text of {call}."
             text = usual if self.free and call not in self.kept else await self._reply(call)
         except asyncio.CancelledError:
             self.cancelled[call] += 1
@@ -101,7 +107,7 @@ class Model:
             self.stuck[material.book.id] += 1
             self._tell()
             await asyncio.Event().wait()
-        return ChapterDraft(text, len(text.split()), self.digest(material.book.id, number))
+        return ChapterDraft(text, len(text.split()), self.digest(material.book.id, number), writer=self.name)
 
     def digest(self, book: int, number: int) -> Digest:
         return Digest(number, f"hash of {(book, number)}", "Summary.", ("A fact.",), (), ())

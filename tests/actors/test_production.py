@@ -14,9 +14,9 @@ from bookgen.actors.resources import Resources
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, PlanUpgradeRequired, QuotaExceeded, UpstreamAIError
-from bookgen.models import RunMode, RunPhase, RunStatus
+from bookgen.models import RevisionMode, RunMode, RunPhase, RunStatus
 
-from .conftest import BLURB, Model, Shelf, Start, Studio, crash, draft_blurb, refuse_blurb
+from .conftest import BLURB, READERS, Model, Shelf, Start, Studio, crash, draft_blurb, refuse_blurb
 
 PRODUCE = Generate(automated=True)
 # In a language for which no checker is loaded.
@@ -44,7 +44,7 @@ def studio() -> Studio:
 @pytest.fixture
 async def supervisor(start: Start, studio: Studio, model: Model) -> Supervisor:
     model.free = True
-    return await start(draft_blurb=draft_blurb, products=studio.products)
+    return await start(draft_blurb=draft_blurb, products=studio.products, revision=RevisionMode.APPLY)
 
 
 class Idea:
@@ -83,6 +83,7 @@ class HeldPhase:
     def __init__(self, phase: RunPhase, author: Idea, model: Model, studio: Studio) -> None:
         call = {
             RunPhase.OUTLINE: (author.book, 0),
+            RunPhase.REVIEW: (0, READERS["review"]),
             RunPhase.PROOFREADING: (0, 1),
             RunPhase.BLURB: (author.book, BLURB),
         }.get(phase)
@@ -103,7 +104,8 @@ class HeldPhase:
             self._studio.held.pop(self._phase).set()
             return
         self._model.kept.discard(self._call)
-        self._model.answer(*self._call, text=self._model.edits)
+        findings = self._phase is RunPhase.REVIEW
+        self._model.answer(*self._call, text=self._model.findings if findings else self._model.edits)
 
 
 @pytest.fixture
@@ -121,7 +123,8 @@ async def test_an_idea_becomes_a_book_with_a_cover_and_files(
     assert await shelf.texts(author.book) == [f"Text of {(author.book, 1)}.", f"Text of {(author.book, 2)}."]
     assert studio.made == ["corrections", "cover", "files"]
     assert await shelf.value("SELECT status FROM book WHERE id = $1", author.book) == "completed"
-    assert await shelf.value("SELECT count(*) FROM report WHERE run_id = $1", run.id) == 1
+    kinds = "SELECT array_agg(kind ORDER BY id) FROM report WHERE run_id = $1"
+    assert await shelf.value(kinds, run.id) == ["review", "proofreading"]
     assert await shelf.value("SELECT count(*) FROM step WHERE run_id = $1", run.id) == 0
     assert await shelf.value("SELECT sum(books_created) FROM usage_period") == 1
     assert await author.uses() == (0, 0, 1)
@@ -130,11 +133,12 @@ async def test_an_idea_becomes_a_book_with_a_cover_and_files(
 
 SAYINGS = {
     RunPhase.OUTLINE: ("Drafting the outline.", 0.0),
-    RunPhase.PROOFREADING: ("Proofreading the book. All 2 chapters are written.", 37.5),
-    RunPhase.CORRECTIONS: ("Applying safe corrections. All 2 chapters are written.", 50.0),
-    RunPhase.BLURB: ("Writing the blurb. All 2 chapters are written.", 62.5),
-    RunPhase.COVER: ("Making the cover. All 2 chapters are written.", 75.0),
-    RunPhase.FILES: ("Making the files. All 2 chapters are written.", 87.5),
+    RunPhase.REVIEW: ("Reviewing the book. All 2 chapters are written.", 33.3),
+    RunPhase.PROOFREADING: ("Proofreading the book. All 2 chapters are written.", 44.4),
+    RunPhase.CORRECTIONS: ("Applying safe corrections. All 2 chapters are written.", 55.6),
+    RunPhase.BLURB: ("Writing the blurb. All 2 chapters are written.", 66.7),
+    RunPhase.COVER: ("Making the cover. All 2 chapters are written.", 77.8),
+    RunPhase.FILES: ("Making the files. All 2 chapters are written.", 88.9),
 }
 
 
@@ -221,7 +225,7 @@ async def test_a_process_that_dies_in_a_phase_is_followed_by_one_that_goes_on_th
     await held.reached()
 
     await crash(supervisor, shelf)
-    await start(draft_blurb=draft_blurb, products=studio.products)
+    await start(draft_blurb=draft_blurb, products=studio.products, revision=RevisionMode.APPLY)
     await held.reached(2)
     held.let_go()
     await shelf.until_status(author.book, "completed")
@@ -229,13 +233,14 @@ async def test_a_process_that_dies_in_a_phase_is_followed_by_one_that_goes_on_th
     assert (await shelf.run(author.book))["crash_count"] == 0
     assert model.asked[author.book, 1] == model.asked[author.book, 2] == 1
     assert await shelf.value("SELECT count(*) FROM cover") == 1
-    assert await shelf.value("SELECT count(*) FROM report") == 1
+    assert await shelf.value("SELECT count(*) FROM report") == 2
     assert await shelf.value("SELECT sum(proofreading_checks_used) FROM usage_period") == 1
     assert await author.uses() == (0, 0, 1)
 
 
 FAILED = {
     RunPhase.OUTLINE: ("UPSTREAM_AI_ERROR", "outline"),
+    RunPhase.REVIEW: ("UPSTREAM_AI_ERROR", "review"),
     RunPhase.PROOFREADING: ("UPSTREAM_AI_ERROR", "proofreading"),
     RunPhase.CORRECTIONS: ("PLAN_UPGRADE_REQUIRED", "proofreading"),
     RunPhase.COVER: ("UPSTREAM_AI_ERROR", "cover"),
@@ -254,7 +259,8 @@ async def test_a_phase_that_fails_ends_the_run_as_an_error_that_resume_mends(
 ) -> None:
     code, stage = FAILED[phase]
     upstream = UpstreamAIError("It failed.", stage=stage, retryable=True)
-    if call := {RunPhase.OUTLINE: (author.book, 0), RunPhase.PROOFREADING: (0, 1)}.get(phase):
+    asked = {RunPhase.OUTLINE: (author.book, 0), RunPhase.REVIEW: (0, READERS["review"]), RunPhase.PROOFREADING: (0, 1)}
+    if call := asked.get(phase):
         model.kept.add(call)
         model.fail(*call, retryable=True, error=upstream)
     studio.failures = {
@@ -367,7 +373,7 @@ async def test_without_a_check_in_the_allowance_the_proofreading_is_left_out_and
     await shelf.until_status(author.book, "completed")
 
     assert model.asked[0, 1] == 0
-    assert await shelf.value("SELECT count(*) FROM report") == 0
+    assert await shelf.value("SELECT count(*) FROM report WHERE kind = 'proofreading'") == 0
     assert NOT_PROOFREAD in await author.status(supervisor)
 
 
@@ -380,7 +386,7 @@ async def test_a_book_that_the_model_cannot_proofread_is_said_to_be_by_the_rules
     await shelf.until_status(author.book, "completed")
 
     assert PROOFREAD_BY_RULES in await author.status(supervisor)
-    assert await shelf.value("SELECT jsonb_array_length(unread) FROM report") == 2
+    assert await shelf.value("SELECT jsonb_array_length(unread) FROM report WHERE kind = 'proofreading'") == 2
     assert await shelf.value("SELECT sum(proofreading_checks_used) FROM usage_period") == 0
 
 
@@ -397,7 +403,7 @@ async def test_a_book_that_its_author_has_emptied_is_not_said_to_be_read_by_the_
 
     monkeypatch.setattr(BookReading, "begin", emptied)
     await author.ask(supervisor)
-    await shelf.until("SELECT EXISTS (SELECT FROM report)")
+    await shelf.until("SELECT EXISTS (SELECT FROM report WHERE kind = 'proofreading')")
 
     assert PROOFREAD_BY_RULES not in await author.status(supervisor)
     assert await shelf.value("SELECT sum(proofreading_checks_used) FROM usage_period") == 1
@@ -414,7 +420,7 @@ async def test_a_check_that_is_used_up_while_the_book_is_read_leaves_its_correct
     held.let_go()
     await shelf.until_status(author.book, "completed")
 
-    assert await shelf.value("SELECT count(*) FROM report") == 0
+    assert await shelf.value("SELECT count(*) FROM report WHERE kind = 'proofreading'") == 0
     assert NOT_PROOFREAD in await author.status(supervisor)
 
 

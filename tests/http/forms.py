@@ -320,6 +320,7 @@ BOOK = BOOK_LISTED | {
 REPORT = {
     "id": is_id,
     "book": is_id,
+    "kind": one_of("proofreading", "review"),
     "status": one_of("pending", "running", "completed", "error"),
     "progress": is_number,
     "counts": dict,
@@ -336,7 +337,7 @@ SUGGESTION = {
     "type": one_of("spelling", "grammar", "punctuation", "style", "clarity", "consistency", "continuity"),
     "severity": one_of("critical", "major", "minor", "info"),
     "original_text": str,
-    "suggested_text": str,
+    "suggested_text": (str, NONE),
     "explanation": str,
     "start": is_integer,
     "end": is_integer,

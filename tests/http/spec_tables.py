@@ -69,6 +69,7 @@ ROWS: list[tuple[str, str, bool, tuple[int, ...]]] = [
     ("POST", "/chapters/{id}/revisions/{revision_id}/restore/", JWT, (200, 404)),
     ("GET", "/proofreading-reports/", JWT, (200,)),
     ("POST", "/proofreading-reports/", JWT, (202, 400, 402, 404, 409, 429)),
+    ("POST", "/books/{id}/review/", JWT, (202, 400, 402, 404, 409, 429)),
     ("GET", "/proofreading-reports/{id}/", JWT, (200, 404)),
     ("DELETE", "/proofreading-reports/{id}/", JWT, (204, 404)),
     ("POST", "/proofreading-reports/{id}/apply/", JWT, (200, 400, 404)),

@@ -347,6 +347,11 @@ async def have_it_proofread(ada: BlackboxCaller, book: int) -> None:
     assert (await ada.call("GET /chapters/{id}/", 200, id=chapter))["content"] == mended
     await ada.call("DELETE /proofreading-reports/{id}/", 204, id=report)
     await ada.refused("GET /proofreading-reports/{id}/", "NOT_FOUND", id=report)
+    review = await ada.call("POST /books/{id}/review/", 202, forms.REPORT, id=book)
+    async with asyncio.timeout(60):
+        while review["status"] != "completed":
+            review = await ada.call("GET /proofreading-reports/{id}/", 200, forms.REPORT, id=review["id"])
+    assert review["kind"] == "review"
 
 
 async def have_it_illustrated(ada: BlackboxCaller, book: int) -> None:

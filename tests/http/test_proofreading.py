@@ -70,6 +70,36 @@ def edit(quote: str, replacement: str, kind: str = "spelling", severity: str = "
     return {"quote": quote, "replacement": replacement, "type": kind, "severity": severity, **told}
 
 
+class Editor(OfflineModel):
+    """Writes as the offline model does under another name, and reads a book as an editor who has these findings."""
+
+    name = "editor"
+
+    def __init__(self) -> None:
+        self.findings: list[dict[str, Any]] = []
+
+    async def complete(self, request: TextRequest) -> TextReply:
+        if request.stage != "review":
+            return await super().complete(request)
+        reply = json.dumps({"findings": self.findings})
+        return TextReply(reply, StopReason.END, Usage(calls=1, input_tokens=9), "editor")
+
+
+@pytest.fixture
+def editor() -> Editor:
+    return Editor()
+
+
+@pytest.fixture
+async def reader(open_api: OpenApi, editor: Editor) -> Api:
+    return await (await open_api(model=editor)).as_new_account("ada")
+
+
+@pytest.fixture
+async def read_book(reader: Api) -> dict[str, Any]:
+    return await written(reader)
+
+
 @pytest.fixture
 def proofreader() -> Proofreader:
     return Proofreader()
@@ -82,6 +112,10 @@ async def author(open_api: OpenApi, proofreader: Proofreader) -> Api:
 
 @pytest.fixture
 async def book(author: Api) -> dict[str, Any]:
+    return await written(author)
+
+
+async def written(author: Api) -> dict[str, Any]:
     """A book of two chapters whose author has made mistakes in the first."""
     made = await author.outlined()
     for chapter, content in zip(made["chapters"], (FIRST, SECOND), strict=True):
@@ -556,3 +590,62 @@ async def test_the_ledger_has_every_call_of_a_report(
     assert (
         (await author.get(f"/books/{book['id']}/")).body["usage"]["calls"] == before + proofreader.calls == before + 2
     )
+
+
+def finding(chapter: int, quote: str, replacement: str = "", severity: str = "major") -> dict[str, Any]:
+    told = {"kind": "contradiction", "others": [], "why": "It was dark before.", "remedy": "Say that it was lit."}
+    return {"chapter": chapter, "quote": quote, "replacement": replacement, "severity": severity, **told}
+
+
+async def reviewed(author: Api, book: dict[str, Any]) -> dict[str, Any]:
+    reply = await author.post(f"/books/{book['id']}/review/")
+    assert (reply.status, reply.body["kind"], reply.body["status"]) == (202, "review", "pending"), reply.body
+    return await ended(author, reply.body["id"])
+
+
+async def test_an_editors_reading_lists_findings_and_replacements_and_changes_nothing(
+    reader: Api, read_book: dict[str, Any], editor: Editor
+) -> None:
+    editor.findings = [finding(1, "The lamp went out", "The lamp was lit"), finding(2, "The boat was gone")]
+
+    report = await reviewed(reader, read_book)
+
+    assert report["summary"] == "2 chapters read; 2 findings: 2 major."
+    with_text, without = await suggestions(reader, report)
+    assert (with_text["original_text"], with_text["suggested_text"]) == ("The lamp went out", "The lamp was lit")
+    assert (without["suggested_text"], without["explanation"]) == (None, "It was dark before. Say that it was lit.")
+    assert await content_of(reader, read_book) == FIRST
+    path = f"/proofreading-reports/{report['id']}/suggestions"
+    for refused in (
+        await reader.get(f"{path}/{without['id']}/preview/"),
+        await reader.post(f"{path}/{without['id']}/apply/"),
+    ):
+        assert (refused.status, refused.body["error"]["code"]) == (409, "CONFLICT")
+        assert "Edit the chapter, then dismiss the finding." in refused.body["error"]["message"]
+    assert (await reader.post(f"{path}/{with_text['id']}/apply/")).body["status"] == "applied"
+    assert (await content_of(reader, read_book)).startswith("The lamp was lit over")
+    all_at_once = await reader.post(f"/proofreading-reports/{report['id']}/apply/", {"severity": ["major"]})
+    assert all_at_once.body == {"applied": 0, "stale": 0, "chapters": []}
+    assert (await reader.post(f"{path}/{without['id']}/dismiss/")).body["status"] == "dismissed"
+    assert await suggestions(reader, report, "?status=pending") == []
+
+
+async def test_a_server_without_a_language_model_says_that_nobody_has_read_the_book(
+    author: Api, book: dict[str, Any]
+) -> None:
+    report = await reviewed(author, book)
+
+    assert (report["status"], report["summary"]) == (
+        "completed",
+        "Nobody has read the book: this server has no language model.",
+    )
+    used = (await author.get("/auth/subscriptions/current/")).body["usage"]
+    assert used["proofreading_checks_used"] == 0
+
+
+async def test_a_book_without_text_cannot_be_reviewed(author: Api) -> None:
+    made = await author.outlined()
+
+    refused = await author.post(f"/books/{made['id']}/review/")
+
+    assert (refused.status, refused.body["error"]["code"]) == (409, "CONFLICT")

@@ -47,7 +47,7 @@ A_REPORT = """
     )
     INSERT INTO report (account_id, book_id, task, chapter_ids, status, owner, epoch)
     SELECT account_id, id, gen_random_uuid(), '{}', 'running', $1, 1 FROM written
-    RETURNING id, account_id, book_id, task, chapter_ids, done, unread, epoch
+    RETURNING id, account_id, book_id, task, kind, chapter_ids, done, unread, epoch
 """
 WAITS = """
     SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')

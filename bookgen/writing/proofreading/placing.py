@@ -46,7 +46,7 @@ def applied(before: Placement, chosen: Collection[int]) -> Placement:
     edits: list[Suggestion] = []
     refused: set[int] = set()
     for each in sorted(before.standing, key=lambda suggestion: -suggestion.start_offset):
-        if each.id not in chosen or (edits and not _is_before(each, edits[-1])):
+        if each.id not in chosen or each.suggested_text is None or (edits and not _is_before(each, edits[-1])):
             continue
         start, end = each.start_offset, each.end_offset
         if not budget.pays_for(content, start, end):
@@ -75,7 +75,7 @@ def _settled(before: Placement, content: str, edits: Sequence[Suggestion], refus
             continue
         while following and following[-1].end_offset <= each.start_offset and not _is_before(each, following[-1]):
             edit = following.pop()
-            shift += len(edit.suggested_text) - len(edit.original_text)
+            shift += len(edit.suggested_text or "") - len(edit.original_text)
         if following and not _is_before(each, following[-1]):
             after.stale.append(each.id)
         else:

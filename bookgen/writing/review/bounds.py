@@ -45,11 +45,13 @@ class DropReason(StrEnum):
 class EditOutcome:
     """What became of an edit. `dropped` says why it is not applied; None if it is.
 
-    `drops_sentence`: it leaves out a finished sentence of the author, as its finding allows.
+    `place` is what an applied edit replaced in the former text. `drops_sentence`: it leaves out a finished sentence of
+    the author, as its finding allows.
     """
 
     edit: PassageEdit
     dropped: DropReason | None
+    place: TextSpan | None = None
     drops_sentence: bool = False
 
     @property
@@ -210,7 +212,7 @@ def _tried(revised: ChapterRevision, edit: PassageEdit, findings: Sequence[Edito
     revised.changed.append((place, len(edit.replacement) - (end - start)))
     revised.added_words += added
     revised.replaced_words += replaced
-    return EditOutcome(edit, None, drops_sentence=leaves_out)
+    return EditOutcome(edit, None, place, leaves_out)
 
 
 def _place(chapter: Chapter, edit: PassageEdit, finding: EditorFinding) -> TextSpan | DropReason:

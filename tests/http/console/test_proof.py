@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from tests.http.conftest import Api
+from tests.http.conftest import Api, OpenApi
 from tests.http.console.browser import BrowserPage
-from tests.http.console.conftest import sign_in
+from tests.http.console.conftest import OpenPage, sign_in
+from tests.http.test_proofreading import Editor, finding
 
 SLIPS = "She walked to the the river. The boat was was gone. Nobody had had seen it leave the the quay."
 
@@ -50,9 +51,40 @@ async def test_what_is_safe_is_applied_with_one_button(page: BrowserPage, visito
     assert content == "She walked, alone. to the the river.\n\nThe boat was gone, they said."
 
 
-async def check(page: BrowserPage, account: Api, book_id: int) -> None:
+async def test_a_finding_without_a_replacement_is_mended_by_its_author(open_page: OpenPage, open_api: OpenApi) -> None:
+    editor = Editor()
+    api = await open_api(model=editor)
+    page = await open_page(api)
+    account = await sign_in(page, api)
+    book = await account.written()
+    await account.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": SLIPS})
+    editor.findings = [finding(1, "She walked to the", severity="critical"), finding(1, "The boat", "No boat")]
+    await page.open(f"books/{book['id']}/proof")
+
+    await check(page, account, book["id"], "Have an editor read it")
+    await page.sees("2 findings left. Showing number 1.")
+    await page.until("document.querySelector('.suggestion mark')?.textContent === 'She walked to the'")
+    await page.sees("It was dark before. Say that it was lit.")
+    await page.sees("Edit the chapter")
+    assert await page.findings() == []
+    await page.script("document.activeElement.blur()")
+    await page.keys("a")
+    await page.keys("d")
+    await page.sees("1 finding left. Showing number 1.")
+    await page.keys("a")
+    await page.sees("No findings left.")
+
+    after = (await account.get(f"/chapters/{book['chapters'][0]['id']}/")).body["content"]
+    assert after == SLIPS.replace("The boat", "No boat")
+    await page.script("document.querySelectorAll('select')[0].value = 'applied'")
+    await page.script("document.querySelectorAll('select')[0].dispatchEvent(new Event('change', { bubbles: true }))")
+    await page.sees("1 finding applied.")
+    await page.until("document.querySelector('.suggestion ins')?.textContent === 'No boat'")
+
+
+async def check(page: BrowserPage, account: Api, book_id: int, button: str = "Check the book") -> None:
     """Looks for the report as soon as it is there: the page itself asks every 15 seconds."""
-    await page.press("Check the book")
+    await page.press(button)
     reports = f"/proofreading-reports/?book={book_id}"
     async with asyncio.timeout(30):
         while "completed" not in [one["status"] for one in (await account.get(reports)).body]:  # noqa: ASYNC110 (the signal is a row)

@@ -14,6 +14,7 @@ const REPLACED_BY = {
   regenerate: "before a rewrite",
   restore: "before another version was restored",
   proofreading: "before proofreading",
+  review: "before the editor's revision",
   quality_gate: "the model’s text, before the quality check",
 };
 

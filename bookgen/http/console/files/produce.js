@@ -1,4 +1,4 @@
-// The whole book in one run: outline, chapters, proofreading, cover and files.
+// The whole book in one run: outline, chapters, editor's reading, proofreading, cover and files.
 
 import { post } from "./api.js";
 import { html } from "./hooks.js";
@@ -16,13 +16,14 @@ export function Produce({ book, reload }) {
   };
   return html`
     <${Confirmed} title="Create the whole book?" yes="Start" work=${begin}
-      text="All steps run without further questions: outline, text, proofreading, blurb, cover and files. You can pause or stop at any time.">Create the whole book<//>`;
+      text="All steps run without further questions: outline, text, an editor's reading, proofreading, blurb, cover and files. You can pause or stop at any time.">Create the whole book<//>`;
 }
 
 // What the status says while each phase is on; what says none of it is the writing.
 const PHASES = [
   ["Outline", "drafting the outline"],
   ["Text", ""],
+  ["Review", "reviewing the book"],
   ["Proofreading", "proofreading the book"],
   ["Corrections", "applying safe corrections"],
   ["Blurb", "writing the blurb"],

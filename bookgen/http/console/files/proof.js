@@ -1,4 +1,4 @@
-// Proofreading: a report is made, and its suggestions are worked through one by one, each seen before it is applied.
+// Proofreading and the editor's reading: a report is made, and its suggestions are worked through one by one, each seen before it is applied.
 
 import { get, post, remove } from "./api.js";
 import { count, inLanguage, number, time } from "./format.js";
@@ -7,6 +7,8 @@ import { useResource } from "./live.js";
 import { Action, Confirmed, Field, Heading, Notice, off, Progress, spoken, useWork, Problem, Waiting } from "./ui.js";
 
 const OPEN = new Set(["pending", "running"]);
+// What the list shows: the status of the suggestions, and what they are called then.
+const SHOWN = { pending: "left", applied: "applied", dismissed: "dismissed" };
 const SEVERITIES = ["critical", "major", "minor", "info"];
 
 export default function Proof({ book, reload }) {
@@ -14,19 +16,21 @@ export default function Proof({ book, reload }) {
   const [chosen, choose] = useState(null);
   if (!reports) return html`<${Waiting} error=${error} />`;
   const report = reports.find(({ id }) => id === chosen) ?? reports[0];
-  const start = async () => {
-    const made = await post("/proofreading-reports/", { book: book.id });
+  const started = (path, body) => async () => {
+    const made = await post(path, body);
     choose(made.id);
     await again();
   };
   return html`
     <${Heading}>Proofread<//>
     <div class="row">
-      <${Action} kind=${report ? "" : "primary"} work=${start}>${report ? "Check the book again" : "Check the book"}<//>
+      <${Action} kind=${report ? "" : "primary"} work=${started("/proofreading-reports/", { book: book.id })}>${report ? "Check the book again" : "Check the book"}<//>
+      <${Action} work=${started(`/books/${book.id}/review/`)}>Have an editor read it<//>
       ${reports.length > 1 && html`
         <${Field} as="select" label="Report" value=${report.id} onChange=${(event) => choose(Number(event.target.value))}>
-          ${reports.map((one) => html`<option value=${one.id} selected=${one.id === report.id}>${time(one.created_at)}, ${count(suggested(one), "suggestion")}</option>`)}<//>`}
+          ${reports.map((one) => html`<option value=${one.id} selected=${one.id === report.id}>${time(one.created_at)}, ${found(one)}</option>`)}<//>`}
     </div>
+    <p class="quiet">A check looks for errors, sentence by sentence. An editor reads the whole book for contradictions, loose ends and repetitions.</p>
     ${report && html`<${Report} key=${report.id} book=${book} report=${report} again=${again} reload=${reload} />`}`;
 }
 
@@ -48,11 +52,13 @@ function Report({ book, report, again, reload }) {
 function Suggestions({ book, report, reload }) {
   const [severity, limit] = useState("");
   const [page, turn] = useState(1);
-  const path = `/proofreading-reports/${report.id}/suggestions/?status=pending&page=${page}${severity && `&severity=${severity}`}`;
+  const [status, list] = useState("pending");
+  const path = `/proofreading-reports/${report.id}/suggestions/?status=${status}&page=${page}${severity && `&severity=${severity}`}`;
   const { data, error, reload: again } = useResource(path);
   const { data: safe, reload: countSafe } = useResource(`/proofreading-reports/${report.id}/suggestions/?status=pending&safe=true`);
   const [at, go] = useState(0);
   const all = data?.results ?? [];
+  const kind = report.kind === "review" ? "finding" : "suggestion";
   const index = Math.min(at, all.length - 1);
   const after = async () => {
     if (all.length === 1 && page > 1) turn(page - 1);
@@ -68,8 +74,9 @@ function Suggestions({ book, report, reload }) {
   useKeys(({ key }) => {
     if (key === "j") go(Math.min(all.length - 1, index + 1));
     if (key === "k") go(Math.max(0, index - 1));
-    if (key === "a" && all[index]) apply.run();
-    if (key === "d" && all[index]) dismiss.run();
+    if (status !== "pending" || !all[index]) return;
+    if (key === "a" && all[index].suggested_text !== null) apply.run();
+    if (key === "d") dismiss.run();
   });
   if (!data) return html`<${Waiting} error=${error} />`;
   const inBulk = (chosen) => async () => {
@@ -78,32 +85,33 @@ function Suggestions({ book, report, reload }) {
     if (page > 1) turn(1);
     await after();
   };
-  if (data.count === 0 && !severity) return html`<p class="left" role="status" data-left="0">No suggestions left.</p>`;
   return html`
     <div class="row between">
-      <p class="left" role="status" data-left=${data.count}>${data.count ? `${count(data.count, "suggestion")} left. Showing number ${number(index + 1 + (page - 1) * 20)}.` : "No suggestions left."}</p>
+      <p class="left" role="status" data-left=${data.count}>${data.count ? `${count(data.count, kind)} ${SHOWN[status]}. Showing number ${number(index + 1 + (page - 1) * 20)}.` : `No ${kind}s ${SHOWN[status]}.`}</p>
+      <${Field} as="select" label="Show" value=${status} onChange=${(event) => { list(event.target.value); turn(1); go(0); }}>
+        <option value="pending">open</option><option value="applied">applied</option><option value="dismissed">dismissed</option><//>
       <${Field} as="select" label="Severity" value=${severity} onChange=${(event) => { limit(event.target.value); turn(1); go(0); }}>
         <option value="">all</option>${SEVERITIES.map((one) => html`<option value=${one} selected=${one === severity}>${one}</option>`)}<//>
     </div>
-    ${safe?.count > 1 && html`
+    ${status === "pending" && safe?.count > 1 && html`
       <p class="row between"><span>${number(safe.count)} of them only change spelling or punctuation.</span>
         <${Confirmed} title="Apply ${number(safe.count)} safe suggestions?" yes="Apply all" text="They only change spelling and punctuation. The current text of each chapter is saved to the history." work=${inBulk({ safe: true })}>Apply safe suggestions<//></p>`}
-    ${all[index] && html`<${Suggestion} key=${all[index].id} book=${book} report=${report} one=${all[index]} apply=${apply} dismiss=${dismiss} />`}
+    ${all[index] && html`<${Suggestion} key=${all[index].id} book=${book} report=${report} one=${all[index]} open=${status === "pending"} apply=${apply} dismiss=${dismiss} />`}
     <div class="row">
       <button type="button" onClick=${() => go(index - 1)} ...${off(index <= 0)}>Previous</button>
       <button type="button" onClick=${() => go(index + 1)} ...${off(index >= all.length - 1)}>Next</button>
       ${data.previous && html`<button type="button" onClick=${() => { turn(page - 1); go(0); }}>Previous page</button>`}
       ${data.next && html`<button type="button" onClick=${() => { turn(page + 1); go(0); }}>Next page</button>`}
-      ${severity && data.count > 1 && html`<${Confirmed} title="Apply all ${severity} suggestions?" yes="Apply all" text="This applies ${count(data.count, "change")}. The current text of each chapter is saved to the history." work=${inBulk({ severity: [severity] })}>Apply all ${severity}<//>`}
+      ${status === "pending" && severity && data.count > 1 && html`<${Confirmed} title="Apply all ${severity} suggestions?" yes="Apply all" text="This applies ${count(data.count, "change")}. The current text of each chapter is saved to the history." work=${inBulk({ severity: [severity] })}>Apply all ${severity}<//>`}
     </div>
     <p class="quiet">Keyboard: j next, k previous, a apply, d dismiss.</p>`;
 }
 
-function Suggestion({ book, report, one, apply, dismiss }) {
+function Suggestion({ book, report, one, open, apply, dismiss }) {
   const [shown, show] = useState(null);
   const card = useRef();
   useEffect(() => {
-    get(`/proofreading-reports/${report.id}/suggestions/${one.id}/preview/`).then(({ data }) => show(data), () => show({}));
+    if (open && one.suggested_text !== null) get(`/proofreading-reports/${report.id}/suggestions/${one.id}/preview/`).then(({ data }) => show(data), () => show({}));
     card.current.scrollIntoView({ block: "nearest" });
   }, []);
   useLayoutEffect(() => {
@@ -115,13 +123,13 @@ function Suggestion({ book, report, one, apply, dismiss }) {
   return html`
     <article class="card suggestion" ref=${card} tabindex="-1" aria-live="polite">
       <p class="quiet">${one.severity}, ${one.type} · <a href="#/books/${book.id}/chapters/${one.chapter}">Chapter ${one.chapter_number}</a></p>
-      <p class="reading-line" ...${inLanguage(book)}>${inOneLine(shown?.context_before)}<del>${inOneLine(before)}</del> <ins>${inOneLine(after)}</ins>${inOneLine(shown?.context_after)}</p>
-      <p>${one.explanation}</p>
+      <p class="reading-line" ...${inLanguage(book)}>${inOneLine(shown?.context_before)}${after === null ? html`<mark>${inOneLine(before)}</mark>` : html`<del>${inOneLine(before)}</del> <ins>${inOneLine(after)}</ins>`}${inOneLine(shown?.context_after)}</p>
+      ${one.explanation.split("\n").map((line) => html`<p>${line}</p>`)}
       <${Problem} error=${apply.error ?? dismiss.error} />
-      <div class="row">
-        <button type="button" class="primary" aria-busy=${apply.busy} onClick=${apply.run}>Apply</button>
+      ${open && html`<div class="row">
+        ${after === null ? html`<a class="button primary" href="#/books/${book.id}/chapters/${one.chapter}">Edit the chapter</a>` : html`<button type="button" class="primary" aria-busy=${apply.busy} onClick=${apply.run}>Apply</button>`}
         <button type="button" aria-busy=${dismiss.busy} onClick=${dismiss.run}>Dismiss</button>
-      </div>
+      </div>`}
     </article>`;
 }
 
@@ -130,6 +138,8 @@ function inOneLine(text) {
   return text?.replace(/\s*\n\s*/g, " ¶ ");
 }
 
-function suggested(report) {
-  return Object.values(report.counts.by_severity).reduce((sum, one) => sum + one, 0);
+/** How much a report has found, for the list of reports. */
+function found(report) {
+  const total = Object.values(report.counts.by_severity).reduce((sum, one) => sum + one, 0);
+  return report.kind === "review" ? `editor's reading, ${count(total, "finding")}` : count(total, "suggestion");
 }

@@ -1,0 +1,182 @@
+"""The editor's reading of a whole book, and the author's answer to it: rows of a report and new texts of chapters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import asyncpg
+import structlog
+
+from bookgen.actors.resources import Resources
+from bookgen.actors.steps import StoredSteps
+from bookgen.errors import ProofreadingFailed, must_exist
+from bookgen.models import Chapter, RevisionOrigin, SuggestionStatus
+from bookgen.store import books, chapters
+from bookgen.store import material as store
+from bookgen.store.suggestions import NewSuggestion
+from bookgen.threads import compute
+from bookgen.words import count_words
+from bookgen.writing.continuity import stored_digest
+from bookgen.writing.fingerprint import content_hash
+from bookgen.writing.material import Material
+from bookgen.writing.proofreading.placing import fingerprint
+from bookgen.writing.refusal import ModelRefused
+from bookgen.writing.review import bounds
+from bookgen.writing.review.calls import read_book, revise_book
+from bookgen.writing.review.entries import AuthorsAnswer, ReportEntry, entries, without_edits_of
+from bookgen.writing.review.findings import BookReview
+from bookgen.writing.structured import UnusableReply
+
+log = structlog.get_logger()
+
+MAX_BYTES = 8_000_000  # of a book's text: more than a million words
+TOO_LONG = f"An editor reads up to {MAX_BYTES:,} bytes of text. This book has more."
+
+
+@dataclass(frozen=True, slots=True)
+class RevisedText:
+    """A chapter as it was read, its new text, and the findings of the quality gate that still hold."""
+
+    chapter: Chapter
+    content: str
+    words: int
+    findings: Sequence[Mapping[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class EditedBook:
+    """What an editor's reading has brought. `rows` are the report's.
+
+    `unanswered` are the rows without the author's answer, for a book whose author changed it in the meantime.
+    """
+
+    material: Material
+    rows: Sequence[NewSuggestion]
+    unanswered: Sequence[NewSuggestion]
+    revised: Sequence[RevisedText] = ()
+
+    @property
+    def chapter_ids(self) -> list[int]:
+        return [chapter.id for chapter in self.material.chapters if chapter.content.strip()]
+
+    async def save_texts(self, connection: asyncpg.Connection) -> Sequence[NewSuggestion]:
+        """Save the new texts in the caller's transaction, or none if one of these chapters has changed.
+
+        Returns the rows of the report. The former texts are kept as revisions.
+        """
+        book = self.material.book
+        for revised in self.revised:
+            version = await chapters.lock_version(connection, book.account_id, revised.chapter.id)
+            if version != revised.chapter.content_version:
+                return self.unanswered
+        for revised in self.revised:
+            await self._save_text(connection, revised)
+        return self.rows
+
+    async def _save_text(self, connection: asyncpg.Connection, revised: RevisedText) -> None:
+        """Save one text. Its growth is bounded (`review.room`), so the account's storage is not checked.
+
+        The chapter's digest holds for the new text too: an edit changes a few words of it.
+        """
+        chapter, account_id = revised.chapter, self.material.book.account_id
+        changes = {"content": revised.content}
+        await chapters.save(connection, account_id, chapter.id, changes, revised.words, RevisionOrigin.REVIEW)
+        await chapters.add_findings(connection, chapter.id, revised.findings)
+        if digest := stored_digest(self.material, chapter):
+            digest = replace(digest, content_hash=content_hash(revised.content))
+            await store.save_digest(connection, chapter.id, digest)
+
+
+async def edited(
+    resources: Resources, account_id: int, book_id: int, steps: StoredSteps, *, revise: bool = False
+) -> EditedBook:
+    """Have an editor read the book, and with `revise` have the author's model answer the findings.
+
+    Raises NotFound; ProofreadingFailed for a book that is too long; ModelRefused and UnusableReply if no reading was
+    possible; UpstreamAIError and CallsHalted.
+    """
+    material = await _load(resources, account_id, book_id)
+    review = await read_book(material, steps, resources.context_tokens)
+    answer = await _answer(material, review, steps, resources.context_tokens) if revise else None
+    await steps.settle()
+    unanswered = await compute(_rows, material, review, None)
+    if answer is None:
+        return EditedBook(material, unanswered, unanswered)
+    notes = await resources.health.through_outages(lambda: chapters.findings(resources.pool, book_id))
+    revised = await compute(_revised, material, answer.revised.texts, notes)
+    return EditedBook(material, await compute(_rows, material, review, answer), unanswered, revised)
+
+
+async def _load(resources: Resources, account_id: int, book_id: int) -> Material:
+    """The book with the whole text of its chapters."""
+    pool, through_outages = resources.pool, resources.health.through_outages
+    book = must_exist(await through_outages(lambda: books.find(pool, account_id, book_id)))
+    has_text = await through_outages(lambda: chapters.have_text(pool, book_id))
+    if await through_outages(lambda: chapters.bytes_of(pool, list(has_text))) > MAX_BYTES:
+        raise ProofreadingFailed(TOO_LONG)
+    _, digests = await through_outages(lambda: store.chapters(pool, book_id))
+    return Material(book, tuple(await through_outages(lambda: chapters.of_book(pool, book_id))), digests)
+
+
+async def _answer(
+    material: Material, review: BookReview, steps: StoredSteps, context_tokens: int
+) -> AuthorsAnswer | None:
+    """What the author's model answers to the findings; None if no answer can be used.
+
+    A chapter that no model has written is its author's: it keeps its findings and is not changed.
+    """
+    if not review.findings:
+        return None
+    try:
+        revision = await revise_book(material, review, steps, context_tokens)
+    except (ModelRefused, UnusableReply) as error:
+        log.warning("findings_not_answered", book_id=material.book.id, reason=str(error))
+        return None
+    by_hand = {chapter.chapter_number for chapter in material.chapters if not chapter.writer}
+    revision = without_edits_of(revision, by_hand)
+    return AuthorsAnswer(revision, await bounds.apply(material, review.findings, revision))
+
+
+def _revised(material: Material, texts: Mapping[int, str], notes: Sequence[Mapping[str, object]]) -> list[RevisedText]:
+    """The chapters that change, in order. A finding still holds if the text still has its excerpt."""
+    return [
+        RevisedText(
+            chapter,
+            content := texts[chapter.chapter_number],
+            count_words(content),
+            [
+                {name: value for name, value in note.items() if name != "chapter_number"}
+                for note in notes
+                if note["chapter_number"] == chapter.chapter_number
+                and "before" not in note
+                and str(note["excerpt"]) in content
+            ],
+        )
+        for chapter in material.chapters
+        if chapter.chapter_number in texts
+    ]
+
+
+def _rows(material: Material, review: BookReview, answer: AuthorsAnswer | None) -> list[NewSuggestion]:
+    return [_row(entry) for entry in entries(material, review, answer)]
+
+
+def _row(entry: ReportEntry) -> NewSuggestion:
+    correction = entry.correction
+    return NewSuggestion(
+        chapter_id=entry.chapter.id,
+        type=correction.reason.type,
+        severity=correction.reason.severity,
+        original_text=correction.original,
+        suggested_text=correction.replacement if entry.has_replacement else None,
+        explanation=correction.reason.explanation,
+        source=correction.reason.source,
+        start_offset=correction.start,
+        end_offset=correction.end,
+        prefix=correction.prefix,
+        suffix=correction.suffix,
+        content_version=entry.chapter.content_version,
+        fingerprint=fingerprint(correction),
+        status=SuggestionStatus.APPLIED if entry.is_applied else SuggestionStatus.PENDING,
+    )

@@ -1,0 +1,92 @@
+"""What a report of an editor's reading lists: the changes that were made, and the findings that are left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bookgen.models import Chapter
+from bookgen.writing.material import Material
+from bookgen.writing.proofreading.correction import Correction, Reason
+from bookgen.writing.review.bounds import DropReason, EditOutcome, RevisedBook
+from bookgen.writing.review.findings import SOURCE, BookReview, EditorFinding, TextSpan, as_correction
+from bookgen.writing.review.kinds import SUGGESTION_TYPES
+from bookgen.writing.review.revision import BookRevision
+
+DECLINED = "Left as it is: {reason}"
+OTHER_PLACE = "Chapter {chapter}: “{quote}”"
+
+
+@dataclass(frozen=True, slots=True)
+class ReportEntry:
+    """One entry of a report. `chapter` is as it was read.
+
+    `is_applied`: the change is in the book. `has_replacement`: the correction can be applied; if False, the entry is a
+    finding that its author has to mend.
+    """
+
+    chapter: Chapter
+    correction: Correction
+    has_replacement: bool
+    is_applied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorsAnswer:
+    """What the author's model answered to the findings, and what of it the book has."""
+
+    revision: BookRevision
+    revised: RevisedBook
+
+
+def without_edits_of(revision: BookRevision, chapters: set[int]) -> BookRevision:
+    """The revision without each answer that changes one of these chapters."""
+    touched = {edit.finding for edit in revision.edits if edit.chapter in chapters}
+    return replace(revision, edits=tuple(edit for edit in revision.edits if edit.finding not in touched))
+
+
+def entries(material: Material, review: BookReview, answer: AuthorsAnswer | None = None) -> list[ReportEntry]:
+    """The entries of a report, finding by finding. A finding that all edits answer is listed as those edits."""
+    chapters = {chapter.chapter_number: chapter for chapter in material.chapters}
+    listed: list[ReportEntry] = []
+    for number, finding in enumerate(review.findings, 1):
+        outcomes = _outcomes(answer, number)
+        listed += _changes(finding, outcomes, chapters)
+        if not outcomes or not all(outcome.is_kept for outcome in outcomes):
+            declined = answer.revision.declined.get(number, "") if answer else ""
+            listed.append(_open(finding, declined, chapters))
+    return listed
+
+
+def _outcomes(answer: AuthorsAnswer | None, number: int) -> Sequence[EditOutcome]:
+    """What became of the edits that answer this finding, those that change nothing left out."""
+    outcomes = answer.revised.outcomes if answer else ()
+    return [each for each in outcomes if each.edit.finding == number and each.dropped is not DropReason.NO_CHANGE]
+
+
+def _changes(
+    finding: EditorFinding, outcomes: Sequence[EditOutcome], chapters: Mapping[int, Chapter]
+) -> Iterator[ReportEntry]:
+    """The edits that the book has."""
+    reason = Reason(SUGGESTION_TYPES[finding.kind], finding.severity, finding.why, SOURCE)
+    for outcome in outcomes:
+        if outcome.place:
+            chapter = chapters[outcome.place.chapter]
+            start, end = outcome.place.start, outcome.place.end
+            correction = Correction.at(chapter.content, start, end, outcome.edit.replacement, reason)
+            yield ReportEntry(chapter, correction, has_replacement=True, is_applied=True)
+
+
+def _open(finding: EditorFinding, declined: str, chapters: Mapping[int, Chapter]) -> ReportEntry:
+    """The finding, for its author to decide. It names its other passages, and why the model declined it."""
+    chapter = chapters[finding.place.chapter]
+    correction = as_correction(finding, chapter.content)
+    more = [OTHER_PLACE.format(chapter=each.chapter, quote=_text(each, chapters)) for each in finding.others]
+    more += [DECLINED.format(reason=declined)] if declined else []
+    explanation = "\n".join([correction.reason.explanation, *more])
+    correction = replace(correction, reason=replace(correction.reason, explanation=explanation))
+    return ReportEntry(chapter, correction, has_replacement=finding.replacement is not None)
+
+
+def _text(place: TextSpan, chapters: Mapping[int, Chapter]) -> str:
+    return chapters[place.chapter].content[place.start : place.end]

@@ -1,0 +1,279 @@
+"""The editor's reading: what it changes in a production, what it leaves to the author, and readings on demand."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from bookgen.actors.messages import Pause, Resume
+from bookgen.actors.production import NOT_REVIEWED
+from bookgen.actors.supervisor import Supervisor
+from bookgen.models import ReportKind, RevisionMode, RunStatus
+from bookgen.store import reports
+
+from .conftest import READERS, Model, Shelf, Start, Studio, crash, draft_blurb
+from .test_production import Idea, author  # noqa: F401 (a fixture)
+
+READING, ANSWER = (0, READERS["review"]), (0, READERS["revision"])
+SUGGESTIONS = """
+    SELECT c.chapter_number, s.original_text, s.suggested_text, s.explanation, s.status, s.severity
+      FROM suggestion s JOIN chapter c ON c.id = s.chapter_id JOIN report r ON r.id = s.report_id
+     WHERE r.kind = 'review' ORDER BY c.chapter_number
+"""
+REVISIONS = """
+    SELECT r.origin, r.content FROM chapter_revision r JOIN chapter c ON c.id = r.chapter_id
+     WHERE c.book_id = $1 ORDER BY r.id
+"""
+HAS_ITS_DIGEST = """
+    UPDATE digest d SET content_hash = encode(sha256(convert_to(c.content, 'UTF8')), 'hex')
+      FROM chapter c WHERE c.id = d.chapter_id
+"""
+DIGESTS_THAT_FIT = """
+    SELECT count(*) FROM digest d JOIN chapter c ON c.id = d.chapter_id
+     WHERE c.content LIKE 'Words of%' AND d.content_hash = encode(sha256(convert_to(c.content, 'UTF8')), 'hex')
+"""
+REWRITTEN = """
+    UPDATE chapter SET content = 'Words of her own.', content_version = content_version + 1
+     WHERE book_id = $1 AND chapter_number = 2
+"""
+
+
+def finding(chapter: int, quote: str, **fields: Any) -> dict[str, Any]:
+    usual = {"kind": "contradiction", "severity": "major", "others": [], "why": "It is not so.", "remedy": "Mend it."}
+    return {"chapter": chapter, "quote": quote, "replacement": "", **usual, **fields}
+
+
+def edit(number: int, chapter: int, passage: str, replacement: str) -> dict[str, Any]:
+    return {
+        "finding": number, "chapter": chapter, "passage": passage, "replacement": replacement, "drops_sentence": False
+    }  # fmt: skip
+
+
+def found(model: Model, book: int) -> None:
+    """The editor finds something in each chapter; the author changes the first and declines the second."""
+    others = [{"chapter": 1, "quote": f"({book}, 1)"}]
+    model.findings = json.dumps(
+        {"findings": [finding(1, "Text of"), finding(2, "Text of", severity="minor", others=others)]}
+    )
+    model.answers = json.dumps(
+        {"edits": [edit(1, 1, "Text of", "Words of")], "declined": [{"finding": 2, "reason": "It is meant so."}]}
+    )
+
+
+@pytest.fixture
+def studio() -> Studio:
+    return Studio()
+
+
+@pytest.fixture
+async def supervisor(start: Start, studio: Studio, model: Model) -> Supervisor:
+    model.free = True
+    return await start(draft_blurb=draft_blurb, products=studio.products, revision=RevisionMode.APPLY)
+
+
+async def first_chapter_written(supervisor: Supervisor, author: Idea, model: Model) -> None:  # noqa: F811
+    """Start the production and hold it at its second chapter."""
+    model.kept.add((author.book, 2))
+    await author.ask(supervisor)
+    await model.wait_until_asked(author.book, 2)
+
+
+async def listed(shelf: Shelf) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in await shelf.pool.fetch(SUGGESTIONS)]
+
+
+async def test_a_production_changes_what_its_author_answers_and_lists_the_rest(
+    supervisor: Supervisor,
+    author: Idea,  # noqa: F811
+    shelf: Shelf,
+    model: Model,
+) -> None:
+    found(model, author.book)
+
+    await author.ask(supervisor)
+    await shelf.until_status(author.book, "completed")
+
+    book = author.book
+    assert await shelf.texts(book) == [f"Words of {(book, 1)}.", f"Text of {(book, 2)}."]
+    assert [tuple(row) for row in await shelf.pool.fetch(REVISIONS, book)] == [("review", f"Text of {(book, 1)}.")]
+    left = f"It is not so. Mend it.\nChapter 1: “({book}, 1)”\nLeft as it is: It is meant so."
+    assert await listed(shelf) == [
+        (1, "Text of", "Words of", "It is not so.", "applied", "major"),
+        (2, "Text of", None, left, "pending", "minor"),
+    ]
+    assert "The editor's reading changed 1 passage and left 1 finding in its report." in await author.status(supervisor)
+    assert (model.asked[READING], model.asked[ANSWER]) == (1, 1)
+
+
+async def test_the_digest_of_a_chapter_is_kept_for_its_new_text(
+    supervisor: Supervisor,
+    author: Idea,  # noqa: F811
+    shelf: Shelf,
+    model: Model,
+) -> None:
+    found(model, author.book)
+    await first_chapter_written(supervisor, author, model)
+    await shelf.pool.execute(HAS_ITS_DIGEST)
+
+    model.answer(author.book, 2)
+    await shelf.until_status(author.book, "completed")
+
+    assert await shelf.value(DIGESTS_THAT_FIT) == 1
+
+
+async def test_a_book_that_its_author_changes_meanwhile_gets_the_findings_alone(
+    supervisor: Supervisor,
+    author: Idea,  # noqa: F811
+    shelf: Shelf,
+    model: Model,
+) -> None:
+    found(model, author.book)
+    model.answers = json.dumps({"edits": [edit(1, 1, "Text of", "Words of"), edit(2, 2, "Text of", "Tale of")]})
+    model.kept.add(ANSWER)
+    await author.ask(supervisor)
+    await model.wait_until_asked(*ANSWER)
+
+    await shelf.pool.execute(REWRITTEN, author.book)
+    model.answer(*ANSWER, text=model.answers)
+    await shelf.until_status(author.book, "completed")
+
+    assert await shelf.texts(author.book) == [f"Text of {(author.book, 1)}.", "Words of her own."]
+    assert [(row[0], row[4]) for row in await listed(shelf)] == [(1, "pending"), (2, "pending")]
+
+
+async def test_a_chapter_that_no_model_has_written_is_not_changed(
+    supervisor: Supervisor,
+    author: Idea,  # noqa: F811
+    shelf: Shelf,
+    model: Model,
+) -> None:
+    found(model, author.book)
+    await first_chapter_written(supervisor, author, model)
+    await shelf.pool.execute("UPDATE chapter SET writer = ''")
+
+    model.answer(author.book, 2)
+    await shelf.until_status(author.book, "completed")
+
+    assert (await shelf.texts(author.book))[0] == f"Text of {(author.book, 1)}."
+    assert [row[4] for row in await listed(shelf)] == ["pending", "pending"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "listed_rows", "calls"), [(RevisionMode.REPORT, 2, (1, 0)), (RevisionMode.OFF, 0, (0, 0))]
+)
+async def test_the_operator_decides_what_becomes_of_the_findings(
+    start: Start,
+    studio: Studio,
+    author: Idea,  # noqa: F811
+    shelf: Shelf,
+    model: Model,
+    mode: RevisionMode,
+    listed_rows: int,
+    calls: tuple[int, int],
+) -> None:
+    model.free = True
+    found(model, author.book)
+    supervisor = await start(draft_blurb=draft_blurb, products=studio.products, revision=mode)
+
+    await author.ask(supervisor)
+    await shelf.until_status(author.book, "completed")
+
+    assert (await shelf.texts(author.book))[0] == f"Text of {(author.book, 1)}."
+    assert [row[4] for row in await listed(shelf)] == ["pending"] * listed_rows
+    assert (model.asked[READING], model.asked[ANSWER]) == calls
+
+
+async def test_a_book_that_nobody_could_read_is_finished_and_says_so(
+    supervisor: Supervisor,
+    author: Idea,  # noqa: F811
+    shelf: Shelf,
+    model: Model,
+) -> None:
+    model.findings = "I would rather talk about the weather."
+
+    await author.ask(supervisor)
+    await shelf.until_status(author.book, "completed")
+
+    assert NOT_REVIEWED in await author.status(supervisor)
+    assert await listed(shelf) == []
+
+
+async def test_findings_that_get_no_usable_answer_are_listed(
+    supervisor: Supervisor,
+    author: Idea,  # noqa: F811
+    shelf: Shelf,
+    model: Model,
+) -> None:
+    found(model, author.book)
+    model.answers = "No."
+
+    await author.ask(supervisor)
+    await shelf.until_status(author.book, "completed")
+
+    assert [row[4] for row in await listed(shelf)] == ["pending", "pending"]
+
+
+async def test_a_process_that_dies_between_reading_and_answer_does_not_pay_for_the_reading_again(
+    start: Start,
+    supervisor: Supervisor,
+    studio: Studio,
+    author: Idea,  # noqa: F811
+    shelf: Shelf,
+    model: Model,
+) -> None:
+    found(model, author.book)
+    model.kept.add(ANSWER)
+    await author.ask(supervisor)
+    await model.wait_until_asked(*ANSWER)
+
+    await crash(supervisor, shelf)
+    await start(draft_blurb=draft_blurb, products=studio.products, revision=RevisionMode.APPLY)
+    await model.wait_until_asked(*ANSWER, 2)
+    model.kept.clear()
+    model.answer(*ANSWER, text=model.answers)
+    await shelf.until_status(author.book, "completed")
+
+    assert model.asked[READING] == 1
+    assert (await shelf.texts(author.book))[0] == f"Words of {(author.book, 1)}."
+    assert len(await listed(shelf)) == 2
+
+
+async def test_paused_after_the_reading_it_goes_on_with_the_answer(
+    supervisor: Supervisor,
+    author: Idea,  # noqa: F811
+    shelf: Shelf,
+    model: Model,
+) -> None:
+    found(model, author.book)
+    model.kept.add(READING)
+    await author.ask(supervisor)
+    await model.wait_until_asked(*READING)
+
+    assert await author.ask(supervisor, Pause()) is RunStatus.PAUSED
+    model.answer(*READING, text=model.findings)
+    await shelf.until("SELECT call_started_at IS NULL FROM run WHERE book_id = $1", author.book)
+    assert model.asked[ANSWER] == 0
+    await author.ask(supervisor, Resume())
+    await shelf.until_status(author.book, "completed")
+
+    assert (model.asked[READING], model.asked[ANSWER]) == (1, 1)
+
+
+async def test_a_reading_that_is_asked_for_only_reports(supervisor: Supervisor, shelf: Shelf, model: Model) -> None:
+    account, book = await shelf.outlined(2, "pro")
+    texts = "UPDATE chapter SET content = format('Text of (%s, %s).', book_id, chapter_number), word_count = 4"
+    await shelf.pool.execute(texts)
+    found(model, book)
+    ids = [row["id"] for row in await shelf.pool.fetch("SELECT id FROM chapter ORDER BY chapter_number")]
+
+    await reports.add(shelf.pool, account, book, uuid4(), ids, ReportKind.REVIEW)
+    supervisor.reports.wake()
+    await shelf.until("SELECT status = 'completed' FROM report WHERE book_id = $1", book)
+
+    assert [(row[0], row[2], row[4]) for row in await listed(shelf)] == [(1, None, "pending"), (2, None, "pending")]
+    assert (model.asked[READING], model.asked[ANSWER]) == (1, 0)
+    assert await shelf.value("SELECT sum(proofreading_checks_used) FROM usage_period") == 1
+    assert await shelf.texts(book) == [f"Text of {(book, 1)}.", f"Text of {(book, 2)}."]
