@@ -3,6 +3,7 @@
 python -m bench.authored                           every book, then the planted faults; a few minutes
 python -m bench.authored --only NAME [NAME …]      these books alone
 python -m bench.authored --plants                  the planted faults alone
+python -m bench.authored --revised                 productions with recorded editors' readings alone
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from bench.authored import rows
 from bench.authored.corpus import read_books
 from bench.authored.plants import honest, plant, plant_bars, plant_lines, plants
+from bench.authored.revised import NAMES, produced, revision_bars
 from bench.authored.rows import Bar, BookResult
 from bench.authored.service import press
 
@@ -43,16 +45,28 @@ async def faults() -> list[Bar]:
     return list(plant_bars(results))
 
 
+async def revisions() -> list[Bar]:
+    with tempfile.TemporaryDirectory() as folder:
+        async with press(Path(folder)) as service:
+            results = [await produced(service, book) for book in read_books(list(NAMES))]
+    print("\n| production | findings | changed | left | words added |\n|---|---|---|---|---|")
+    print(*(result.row() for result in results), sep="\n")
+    return list(revision_bars(results))
+
+
 async def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.authored")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="these books, and no planted faults")
     parser.add_argument("--plants", action="store_true", help="the planted faults alone")
+    parser.add_argument("--revised", action="store_true", help="the productions alone")
     options = parser.parse_args()
     found: list[Bar] = []
-    if not options.plants:
+    if not options.plants and not options.revised:
         found += await books(options.only)
-    if not options.only:
+    if not options.only and not options.revised:
         found += await faults()
+    if not options.only and not options.plants:
+        found += await revisions()
     print("\n| bar | measured | |\n|---|---|---|")
     print(*found, sep="\n")
     return 0 if all(each.is_kept for each in found) else 1

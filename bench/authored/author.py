@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from bench.authored.compare import told
@@ -25,10 +26,11 @@ MAX_SUMMARY_WORDS = 80
 
 
 class RecordedAuthor:
-    """Answers for one book. `calls` counts what was asked for, by name."""
+    """Answers for one book. `calls` counts what was asked for, by name. `readings`: of the whole book, by stage."""
 
-    def __init__(self, book: AuthoredBook) -> None:
+    def __init__(self, book: AuthoredBook, readings: Mapping[str, str] | None = None) -> None:
         self.book = book
+        self.readings = readings or {}
         self.calls: Counter[str] = Counter()
         self._more = 0
 
@@ -48,7 +50,7 @@ class RecordedAuthor:
                 self.calls["revise"] += 1
                 return _revised(count_words(str(brief.get("passage", ""))))
         self.calls[request.stage or "unknown"] += 1
-        return None
+        return self.readings.get(request.stage)
 
     def _chapter(self, number: int, request: TextRequest, brief: dict[str, Any]) -> str:
         """The whole chapter; a line more where the conversation has it already and it is to be continued."""

@@ -37,7 +37,7 @@ class Press:
         author = self.server.author = RecordedAuthor(book)
         try:
             async with asyncio.timeout(BOOK_SECONDS):
-                handle = await self._create(book)
+                handle = await self.create(book)
                 await handle.write()
         except (ApiError, TimeoutError) as error:
             return BookResult(book.name, book.words, calls=author.calls, failure=f"failed: {error}")
@@ -47,7 +47,7 @@ class Press:
         kinds = Counter(str(each["kind"]) for each in findings)
         return BookResult(book.name, book.words, tuple(chapters), kinds, author.calls)
 
-    async def _create(self, book: AuthoredBook) -> BookHandle:
+    async def create(self, book: AuthoredBook) -> BookHandle:
         fields = dict(book.body)
         title = fields.pop("title")
         if book.is_childrens:
