@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -204,7 +204,8 @@ class Book:
     """`description` is the author's idea, which is never printed; `blurb` is what readers are told.
 
     `age_range`, `theme` and `characters` (name and description of each) are those of a children's book.
-    `character_sheet_key` is that of its hero's picture, which every other picture goes by.
+    `character_sheet_key` is that of its hero's picture, which every other picture goes by. `authored_bible` has the
+    entries of `bible` that the author wrote.
     """
 
     id: int
@@ -231,6 +232,7 @@ class Book:
     theme: str = ""
     characters: Sequence[Mapping[str, str]] = ()
     character_sheet_key: str | None = None
+    authored_bible: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,6 +120,14 @@ class Calls:
     async def update_outline(self, book_id: int, chapters: list[JSON], *, replace: bool = False) -> JSON:
         return await self._json("POST", f"/books/{book_id}/update-outline/", {"chapters": chapters, "replace": replace})
 
+    async def bible(self, book_id: int) -> JSON:
+        """The story bible, from which every chapter is written."""
+        return await self._json("GET", f"/books/{book_id}/bible/")
+
+    async def change_bible(self, book_id: int, **fields: Any) -> JSON:
+        """Change fields of the bible. None removes a field."""
+        return await self._json("PATCH", f"/books/{book_id}/bible/", fields)
+
     async def change_chapter(self, chapter_id: int, **fields: Any) -> JSON:
         return await self._json("PATCH", f"/chapters/{chapter_id}/", fields)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bookgen.http import (
     addons,
     auth,
+    bible,
     books,
     chapters,
     childrens,
@@ -82,6 +83,8 @@ BOOKS: tuple[Route, ...] = (
     Route("POST", "/books/{id}/duplicate/", books.duplicate_book, WRITE),
     Route("POST", "/books/{id}/generate-outline/", outlines.generate_outline, EXPENSIVE),
     Route("POST", "/books/{id}/update-outline/", outlines.update_outline, WRITE),
+    Route("GET", "/books/{id}/bible/", bible.read_bible, READ),
+    Route("PATCH", "/books/{id}/bible/", bible.change_bible, WRITE),
     Route("POST", "/books/{id}/regenerate-chapters/", outlines.regenerate_chapters, EXPENSIVE),
     Route("POST", "/books/{id}/generate/", generation.generate, EXPENSIVE, gate="books_per_month"),
     Route("POST", "/books/{id}/produce/", generation.produce, EXPENSIVE, gate=PRODUCTION),

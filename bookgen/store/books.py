@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from bookgen.store.database import DB
 
 # What the service decides about a book; every other field is the author's.
-KEPT = ("id", "account_id", "status", "bible", "funding_source", "created_at", "updated_at", "character_sheet_key")
+KEPT = (
+    "id", "account_id", "status", "bible", "authored_bible", "funding_source", "created_at", "updated_at",
+    "character_sheet_key",
+)  # fmt: skip
 GIVEN = tuple(name for name in field_names(Book) if name not in KEPT)
 
 
@@ -185,7 +188,23 @@ async def touch(db: DB, book_id: int) -> None:
     await db.execute(TOUCH, book_id)
 
 
-COPIED = (*GIVEN, "bible")
+# The author's entries replace the model's, field by field. A field that is set to null goes.
+CHANGE_BIBLE = f"""
+    UPDATE book AS b
+       SET bible = jsonb_strip_nulls(b.bible || $3), authored_bible = jsonb_strip_nulls(b.authored_bible || $3),
+           updated_at = now()
+     WHERE b.id = $2 AND b.account_id = $1
+    RETURNING {COLUMNS}
+"""
+
+
+async def change_bible(db: DB, account_id: int, book_id: int, changes: Mapping[str, Any]) -> Book | None:
+    """Write the author's entries of the bible. None if the account has no such book."""
+    row = await db.fetchrow(CHANGE_BIBLE, account_id, book_id, dict(changes))
+    return row and book_of(row)
+
+
+COPIED = (*GIVEN, "bible", "authored_bible")
 
 COPY = f"""
     INSERT INTO book AS b (account_id, {columns(COPIED)})

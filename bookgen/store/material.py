@@ -65,7 +65,7 @@ class PlannedChapter:
 
 
 HAS_OUTLINE = """
-    UPDATE book SET status = 'outline', bible = coalesce($2, bible), updated_at = now() WHERE id = $1
+    UPDATE book SET status = 'outline', bible = coalesce($2, bible) || authored_bible, updated_at = now() WHERE id = $1
 """
 
 # What its author has changed since the model was asked stays as it is: title, summary, budget and text, each by itself.
@@ -141,10 +141,12 @@ PLAN = """
     UPDATE chapter c SET title = n.title, summary = n.summary, updated_at = now()
       FROM unnest($2::int[], $3::text[], $4::text[]) AS n (number, title, summary)
      WHERE c.book_id = $1 AND c.chapter_number = n.number AND c.summary = ''
-       AND EXISTS (SELECT FROM book b WHERE b.id = $1 AND b.bible = '{}')
+       AND EXISTS (SELECT FROM book b WHERE b.id = $1 AND b.bible = b.authored_bible)
 """
 
-HAS_PLAN = "UPDATE book SET bible = $2, updated_at = now() WHERE id = $1 AND bible = '{}'"
+HAS_PLAN = """
+    UPDATE book SET bible = $2 || authored_bible, updated_at = now() WHERE id = $1 AND bible = authored_bible
+"""
 
 
 async def write_plan(

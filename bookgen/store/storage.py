@@ -9,7 +9,8 @@ ROW = 1000  # bytes of a book or a chapter besides its texts: what else is known
 # The length of a long value is read from its header: no text and no picture is touched.
 BYTES_OF_BOOKS = f"""
     SELECT coalesce(sum(octet_length(b.title) + octet_length(b.subtitle) + octet_length(b.description)
-                        + octet_length(b.style_notes) + octet_length(b.blurb) + {ROW} + c.bytes), 0)::bigint
+                        + octet_length(b.style_notes) + octet_length(b.blurb)
+                        + octet_length(b.authored_bible::text) + {ROW} + c.bytes), 0)::bigint
       FROM book b
      CROSS JOIN LATERAL (
            SELECT coalesce(sum(octet_length(title) + octet_length(summary) + octet_length(content) + {ROW}), 0) AS bytes

@@ -99,7 +99,11 @@ def entries(settled: Mapping[str, Any], *lists: str) -> list[Mapping[str, Any]]:
     return [entry for each in found if isinstance(each, list) for entry in each if isinstance(entry, Mapping)]
 
 
-_FIRST_KEYS = ("premise", "voice", "arc", "people", "places", "terms", "name", "description")
+# What a small window cuts off stands last.
+_FIRST_KEYS = (
+    "premise", "voice", "voice_sample", "avoid", "outcome", "arc", "people", "places", "terms", "motifs", "material",
+    "name", "description",
+)  # fmt: skip
 
 
 def _ordered(record: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -109,8 +113,9 @@ def _ordered(record: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _bible_lines(settled: Mapping[str, Any]) -> list[str]:
+    """The fields with their names. The kind is left out: the craft follows from it."""
     lines = []
-    for key, value in _ordered(settled):
+    for key, value in _ordered({key: value for key, value in settled.items() if key != "kind"}):
         name = str(key).replace("_", " ").capitalize()
         if isinstance(value, str) and value.strip():
             lines.append(f"{name}: {value.strip()}")
@@ -124,7 +129,9 @@ def _bible_lines(settled: Mapping[str, Any]) -> list[str]:
 
 def _entry(item: object) -> str:
     if isinstance(item, Mapping):
-        return ": ".join(str(part).strip() for _, part in _ordered(item) if str(part).strip())
+        told = [(key, str(part).strip()) for key, part in _ordered(item) if str(part).strip()]
+        named = [part if key in ("name", "description") else f"{key}: {part}" for key, part in told]
+        return f"{': '.join(named[:2])}{''.join(f'; {each}' for each in named[2:])}"
     return str(item).strip()
 
 

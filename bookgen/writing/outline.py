@@ -36,9 +36,15 @@ relations, work, what they want.
 - places: those that come back, each with what must never change.
 - terms: words and names that must always be spelt and used alike."""
 
+SETTLED = """
+Its author has settled this. It stays word for word, and the plan follows it:
+
+{settled}
+"""
+
 FIRST = f"""\
 Plan this book: {{count}}, {{total}} in all.
-
+{{settled}}
 First its {BIBLE}
 
 Then {{chapters}}: each with a title and a summary of {{summaries}}.
@@ -46,7 +52,9 @@ Then {{chapters}}: each with a title and a summary of {{summaries}}.
 {{form}}"""
 
 BIBLE_ALONE = f"""\
-We plan this book in steps: {{count}}, {{total}} in all. The chapters come later. Now send its {BIBLE}
+We plan this book in steps: {{count}}, {{total}} in all.
+{{settled}}
+The chapters come later. Now send its {BIBLE}
 
 Be brief: {{length}} for all of it, two or three entries in each list.
 
@@ -97,6 +105,13 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
     )
 
 
+def _settled(book: Book, window: int) -> str:
+    """What its author has settled, for the first call; empty if that is nothing."""
+    if not book.authored_bible:
+        return ""
+    return SETTLED.format(settled=planning.bible(book.authored_bible, window))
+
+
 @dataclass(slots=True)
 class _Plan:
     """An outline while it is drafted. `most`: chapters that a reply is asked for; `apart`: the bible has one of its
@@ -128,6 +143,7 @@ class _Plan:
                 lambda found: refuse_nonsense(request, found[1]),
                 rescue=partial(rescue_first, last=last),
             )
+            self.bible = {**self.bible, **self.book.authored_bible}
 
     def ask_for_less(self) -> bool:
         """Make the next piece smaller. Returns False if the last one was already the smallest."""
@@ -149,6 +165,7 @@ class _Plan:
         numbers = range(1, last + 1)
         task = (FIRST if last else BIBLE_ALONE).format(
             count=planning.count_of(book.chapter_count),
+            settled=_settled(book, self.window),
             summaries=planning.summaries(book, self.window),
             total=lang.length(book.target_word_count),
             arcs=min(max(book.chapter_count // 5, 3), 8),

@@ -71,24 +71,24 @@ _KINDS = (
     (
         r"child(?:ren)?['’]?s|for (?:\w+ )?children|\bkids\b|picture.?book|middle.grade|kinderb|kindergesch|"
         r"pour enfants|jeunesse|infantil|bambini|детск|儿童|童话|絵本|児童",
-        _CHILDREN,
+        "children",
     ),
-    (r"poe(?:m|t|s[iíy])|poésie|verse\b|lyri[ck]|gedicht|поэзи|стихи|诗|詩", _VERSE),
-    (r"memoir|mémoires|memorias|autobiogra|回忆录|自伝", _MEMOIR),
+    (r"poe(?:m|t|s[iíy])|poésie|verse\b|lyri[ck]|gedicht|поэзи|стихи|诗|詩", "verse"),
+    (r"memoir|mémoires|memorias|autobiogra|回忆录|自伝", "memoir"),
     (
         r"non.?fiction|true crime|sachbuch|ratgeber|no ficción|saggi|essa[iy]|ensayo|"
         r"(?:roman|art) (?:history|empire)|ノンフィクション|纪实|нон-?фикшн",
-        _NON_FICTION,
+        "non_fiction",
     ),
     (
         r"fiction|novel|fantas|thriller|romance|horror|myster|\broman\b|roman$|krimi|saga|young adult|"
         r"short stor|роман|小说|小説",
-        _FICTION,
+        "fiction",
     ),
     (
         r"guide|how.?to|manual|self.?help|business|history|science|cook|travel|textbook|reference|education|health|"
         r"psycholog|philosoph|politic|econom|technolog|programming|religio|finance|marketing|biograph|parenting",
-        _NON_FICTION,
+        "non_fiction",
     ),
 )
 
@@ -103,6 +103,15 @@ _HEADINGS = "and `##` headings where the matter changes. Lists and tables only w
 _HEADINGS_OR_SCENES = f"and headings (`##`) in non-fiction alone; in fiction {_SCENES}"
 _HEADINGS_OF = {_NON_FICTION: _HEADINGS, _UNDECIDED: _HEADINGS_OR_SCENES}
 
+# The kinds of books, as a bible names them.
+CRAFTS = {
+    "fiction": _FICTION,
+    "non_fiction": _NON_FICTION,
+    "memoir": _MEMOIR,
+    "verse": _VERSE,
+    "children": _CHILDREN,
+}
+
 
 def craft(book: Book, *, brief: bool = False) -> str:
     """The first section of every prompt that writes prose. It depends only on the book's own fields. `brief`: a short
@@ -110,7 +119,7 @@ def craft(book: Book, *, brief: bool = False) -> str:
     lang = language(book.content_language)
     if brief:
         return BRIEF_CRAFT.format(language=lang.name)
-    kind = kind_of(book.genre)
+    kind = CRAFTS.get(story_kind(book), _UNDECIDED)
     return CRAFT.format(
         language=lang.name,
         kind=kind,
@@ -119,8 +128,15 @@ def craft(book: Book, *, brief: bool = False) -> str:
     )
 
 
+def story_kind(book: Book) -> str:
+    """The kind of book that the bible names, else that of the genre; empty if neither says."""
+    named = book.bible.get("kind")
+    return named if isinstance(named, str) and named in CRAFTS else kind_of(book.genre)
+
+
 def kind_of(genre: str) -> str:
-    return next((kind for words, kind in _KINDS if re.search(words, genre, re.IGNORECASE)), _UNDECIDED)
+    """The kind of a genre by its words, as in CRAFTS; empty for a genre that no word is known of."""
+    return next((kind for words, kind in _KINDS if re.search(words, genre, re.IGNORECASE)), "")
 
 
 def has_refrains(book: Book) -> bool:
@@ -130,7 +146,7 @@ def has_refrains(book: Book) -> bool:
 
 def is_sung(book: Book) -> bool:
     """Whether books of this genre repeat whole verses or paragraphs."""
-    return kind_of(book.genre) in (_CHILDREN, _VERSE) or bool(_SUNG.search(book.genre))
+    return story_kind(book) in ("children", "verse") or bool(_SUNG.search(book.genre))
 
 
 def _readers(book: Book) -> str:

@@ -41,6 +41,8 @@ ROWS: list[tuple[str, str, bool, tuple[int, ...]]] = [
     ("GET", "/books/demo/", NONE, (200,)),
     ("POST", "/books/{id}/generate-outline/", JWT, (200, 400, 404, 502)),
     ("POST", "/books/{id}/update-outline/", JWT, (200, 400, 404)),
+    ("GET", "/books/{id}/bible/", JWT, (200, 404)),
+    ("PATCH", "/books/{id}/bible/", JWT, (200, 400, 402, 404, 409)),
     ("POST", "/books/{id}/regenerate-chapters/", JWT, (200, 400, 404, 502)),
     ("POST", "/books/{id}/generate/", JWT, (202, 400, 402, 404)),
     ("POST", "/books/{id}/produce/", JWT, (202, 400, 402, 404, 409, 429)),

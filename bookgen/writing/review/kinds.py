@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from bookgen.models import Book, BookKind, SuggestionType
-from bookgen.writing.voice import is_sung, kind_of
+from bookgen.writing.voice import is_sung, story_kind
 
 
 class FindingKind(StrEnum):
@@ -94,10 +94,9 @@ _NON_FICTION = (
     FindingKind.STOCK_PHRASE,
     FindingKind.UNCLEAR,
 )
-# `kind_of` has one text for all genres of a kind: that of a genre nobody can mistake names the kind.
 _KINDS_OF: Mapping[str, tuple[FindingKind, ...]] = {
-    **dict.fromkeys(map(kind_of, ("fiction", "memoir", "children's", "verse")), _FICTION),
-    kind_of("non-fiction"): _NON_FICTION,
+    **dict.fromkeys(("fiction", "memoir", "children", "verse"), _FICTION),
+    "non_fiction": _NON_FICTION,
 }
 
 SUGGESTION_TYPES: Mapping[FindingKind, SuggestionType] = {
@@ -121,6 +120,6 @@ def kinds_for(book: Book) -> tuple[FindingKind, ...]:
     on purpose.
     """
     is_picture_book = book.kind is BookKind.CHILDRENS
-    kinds = _FICTION if is_picture_book else _KINDS_OF.get(kind_of(book.genre), tuple(FindingKind))
+    kinds = _FICTION if is_picture_book else _KINDS_OF.get(story_kind(book), tuple(FindingKind))
     repeats = is_picture_book or is_sung(book)
     return tuple(kind for kind in kinds if kind is not FindingKind.REPETITION or not repeats)

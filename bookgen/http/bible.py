@@ -1,0 +1,57 @@
+"""The story bible: what every chapter is written from, read and changed by the book's author."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from bookgen import errors
+from bookgen.billing.storage import require_stored
+from bookgen.http import bible_schemas as shapes
+from bookgen.http.edge import replies
+from bookgen.http.edge.conditional import is_expected
+from bookgen.http.edge.contract import conditional, docs, grows, guarded, json_schema, refuses, response_schema
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
+from bookgen.http.edge.routing import path_id
+from bookgen.store import books
+from bookgen.writing.bible import authors_changes
+
+CHANGED = "The bible has changed since you read it. Read it again, then send your change."
+
+
+@docs(
+    "outline",
+    "Read the story bible",
+    "What is settled about the book: voice, people, places and more. The outline makes it; every chapter is written "
+    "from it.",
+)
+@response_schema(shapes.BibleSchema)
+@conditional
+async def read_bible(request: web.Request) -> web.Response:
+    book = await books.find(request.app[SERVICES].database.http, request[ACCOUNT_ID], path_id(request))
+    return replies.json(shapes.shown_bible(errors.must_exist(book)))
+
+
+@docs(
+    "outline",
+    "Change the story bible",
+    "Send the fields to change. Yours win over the model's, also when the outline is made again; null removes a field. "
+    "Chapters that are not written yet follow it; `POST /books/{id}/review/` finds what contradicts it in the others. "
+    "Send `If-Match` to avoid overwriting someone else's change.",
+)
+@json_schema(shapes.BibleChangesSchema)
+@response_schema(shapes.BibleSchema)
+@refuses(errors.Conflict, errors.PlanUpgradeRequired)
+@grows
+@guarded
+@conditional
+async def change_bible(request: web.Request) -> web.Response:
+    services, account_id, book_id = request.app[SERVICES], request[ACCOUNT_ID], path_id(request)
+    sent = request[BODY]
+    async with services.database.http.acquire() as connection, connection.transaction():
+        before = errors.must_exist(await books.lock(connection, account_id, book_id))
+        if not is_expected(request, replies.dump(shapes.shown_bible(before))):
+            raise errors.Conflict(CHANGED)
+        changes = authors_changes(before, sent)
+        changed = errors.must_exist(await books.change_bible(connection, account_id, book_id, changes))
+        await require_stored(connection, services.quota, account_id)
+    return replies.json(shapes.shown_bible(changed))

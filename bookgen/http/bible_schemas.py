@@ -1,0 +1,89 @@
+"""Shapes of a story bible."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from marshmallow import Schema, fields
+
+from bookgen.http.edge.schemas import Body, List, String, choice, shown
+from bookgen.models import Book
+from bookgen.writing.bible import FIELDS, StoryKind, bible_of
+
+MAX_ENTRIES, MAX_NAME, MAX_TEXT, MAX_LONG_TEXT = 50, 120, 2_000, 10_000
+
+
+class EntrySchema(Body):
+    name = String(MAX_NAME, minimum=1, required=True, metadata={"example": "The Public Weigher"})
+    description = String(MAX_TEXT, metadata={"description": "What must never change about it."})
+
+
+class PersonSchema(Body):
+    name = String(MAX_NAME, minimum=1, required=True, metadata={"example": "Ada Brook"})
+    description = String(
+        MAX_TEXT, metadata={"description": "What must never change: age, looks, relations, work.", "example": "58."}
+    )
+    role = String(MAX_TEXT, metadata={"description": "Their part in the book.", "example": "The one who tells it."})
+    wants = String(MAX_TEXT, metadata={"description": "What they want.", "example": "A quiet retirement."})
+    speech = String(MAX_TEXT, metadata={"description": "How they speak.", "example": "In short sentences."})
+
+
+def _text(longest: int, description: str) -> String:
+    return String(longest, allow_none=True, metadata={"description": description})
+
+
+def _texts(description: str) -> List:
+    return List(String(MAX_TEXT, minimum=1), MAX_ENTRIES, allow_none=True, metadata={"description": description})
+
+
+def _entries(shape: type[Schema], description: str) -> List:
+    return List(fields.Nested(shape), MAX_ENTRIES, allow_none=True, metadata={"description": description})
+
+
+class BibleChangesSchema(Body):
+    """The fields to change. What you write wins over what the model wrote; null or an empty value removes a field."""
+
+    kind = fields.String(
+        validate=choice(StoryKind),
+        allow_none=True,
+        metadata={"description": "The kind of book. By default, the genre decides. The craft of writing follows it."},
+    )
+    premise = _text(MAX_TEXT, "What the book is about and why one reads on.")
+    voice = _text(MAX_TEXT, "Point of view, tense, tone and language.")
+    voice_sample = _text(MAX_TEXT, "A paragraph in the voice that you want.")
+    arc = _texts("How the whole moves, first to last.")
+    people = _entries(PersonSchema, "The people of the book.")
+    places = _entries(EntrySchema, "Places that come back.")
+    terms = _entries(EntrySchema, "Words and names that are always used alike.")
+    motifs = _texts("What comes back throughout the book.")
+    avoid = _texts("What must not be in the book.")
+    material = _text(MAX_LONG_TEXT, "Material to write from, such as notes on a life.")
+    sources = _texts("Sources that the book may name.")
+    outcome = _text(MAX_TEXT, "What readers can do or know afterwards.")
+
+
+class BibleSchema(Schema):
+    """Every chapter that is not written yet is written from it."""
+
+    kind = fields.String(required=True, allow_none=True, validate=choice(StoryKind))
+    premise = fields.String(required=True)
+    voice = fields.String(required=True)
+    voice_sample = fields.String(required=True)
+    arc = fields.List(fields.String(), required=True)
+    people = fields.List(fields.Nested(PersonSchema), required=True)
+    places = fields.List(fields.Nested(EntrySchema), required=True)
+    terms = fields.List(fields.Nested(EntrySchema), required=True)
+    motifs = fields.List(fields.String(), required=True)
+    avoid = fields.List(fields.String(), required=True)
+    material = fields.String(required=True)
+    sources = fields.List(fields.String(), required=True)
+    outcome = fields.String(required=True)
+    authored = fields.List(
+        fields.String(validate=choice(FIELDS)),
+        required=True,
+        metadata={"description": "The fields that you wrote; the model wrote the others."},
+    )
+
+
+def shown_bible(book: Book) -> dict[str, Any]:
+    return shown(BibleSchema, bible_of(book))

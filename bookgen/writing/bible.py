@@ -1,0 +1,112 @@
+"""The story bible: what is settled about a book, as one typed shape. Every chapter is written from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any
+
+from bookgen.models import Book, BookKind
+from bookgen.writing.voice import story_kind
+
+
+class StoryKind(StrEnum):
+    """What kind of book is written. Its craft follows from it."""
+
+    FICTION = "fiction"
+    NON_FICTION = "non_fiction"
+    MEMOIR = "memoir"
+    VERSE = "verse"
+    CHILDREN = "children"
+
+
+@dataclass(frozen=True, slots=True)
+class StoryBible:
+    """What is settled about a book. Texts are empty and lists have no entries where nothing is.
+
+    Each entry of `people`, `places` and `terms` is a mapping with a `name`. `authored` are the fields that the author
+    has written.
+    """
+
+    kind: StoryKind | None
+    premise: str
+    voice: str
+    voice_sample: str
+    arc: list[str]
+    people: list[dict[str, str]]
+    places: list[dict[str, str]]
+    terms: list[dict[str, str]]
+    motifs: list[str]
+    avoid: list[str]
+    material: str
+    sources: list[str]
+    outcome: str
+    authored: list[str]
+
+
+FIELDS = tuple(field.name for field in fields(StoryBible) if field.name != "authored")
+
+
+def bible_of(book: Book) -> StoryBible:
+    """The book's bible. What does not fit the shape is left out: models and older versions wrote it."""
+    settled = book.bible
+    return StoryBible(
+        kind=_kind(book),
+        premise=_text(settled.get("premise")),
+        voice=_text(settled.get("voice")),
+        voice_sample=_text(settled.get("voice_sample")),
+        arc=_texts(settled.get("arc")),
+        people=_entries(settled.get("people")),
+        places=_entries(settled.get("places")),
+        terms=_entries(settled.get("terms")),
+        motifs=_texts(settled.get("motifs")),
+        avoid=_texts(settled.get("avoid")),
+        material=_text(settled.get("material")),
+        sources=_texts(settled.get("sources")),
+        outcome=_text(settled.get("outcome")),
+        authored=[name for name in FIELDS if name in book.authored_bible],
+    )
+
+
+def _kind(book: Book) -> StoryKind | None:
+    """The kind in the bible, else that of the genre; None if neither says."""
+    found = story_kind(book) or ("children" if book.kind is BookKind.CHILDRENS else "")
+    return StoryKind(found) if found else None
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: object) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _entries(value: object) -> list[dict[str, str]]:
+    entries = [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+    return [
+        {key: text for key, text in entry.items() if isinstance(text, str) and text}
+        for entry in entries
+        if _text(entry.get("name"))
+    ]
+
+
+def authors_changes(book: Book, sent: Mapping[str, Any]) -> dict[str, Any]:
+    """What an author has changed of the bible, as it is stored. A field without a value is None: its entry goes.
+
+    A field that is sent back as it was read stays the model's.
+    """
+    stored = {name: _stored(value) for name, value in sent.items()}
+    present = bible_of(book)
+    return {name: value for name, value in stored.items() if value != (getattr(present, name) or None)}
+
+
+def _stored(value: Any) -> Any:
+    if isinstance(value, list):
+        value = [_without_blanks(item) if isinstance(item, Mapping) else item for item in value]
+    return value or None
+
+
+def _without_blanks(entry: Mapping[str, str]) -> dict[str, str]:
+    return {key: text for key, text in entry.items() if text}

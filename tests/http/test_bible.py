@@ -1,0 +1,147 @@
+"""The story bible from the outside: the author's entries win, and every chapter is written from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bookgen.providers.offline import OfflineModel
+from bookgen.providers.text import TextReply, TextRequest
+from tests.http.conftest import Api, OpenApi
+
+EMPTY = {
+    "kind": "fiction", "premise": "", "voice": "", "voice_sample": "", "arc": [], "people": [], "places": [],
+    "terms": [], "motifs": [], "avoid": [], "material": "", "sources": [], "outcome": "", "authored": [],
+}  # fmt: skip
+ADA = {"name": "Ada Brook", "description": "58, left-handed.", "wants": "A quiet retirement."}
+
+
+class Listener(OfflineModel):
+    """Writes as the offline model does, and keeps what it was told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str]] = []
+
+    async def complete(self, request: TextRequest) -> TextReply:
+        self.told.append((request.stage, "\n".join(request.texts)))
+        return await super().complete(request)
+
+    def last(self, stage: str) -> str:
+        return [text for asked, text in self.told if asked == stage][-1]
+
+
+@pytest.fixture
+def listener() -> Listener:
+    return Listener()
+
+
+@pytest.fixture
+async def author(open_api: OpenApi, listener: Listener) -> Api:
+    return await (await open_api(model=listener)).as_new_account("ada")
+
+
+@pytest.fixture
+async def draft(author: Api) -> int:
+    fields = {"title": "A Book", "genre": "Mystery", "chapter_count": 2, "target_word_count": 600}
+    return int((await author.post("/books/", fields)).body["id"])
+
+
+async def change(author: Api, book: int, **fields: Any) -> dict[str, Any]:
+    reply = await author.patch(f"/books/{book}/bible/", fields)
+    assert reply.status == 200, reply.body
+    return dict(reply.body)
+
+
+async def test_a_draft_has_an_empty_bible_of_its_genres_kind(author: Api, draft: int) -> None:
+    assert (await author.get(f"/books/{draft}/bible/")).body == EMPTY
+
+
+async def test_an_authors_entries_are_told_to_the_outline_and_survive_it(
+    author: Api, draft: int, listener: Listener
+) -> None:
+    await change(author, draft, people=[ADA], avoid=["Rain on the last page."])
+
+    await author.post(f"/books/{draft}/generate-outline/")
+
+    asked = listener.last("outline")
+    assert "- Ada Brook: 58, left-handed.; wants: A quiet retirement." in asked
+    assert "- Rain on the last page." in asked
+    bible = (await author.get(f"/books/{draft}/bible/")).body
+    assert (bible["people"], bible["avoid"], bible["authored"]) == (
+        [ADA], ["Rain on the last page."], ["people", "avoid"]
+    )  # fmt: skip
+    assert bible["premise"], "the model's own entries are there too"
+
+
+async def test_chapters_are_written_from_the_changed_bible(author: Api, draft: int, listener: Listener) -> None:
+    await author.post(f"/books/{draft}/generate-outline/")
+    await change(author, draft, voice="In the second person.", kind="memoir")
+
+    await author.post(f"/books/{draft}/generate/")
+    await author.until(draft, "completed")
+
+    told = listener.last("chapter")
+    assert "Voice: In the second person." in told
+    assert "This is a memoir." in told
+    assert "Kind:" not in told
+
+
+async def test_what_is_read_can_be_sent_back_and_stays_the_models(author: Api, draft: int) -> None:
+    await author.post(f"/books/{draft}/generate-outline/")
+    read = (await author.get(f"/books/{draft}/bible/")).body
+
+    assert await change(author, draft, **read) == read
+
+
+async def test_null_removes_a_field_and_leaves_the_others(author: Api, draft: int) -> None:
+    await change(author, draft, premise="A lamp goes out.", people=[ADA])
+
+    bible = await change(author, draft, people=None, premise="A lamp is lit.")
+
+    assert bible == {**EMPTY, "premise": "A lamp is lit.", "authored": ["premise"]}
+
+
+async def test_a_change_to_what_somebody_else_has_changed_is_refused(author: Api, draft: int) -> None:
+    path = f"/books/{draft}/bible/"
+    tag = (await author.get(path)).headers["ETag"]
+    kept = await author.patch(path, {"premise": "Mine."}, headers={"If-Match": tag})
+
+    refused = await author.patch(path, {"premise": "Yours."}, headers={"If-Match": tag})
+
+    assert (refused.status, refused.body["error"]["code"]) == (409, "CONFLICT")
+    assert (await author.get(path)).body["premise"] == "Mine."
+    assert (await author.get(path)).headers["ETag"] == kept.headers["ETag"] != tag
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"kind": "opera"}, "kind"),
+        ({"people": [{"description": "Nobody."}]}, "people"),
+        ({"people": [ADA] * 51}, "people"),
+        ({"premise": "x" * 2001}, "premise"),
+        ({"avoid": [""]}, "avoid"),
+    ],
+)
+async def test_what_does_not_fit_is_refused_by_field(
+    author: Api, draft: int, fields: dict[str, Any], named: str
+) -> None:
+    refused = await author.patch(f"/books/{draft}/bible/", fields)
+
+    assert (refused.status, list(refused.body["error"]["details"])) == (400, [named])
+
+
+async def test_a_strangers_bible_is_not_found(author: Api, draft: int) -> None:
+    stranger = await author.as_new_account("eve")
+
+    assert (await stranger.get(f"/books/{draft}/bible/")).status == 404
+    assert (await stranger.patch(f"/books/{draft}/bible/", {"premise": "Mine."})).status == 404
+
+
+async def test_a_copy_has_its_originals_bible(author: Api, draft: int) -> None:
+    before = await change(author, draft, people=[ADA])
+
+    copy = (await author.post(f"/books/{draft}/duplicate/")).body["id"]
+
+    assert (await author.get(f"/books/{copy}/bible/")).body == before
