@@ -9,6 +9,7 @@ import { spoken, Waiting } from "./ui.js";
 
 const PARTS = {
   outline: ["Outline", () => import("./outline.js")],
+  bible: ["Bible", () => import("./bible.js")],
   writing: ["Writing", () => import("./writing.js")],
   read: ["Read and edit", () => import("./contents.js")],
   proof: ["Proofread", () => import("./proof.js"), (book) => book.word_count > 0],

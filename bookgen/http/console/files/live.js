@@ -16,10 +16,10 @@ export function useResource(path, poll = never) {
   const reload = useCallback(async () => {
     if (!path) return;
     try {
-      const { data } = await get(path);
-      if (wanted.current === path) show({ path, data, error: null });
+      const { data, tag } = await get(path);
+      if (wanted.current === path) show({ path, data, tag, error: null });
     } catch (error) {
-      if (wanted.current === path) show((old) => ({ path, data: old.path === path ? old.data : undefined, error }));
+      if (wanted.current === path) show((old) => (old.path === path ? { ...old, error } : { path, data: undefined, error }));
     }
   }, [path]);
   const set = useCallback((data) => show({ path, data, error: null }), [path]);
@@ -29,7 +29,7 @@ export function useResource(path, poll = never) {
   }, [reload]);
   const current = state.path === path ? state : { data: path ? remembered(path) : undefined, error: null };
   usePolling(current.error?.status !== 404 && poll(current.data), reload);
-  return { data: current.data, error: current.error, reload, set };
+  return { data: current.data, tag: current.tag, error: current.error, reload, set };
 }
 
 /** Calls `look` every while; rarely in a hidden tab, and at once when the tab is shown again. */

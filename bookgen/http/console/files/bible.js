@@ -1,0 +1,89 @@
+// The story bible: what every chapter is written from. What the author writes here wins over what the model wrote.
+
+import { patch } from "./api.js";
+import { inLanguage } from "./format.js";
+import { html } from "./hooks.js";
+import { useKept } from "./kept.js";
+import { useResource } from "./live.js";
+import { Field, Heading, Problem, spoken, useWork, Waiting } from "./ui.js";
+
+const KINDS = { fiction: "Fiction", non_fiction: "Non-fiction", memoir: "Memoir", verse: "Verse", children: "Children’s book" };
+// Texts: name, label, hint.
+const TEXTS = [
+  ["premise", "Premise", "What the book is about and why one reads on."],
+  ["voice", "Voice", "Point of view, tense, tone."],
+  ["voice_sample", "Sample of the voice", "A paragraph as you would write it."],
+  ["outcome", "Outcome", "What readers know or can do afterwards."],
+  ["material", "Material", "Facts and notes to write from."],
+];
+// Lists of sentences, one per line.
+const LINES = [
+  ["arc", "Arc", "How the whole moves, first to last."],
+  ["motifs", "Motifs", "What comes back throughout the book."],
+  ["avoid", "Avoid", "What must not be in the book."],
+  ["sources", "Sources", "What the book may name as a source."],
+];
+const PERSON = [["description", "What never changes"], ["role", "Role"], ["wants", "What they want"], ["speech", "How they speak"]];
+const THING = [["description", "What never changes"]];
+const ENTRIES = [["people", "People", "person", PERSON], ["places", "Places", "place", THING], ["terms", "Terms", "term", THING]];
+
+export default function Bible({ book }) {
+  const path = `/books/${book.id}/bible/`;
+  const { data: bible, tag, error: unread, reload } = useResource(path);
+  const [edits, edit] = useKept("bible-edit", book);
+  const form = { ...bible, ...edits };
+  const changed = bible ? Object.keys(edits ?? {}).filter((name) => JSON.stringify(sent(name, edits[name])) !== JSON.stringify(bible[name])) : [];
+  const set = (name, value) => edit({ ...edits, [name]: value });
+  const { run, busy, error } = useWork(async () => {
+    if (changed.length === 0) return;
+    await patch(path, Object.fromEntries(changed.map((name) => [name, sent(name, edits[name])])), tag);
+    edit(null);
+    await reload();
+    spoken.set("Saved.");
+  });
+  if (!bible) return html`<${Waiting} error=${unread} />`;
+  const wrong = error?.fields ?? {};
+  const by = (name) => (bible.authored.includes(name) ? "Written by you. " : "");
+  return html`
+    <${Heading}>Story bible<//>
+    <p class="lead">Every chapter is written from this. What you write stays, also if the outline is made again. Chapters that are written already do not change.</p>
+    <form onSubmit=${run} ...${inLanguage(book)}>
+      <${Field} as="select" label="Kind of book" value=${form.kind ?? ""} wrong=${wrong.kind} hint=${`${by("kind")}The way of writing follows it.`} onChange=${({ target }) => set("kind", target.value || null)}>
+        <option value="">not decided</option>${Object.entries(KINDS).map(([kind, name]) => html`<option value=${kind} selected=${kind === form.kind}>${name}</option>`)}<//>
+      ${TEXTS.map(([name, label, hint]) => html`
+        <${Field} key=${name} as="textarea" rows="3" dir="auto" label=${label} hint=${by(name) + hint} wrong=${wrong[name]} value=${form[name]} onInput=${({ target }) => set(name, target.value)} />`)}
+      ${ENTRIES.map(([name, label, one, fields]) => html`
+        <${Entries} key=${name} label=${label} one=${one} fields=${fields} hint=${by(name)} wrong=${wrong[name]} list=${form[name]} known=${bible[name].length} set=${(list) => set(name, list)} />`)}
+      ${LINES.map(([name, label, hint]) => html`
+        <${Field} key=${name} as="textarea" rows="3" dir="auto" label=${label} hint=${`${by(name)}${hint} One per line.`} wrong=${wrong[name]} value=${[].concat(form[name]).join("\n")} onInput=${({ target }) => set(name, target.value.split("\n"))} />`)}
+      <${Problem} error=${error} />
+      <div class="row"><button class="primary" aria-busy=${busy} aria-disabled=${changed.length === 0}>${changed.length ? "Save" : "Saved"}</button>
+        ${changed.length > 0 && html`<button type="button" onClick=${() => edit(null)}>Undo changes</button><span class="quiet">Unsaved changes are stored on this device.</span>`}</div>
+    </form>`;
+}
+
+/** A list of named entries. Those from the place `known` on are new, and open. */
+function Entries({ label, one, fields, hint, wrong, list, known, set }) {
+  const change = (at, name, value) => set(list.map((entry, place) => (place === at ? { ...entry, [name]: value } : entry)));
+  return html`
+    <fieldset>
+      <legend>${label}</legend>
+      ${hint && html`<p class="hint">${hint}</p>`}
+      ${list.map((entry, at) => html`
+        <details key=${at} open=${at >= known}>
+          <summary>${entry.name || `New ${one}`}</summary>
+          <${Field} label="Name" maxlength="120" dir="auto" value=${entry.name ?? ""} onInput=${({ target }) => change(at, "name", target.value)} />
+          ${fields.map(([name, title]) => html`
+            <${Field} key=${name} as="textarea" rows="2" maxlength="2000" dir="auto" label=${title} value=${entry[name] ?? ""} onInput=${({ target }) => change(at, name, target.value)} />`)}
+          <button type="button" onClick=${() => set(list.filter((_, place) => place !== at))}>Remove ${entry.name || one}</button>
+        </details>`)}
+      ${wrong && html`<p class="wrong">${[].concat(wrong).join(" ")}</p>`}
+      <button type="button" onClick=${() => set([...list, { name: "" }])}>Add a ${one}</button>
+    </fieldset>`;
+}
+
+/** A field as it is sent: without empty lines, and without entries that have no name. */
+function sent(name, value) {
+  if (!Array.isArray(value)) return value;
+  return value.filter((item) => (typeof item === "string" ? item.trim() : item.name?.trim()));
+}

@@ -1,0 +1,33 @@
+"""The story bible, read and changed on the page."""
+
+from __future__ import annotations
+
+from tests.http.conftest import Api
+from tests.http.console.browser import BrowserPage
+from tests.http.console.conftest import sign_in
+
+
+async def test_an_author_changes_the_bible_and_what_is_unsaved_is_kept(page: BrowserPage, visitor: Api) -> None:
+    account = await sign_in(page, visitor)
+    book = await account.outlined()
+    path = f"/books/{book['id']}/bible/"
+    people = (await account.get(path)).body["people"]
+    await page.open(f"books/{book['id']}/bible")
+
+    await page.fill("Voice", "In the second person.")
+    await page.fill("Avoid", "Rain on the last page.")
+    await page.press("Add a person")
+    await page.script("[...document.querySelectorAll('details[open] input')].at(-1).focus()")
+    await page.keys("Ada")
+    await page.sees("Unsaved changes are stored on this device.")
+    assert await page.findings() == []
+    await page.load(f"books/{book['id']}/bible")
+    await page.sees("Unsaved changes are stored on this device.")
+    await page.press("Save")
+    await page.sees("Saved.")
+
+    bible = (await account.get(path)).body
+    assert (bible["voice"], bible["avoid"]) == ("In the second person.", ["Rain on the last page."])
+    assert bible["people"] == [*people, {"name": "Ada"}]
+    assert bible["authored"] == ["voice", "people", "avoid"]
+    await page.sees("Written by you.")
