@@ -311,7 +311,7 @@ async def test_a_cluster_of_another_major_version_is_neither_opened_nor_replaced
     (tmp_path / "data" / "pg14").mkdir(parents=True)
     (tmp_path / "data" / "pg14" / "PG_VERSION").write_text("14\n")
 
-    with pytest.raises(StartupError, match="made by PostgreSQL 14"):
+    with pytest.raises(StartupError, match="created by PostgreSQL 14"):
         await EmbeddedPostgres(tmp_path / "data").start()
 
     assert [path.name for path in (tmp_path / "data").glob("pg[0-9]*")] == ["pg14"]
