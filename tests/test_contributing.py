@@ -14,7 +14,9 @@ RECIPES = {
     part.partition("\n")[0]: re.findall(r"^\d+\. `([^`]+)`:", part, re.MULTILINE)
     for part in CONTRIBUTING.split("\n### ")[1:]
 }
-STEPS = re.findall(r"^ +\d+\. (.+(?:\n {5}.+)*)", ARCHITECTURE.partition("## How it works, step by step")[2], re.MULTILINE)
+STEPS = re.findall(
+    r"^ +\d+\. (.+(?:\n {5}.+)*)", ARCHITECTURE.partition("## How it works, step by step")[2], re.MULTILINE
+)
 WORDS = re.findall(r"^\| ([\w ]+) \|", ARCHITECTURE.partition("## Words")[2].partition("\n## ")[0], re.MULTILINE)[1:]
 
 
