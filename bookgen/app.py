@@ -69,13 +69,13 @@ from bookgen.writing.window import WINDOW
 MICROS = 1_000_000
 # How long a thread that computes may keep the interpreter from the event loop.
 SWITCH_SECONDS = 0.001
-# So many more objects than before have the collector look for cycles. Python's own 700 are soon there where a thousand
-# books are taken up at once: a ninth of that work was looking.
+# New objects that trigger a garbage collection. Python's default of 700 is reached often when a process takes up a
+# thousand books at once; collecting then took a ninth of the time.
 OBJECTS_A_COLLECTION = 10_000
-# Daily cost caps while anybody may register and nobody pays.
+# Default daily cost caps if registration is open and billing is off.
 STRANGERS_ACCOUNT_DAY = Decimal("5.00")
 STRANGERS_DAY = Decimal("50.00")
-# What a start does not need and takes long to import, which the first request that needs it must not wait for.
+# Slow imports that the start does not need. They are imported after it, so that no request waits for them.
 LATER = ("email_validator", "disposable_email_domains", "markdown_it", "json_repair")
 
 
@@ -83,7 +83,7 @@ log = structlog.get_logger(__name__)
 
 
 async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
-    """Until SIGTERM or SIGINT. StartupError before the first request is answered, or never."""
+    """Run the service until SIGTERM or SIGINT. Raises StartupError only before the first request is answered."""
     telemetry.configure_logs(config.log_format or ("console" if sys.stderr.isatty() else "json"), config.log_level)
     make_data_folder(config.data_dir)
     serving.allow_open_files()
@@ -100,7 +100,7 @@ async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
         await serving.listen(runner, bound)
         sys.setswitchinterval(SWITCH_SECONDS)
         gc.collect()
-        gc.freeze()  # what is alive now stays alive: the collector need not walk it again
+        gc.freeze()  # objects alive now stay alive, so the collector can skip them
         gc.set_threshold(OBJECTS_A_COLLECTION)
         await closing.enter_async_context(service.working())
         stop = closing.enter_context(serving.StopSignal().listening())
@@ -112,13 +112,13 @@ async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
 
 
 async def import_the_rest() -> None:
-    """Imports in a thread what is not needed before."""
+    """Import the modules in LATER, in a thread."""
     for name in LATER:
         await threads.compute(importlib.import_module, name)
 
 
 class Overrides(TypedDict, total=False):
-    """What stands in the place of what `build` would make. All but the database is closed with the service."""
+    """Objects to use instead of those that `build` would make. All but the database are closed with the service."""
 
     database: Database
     model: TextModel
@@ -126,13 +126,13 @@ class Overrides(TypedDict, total=False):
     passwords: Passwords
     limiter: Limiter
     pool: RenderPool
-    least_free: int  # bytes on the disk of the embedded database, below which nothing may grow
-    alone: bool  # whether it is there for its operator alone, whoever may register
+    least_free: int  # free bytes on the embedded database's disk below which nothing new is stored
+    alone: bool  # whether only the operator uses the service, even if registration is open
 
 
 @dataclass(frozen=True)
 class Service:
-    """All parts of a service, wired."""
+    """All parts of a service, connected."""
 
     services: Services
     supervisor: Supervisor
@@ -143,7 +143,7 @@ class Service:
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """What is done without being asked: letters, blocks from elsewhere, payments, the runs that go on."""
+        """A context in which the background work runs: sending letters, watching blocks, payments, and runs."""
         with (
             _running(self.mailing.run()),
             _running(self.rights.watch(self.supervisor.end_runs)),
@@ -155,16 +155,16 @@ class Service:
 
 @contextlib.asynccontextmanager
 async def build(config: Config, **overrides: Unpack[Overrides]) -> AsyncIterator[Service]:
-    """Every object of a service, made of the settings but for what is given, and closed in reverse order."""
+    """A context with a service built from the settings and the overrides. Closes everything in reverse order."""
     async with contextlib.AsyncExitStack() as closing:
         yield await _build(config, overrides, closing)
 
 
 @contextlib.asynccontextmanager
 async def open_database(config: Config) -> AsyncIterator[Database]:
-    """A migrated database, embedded or by URL, and its pools."""
+    """A context with the connection pools of a migrated database, embedded or at the configured URL."""
     async with postgres(config) as address:
-        # The process that started an embedded server may take it down just now; ours starts it again.
+        # Another process that started the embedded server may be stopping it right now; then ours starts it again.
         await through_outages(lambda: migrate(address.direct_dsn, migrations()), seconds=30)
         database = await through_outages(lambda: _open_pools(config, address), seconds=30)
         try:
@@ -174,7 +174,7 @@ async def open_database(config: Config) -> AsyncIterator[Database]:
 
 
 def postgres(config: Config) -> AbstractAsyncContextManager[PostgresAddress]:
-    """The server of the settings, which answers."""
+    """A context with the configured PostgreSQL server, up and running."""
     return running_postgres(
         reveal(config.database_url), config.data_dir, config.pg_bindir, direct_url=reveal(config.database_direct_url)
     )
@@ -192,17 +192,17 @@ async def _open_pools(config: Config, address: PostgresAddress) -> Database:
 
 
 def migrations() -> Path:
-    """The folder of the DDL."""
+    """The folder of the SQL migrations."""
     return _beside("sql")
 
 
 def documents() -> Path:
-    """The folder of the pages for users."""
+    """The folder of the user documentation."""
     return _beside("docs")
 
 
 def _beside(name: str) -> Path:
-    """A folder of the checkout, which a wheel carries inside the package."""
+    """A folder next to the package in a checkout. In a wheel it is inside the package, with an underscore."""
     package = Path(__file__).parent
     inside = package / f"_{name}"
     return inside if inside.is_dir() else package.parent / name
@@ -317,7 +317,7 @@ def build_payments(config: Config, database: Database, wake_mail: Callable[[], N
         database.http,
         Gateway(key, api_base=config.stripe_api_base) if key else None,
         public_url=_public_url(config),
-        # While a webhook secret is replaced both stand there, a comma between.
+        # While a webhook secret is being replaced, the setting holds both, separated by a comma.
         webhook_secrets=[secret.strip() for secret in secrets.split(",") if secret.strip()],
         allowed_origins=config.allowed_origins,
         sells=config.billing_enabled,
@@ -327,25 +327,25 @@ def build_payments(config: Config, database: Database, wake_mail: Callable[[], N
 
 
 def _payments(config: Config, database: Database, wake_mail: Callable[[], None]) -> Payments:
-    """Those of a service that serves, with a warning where nothing can be bought, or nothing bought be given."""
+    """The payments of a running service. Warns if billing is on, but payments cannot be made or confirmed."""
     if config.billing_enabled and not config.stripe_secret_key:
         log.warning(
             "nothing_can_be_bought",
-            what="Billing is on without a key of the payment processor: plans count, and none can be paid for.",
+            what="Billing is on, but no Stripe key is set: plan limits apply, and nobody can pay for a plan.",
             to_do="Set STRIPE_SECRET_KEY, or BOOKGEN_BILLING=off.",
         )
     elif config.billing_enabled and not config.stripe_webhook_secret:
         log.warning(
             "payments_are_not_heard_of",
-            what="What is bought is paid for and not given: no event of the payment processor can be believed.",
-            to_do="Set STRIPE_WEBHOOK_SECRET, which bookgen payments sync --apply prints.",
+            what="No webhook secret is set, so payments cannot be confirmed: customers pay and receive nothing.",
+            to_do="Set STRIPE_WEBHOOK_SECRET to the secret that `bookgen payments sync --apply` prints.",
         )
     return build_payments(config, database, wake_mail)
 
 
 def _mailer(config: Config) -> Mailer:
     if url := reveal(config.smtp_url):
-        from bookgen.providers.smtp import SmtpMailer  # a start without a mail server does without what it imports
+        from bookgen.providers.smtp import SmtpMailer  # slow to import, and not needed without a mail server
 
         return SmtpMailer(url, sender=config.mail_from)
     return OutboxMailer(config.data_dir / "outbox", sender=config.mail_from)
@@ -356,7 +356,7 @@ def build_model(config: Config, *, tries: int | None = None) -> TextModel:
 
 
 def build_images(config: Config) -> ImageModel | None:
-    """None where pictures are drawn here."""
+    """The configured image model, or None if bookgen draws pictures itself."""
     return build_image_model(config.image_model, _model_settings(config, None))
 
 
@@ -372,15 +372,15 @@ def _model_settings(config: Config, tries: int | None) -> ModelSettings:
 
 
 def _caps(config: Config, model: TextModel, *, alone: bool = False) -> CostCaps:
-    """The cost caps that were set or, where strangers may spend the operator's money, those for that case."""
+    """The configured cost caps. If anyone can register and billing is off, unset daily caps get defaults."""
     account_day, day = config.account_daily_cost_cap, config.daily_cost_cap
     currency = prices().currency
     if config.open_to_strangers and not alone and model.name != "offline":
         account_day, day = account_day or STRANGERS_ACCOUNT_DAY, day or STRANGERS_DAY
         log.warning(
             "strangers_may_spend",
-            what=f"Anybody may register and have books written by {model.name} at your cost: "
-            f"up to {account_day} {currency} an account and {day} {currency} in all a day.",
+            what=f"Anyone can register and have {model.name} write books at your cost: "
+            f"up to {account_day} {currency} per account and {day} {currency} in total per day.",
             to_do="Set BOOKGEN_REGISTRATION=closed, turn billing on, or set the two caps.",
         )
     caps = CostCaps(_micros(config.book_cost_cap), _micros(account_day), _micros(day), currency)
@@ -395,7 +395,7 @@ def _price(model: str, usage: Usage) -> int | None:
 
 
 def _speed(model: TextModel) -> Callable[[], ShownSpeed | None]:
-    """What tells the model's speed. Asked for with every book, so that what kind of model it is is found out before."""
+    """A function that returns the model's measured speed. It runs for every book, so types are checked here, once."""
     timed = model if isinstance(model, Timed) else None
     return lambda: timed.shown_speed if timed else None
 
@@ -424,7 +424,7 @@ def _site(config: Config, model: TextModel) -> Site:
 
 
 def _budgets(config: Config) -> dict[LimitClass, Budget]:
-    """The rate of each limit class is the setting of its name."""
+    """The budget of each limit class, from the setting `rate_…` with its name."""
     return {each: Budget.parse(getattr(config, f"rate_{each}")) for each in LimitClass}
 
 
@@ -434,7 +434,7 @@ def _micros(amount: Decimal | None) -> int | None:
 
 @contextlib.contextmanager
 def _running(loop: Coroutine[Any, Any, None]) -> Iterator[None]:
-    """A loop for as long as the service lives."""
+    """A context in which the coroutine runs as a background task."""
     task = asyncio.create_task(loop)
     try:
         yield
@@ -443,8 +443,8 @@ def _running(loop: Coroutine[Any, Any, None]) -> Iterator[None]:
 
 
 def _announcement(config: Config, address: str, model: TextModel) -> str:
-    """Where the service is and what it uses, a line each."""
-    page = "left out by BOOKGEN_CONSOLE" if config.console == "off" else f"{address}/"
+    """The start-up message: the service's addresses and what it uses."""
+    page = "off (BOOKGEN_CONSOLE)" if config.console == "off" else f"{address}/"
     database = "BOOKGEN_DATABASE_URL" if config.database_url else f"embedded in {config.data_dir}"
     mail = "by BOOKGEN_SMTP_URL" if config.smtp_url else f"kept in {config.data_dir / 'outbox'}"
     billing = "on" if config.billing_enabled else "off"

@@ -1,4 +1,4 @@
-"""Every setting: from the environment or a `.env` file into one frozen Config, or a start that fails."""
+"""All settings, read from the environment or a `.env` file into one frozen Config. Invalid ones stop the start."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ Url = Annotated[
 ]
 Origin = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/?#@]+$"), AfterValidator(_with_sound_port)]
 URL = "an http(s) URL without a login"
-ApiKey = Annotated[SecretStr, _matching(r"^[!-~]*\Z")]  # what a header can carry
+ApiKey = Annotated[SecretStr, _matching(r"^[!-~]*\Z")]  # characters that are valid in a header
 KEY = "a key of ASCII letters, digits and signs, without spaces"
 Rate = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$")]
 Money = Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)]
-PROVIDERS = ("anthropic", "openai")  # of text; each has NAME_API_KEY and NAME_BASE_URL
+PROVIDERS = ("anthropic", "openai")  # text providers; each has NAME_API_KEY and NAME_BASE_URL
 _NAMED = "|".join(PROVIDERS)
 _MODELS = [f"{name}:MODEL" for name in PROVIDERS]
 TextModelName = Annotated[str, StringConstraints(pattern=rf"^(auto|offline|({_NAMED}|offline):\S+)$")]
@@ -107,7 +107,7 @@ class Sizes:
 
 
 class Config(BaseSettings):
-    """What the operator chose. Built by `load`; objects get single values of it, never the whole."""
+    """The operator's settings, built by `load`. Objects get single values of it, never the whole."""
 
     model_config = SettingsConfigDict(
         frozen=True,
@@ -291,13 +291,16 @@ class Config(BaseSettings):
 
     @property
     def sizes(self) -> Sizes:
-        """The settings, or defaults for this machine that let two processes share a server with 100 connections."""
+        """The configured sizes, or defaults for this machine.
+
+        The defaults let two processes share a database server with 100 connections.
+        """
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         return Sizes(
             chapters_at_once=self.chapters_at_once or min(32 * cores, 256),
             run_connections=self.database_pool or min(4 * cores, 16),
             http_connections=self.http_pool or min(8 * cores, 32),
-            password_threads=min(max(cores - 1, 1), 2),  # of two cores, log-ins leave one to the rest
+            password_threads=min(max(cores - 1, 1), 2),  # leaves a core for everything else
         )
 
     @property
@@ -306,18 +309,18 @@ class Config(BaseSettings):
 
     @property
     def open_to_strangers(self) -> bool:
-        """Whether anybody may register and have books written that nobody pays for."""
+        """Whether anyone can register and generate books without paying."""
         return self.registration == "open" and not self.billing_enabled
 
     def access(self, provider: str) -> tuple[str, str]:
-        """The provider's key and address; empty is not set."""
+        """The provider's API key and base URL. Empty if not set."""
         return reveal(getattr(self, f"{provider}_api_key")) or "", getattr(self, f"{provider}_base_url") or ""
 
 
 def load(env_file: Path | None = Path(".env")) -> Config:
-    """The settings, or a StartupError with a line for each that is wrong."""
+    """Read the settings. Raises StartupError with one line for each invalid one."""
     lines = _read(env_file)
-    if unread := [*_unread(env_file, lines)]:  # of which dotenv would warn in words of its own
+    if unread := [*_unread(env_file, lines)]:  # reported here, because dotenv only logs a warning
         raise StartupError("\n".join(unread))
     problems = [*_unknown({*os.environ, *(line.key for line in lines if line.key)})]
     try:
@@ -331,7 +334,7 @@ def load(env_file: Path | None = Path(".env")) -> Config:
 
 
 def names() -> dict[str, str]:
-    """Field name -> the setting's name, in the order of the documentation."""
+    """The settings' names by field name, in the order of the documentation."""
     return {field: _name(info.validation_alias) for field, info in Config.model_fields.items()}
 
 
@@ -379,7 +382,7 @@ def _wrong(error: ValidationError) -> Iterable[str]:
 
 
 def _keyless(config: Config) -> Iterable[str]:
-    """Models that are named but can't be asked: a server of one's own may do without a key, a provider's does not."""
+    """Messages for models of a provider without a key. A custom base URL is enough, since local servers need no key."""
     for field in ("model", "fallback_model", "image_model"):
         provider = getattr(config, field).partition(":")[0]
         if provider in PROVIDERS and not any(config.access(provider)):
@@ -388,9 +391,9 @@ def _keyless(config: Config) -> Iterable[str]:
 
 def _unpooled(config: Config) -> Iterable[str]:
     if config.database_direct_url and not config.database_url:
-        yield "BOOKGEN_DATABASE_DIRECT_URL needs BOOKGEN_DATABASE_URL, the pooler's."
+        yield "BOOKGEN_DATABASE_DIRECT_URL needs BOOKGEN_DATABASE_URL, the address of the pooler."
 
 
 def _shown(annotation: object, value: object) -> str:
-    """What was given, unless it is a secret or may hold one."""
-    return "what it was given" if "SecretStr" in str(annotation) or "@" in str(value) else repr(value)
+    """The invalid value for a message, unless it is or may contain a secret."""
+    return "the given value" if "SecretStr" in str(annotation) or "@" in str(value) else repr(value)

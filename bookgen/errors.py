@@ -1,12 +1,12 @@
-"""Every error of the domain: a class, a sentence, and what it is to a caller of the API.
+"""All errors of the domain. Each is a class with a default message and an API error code.
 
-A class without an `ErrorCode` of its own has that of its parent.
+A class without its own `ErrorCode` has that of its parent.
 
 BookgenError
-├── InvalidInput                 a value that the caller sent is not acceptable
+├── InvalidInput                 the request has an invalid value
 │   └── NoOutline                generate without an outline
-├── NotFound                     absent, or another account's
-├── Conflict                     contradicts the current state
+├── NotFound                     missing, or another account's
+├── Conflict                     the request contradicts the current state
 │   └── PaymentsNotConfigured    a checkout on a server without payment keys, or with billing off
 ├── GenerationInProgress
 ├── Unauthenticated
@@ -16,19 +16,19 @@ BookgenError
 │   └── InvalidCredentials
 ├── PermissionDenied
 ├── PlanUpgradeRequired          the action is not in the plan
-├── QuotaExceeded                an allowance is spent
+├── QuotaExceeded                an allowance is used up
 │   └── BookQuotaExceeded        … when a book is created or its writing starts
 ├── RateLimited
 ├── MethodNotAllowed             the path exists, but not with this verb
 ├── PayloadTooLarge
 ├── Unavailable                  database or payment processor not reachable; try again
-│   ├── RenderingFailed          a file or a picture could not be made now
-│   │   └── RenderTimeout        … took longer than it may, or more memory
-│   ├── ProofreadingFailed       a book could not be read by the proofreader's rules now
-│   └── CallerLeft               nobody hears the answer
+│   ├── RenderingFailed          a file or a picture could not be made right now
+│   │   └── RenderTimeout        … because it exceeded its time or memory limit
+│   ├── ProofreadingFailed       the proofreader's rules could not be run right now
+│   └── CallerLeft               the client has disconnected
 ├── UpstreamAIError              the model provider failed, timed out or refused
-│   └── CostCapReached           … is not asked: what may be spent on it is spent
-└── StartupError                 a setting or the environment does not let the service start
+│   └── CostCapReached           the call was not made, because a cost cap is reached
+└── StartupError                 a setting or the environment prevents the start
 """
 
 from collections.abc import Iterable, Mapping
@@ -40,10 +40,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ErrorCode:
-    """What an error is to a caller of the API. The documents, the error page and the wire follow from it.
+    """The API's view of an error. Responses, the API document and the error page are derived from it.
 
-    `remedy` is what a client should do; `details` an example, empty if there are none. `constant` names the code in
-    generated clients if `code` does not do: two codes that differ only in case need different names.
+    `remedy` tells clients what to do. `details` is an example, empty if the error has none. `constant` is the name of
+    the code in generated clients if it differs from `code`: two codes that differ only in case need different names.
     """
 
     status: int
@@ -96,17 +96,17 @@ class InvalidInput(BookgenError):
     )
 
     def __init__(self, message: str | None = None, /, **details: object) -> None:
-        super().__init__(message or _told(details), **details)
+        super().__init__(message or _summary(details), **details)
 
 
-def _told(details: dict[str, object]) -> str:
-    """What is wrong with the first fields, for who reads no details."""
+def _summary(details: dict[str, object]) -> str:
+    """The messages about the first three fields, for clients that do not read `details`."""
     found = [(name, messages[0]) for name, messages in details.items() if isinstance(messages, list) and messages]
-    return " ".join(str(said) if name == "non_field_errors" else f"{name}: {said}" for name, said in found[:3])
+    return " ".join(str(text) if name == "non_field_errors" else f"{name}: {text}" for name, text in found[:3])
 
 
 def foreign_chapters(ids: Iterable[int]) -> InvalidInput:
-    """The refusal of `chapter_ids` that belong to another book or do not exist."""
+    """The error for `chapter_ids` that belong to another book or do not exist."""
     named = ", ".join(map(str, sorted(ids)))
     return InvalidInput(chapter_ids=[f"These chapter ids do not belong to this book: {named}."])
 
@@ -127,7 +127,7 @@ class NotFound(BookgenError):
 
 
 def must_exist(found: T | None) -> T:
-    """What was looked for. NotFound when there is nothing."""
+    """The argument. Raises NotFound if it is None."""
     if found is None:
         raise NotFound
     return found
@@ -346,9 +346,8 @@ class CallerLeft(Unavailable):
 class UpstreamAIError(BookgenError):
     """The model provider failed.
 
-    `stage` names the call ("outline", "chapter", ...), `retryable` says whether the same call may
-    succeed later, `chapter_number` counts from 1 and is None outside a chapter. `spent`: what each of the
-    calls that broke has used, which the provider charges all the same.
+    `stage` names the call ("outline", "chapter", ...). `retryable`: the same call may succeed later. `chapter_number`
+    counts from 1 and is None outside a chapter. `spent`: the usage of each failed call, which the provider charges.
     """
 
     wire = ErrorCode(
@@ -387,7 +386,7 @@ class StartupError(BookgenError):
 
 
 def catalogue() -> list[ErrorCode]:
-    """Every code that the API sends, by status."""
+    """All error codes that the API sends, ordered by status."""
     classes = [each for each in globals().values() if isinstance(each, type) and issubclass(each, BookgenError)]
     codes = {each.wire.code: each.wire for each in classes if each is not StartupError}
     return sorted(codes.values(), key=lambda entry: (entry.status, entry.code))

@@ -1,4 +1,4 @@
-"""Token buckets: how many requests a caller may still make, and when it may make more."""
+"""Rate limits with token buckets, and the client address they apply to."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LimitClass(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A bucket that holds `capacity` requests and fills up once in `seconds`."""
+    """The size of a bucket: it holds `capacity` requests and refills completely in `seconds`."""
 
     capacity: int
     seconds: float
@@ -41,7 +41,7 @@ class Budget:
 
     @classmethod
     def parse(cls, text: str) -> Budget:
-        """Reads `300/minute`; raises ValueError otherwise."""
+        """Parse a rate such as `300/minute`. Raises ValueError if it is not one."""
         match = re.fullmatch(r"([1-9][0-9]{0,8})/(second|minute|hour|day)", text.strip())
         if match is None:
             raise ValueError(f"{text!r} is not a rate like 300/minute")
@@ -51,7 +51,7 @@ class Budget:
         return min(float(self.capacity), tokens + elapsed * self.rate)
 
     def verdict(self, tokens: float, *, allowed: bool = True) -> Verdict:
-        """What to tell a caller whose bucket now holds `tokens`."""
+        """The verdict for a caller whose bucket now holds `tokens`."""
         rate = self.rate
         reset = math.ceil((self.capacity - tokens) / rate)
         retry_after = 1 if allowed else max(1, math.ceil((1 - tokens) / rate))
@@ -59,7 +59,7 @@ class Budget:
 
 
 class Verdict(NamedTuple):
-    """Whether a request may go on. `reset` is the seconds until the bucket is full again."""
+    """Whether a request is allowed. `reset`: seconds until the bucket is full again."""
 
     allowed: bool
     limit: int
@@ -68,7 +68,7 @@ class Verdict(NamedTuple):
     retry_after: int
 
     def refusal(self, scope: str, message: str | None = None) -> RateLimited:
-        """What a caller is told who may not go on."""
+        """The error for a request that is not allowed."""
         limit, remaining, reset = self.limit, self.remaining, self.reset
         return RateLimited(
             message, retry_after=self.retry_after, limit=limit, remaining=remaining, reset_seconds=reset, scope=scope
@@ -76,7 +76,7 @@ class Verdict(NamedTuple):
 
 
 class Limiter:
-    """The buckets of one process, at most `max_callers` for each class: the longest unseen goes first."""
+    """The buckets of one process: at most `max_callers` per class. The least recently used is dropped first."""
 
     def __init__(
         self,
@@ -91,11 +91,11 @@ class Limiter:
         self._buckets: defaultdict[str, OrderedDict[int | str, tuple[float, float]]] = defaultdict(OrderedDict)
 
     def take(self, limit_class: LimitClass, caller: int | str) -> Verdict:
-        """Takes one token from the caller's bucket, if one is left."""
+        """Take one token from the caller's bucket, if one is left."""
         return self.take_from(limit_class, caller, self.budgets[limit_class])
 
     def take_from(self, name: str, caller: int | str, budget: Budget) -> Verdict:
-        """The same for a bucket with a name and a budget of its own, such as the log-ins of one e-mail."""
+        """Take one token from a bucket with its own name and budget, such as the sign-ins to one e-mail address."""
         now = self._clock()
         buckets = self._buckets[name]
         bucket = buckets.get(caller)
@@ -113,13 +113,13 @@ class Limiter:
         return budget.verdict(tokens, allowed=allowed)
 
     def give_back(self, name: str, caller: int | str, budget: Budget) -> None:
-        """Puts back a token that was taken from a bucket."""
+        """Return a token to a bucket."""
         buckets = self._buckets[name]
         if bucket := buckets.get(caller):
             buckets[caller] = (min(float(budget.capacity), bucket[0] + 1), bucket[1])
 
     def peek(self, limit_class: LimitClass, caller: int | str) -> Verdict:
-        """The caller's bucket as it is, nothing taken."""
+        """The state of the caller's bucket. Takes no token."""
         budget = self.budgets[limit_class]
         bucket = self._buckets[limit_class].get(caller)
         if bucket is None:
@@ -128,7 +128,7 @@ class Limiter:
 
 
 def client_address(peer: str | None, forwarded: Iterable[str], trusted: Iterable[Network]) -> str:
-    """The socket's peer or, behind trusted proxies, the last hop of X-Forwarded-For that is none of them."""
+    """The socket's peer or, behind trusted proxies, the last hop of X-Forwarded-For that is not one of them."""
     networks = tuple(trusted)
     client = parse_address(peer or "")
     if client is None:
@@ -144,7 +144,7 @@ def client_address(peer: str | None, forwarded: Iterable[str], trusted: Iterable
 
 
 def parse_address(text: str) -> Address | None:
-    """An address without its port, scope or IPv4-in-IPv6 wrapping; None when it is none."""
+    """Parse an IP address, without its port, scope or IPv4-in-IPv6 mapping. None if it is not an address."""
     text = text.strip().strip('"')
     if match := re.fullmatch(r"\[([^\]]+)\](?::\d+)?", text) or re.fullmatch(r"([\d.]+):\d+", text):
         text = match[1]
@@ -156,9 +156,10 @@ def parse_address(text: str) -> Address | None:
 
 
 def address_bucket(address: str) -> str:
-    """IPv6 callers are counted by their /64, which one household has to itself.
+    """The bucket key of an address: an IPv4 address itself, or the /64 network of an IPv6 address.
 
-    A socket that takes both kinds shows an IPv4 caller as ::ffff:192.0.2.1, which is that caller alone.
+    A household usually has a whole /64. A dual-stack socket shows IPv4 clients as ::ffff:192.0.2.1; these count as
+    IPv4.
     """
     if ":" not in address:
         return address

@@ -1,4 +1,4 @@
-"""The nouns of the service: frozen dataclasses, enums and the pure rules between them."""
+"""The domain model: frozen dataclasses, enums and the pure rules between them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class BookStatus(StrEnum):
 
 
 class BookKind(StrEnum):
-    """What a book is written and laid out as. The chapters of a children's book are spreads."""
+    """The kind of a book, which decides how it is written and laid out. A children's book has spreads as chapters."""
 
     PROSE = "prose"
     CHILDRENS = "childrens"
 
 
 class AgeRange(StrEnum):
-    """The years of those that a children's book is for."""
+    """The age in years of a children's book's readers."""
 
     TODDLERS = "0-3"
     PRESCHOOLERS = "3-5"
@@ -65,7 +65,7 @@ class RunMode(StrEnum):
 
 
 class RunPhase(StrEnum):
-    """What a run is at, in order. Only a production has other phases than its chapters."""
+    """The phases of a run, in order. Only a production has phases other than CHAPTERS."""
 
     OUTLINE = "outline"
     CHAPTERS = "chapters"
@@ -83,7 +83,7 @@ class FundingSource(StrEnum):
 
 
 class RevisionOrigin(StrEnum):
-    """Who replaced a chapter's former text."""
+    """What replaced a chapter's former text."""
 
     EDITOR = "editor"
     MODEL = "model"
@@ -91,11 +91,11 @@ class RevisionOrigin(StrEnum):
     RESTORE = "restore"
     PROOFREADING = "proofreading"
     REVIEW = "review"  # the author's model answered an editor's findings
-    QUALITY_GATE = "quality_gate"  # the model's own text, before the quality gate changed a passage of it
+    QUALITY_GATE = "quality_gate"  # the former text is the model's, before the quality gate changed it
 
 
 class SuggestionType(StrEnum):
-    """What a proofreading suggestion is about."""
+    """The topic of a proofreading suggestion."""
 
     SPELLING = "spelling"
     GRAMMAR = "grammar"
@@ -107,7 +107,7 @@ class SuggestionType(StrEnum):
 
 
 class Severity(StrEnum):
-    """How much a suggestion matters, the worst first."""
+    """The severity of a suggestion, the worst first."""
 
     CRITICAL = "critical"
     MAJOR = "major"
@@ -116,7 +116,7 @@ class Severity(StrEnum):
 
 
 class SuggestionStatus(StrEnum):
-    """A stale suggestion's text is no longer where it was found."""
+    """The state of a suggestion. A stale one no longer matches the chapter's text."""
 
     PENDING = "pending"
     APPLIED = "applied"
@@ -147,7 +147,7 @@ class ReportStatus(StrEnum):
 
 
 class LinkPurpose(StrEnum):
-    """What a mailed one-time link is good for; also the name of its page."""
+    """The purpose of a one-time link sent by e-mail. The value is also the name of its page."""
 
     VERIFY_EMAIL = "verify-email"
     RESET_PASSWORD = "reset-password"
@@ -156,7 +156,7 @@ class LinkPurpose(StrEnum):
 
 
 class Notice(StrEnum):
-    """What a letter without a link tells of."""
+    """The subject of a letter without a link."""
 
     RECEIPT = "receipt"
     PASSWORD_CHANGED = "password-changed"
@@ -166,7 +166,7 @@ class Notice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """`message_id` is the same for every attempt, so that a mailbox can drop a repeated one."""
+    """A letter. `message_id` is the same for all attempts, so that a mailbox can drop duplicates."""
 
     recipient: str
     subject: str
@@ -201,11 +201,11 @@ MAX_BLURB_CHARACTERS = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """`description` is the author's idea, which is never printed; `blurb` is what readers are told.
+    """A book. `description` is the author's idea, which is never printed. `blurb` is the text for readers.
 
-    `age_range`, `theme` and `characters` (name and description of each) are those of a children's book.
-    `character_sheet_key` is that of its hero's picture, which every other picture goes by. `authored_bible` has the
-    entries of `bible` that the author wrote.
+    `age_range`, `theme` and `characters` (with name and description) are for children's books. `character_sheet_key` is
+    the media key of the hero's picture, the reference for all other pictures. `authored_bible` has the entries of
+    `bible` that the author wrote.
     """
 
     id: int
@@ -237,11 +237,11 @@ class Book:
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """`content` is Markdown, empty until written; `content_version` grows with every overwrite.
+    """A chapter. `content` is Markdown, empty until written. `content_version` grows with each new text.
 
-    `rewrite_run` is the run that will replace the content, where the reader asked for it. `written_at` is when the
-    model wrote the content; None when it did not, or when that is not known. `writer` is the model that wrote the
-    content; empty for an author's text.
+    `rewrite_run` is the run that will replace the content, if one will. `written_at` is when a model wrote the content;
+    None if an author did or if the time is unknown. `writer` is the model that wrote the content; empty for an author's
+    text.
     """
 
     id: int
@@ -268,7 +268,7 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """A variant of a book's cover, in pixels. The keys are those of its media; `design` draws it in any other size."""
+    """A cover variant, with its size in pixels and its media keys. `design` allows drawing it in any other size."""
 
     id: int
     book_id: int
@@ -285,7 +285,7 @@ class Cover:
 
 @dataclass(frozen=True, slots=True)
 class Illustration:
-    """A chapter's picture, in pixels; `position` is how many of the chapter's paragraphs stand before it."""
+    """A chapter's picture, with its size in pixels. `position`: how many of the chapter's paragraphs come before it."""
 
     id: int
     chapter_id: int
@@ -301,13 +301,13 @@ class Illustration:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run over a book's chapters. `epoch` fences its owner, `call_no` its chapter in flight.
+    """One run over a book's chapters. `epoch` fences off former owners, `call_no` outdated calls.
 
-    `done` of `total` chapters need no writing any more; `written` of them this run wrote itself.
-    `call_started_at` is set while a chapter is being written, or the work of another phase is done, also when the run
-    was paused meanwhile. `remark` says what was left out. `draft_words` are the words of the stored parts of
-    `current_chapter`, as long as it is not finished. `writer` is the model that writes the run; None before its first
-    call.
+    `done` of `total` chapters are finished; the run itself wrote `written` of them.
+    `call_started_at` is set while a chapter is being written or another phase works, even if the run was paused since.
+    `remark` says what was left out.
+    `draft_words`: the words of the stored parts of `current_chapter` while it is unfinished.
+    `writer`: the model that writes the run; None before its first call.
     """
 
     id: UUID
@@ -339,12 +339,12 @@ class Run:
 
     @property
     def keeps_writer(self) -> bool:
-        """Whether a real model writes it: sample text may be continued by any model."""
+        """Whether only its own model may continue the run. Any model may continue sample text."""
         return self.writer not in (None, SAMPLE_WRITER)
 
     @property
     def waits_for_writer(self) -> bool:
-        """Whether it waits for a process that has its model: it is running, and no process has it."""
+        """Whether the run waits for a process with its model: it is running, but no process owns it."""
         return (
             self.status is RunStatus.RUNNING
             and self.owner is None
@@ -355,7 +355,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A chapter that the model has not read, or not the `whole` of: it `refused`, or its replies were of no use."""
+    """A chapter that the model could not proofread, because it `refused` or gave unusable replies.
+
+    `whole`: this applies to the whole chapter, not just a part.
+    """
 
     chapter_number: int
     refused: bool
@@ -364,9 +367,9 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A report of some chapters, `done` of which are read.
+    """A report on some chapters, `done` of which are read.
 
-    The counts are of all its suggestions, whatever became of them. `unread`: what the rules alone have read.
+    The counts include all suggestions, in any state. `unread`: text that only the rules have read, not the model.
     """
 
     id: int
@@ -384,20 +387,20 @@ class Report:
 
     @property
     def progress(self) -> int:
-        """0 to 100."""
+        """The progress in percent, 0 to 100."""
         return 100 if self.status is ReportStatus.COMPLETED else 100 * self.done // max(self.chapters, 1)
 
 
-# What may be applied without its author's looking at it; `writing.proofreading.correction.honest` sees to their size.
+# Types that may be applied without review by the author. `writing.proofreading.correction.honest` limits their size.
 SAFE = (SuggestionType.SPELLING, SuggestionType.PUNCTUATION)
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A correction of a report, or a finding without one: then `suggested_text` is None.
+    """A suggested correction, or a finding without one: then `suggested_text` is None.
 
-    The offsets count characters of the content that has `content_version`. `prefix` and `suffix` are what stood before
-    and after it there. `source`: the rule, checker or model that made it.
+    The offsets count characters in the text with `content_version`. `prefix` and `suffix` are the text before and after
+    it. `source`: the rule, checker or model that suggested it.
     """
 
     id: int
@@ -425,8 +428,10 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What model calls used. `cost_micros` counts only calls with a known price; `unknown_price`
-    says that at least one call had none."""
+    """The usage of model calls. `cost_micros` only includes calls with a known price.
+
+    `unknown_price`: at least one call had no known price.
+    """
 
     calls: int = 0
     input_tokens: int = 0
@@ -452,7 +457,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a full run takes. `cost_micros` is None when the model's price is not known."""
+    """The estimated cost and time of a full run. `cost_micros` is None if the model's price is unknown."""
 
     cost_micros: int | None
     seconds: int
@@ -462,7 +467,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What later chapters must know of a finished one. Keyed by the hash of the text it was read from."""
+    """What later chapters must know about a finished one. `content_hash` is the hash of the text it summarises."""
 
     chapter_number: int
     content_hash: str
@@ -473,7 +478,7 @@ class Digest:
 
 
 class Allowance(StrEnum):
-    """What a plan gives so many of in a period. The value is the `quota_type` that callers see."""
+    """A quantity that a plan limits per period. The value is the `quota_type` in API responses."""
 
     BOOKS = "books"
     AI_IMAGES = "ai_images"
@@ -496,12 +501,12 @@ class CreditKind(StrEnum):
     BONUS = "bonus"
 
 
-UNLIMITED = -1  # a limit that there is not, in the row and as callers are told
+UNLIMITED = -1  # the value for "no limit" in rows and API responses
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What a plan allows. A limit of UNLIMITED is never spent."""
+    """What a plan allows. UNLIMITED means no limit."""
 
     books_per_month: int
     ai_images_per_month: int
@@ -520,7 +525,7 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`limits` is the raw map of the row, as callers see it; `features` the same, typed."""
+    """A plan. `limits` is the row's raw JSON, as the API returns it. `features` is the same with types."""
 
     id: int
     slug: str
@@ -536,9 +541,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What an account is subscribed to; whether it is entitled to it now is `billing/standing.py`.
+    """An account's subscription. `billing/standing.py` decides whether it is in force.
 
-    Allowances count by months from `anchor`. `processor_id` is None when nobody pays for it.
+    Allowances renew monthly, counted from `anchor`. `processor_id` is None if the subscription is not paid for.
     """
 
     id: int
@@ -577,9 +582,10 @@ class UsagePeriod:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Set aside for a book. `run_id` is None while it is kept after a run that ended with chapters written.
+    """An allowance or credit set aside for a book.
 
-    `words_written`: by runs of its book since it was taken.
+    `run_id` is None while the hold is kept after a run that ended with written chapters. `words_written`: the words
+    that runs of the book have written since the hold began.
     """
 
     id: int
@@ -596,7 +602,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class CreditLot:
-    """Credits that came together. `held` of the remaining ones are set aside for runs."""
+    """Credits from one purchase or grant. `held` of the `remaining` ones are set aside for runs."""
 
     id: int
     remaining: int
@@ -612,7 +618,7 @@ class CreditLot:
 
 @dataclass(frozen=True, slots=True)
 class PaidCredits:
-    """Credits of a paid checkout, by the checkout's id. `refunded_credits` of them were paid back."""
+    """Credits of a paid checkout; `id` is the checkout's. `refunded_credits` of them were refunded."""
 
     id: int
     credits: int
@@ -656,7 +662,7 @@ class Wallet:
 
 @dataclass(frozen=True, slots=True)
 class CreditTransaction:
-    """One row of the append-only ledger."""
+    """One row of the append-only credit ledger."""
 
     id: int
     kind: CreditKind
@@ -669,7 +675,7 @@ class CreditTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Addon:
-    """A price of None: not sold that way."""
+    """An add-on for sale. A price of None means that it is not sold in that way."""
 
     id: int
     slug: str
@@ -687,7 +693,7 @@ class Addon:
 
 @dataclass(frozen=True, slots=True)
 class OwnedAddon:
-    """An account's add-on. Of the uses `bought`, `taken` are used or held by a production."""
+    """An account's add-on. `taken` of the `bought` uses are used, or held by a production."""
 
     id: int
     addon: Addon
@@ -703,7 +709,7 @@ class OwnedAddon:
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """One attempt to buy something, with what was offered. `account_id` is None for a guest who has not paid yet."""
+    """One attempt to buy something, with the offer. `account_id` is None for a guest who has not paid yet."""
 
     id: int
     account_id: int | None

@@ -1,4 +1,4 @@
-"""Processes that work for the service: how one is started, what it inherits, what it may have, that it gives way."""
+"""Worker processes: starting one, its environment, its memory limit and its low priority."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from collections.abc import AsyncIterable
 from pathlib import Path
 from typing import BinaryIO
 
-# Where programs, libraries and files for a moment are, and in which language. No secret.
+# Environment variables that a worker inherits: search paths, language and temporary folder, but no secrets.
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "LD_LIBRARY_PATH", "SYSTEMROOT", "TZ")
 STEPS_BACK = 5
 
 
 def clean_environment() -> dict[str, str]:
+    """The environment of a worker: only the variables in INHERITED, and the module search path."""
     return {name: os.environ[name] for name in INHERITED if name in os.environ} | {"PYTHONPATH": _search_path()}
 
 
 def _search_path() -> str:
-    """The process finds the package wherever this one has found it."""
+    """The PYTHONPATH with which the worker finds the same bookgen package as this process."""
     own = str(Path(__file__).parents[1])
     return os.pathsep.join([own, *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def begin() -> BinaryIO:
-    """What such a process does first: it keeps to the memory that its argument names, and gives way to the service.
+    """Set up this process as a worker: limit its memory to the command-line argument, and lower its priority.
 
-    What goes into the stream is its answer; whatever prints, prints to the log.
+    Returns the stream for answers. Afterwards anything printed to stdout goes to the log.
     """
     _limit_memory(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
     _step_back()
@@ -39,9 +40,10 @@ def begin() -> BinaryIO:
 
 
 def _step_back() -> None:
-    """Makes this process give way to the service: where the machine is busy, who answers comes first.
+    """Lower the priority of this process, so that on a busy machine the service comes first.
 
-    On Linux a session of its own may have a share of its own, which no niceness of a process changes.
+    On Linux, each session may be its own scheduling group (autogroup). Its priority must be set separately, since
+    niceness only counts within the group.
     """
     if hasattr(os, "nice"):
         os.nice(STEPS_BACK)
@@ -50,14 +52,14 @@ def _step_back() -> None:
             Path("/proc/self/autogroup").write_text(str(STEPS_BACK))
         except BlockingIOError:  # another process has just done it
             time.sleep(0.1)
-        except OSError:  # there are no such shares here
+        except OSError:  # this system has no autogroups
             return
         else:
             return
 
 
 async def start(module: str, memory: int) -> Process:
-    """`python -m MODULE MEMORY`, with pipes for its input and output; what it complains of is in our log."""
+    """Start `python -m MODULE MEMORY` with pipes for stdin and stdout. Its stderr goes to our log."""
     return await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -67,42 +69,42 @@ async def start(module: str, memory: int) -> Process:
         stdout=PIPE,
         stderr=None if sys.stderr else DEVNULL,
         env=clean_environment(),
-        start_new_session=True,  # a Ctrl-C in the terminal is for the service, which then closes it
+        start_new_session=True,  # a Ctrl-C in the terminal only reaches the service, which then ends the worker
     )
 
 
 async def answer(process: Process, question: AsyncIterable[bytes], seconds: float) -> bytes:
-    """All that the process says once it has heard the whole question.
+    """Send the parts of `question` to the process and return its whole output. Cancelling the caller kills it.
 
-    ChildProcessError when it failed; TimeoutError when hearing a part of the question, or the answer, takes it longer
-    than `seconds`. How long the question takes to be made is no matter. Who does not wait for it any more ends it.
+    Raises ChildProcessError if the process fails, and TimeoutError if it takes longer than `seconds` to read a part or
+    to answer. The time for producing the parts does not count.
     """
     try:
         async for part in question:
             async with asyncio.timeout(seconds):
                 await _say(process, part)
         async with asyncio.timeout(seconds):
-            said, _ = await process.communicate(b"")
+            output, _ = await process.communicate(b"")
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
     if process.returncode:
         raise ChildProcessError(f"process {process.pid} ended with {process.returncode}")
-    return said
+    return output
 
 
 async def _say(process: Process, part: bytes) -> None:
     if process.stdin is None:
-        raise ChildProcessError(f"process {process.pid} hears nothing")
+        raise ChildProcessError(f"process {process.pid} has no stdin")
     process.stdin.write(part)
     await process.stdin.drain()
 
 
 def _limit_memory(most: int) -> None:
-    """So many bytes of address space for this process, 0: any.
+    """Limit the address space of this process to `most` bytes. 0: no limit.
 
-    One book can't take the whole machine: the allocation fails, and with it the job alone.
+    A book that needs too much memory then fails only its own job, not the whole machine.
     """
     if most and sys.platform == "linux":
         import resource

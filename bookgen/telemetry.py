@@ -1,4 +1,4 @@
-"""Log lines that tell no secret, and the numbers that Prometheus reads."""
+"""Logging with secrets hidden, and Prometheus metrics."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MODEL_REFUSES = Gauge(
 )
 LOOP_LAG = Histogram(
     "bookgen_event_loop_lag_seconds",
-    "How late the event loop gets to what is due, measured twenty times a second.",
+    "Delay of the event loop, measured twenty times a second.",
     buckets=(0.001, 0.005, 0.02, 0.05, 0.1, 0.5, 1, 5, 20),
 )
 TASKS = Gauge("bookgen_event_loop_tasks", "Tasks that have not ended.")
@@ -47,7 +47,7 @@ HIDDEN = "[hidden]"
 _SECRET_NAME = re.compile(
     r"password|passwd|secret|token|authorization|cookie|signature|api_?key|credential|fingerprint|prompt|dsn", re.I
 )
-# Numbers named after tokens are counts, not secrets; only text is hidden by name.
+# Only text is hidden by name. Numbers with such a name are counts of tokens, not secrets.
 _SECRET_TEXT = re.compile(
     r"""(?xi)
     (?: (?<=Bearer\ ) [^\s"',]+ )
@@ -61,23 +61,23 @@ _SECRET_TEXT = re.compile(
 )
 
 
-_LINES: logging.StreamHandler[TextIO] = logging.StreamHandler()  # what writes every line, named after their form
+_LINES: logging.StreamHandler[TextIO] = logging.StreamHandler()  # writes all lines; its name is the log format
 REQUESTS = logging.getLogger("bookgen.http")
 _requests = structlog.get_logger(REQUESTS.name)
 
-# To find a labelled counter takes longer than to count. They are few: methods, routes and statuses.
+# Caches, because finding a labelled counter takes longer than counting. There are few combinations of labels.
 answers = cache(ANSWERS.labels)
 answer_times = cache(ANSWER_TIMES.labels)
 
 
 def metrics() -> bytes:
-    """Called on the event loop."""
+    """All metrics in Prometheus' text format. Call it on the event loop."""
     TASKS.set(len(asyncio.all_tasks()))
     return generate_latest(REGISTRY)
 
 
 def configure_logs(form: str = "json", level: str = "info", stream: TextIO | None = None) -> None:
-    """Every line, ours and the libraries', goes through the same redaction to one stream."""
+    """Send all log lines, also those of libraries, through the same redaction to one stream."""
     out = stream or sys.stderr
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
@@ -113,32 +113,32 @@ def configure_logs(form: str = "json", level: str = "info", stream: TextIO | Non
 
 
 def log_request(request_id: str, fields: Mapping[str, str | int | float | None]) -> None:
-    """The line of an answered request. Nothing in `fields` may come from a caller: `request_id` alone does.
+    """Write the log line of a request. Only `request_id` may come from the client, nothing in `fields`.
 
-    Every request writes one, and the way of all other lines takes longer than aiohttp does for a whole answer.
+    This bypasses the normal logging chain, which takes longer than aiohttp needs for a whole response.
     """
     if not REQUESTS.isEnabledFor(logging.INFO):
         return
-    if not request_id.isalnum():  # as those that we give are; every secret that is looked for has a sign in it
+    if not request_id.isalnum():  # our own ids are alphanumeric, and every secret pattern has some other character
         request_id = _SECRET_TEXT.sub(HIDDEN, request_id)
     line: dict[str, Any] = {"request_id": request_id, **fields}
     if _LINES.name != "json":
         _requests.info("request", **line)
         return
     line |= {"event": "request", "logger": REQUESTS.name, "level": "info", "timestamp": datetime.now(UTC)}
-    with contextlib.suppress(OSError, ValueError):  # a log that cannot be written fails no request
+    with contextlib.suppress(OSError, ValueError):  # a request must not fail because the log cannot be written
         _LINES.stream.write(orjson.dumps(line, option=orjson.OPT_UTC_Z).decode() + "\n")
         _LINES.stream.flush()
 
 
 def _is_no_bad_request(record: logging.LogRecord) -> bool:
-    """Bytes that are no HTTP are the sender's affair; their traceback would repeat what was in their headers."""
+    """A log filter that drops malformed requests. Their tracebacks would repeat the request's headers."""
     error = record.exc_info[1] if record.exc_info else None
     return not isinstance(error, HttpProcessingError | RequestPayloadError)
 
 
 def redact(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Hides what is named like a secret and what looks like one."""
+    """A structlog processor that hides values whose name or form suggests a secret."""
     for name, value in event.items():
         event[name] = _hidden(name, value)
     return event

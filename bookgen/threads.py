@@ -1,4 +1,4 @@
-"""A thread for what computes too long for the event loop."""
+"""A thread for computations that would block the event loop for too long."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# One: of the threads that compute, the event loop waits for each before it has the interpreter again.
+# Only one thread: the event loop competes with every computing thread for the interpreter lock.
 _thread = ThreadPoolExecutor(1, thread_name_prefix="compute")
 
 
 async def compute(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What the function returns, called once all that were given before are done."""
+    """Call the function in the thread, after all earlier calls, and return its result."""
     return await asyncio.get_running_loop().run_in_executor(_thread, functools.partial(function, *args, **kwargs))

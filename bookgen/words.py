@@ -1,15 +1,15 @@
 """Counting words in any script.
 
-Scripts that put no spaces between words are counted by characters (`CHARACTERS_PER_WORD`), as those who
-write them and their word processors do. Everything else is a run of letters, marks and digits, joined by an
-apostrophe, a hyphen or a full stop between digits.
+Scripts without spaces between words are counted by characters (`CHARACTERS_PER_WORD`), as word processors do. In all
+other scripts a word is a run of letters, marks and digits, which may be joined by an apostrophe, a hyphen or a full
+stop.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterator
 
-# How many characters are one word: in Chinese and Japanese each is, in the others as many as an English word says.
+# How many characters make one word. In Chinese and Japanese it is one; in the others, as many as match an English word.
 CHARACTERS_PER_WORD = {"han_kana": 1.0, "thai_lao_khmer_myanmar": 4.5}
 
 _HAN_KANA = (
@@ -19,7 +19,7 @@ _SEA = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 _HAN_KANA_CHARACTER = re.compile(f"[{_HAN_KANA}]")
 _SEA_CHARACTER = re.compile(f"[{_SEA}]")
 _UNSPACED = re.compile(f"[{_HAN_KANA}{_SEA}]")
-# Vowel signs, points and joiners: to Python no part of a word, to a reader of Hindi, Arabic or Hebrew they are one.
+# Vowel signs, points and joiners. Python's \w does not match them, but in Hindi, Arabic and Hebrew words have them.
 _BLOCKS = "".join(map(chr, (*range(0x300, 0x3400), *range(0xA000, 0xAC00), *range(0xFB00, 0xFE30))))
 MARKS = "\u200c\u200d" + "".join(
     character
@@ -29,31 +29,31 @@ MARKS = "\u200c\u200d" + "".join(
 _LETTERS = rf"[^\W_{_HAN_KANA}{_SEA}]"
 _JOINT = r"['’\-‐.׳״]|(?<=[\u05d0-\u05ea])\"(?=[\u05d0-\u05ea])"
 _SPACED_WORD = re.compile(rf"{_LETTERS}+(?:[{MARKS}]+{_LETTERS}*|(?:{_JOINT})(?=\w){_LETTERS}+)*")
-# Finds the same where no character is of a script without spaces, in a fraction of the time.
+# Finds the same words in text without unspaced scripts, in a fraction of the time.
 _WORD_OF_OTHERS = re.compile(rf"[^\W_]+(?:[{MARKS}]+[^\W_]*|(?:{_JOINT})(?=\w)[^\W_]+)*")
-# The marks of printed English, as what they are between words; a text with no others is counted as ASCII.
+# Typographic marks and their ASCII equivalents for counting. Text with no other non-ASCII characters counts as ASCII.
 _PRINTED = {"’": "'", "‘": " ", "“": " ", "”": " ", "–": " ", "—": " ", "…": " "}
 _KINDS = bytes(
     ord("a") if byte < 128 and chr(byte).isalnum() else ord("-") if chr(byte) in "'.-" else ord(" ")
     for byte in range(256)
 )
 PIECE = 32_768
-MAX_WORD_CHARACTERS = 32_768  # beyond it is no word, but somebody who wants a search to last
+MAX_WORD_CHARACTERS = 32_768  # anything longer is not a word, but an attempt to make the search slow
 _BETWEEN_WORDS = re.compile(rf"[\s\[\](){{}}<>|*#!?,;:]|[{_HAN_KANA}](?=[{_HAN_KANA}])")
 _BREAK_TAG = re.compile(r"<[bh]r[ \t]{0,9}/?>", re.I)
 _MAYBE_UNSPACED = re.compile("[\u0e00-\u17ff\u3005-\U0003ffff]")
 
 
 def count_words(text: str) -> int:
-    """The number of words in `text` (plain or Markdown), by Unicode."""
+    """The number of words in `text` (plain or Markdown), in any script."""
     return round(measure(text))
 
 
 def measure(text: str) -> float:
-    """The length of `text` in words, not rounded: the lengths of its pieces add up to it.
+    """The length of `text` in words, not rounded, so that the lengths of pieces can be added up.
 
-    A long text is read piece by piece, since a search holds the interpreter, and all threads with it, to its end.
-    The tags of line breaks and rules, which Markdown takes, are no words.
+    A long text is measured piece by piece, because a regular expression search blocks all threads until its end.
+    Tags for line breaks and rules, which Markdown allows, do not count.
     """
     if "<" in text:
         text = _BREAK_TAG.sub(" ", text)
@@ -61,7 +61,7 @@ def measure(text: str) -> float:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The text, cut about every PIECE characters where no word goes on, or where one goes on too long."""
+    """Cut the text about every PIECE characters, between words or inside a word that is too long."""
     start = 0
     while start < len(text):
         cut = _BETWEEN_WORDS.search(text, start + PIECE, start + PIECE + MAX_WORD_CHARACTERS)
@@ -89,7 +89,7 @@ def _measured(text: str) -> float:
 
 
 def _ascii_words(text: str) -> int:
-    """Letters and digits, joined by single marks: a quarter of the time that a search takes."""
+    """Count the words of ASCII text by byte counts, in a quarter of the time of a regular expression."""
     kinds = b" " + text.encode().translate(_KINDS)
     return kinds.count(b" a") + kinds.count(b" -a") + kinds.count(b"--a")
 
@@ -99,8 +99,10 @@ _OTHER = re.compile(r"[\u0080-\u0dff\u1e00-\u1fff]")
 
 
 def tokens(text: str) -> int:
-    """How many tokens of a model `text` takes, estimated from above: about 4 characters a token in English, 2 in
-    other alphabets, 1 in scripts without spaces."""
+    """An upper estimate of the model tokens in `text`.
+
+    It assumes about 4 characters per token in English, 2 in other alphabets, and 1 in scripts without spaces.
+    """
     if text.isascii():
         return round(len(text) / 4)
     wide = len(_WIDE.findall(text))

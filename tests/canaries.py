@@ -21,7 +21,7 @@ import pytest
 from bookgen.telemetry import configure_logs
 
 CANARY = "canary5e21b7"
-# A JWT, a mailed link, a payment processor's signature: made by the service, so no fixture can mark them.
+# A JWT, a link in an e-mail, a payment processor's signature. The service makes these, so no fixture can mark them.
 SHAPES = (
     r"eyJ[\w-]{8,}\.[\w-]{4,}\.",
     r"/(?:reset-password|verify-email|magic-login)/[\w-]+/[\w-]{16,}",
@@ -33,13 +33,13 @@ _watched: set[str] = set()
 
 
 def watch(secret: str) -> str:
-    """Remembers what may not be logged, and gives it back."""
+    """Register a secret that must not be logged, and return it."""
     _watched.add(secret)
     return secret
 
 
 class KeptLines(io.TextIOBase):
-    """All that is logged, on disk, and for whoever listens in."""
+    """Collects all log lines in a file, and passes them to listeners."""
 
     def __init__(self) -> None:
         self._file: TextIO = tempfile.TemporaryFile("w+", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
@@ -60,7 +60,7 @@ class KeptLines(io.TextIOBase):
             self._listeners.remove(listener)
 
     def leaks(self) -> list[str]:
-        """What is found of the secrets, with the line that it stands in."""
+        """The secrets found in the log, each with its line."""
         secret = re.compile("|".join([CANARY, *SHAPES, *map(re.escape, sorted(_watched))]))
         self._file.seek(0)
         found = [(line, match) for line in self._file for match in secret.finditer(line)]
@@ -71,20 +71,20 @@ kept = KeptLines()
 
 
 def keep_logs(folder: Path) -> None:
-    """Keeps the logs that a service and its database left in a folder."""
+    """Add the logs that a service and its database left in a folder."""
     for log in folder.rglob("*.log"):
         kept.write(log.read_text(errors="replace") + "\n")
 
 
 def log_as_the_service_does() -> None:
     configure_logs("json", "debug", kept)
-    # The fakes' own: what the service is answered and who asks is no line of the service.
+    # Logs of the fake servers. Their requests and responses are not log lines of the service.
     logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
 
 
 @pytest.fixture
 def log_lines() -> Iterator[io.StringIO]:
-    """What is logged during the test, in the form of the service."""
+    """The log lines of the test, in the service's format."""
     with kept.listening() as lines:
         yield lines
 
@@ -104,7 +104,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """On xdist's controller, when a worker is through."""
+    """Collect the log of a finished worker, on xdist's controller."""
     found = getattr(node.config, "leaks_of_workers", [])
     node.config.leaks_of_workers = found + getattr(node, "workeroutput", {}).get("leaks", [])
 

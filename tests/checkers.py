@@ -45,7 +45,7 @@ def _npm(folder: str, packages: str, *files: Path) -> tuple[str, Callable[[], bo
     return f"npm install --prefix {CACHE / folder} {packages}", partial(_files, files)
 
 
-# Name -> how to get it, and whether it is here.
+# By program name: how to install it, and whether it is installed.
 CHECKERS: dict[str, tuple[str, Callable[[], bool]]] = {
     "EPUBCheck": _apt("default-jre-headless", "java"),
     "Java": _apt("default-jre-headless", "java"),
@@ -69,7 +69,7 @@ CHECKERS: dict[str, tuple[str, Callable[[], bool]]] = {
 
 
 def require(*names: str) -> None:
-    """Goes on where all of them are here; else skips the test, or fails it in CI, with how to get them."""
+    """Skip the test, or fail it in CI, if a program is missing. The message says how to install it."""
     missing = [f"{name} ({CHECKERS[name][0]})" for name in names if not CHECKERS[name][1]()]
     if not missing:
         return

@@ -1,4 +1,4 @@
-"""The service as `app.build` makes it, in the process of the test, on settings and a database of the test's own."""
+"""The service as `app.build` makes it, in the test's process, with the test's own settings and database."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.canaries import CANARY
 from tests.render_pool import SHARED
 
 SECRET_KEY = f"the secret key {CANARY} of the tests is long enough for HS256"
-# By the names of Config's fields. No budget is in the way of a test that does not speak of it.
+# Settings by Config's field names. Rate limits are so high that they do not get in the way of other tests.
 DEFAULTS: dict[str, Any] = {
     "secret_key": SECRET_KEY,
     "model": "offline",
@@ -29,7 +29,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 class GivenConfig(Config):
-    """Asks neither the environment nor a file, which takes longer than all else in it."""
+    """A Config that reads neither the environment nor a file, which would take most of its time."""
 
     @classmethod
     def settings_customise_sources(
@@ -39,7 +39,7 @@ class GivenConfig(Config):
 
 
 def settings(folder: Path, **chosen: Any) -> Config:
-    """The settings named, over those of all tests."""
+    """The tests' settings, with these changes."""
     given = {**DEFAULTS, "data_dir": folder, **chosen}
     names = config.names()
     return GivenConfig(**{names[field]: value for field, value in given.items()})
@@ -47,8 +47,10 @@ def settings(folder: Path, **chosen: Any) -> Config:
 
 @contextlib.asynccontextmanager
 async def composed(database: Database, folder: Path, **given: Any) -> AsyncIterator[Service]:
-    """`given`: settings by field, and what `app.Overrides` names. Passwords are hashed as cheaply as can be, and
-    a picture or a file that a test of this process has had made already is not made again."""
+    """Build the service. `given`: settings by field name, and the keys of `app.Overrides`.
+
+    For speed, passwords are hashed cheaply, and pictures and files made earlier in this process are reused.
+    """
     overrides = {name: given.pop(name) for name in Overrides.__annotations__ if name in given}
     overrides.setdefault("passwords", Passwords(time_cost=1, memory_kib=8))
     overrides.setdefault("least_free", 0)

@@ -21,11 +21,11 @@ from tests.databases import Databases, Lent, empty_database, make_template
 from tests.programs import begin_to_load, share, start_worker, until_loaded
 from tests.render_pool import SHARED
 
-gc.disable()  # until all is collected: nothing that is imported is garbage
+gc.disable()  # until test collection is over, since imports create no garbage
 
 pytest_plugins = ("tests.canaries", "tests.checkers", "tests.locks")
 
-# Durability is tested on clusters of its own; here it would only cost time.
+# Durability is tested on separate clusters. Here it would only cost time.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}
 
 # Checkers on Java are started for one file each: to compile them for speed takes half of what they use.
@@ -33,7 +33,7 @@ SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 class Cluster:
-    """Started on the main thread of the process that owns it: the server dies with its starter."""
+    """Start the PostgreSQL server, on the main thread of its owner, because the server dies with that thread."""
 
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="bookgen-test-"))
@@ -43,7 +43,7 @@ class Cluster:
 
     async def _open(self) -> str:
         await self._server.start()
-        # A superuser's: tests make databases, and empty them past their triggers.
+        # The superuser's DSN, because tests create databases and empty tables without firing triggers.
         await make_template(self._server.superuser_dsn)
         return self._server.superuser_dsn
 
@@ -58,7 +58,7 @@ class Cluster:
 
 
 def pytest_configure() -> None:
-    """A test's service is set up by the test alone; its workers are forked. (PostgreSQL is the machine's affair.)"""
+    """Keep the machine's settings out of the tests, and fork worker processes. PostgreSQL settings stay."""
     for name in {*names().values(), "DATABASE_URL"} - {"BOOKGEN_PG_BINDIR"}:
         os.environ.pop(name, None)
     processes.start = start_worker  # type: ignore[assignment]
@@ -84,7 +84,7 @@ def pytest_configure_node(node: pytest.Item) -> None:
     That one loads while the tests are collected.
     """
     if not hasattr(node.config, "cluster"):
-        gc.enable()  # the workers collect, the controller does not
+        gc.enable()  # only the workers collect tests
         node.config.forkserver = begin_to_load()
         node.config.cluster = Cluster()
     node.workerinput["forkserver"] = node.config.forkserver
@@ -133,7 +133,7 @@ async def end_of_the_render_pool() -> AsyncIterator[None]:
 
 @pytest.fixture
 async def lent(databases: Databases) -> AsyncIterator[Lent]:
-    """A migrated database that no other test uses meanwhile."""
+    """A migrated database that no other test uses at the same time."""
     async with databases.lent() as lent:
         yield lent
         await end_tasks()
@@ -155,7 +155,7 @@ def pool(database: Database) -> asyncpg.Pool:
 
 
 async def end_tasks() -> None:
-    """What a test has left running would meet the next."""
+    """Check that the test left nothing running, which could disturb the next one."""
     left = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:
         task.cancel()

@@ -104,7 +104,7 @@ async def make_template(cluster_dsn: str) -> None:
 
 
 class Lent:
-    """A database as the migrations leave it, with pools that are opened when a test first asks for them."""
+    """A freshly migrated database, with pools that are opened on first use."""
 
     def __init__(self, name: str, dsn: str) -> None:
         self.name = name
@@ -118,7 +118,7 @@ class Lent:
         return self._database
 
     async def restore(self) -> bool:
-        """False when no other test can have it."""
+        """Restore the database for the next test. Returns False if it cannot be reused."""
         self._served += 1
         if self._served == MOST_TESTS or not all(map(_is_at_rest, self._pools())):
             return False
@@ -132,7 +132,7 @@ class Lent:
             finally:
                 await connection.close()
         except (asyncpg.PostgresError, asyncpg.InterfaceError, BookgenError, OSError):
-            return False  # the test may have dropped it, or barred the way in
+            return False  # the test may have dropped it or forbidden connections
 
     def close(self) -> None:
         for pool in self._pools():
@@ -143,7 +143,7 @@ class Lent:
 
 
 class Databases:
-    """Of one process."""
+    """The databases of one test process."""
 
     def __init__(self, cluster_dsn: str) -> None:
         self._cluster_dsn = cluster_dsn
@@ -151,7 +151,7 @@ class Databases:
 
     @contextlib.asynccontextmanager
     async def lent(self) -> AsyncIterator[Lent]:
-        """For one test."""
+        """Lend a database to one test."""
         lent = self._free.pop() if self._free else await self._made()
         yield lent
         if await lent.restore():
@@ -171,7 +171,7 @@ class Databases:
 
 @contextlib.asynccontextmanager
 async def empty_database(cluster_dsn: str, template: str = "template1") -> AsyncIterator[str]:
-    """The DSN of a database without a schema, for one test. Behind the template may stand options."""
+    """The DSN of a database without a schema, for one test. `template` may be followed by options."""
     name = await _new(cluster_dsn, template)
     yield database_dsn(cluster_dsn, name)
     await _drop(cluster_dsn, name)
@@ -200,13 +200,13 @@ async def _drop(cluster_dsn: str, name: str) -> None:
 
 
 def _is_at_rest(pool: Pool) -> bool:
-    """As it was when it was opened: none of its connections is lent, nobody waits for one."""
+    """Reset a pool to its initial state: no connection is lent and no caller waits."""
     return not pool.is_closing() and not pool.in_use and pool.get_idle_size() == pool.get_size()
 
 
 async def _restore(*kept: asyncpg.Connection) -> bool:
-    """Ends the sessions of all others."""
+    """End all other sessions on the database."""
     await kept[0].execute(END_OTHERS, [connection.get_server_pid() for connection in kept])
     for connection in kept:
-        await connection.execute("RESET ALL")  # a test may have set what it liked
+        await connection.execute("RESET ALL")  # a test may have changed settings
     return bool(await kept[0].fetchval(RESTORE, MOST_BYTES))

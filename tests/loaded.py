@@ -23,7 +23,7 @@ from bookgen.writing.proofreading.survey import survey_of
 
 BOOK, CHAPTERS = corpus.book(corpus.Corpus("loaded", chapters=1, words=100))
 
-# They import what a resource needs when it is first asked for.
+# These SDKs import the code of a resource on its first use.
 _ = anthropic.AsyncAnthropic(api_key="none").messages
 _ = (client := openai.AsyncOpenAI(api_key="none")).chat.completions, client.responses, client.images
 survey_of(BOOK, CHAPTERS)
@@ -31,12 +31,12 @@ perform(CoverJob(Copy(BOOK.title, "", BOOK.author_name, "en"), "seed", BOOK.genr
 for kind in ("pdf", "docx", "epub"):
     perform(Job(kind, BOOK, CHAPTERS, BOOK.author_name, ExportSettings(), watermark=False))
 
-# The collector of a process that is forked from here need not walk, and thereby copy, what all of them have.
+# Forked processes must not scan these objects for garbage, since that would copy their shared memory.
 gc.freeze()
 
 
 def _received(connection: object, most: int, receive=reduction.recvfds) -> list[int]:
-    """A process that is killed while it asks for another has broken off; it must not end the one that all come from."""
+    """Treat a truncated request as a broken connection, so that a killed process does not end the fork server."""
     try:
         return receive(connection, most)
     except EOFError as error:

@@ -29,7 +29,7 @@ PARTS = re.compile(f"{LOCKS}|{WRITES}|{READS}")
 def locked(statement: str) -> tuple[str, ...]:
     """The ranked tables in which the statement locks rows, in the order of its text.
 
-    A new row, and one that is skipped where it is locked, is waited for by nobody.
+    New rows and rows locked with SKIP LOCKED are left out, because no session can wait for them.
     """
     found: list[str] = []
     read: dict[str, str] = {}
@@ -48,13 +48,13 @@ def locked(statement: str) -> tuple[str, ...]:
 
 
 def in_order(tables: tuple[str, ...]) -> bool:
-    """Whether the first row of each table is locked before any of a higher rank."""
+    """Whether the first lock on each table comes before any lock on a table of a higher rank."""
     ranks = [RANKS.index(table) for table in dict.fromkeys(tables)]
     return ranks == sorted(ranks)
 
 
 class Watch:
-    """What the open transactions have locked; `broken` holds those that left the order, with the statement that did."""
+    """The locks of open transactions. `broken`: transactions that violated the order, with the statement."""
 
     def __init__(self) -> None:
         self._open: WeakKeyDictionary[Connection, tuple[str, ...]] = WeakKeyDictionary()
@@ -93,7 +93,7 @@ def pytest_configure() -> None:
 
 @pytest.fixture(autouse=True)
 def lock_order() -> Iterator[Watch]:
-    """Fails a test in whose process a transaction left the order."""
+    """Fail the test if a transaction in its process violated the lock order."""
     WATCH.broken.clear()
     WATCH.seen.clear()
     yield WATCH

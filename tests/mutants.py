@@ -1,4 +1,4 @@
-"""Changes the security-relevant files one place at a time and tells which changes no test notices.
+"""Mutation testing of the security-relevant files: changes one place at a time and lists changes that no test notices.
 
     python -m tests.mutants [--mutants 300] [--seed 1] [--only accounts] [--tests accounts] [--keep out/mutants]
 
@@ -87,7 +87,7 @@ TESTS = [
 
 @dataclass(frozen=True)
 class Place:
-    """The `number`th place of a file that one of cosmic-ray's operators can change."""
+    """A mutation: the `number`th place in a file that one of cosmic-ray's operators can change."""
 
     file: str
     operator: str
@@ -125,7 +125,7 @@ class Mutant:
 
 
 class MutatedFile(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports one module of the package from another source."""
+    """An importer that loads one module of the package from other source code."""
 
     def __init__(self, mutant: Mutant) -> None:
         self._name = "bookgen." + mutant.file.replace("/", ".")
@@ -146,7 +146,7 @@ class MutatedFile(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class SharedServer:
-    """Hands a running database server to pytest, as an xdist worker is handed one."""
+    """A pytest plugin that passes on a running database server, as xdist does for its workers."""
 
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
@@ -157,7 +157,7 @@ class SharedServer:
 
 
 def places_of(file: str) -> Iterator[Place]:
-    """Every place of the file that can be changed, by every way to change it."""
+    """All mutations of the file."""
     tree = get_ast((ROOT / "bookgen" / f"{file}.py").read_text())
     for name in operator_names():
         kind = get_operator(name)
@@ -167,7 +167,7 @@ def places_of(file: str) -> Iterator[Place]:
 
 
 def mutant_at(place: Place) -> Mutant | None:
-    """None where what comes out is the same program, or none."""
+    """The mutated source, or None if it is the same program or not a valid one."""
     source = (ROOT / "bookgen" / f"{place.file}.py").read_text()
     with contextlib.suppress(SyntaxError, AttributeError):
         changed = mutate_code(source, get_operator(place.operator)(), place.number)
@@ -206,7 +206,7 @@ def _mutant(file: str, source: str, changed: str) -> Mutant:
 
 
 def survives(mutant: Mutant, tests: Sequence[str], dsn: str) -> bool:
-    """Whether none of the tests fails."""
+    """Whether all tests pass."""
     return not tests or _forked(lambda: _try(mutant, tests, dsn)) == 0
 
 
@@ -260,7 +260,7 @@ def all_reached(folder: Path, tests: Sequence[str], dsn: str) -> reached.Reached
 
 @contextlib.contextmanager
 def database_server() -> Iterator[str]:
-    """A server in a process of its own, so that nothing of the package is loaded in this one."""
+    """A database server in a separate process, so that this one does not import the package."""
     starting = "import sys, tests.conftest as c; s = c.Cluster(); print(s.dsn, flush=True); sys.stdin.read(); s.close()"
     with subprocess.Popen(
         [sys.executable, "-c", starting], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
@@ -270,7 +270,7 @@ def database_server() -> Iterator[str]:
 
 
 class KilledBefore:
-    """The names of mutants that tests have killed before."""
+    """The names of mutants that tests killed in earlier runs."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "killed.txt"
@@ -284,7 +284,7 @@ class KilledBefore:
 
 @dataclass
 class Score:
-    """How it went so far, and the sentence that says so."""
+    """The progress so far, and its description."""
 
     made: int = 0
     killed: int = 0

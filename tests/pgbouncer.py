@@ -48,7 +48,7 @@ async def pgbouncer(dsn: str, more: str = "") -> AsyncIterator[str]:
         own_port=own_port, folder=folder, more=more,
     )  # fmt: skip
     (folder / "pgbouncer.ini").write_text(settings)
-    if os.getuid() == 0:  # as whom it refuses to run
+    if os.getuid() == 0:  # PgBouncer refuses to run as root
         shutil.chown(folder, "nobody")
     as_nobody = ("-u", "nobody") if os.getuid() == 0 else ()
     process = await asyncio.create_subprocess_exec(
@@ -66,7 +66,7 @@ async def pgbouncer(dsn: str, more: str = "") -> AsyncIterator[str]:
 
 
 async def reconnect(pooled: str) -> None:
-    """Has every session behind the pooler made anew."""
+    """Make the pooler open all its server connections again."""
     parts = urlsplit(pooled)
     admin = await asyncpg.connect(parts._replace(path="/pgbouncer").geturl(), statement_cache_size=0)
     try:

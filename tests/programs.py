@@ -37,13 +37,13 @@ ADDRESS = ("_forkserver_address", "_forkserver_authkey")
 
 
 def begin_to_load() -> dict[str, Any]:
-    """Starts the process that all others are forked from; `share` takes what this returns to another one's."""
+    """Start the fork server. Pass the result to `share` in another process."""
     forkserver.ensure_running()
     return {name: getattr(forkserver._forkserver, name) for name in ADDRESS if hasattr(forkserver._forkserver, name)}
 
 
 def share(address: dict[str, Any]) -> None:
-    """Has this process fork from the one that another has started."""
+    """Make this process use a fork server that another process has started."""
     for name, value in address.items():
         setattr(forkserver._forkserver, name, value)
     forkserver._forkserver._forkserver_alive_fd = os.open(os.devnull, os.O_RDONLY)  # that it ends is not for us to say
@@ -51,7 +51,7 @@ def share(address: dict[str, Any]) -> None:
 
 
 def until_loaded() -> None:
-    """Returns when the process that all others are forked from has loaded what they need."""
+    """Wait until the fork server has loaded all modules."""
     first = FORKING.Process(target=gc.collect)
     first.start()
     first.join()
@@ -61,7 +61,7 @@ EXECUTE = processes.start  # what the tests put `start_worker` in the place of
 
 
 class Program:
-    """A process that runs; made by `start`."""
+    """A running process, made by `start`."""
 
     def __init__(self, process: ForkServerProcess) -> None:
         self._process = process
@@ -89,7 +89,7 @@ class Program:
 
     @property
     def returncode(self) -> int | None:
-        """Of one that a signal ended it is the signal's number below zero."""
+        """The exit code. After a signal it is the negative signal number."""
         return self._process.exitcode
 
     def send_signal(self, number: int) -> None:
@@ -147,7 +147,7 @@ class WorkerProcess(Program):
 
 
 async def start_worker(module: str, memory: int) -> WorkerProcess:
-    """What `bookgen.processes.start` does."""
+    """Like `bookgen.processes.start`, but forked."""
     its_in, ours_out = os.pipe()
     ours_in, its_out = os.pipe()
     with os.fdopen(ours_out, "wb", 0) as out, os.fdopen(ours_in, "rb", 0) as into:
@@ -162,7 +162,7 @@ async def start_worker(module: str, memory: int) -> WorkerProcess:
 
 
 async def start_own_server(log: IO[bytes]) -> WorkerProcess:
-    """What `bookgen.commands.own_server` does. There is nothing to write to it."""
+    """Like `bookgen.commands.own_server`, but forked and without stdin."""
     ours, its = os.pipe()
     with os.fdopen(ours, "rb", 0) as into:
         with os.fdopen(os.open(os.devnull, os.O_RDONLY)) as nothing, os.fdopen(its) as out:

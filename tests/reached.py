@@ -1,4 +1,4 @@
-"""Which tests reach which lines of the package: measured once, kept until a file changes."""
+"""Measures which tests reach which lines of the package, and caches the result until a file changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ READ_TABLES = "tests/http/test_contract.py"  # what imports leave behind: routes
 
 
 class Watcher:
-    """Notes the lines that each test reaches, how long it takes and whether it passes."""
+    """Records the lines that each test reaches, its duration and whether it passes."""
 
     def __init__(self, coverage: Any) -> None:
         self._coverage = coverage
@@ -42,7 +42,7 @@ class Watcher:
 
 
 class Reached:
-    """The tests that pass, by the line that they reach."""
+    """The passing tests, by the lines they reach."""
 
     def __init__(self) -> None:
         self._lines: dict[str, dict[int, set[str]]] = {}
@@ -50,7 +50,7 @@ class Reached:
         self.failed: list[str] = []
 
     def add(self, measured: Path) -> None:
-        """Adds what `measure` has kept of a file of tests."""
+        """Add the results of `measure` for a test file."""
         told = json.loads(measured.read_text())
         self._seconds |= told["seconds"]
         self.failed += told["failed"]
@@ -72,14 +72,14 @@ class Reached:
 
 
 def kept_in(folder: Path, files: Sequence[str], test: str) -> Path:
-    """Where it is kept what the file of tests reaches of these files, as all of them are now."""
+    """The path of the cached result for a test file and these source files in their current state."""
     read = [ROOT / f"bookgen/{file}.py" for file in files] + [ROOT / test]
     digest = hashlib.sha256(b"\0".join(path.read_bytes() for path in read)).hexdigest()
     return folder / f"{test.replace('/', '.')}-{digest[:16]}.json"
 
 
 def measure(into: Path, files: Sequence[str], test: str, plugins: Sequence[object]) -> None:
-    """Runs a file of tests in this process, which has loaded nothing of the package yet."""
+    """Run a test file in this process, which has not imported the package yet."""
     import coverage
 
     watch = coverage.Coverage(data_file=None, include=[str(ROOT / f"bookgen/{file}.py") for file in files])

@@ -1,4 +1,4 @@
-"""The render pool that the services of one process of tests share: the same job is done once for all of them."""
+"""A render pool shared by all services of a test process. It does each job only once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_KEPT = 64  # of up to a megabyte each
 
 
 class SharedRenderPool(RenderPool):
-    """Keeps what was made: the same job makes the same bytes, which other tests hold it to."""
+    """A render pool with a cache. This is safe because equal jobs give equal bytes, which other tests check."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class SharedRenderPool(RenderPool):
         return self._made[asked]
 
     async def close(self) -> None:
-        """The service that closes leaves it to the others."""
+        """Do nothing: other services still use the pool."""
 
     async def end(self) -> None:
         await super().close()
@@ -37,7 +37,7 @@ SHARED = SharedRenderPool()
 
 
 class HeldRenderPool(RenderPool):
-    """Begins no job before it is let go."""
+    """A pool that begins no job before the test releases it."""
 
     def __init__(self) -> None:
         super().__init__()

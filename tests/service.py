@@ -1,4 +1,4 @@
-"""The real service as a process of its own, to be told, asked and killed."""
+"""The real service in a separate process, which tests can configure, call and kill."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULTS = {"BOOKGEN_PORT": 0, "BOOKGEN_LOG_LEVEL": "debug"}
 
 
 def environment(folder: Path, **settings: object) -> dict[str, str]:
-    """This process's environment without any setting of ours, then the given ones, on a data folder below `folder`."""
+    """The environment without our settings, plus the given ones, with a data folder below `folder`."""
     ours = {*config.names().values(), "DATABASE_URL"}
     inherited = {name: value for name, value in os.environ.items() if name not in ours}
     chosen = {"PYTHONPATH": ROOT, **DEFAULTS, "BOOKGEN_DATA_DIR": folder / "data", **settings}
@@ -27,7 +27,7 @@ def environment(folder: Path, **settings: object) -> dict[str, str]:
 
 
 class ServiceProcess:
-    """`bookgen serve`; an async context manager that is ready once entered and gone once left."""
+    """`bookgen serve` as an async context manager: ready inside the block and ended after it."""
 
     def __init__(self, folder: Path, **settings: object) -> None:
         self._folder = folder
@@ -52,7 +52,7 @@ class ServiceProcess:
         return next(word for word in self.ready_line.split() if word.startswith("http"))
 
     async def kill(self) -> None:
-        """kill -9."""
+        """Kill the process with SIGKILL."""
         self.process.kill()
         await self._gone()
 
@@ -76,7 +76,7 @@ class ServiceProcess:
 
 
 async def run(folder: Path, *arguments: str, **settings: object) -> tuple[int, str, str]:
-    """`bookgen ARGUMENTS`: its exit code, what it printed and what it complained of."""
+    """Run `bookgen ARGUMENTS`. Returns its exit code, stdout and stderr."""
     with TemporaryFile() as out, TemporaryFile() as err:
         told = environment(folder, **settings)
         program = await Program.start(arguments, folder=folder, environment=told, out=out.fileno(), err=err.fileno())

@@ -55,12 +55,12 @@ def test_a_config_can_not_be_changed() -> None:
         ("BOOKGEN_MODEL", "gpt", "BOOKGEN_MODEL takes auto, offline, anthropic:MODEL or openai:MODEL, not 'gpt'."),
         ("BOOKGEN_RATE_READ", "300", "BOOKGEN_RATE_READ takes a rate like 300/minute, not '300'."),
         ("BOOKGEN_BILLING", "yes", "BOOKGEN_BILLING takes auto, on or off, not 'yes'."),
-        ("BOOKGEN_SECRET_KEY", "short", "BOOKGEN_SECRET_KEY takes at least 32 bytes, not what it was given."),
+        ("BOOKGEN_SECRET_KEY", "short", "BOOKGEN_SECRET_KEY takes at least 32 bytes, not the given value."),
         (
             "DATABASE_URL",
             "mysql://u:hush@h/d",
             "BOOKGEN_DATABASE_URL or DATABASE_URL takes a URL like "
-            "postgresql://user:password@host/name, not what it was given.",
+            "postgresql://user:password@host/name, not the given value.",
         ),
         (
             "BOOKGEN_TRUSTED_PROXIES",
@@ -77,29 +77,29 @@ def test_a_config_can_not_be_changed() -> None:
             "BOOKGEN_SMTP_URL",
             "smtp://u:hush@mail.example.org:port",
             "BOOKGEN_SMTP_URL takes smtp[s]://user:password@host:port, without TLS only with ?tls=off, "
-            "not what it was given.",
+            "not the given value.",
         ),
         (
             "BOOKGEN_SMTP_URL",
             "smtp://u:hush@mail.example.org\n",
             "BOOKGEN_SMTP_URL takes smtp[s]://user:password@host:port, without TLS only with ?tls=off, "
-            "not what it was given.",
+            "not the given value.",
         ),
         (
             "OPENAI_API_KEY",
             "sk-clé",
-            "OPENAI_API_KEY takes a key of ASCII letters, digits and signs, without spaces, not what it was given.",
+            "OPENAI_API_KEY takes a key of ASCII letters, digits and signs, without spaces, not the given value.",
         ),
         (
             "BOOKGEN_METRICS_TOKEN",
             "ü x",
             "BOOKGEN_METRICS_TOKEN takes a key of ASCII letters, digits and signs, without spaces, "
-            "not what it was given.",
+            "not the given value.",
         ),
         (
             "OPENAI_BASE_URL",
             "http://ada:hush@127.0.0.1/v1",
-            "OPENAI_BASE_URL takes an http(s) URL without a login, not what it was given.",
+            "OPENAI_BASE_URL takes an http(s) URL without a login, not the given value.",
         ),
         ("BOOKGEN_MAIL_FROM", "the books", "BOOKGEN_MAIL_FROM takes an e-mail address, not 'the books'."),
         ("BOOKGEN_BOOK_COST_CAP", "-1", "BOOKGEN_BOOK_COST_CAP takes an amount like 12.50, not '-1'."),

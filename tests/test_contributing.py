@@ -14,7 +14,9 @@ RECIPES = {
     part.partition("\n")[0]: re.findall(r"^\d+\. `([^`]+)`:", part, re.MULTILINE)
     for part in CONTRIBUTING.split("\n### ")[1:]
 }
-STEPS = re.findall(r"^ +\d+\. (.+(?:\n {5}.+)*)", ARCHITECTURE.partition("## The ways through")[2], re.MULTILINE)
+STEPS = re.findall(
+    r"^ +\d+\. (.+(?:\n {5}.+)*)", ARCHITECTURE.partition("## How it works, step by step")[2], re.MULTILINE
+)
 WORDS = re.findall(r"^\| ([\w ]+) \|", ARCHITECTURE.partition("## Words")[2].partition("\n## ")[0], re.MULTILINE)[1:]
 
 
@@ -42,7 +44,7 @@ def test_the_words_are_few() -> None:
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: re.sub(r"\W+", "_", step[:40]))
-def test_every_step_of_a_way_names_a_file_that_is_there(step: str) -> None:
+def test_every_step_in_the_architecture_names_an_existing_file(step: str) -> None:
     named = re.findall(r"`([\w/]+\.py)`", step)
 
     assert named

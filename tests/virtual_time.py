@@ -14,11 +14,11 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-ON_ITS_WAY = 0.002  # seconds in which what was sent over loopback has arrived
+ON_ITS_WAY = 0.002  # seconds in which data sent over loopback arrives
 
 
 class JumpingSelector(selectors.DefaultSelector):  # type: ignore[misc, valid-type]
-    """Adds to `skipped` what the loop would have waited for nothing."""
+    """A selector that skips idle waits and adds their time to `skipped`."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,8 +1,9 @@
-"""A worker's answer on the pipe: its head as JSON, then bytes. Nothing in it runs when it is read.
+"""The format of a render worker's answer on its pipe: a JSON head, then binary parts.
 
     length of the head, 4 bytes | head: {"outcome": …, "about": {…}, "lengths": [bytes of each part]} | the parts
 
-The worker has read what strangers wrote; whatever it says, reading it makes no more of it than a file or a picture.
+A worker reads untrusted input, so its answer is untrusted too. The format is plain data: reading it runs no code, and
+the result is only ever a file or a picture.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ Result = bytes | FinishedCover | FinishedPicture
 
 class JobOutcome(StrEnum):
     DONE = "done"
-    REFUSED = "refused"  # what was asked for can't be made: `about` is an InvalidInput
-    FAILED = "failed"  # a bug: `about` has its traceback
-    EXHAUSTED = "exhausted"  # it needs more memory than a worker may have
+    REFUSED = "refused"  # the input cannot be rendered; `about` describes an InvalidInput
+    FAILED = "failed"  # a bug; `about` has the traceback
+    EXHAUSTED = "exhausted"  # the job needs more memory than a worker may use
 
 
 class UnreadableAnswer(EOFError):
-    """The worker's answer has not the form of one."""
+    """The worker's answer does not follow the format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class WorkerAnswer:
     parts: Sequence[bytes] = ()
 
     def packed(self) -> Iterator[bytes]:
-        """What goes into the pipe."""
+        """The answer as the bytes to write to the pipe."""
         lengths = [len(part) for part in self.parts]
         head = orjson.dumps({"outcome": self.outcome, "about": dict(self.about), "lengths": lengths})
         yield LENGTH.pack(len(head))
@@ -53,7 +54,7 @@ class WorkerAnswer:
 
 
 async def receive(read: Callable[[int], Awaitable[bytes]]) -> WorkerAnswer:
-    """The next answer, `read` so many bytes at a time. UnreadableAnswer."""
+    """Read the next answer with `read(number of bytes)`. Raises UnreadableAnswer if it does not follow the format."""
     length = LENGTH.unpack(await read(LENGTH.size))[0]
     if length > MAX_HEAD_BYTES:
         raise UnreadableAnswer
@@ -95,7 +96,10 @@ def failed(traceback: str) -> WorkerAnswer:
 
 
 def result_of(answer: WorkerAnswer) -> Result:
-    """What was made. InvalidInput or RenderTimeout where it could not be, RuntimeError where the renderer failed."""
+    """The file or picture in the answer.
+
+    Raises InvalidInput or RenderTimeout if it could not be made, and RuntimeError if the renderer failed.
+    """
     about = answer.about
     if answer.outcome is JobOutcome.EXHAUSTED:
         raise RenderTimeout(

@@ -1,4 +1,4 @@
-"""Zip files that come out the same whenever and wherever they are made."""
+"""Reproducible zip files: the same members always give the same bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ def member(data: bytes, name: str) -> bytes:
 
 
 def rezip(data: bytes, instead: Mapping[str, bytes]) -> bytes:
-    """The same members with fixed dates, some with other content; pictures and the `mimetype` member are stored."""
+    """The zip file again with fixed dates. `instead` replaces the content of members, by name.
+
+    Pictures and the `mimetype` member are stored uncompressed.
+    """
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as target:
         for name in source.namelist():

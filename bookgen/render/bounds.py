@@ -1,6 +1,7 @@
-"""Bounds on Markdown: what would keep its reader busy for hours is set as plain text instead.
+"""Limits on a chapter's Markdown and size.
 
-And on a chapter: one that would be laid out for a minute, only to be given up, is refused at once.
+Markdown that would take the parser hours is set as plain text instead. A chapter too long to be laid out in time is
+refused at once.
 """
 
 from __future__ import annotations
@@ -13,23 +14,23 @@ from markdown_it.token import Token
 from bookgen.errors import InvalidInput
 from bookgen.render.model import Block, Paragraph, Span, spans_of
 
-# The parser looks from every bracket that is not closed, or closed around others, to the end of its block. So many in
-# one block take it a tenth of a second.
+# From each bracket that is unclosed or contains others, the parser scans to the end of the block, so its time grows
+# with the square of their number. This many in one block take a tenth of a second.
 MAX_BRACKETS = 2_000
 MAX_CALLING_NOTES = 50
-MAX_TEXTS = 30_000  # of a chapter; the longest novel has fewer paragraphs
+MAX_TEXTS = 30_000  # paragraphs, items, cells and lines per chapter; the longest novel has fewer paragraphs in all
 
 _BLOCKS = re.compile(r"\n[ \t]*\n")
 _ESCAPED = re.compile(r"\\.")
 
 
 def explodes(source: str) -> bool:
-    """Whether the brackets of the text take the parser longer than a book may."""
+    """Whether the brackets in the text would take the parser too long."""
     return sum(_brackets(block) ** 2 for block in _BLOCKS.split(source)) > MAX_BRACKETS**2
 
 
 def _brackets(block: str) -> int:
-    """How many stay open, or stand around others."""
+    """The number of brackets that stay open or contain others."""
     open_, nested = 0, 0
     for sign in re.findall(r"[\[\]]", _ESCAPED.sub("", block)):
         if sign == "[":
@@ -41,7 +42,7 @@ def _brackets(block: str) -> int:
 
 
 def chains(tokens: Sequence[Token]) -> bool:
-    """Whether more notes call other notes than could stand below each other."""
+    """Whether too many footnotes refer to other footnotes."""
     within, calling = False, 0
     for token in tokens:
         if token.type in ("footnote_open", "footnote_close"):
@@ -52,14 +53,14 @@ def chains(tokens: Sequence[Token]) -> bool:
 
 
 def plain(source: str) -> Iterator[Block]:
-    """The paragraphs as they were typed."""
+    """The source's paragraphs as plain text, without Markdown."""
     for paragraph in _BLOCKS.split(source):
         if text := " ".join(paragraph.split()):
             yield Paragraph((Span(text),))
 
 
 def require_few_texts(number: int, blocks: Sequence[Block]) -> None:
-    """InvalidInput where the chapter has more than MAX_TEXTS."""
+    """Raise InvalidInput if the chapter has more than MAX_TEXTS texts."""
     texts = sum(len(spans_of(block)) for block in blocks)
     if texts > MAX_TEXTS:
         held = f"Chapter {number} has {texts:,} paragraphs, list items, table cells and lines"

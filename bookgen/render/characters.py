@@ -1,4 +1,4 @@
-"""What text may consist of, wherever it comes from."""
+"""The characters that text may contain, and its cleaning."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 import unicodedata
 
 _ILLEGAL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
-# They turn what follows around, also what stands behind the text: the ending of a file's name, the next column.
+# Bidirectional controls. They can reverse the text after them too, such as a file name's extension or the next column.
 _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
-# Ranges of the letters and marks between which a line may end: no pattern, since one takes milliseconds to make.
+# Ranges of characters between which a line may break. Not a regular expression, since compiling it takes milliseconds.
 _WIDE = (
     ("\u2e80", "\u303e"),
     ("\u3041", "\u9fff"),
@@ -21,16 +21,16 @@ _WIDE = (
 
 
 def is_wide(character: str) -> bool:
-    """Whether it is of a script whose lines break between letters."""
+    """Whether the character belongs to a script whose lines may break between any two letters, such as Chinese."""
     return character >= "\u2e80" and any(first <= character <= last for first, last in _WIDE)
 
 
 def clean(text: str) -> str:
-    """NFC, one kind of line end, and only characters that XML and a page can carry."""
+    """The text in NFC, with `\\n` line ends, and without characters that XML or a page cannot contain."""
     text = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n")
     return _ILLEGAL.sub("", text.replace("\u2029", "\n\n").replace("\ufeff", "").replace("\u00ad", ""))
 
 
 def one_line(text: str) -> str:
-    """A title or a name, which other text stands beside: without what would turn that around."""
+    """A cleaned title or name in one line, without controls that would reverse the text next to it."""
     return " ".join(_TURNING.sub("", clean(text)).split())

@@ -1,4 +1,4 @@
-"""A manuscript with its settings, and its printed pages as soon as a writer asks for them."""
+"""A manuscript with its export settings, and its page layout on demand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _paginations: dict[str, Pagination] = {}
 
 
 class Edition:
-    """`key` is the same for every format of one book: what this process has laid out it does not lay out again."""
+    """A manuscript with its settings. `key` is the same for all formats of a book, so its pagination is reused."""
 
     def __init__(
         self, manuscript: Manuscript, settings: ExportSettings, key: str, cover_design: CoverDesign | None = None
@@ -40,7 +40,7 @@ class Edition:
 
     @property
     def pagination(self) -> Pagination:
-        """Where the printed pages begin, whether or not this machine has the fonts to print them."""
+        """Where the printed pages begin. This needs no font files for printing."""
         if known := _paginations.get(self._key):
             return known
         return self._keep(self._composer(self.manuscript, self.settings, measuring=True).pagination())

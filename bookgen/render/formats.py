@@ -1,6 +1,6 @@
-"""The formats a book is exported in, an entry each: paths, plans, commands, file names and documents go by it.
+"""The export formats. URL paths, plans, commands, file names and the API document are derived from these entries.
 
-A writer is imported where it writes, in a worker: the service itself knows the formats and loads no writer.
+Writers are imported only when they run, in a worker, so the service itself does not load them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """`name` is its plan key, its path's ending and its file's; `noun` stands for one in a sentence."""
+    """An export format. `name` is used in plans, URL paths and file extensions, `noun` in sentences."""
 
     name: str
     noun: str

@@ -1,4 +1,4 @@
-"""What stands above a chapter's text: the same in every format."""
+"""The heading of a chapter, the same in every format."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from bookgen.render.settings import ExportSettings
 
 
 def chapter_heading(section: Section, settings: ExportSettings, language: Locale) -> tuple[str, str]:
-    """The line with the number, and the title; either may be empty.
+    """The line with the chapter number, and the title. Either may be empty.
 
-    The only chapter of a book has no number, and no title where the title page has said the same.
+    A book's only chapter has no number, and no title if that repeats the title page.
     """
     if section.numbered:
         return language.chapter_name(section.number, section.title)
@@ -20,12 +20,12 @@ def chapter_heading(section: Section, settings: ExportSettings, language: Locale
 
 
 def without_label(title: str, number: int, language: Locale) -> str:
-    """The title without a label of its own: "Chapter 2: The End" stands below "Chapter 2" already."""
+    """The title without its own label: "Chapter 2: The End" becomes "The End", since "Chapter 2" stands above it."""
     found = re.match(rf"{re.escape(language.chapter.format(number))}\s*[:.–—-]+\s*(?=\S)", title, re.I)
     return title[found.end() :] if found else title
 
 
 def says_the_same(title: str, other: str) -> bool:
-    """Whether two titles differ in nothing but case and punctuation."""
+    """Whether two titles are the same apart from case and punctuation."""
     one, two = (re.findall(r"\w+", each.casefold()) for each in (title, other))
     return one == two

@@ -1,4 +1,4 @@
-"""One export: everything that decides its bytes, as it crosses to a worker."""
+"""An export job: everything that determines the file's bytes. It is sent to a worker."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from bookgen.render.fonts.families import BY_SETTING, FALLBACKS
 from bookgen.render.model import Picture, PlacedPicture
 from bookgen.render.settings import ExportSettings
 
-# Raise it when the same manuscript comes out differently.
+# Increase this when the same manuscript would give a different file.
 RENDERER = "11"
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`kind` is a format, "preview" or "pages"."""
+    """An export job. `kind` is a format, "preview" or "pages"."""
 
     kind: str
     book: Book
@@ -34,7 +34,7 @@ class Job:
 
     @property
     def digest(self) -> str:
-        """The same for the same bytes; another as soon as anything that is printed differs."""
+        """A hash of everything that affects the file: equal digests mean equal files."""
         book = self.book
         seen = hashlib.sha256()
         for value in (
@@ -60,7 +60,7 @@ class Job:
 
 
 def last_change(book: Book, chapters: Sequence[Chapter]) -> datetime:
-    """The date that a file of the book bears: in UTC and whole seconds, which is what every format can carry."""
+    """The date to write into a file of the book, in UTC and whole seconds, which every format supports."""
     last = max([book.updated_at, *(chapter.updated_at for chapter in chapters)])
     return last.astimezone(UTC).replace(microsecond=0)
 

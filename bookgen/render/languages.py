@@ -1,4 +1,4 @@
-"""What a book's language decides: the words a book is built with, quotes, direction, hyphenation."""
+"""What depends on a book's language: fixed words, quotation marks, direction, dashes and indents."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Locale:
-    """`chapter` is a format of the chapter's number; `quotes` are outer and inner pairs."""
+    """A language's words and conventions. `chapter` is a format string; `quotes` has an outer and an inner pair."""
 
     tag: str
     contents: str
@@ -18,17 +18,17 @@ class Locale:
     quotes: str = "“”‘’"
     french_spacing: bool = False
     rtl: bool = False
-    unspaced: bool = False  # nothing stands between words, so a quotation mark's neighbours do not say what it is
+    unspaced: bool = False  # no spaces between words, so a quote's neighbours do not tell opening from closing
     dash: str = "—"
     indent: float = 1.5  # of a paragraph's first line, in ems
-    indents_first: bool = False  # also the paragraph behind a heading
+    indents_first: bool = False  # the first paragraph after a heading is indented too
 
     @property
     def code(self) -> str:
         return self.tag.split("-")[0].lower()
 
     def chapter_name(self, number: int, title: str) -> tuple[str, str]:
-        """The line with the number, and the title; a chapter that only its number names has no first line."""
+        """The line with the number, and the title. If the title is only the number, the first line is empty."""
         label = self.chapter.format(number)
         title = title.strip() or label
         return ("", title) if title.casefold() == label.casefold() else (label, title)
@@ -70,14 +70,14 @@ _BY_CODE = {row.code: row for row in LANGUAGES}
 _TRADITIONAL = replace(
     _BY_CODE["zh"], contents="目錄", copyright="版權所有", rights="保留一切權利。", notes="註釋", quotes="「」『』"
 )
-_WRITTEN_SO = {"hant", "tw", "hk", "mo"}  # a tag's later parts
-# Between spaces where it is not the English dash.
+_WRITTEN_SO = {"hant", "tw", "hk", "mo"}  # subtags of traditional Chinese
+# Dashes other than the English one, with spaces around them.
 _DASHES = dict.fromkeys(("de", "nl", "pl", "cs", "sv", "da", "nb", "fi", "hu", "fr", "tr"), " – ")
 _DASHES |= dict.fromkeys(("ru", "uk"), " — ")
 
 
 def language(tag: str) -> Locale:
-    """The language of a BCP 47 tag; one we have no words for speaks English and keeps its tag."""
+    """The locale of a BCP 47 tag. An unsupported language gets English words but keeps its tag."""
     code, *others = tag.lower().split("-")
     row = _TRADITIONAL if code == "zh" and _WRITTEN_SO.intersection(others) else _BY_CODE.get(code, _BY_CODE["en"])
     return replace(row, tag=tag, dash=_DASHES.get(code, "—"))

@@ -1,4 +1,4 @@
-"""A book and its chapters -> the manuscript: one parse, one typography, for every writer."""
+"""Makes the manuscript from a book and its chapters: parsed and typographically corrected once for all writers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def manuscript(
     cover: Picture | None = None,
     illustrations: Sequence[PlacedPicture] = (),
 ) -> Manuscript:
-    """Chapters that nobody has written yet are left out; numbers stay those of the outline."""
+    """The manuscript of a book. Chapters without text are left out; the others keep their numbers."""
     tongue = language(book.content_language)
     polish = polisher(tongue)
     return Manuscript(
@@ -64,7 +64,7 @@ def manuscript(
 
 
 def _titled(section: Section, book_title: str, language: Locale, *, is_only: bool) -> Section:
-    """The section with its title as it is shown. The only chapter of a book has the book's where it has none."""
+    """The section with the title to show. A book's only chapter without a title gets the book's title."""
     section = replace(section, title=without_label(section.title, section.number, language))
     if not is_only:
         return section
@@ -74,13 +74,13 @@ def _titled(section: Section, book_title: str, language: Locale, *, is_only: boo
 
 
 def _of_chapter(illustrations: Sequence[PlacedPicture], chapter: Chapter, book: Book) -> Sequence[PlacedPicture]:
-    """Of a spread the newest picture alone, for which its page has room."""
+    """The chapter's pictures. For a spread only the newest, since its page has room for one."""
     found = [each for each in illustrations if each.chapter_id == chapter.id]
     return [replace(found[-1], position=0)] if found and book.kind is BookKind.CHILDRENS else found
 
 
 def _is_verse(book: Book) -> bool:
-    """Whether the line breaks of its text are the book's own, as in poems."""
+    """Whether the book is verse, so that line breaks in its text are kept."""
     return book.bible.get("kind") == "verse" or _VERSE.search(book.genre) is not None
 
 

@@ -1,4 +1,4 @@
-"""Markdown -> blocks and notes. Raw HTML is text here: nothing a model wrote becomes markup."""
+"""Converts Markdown to blocks and notes. Raw HTML is treated as text, so a model's output never becomes markup."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from bookgen.render.ornaments import as_break, with_markdown_breaks
 
 MAX_BOLD_HEADING_LETTERS = 80
 _NO_HEADING_ENDS = tuple(".!?…,;\"'”’“»«。！？」")
-MAX_NESTING = 6  # quotes and lists deeper than this are set at this depth
+MAX_NESTING = 6  # deeper quotes and lists are set at this depth
 
 _BREAK_TAG = re.compile(r"<br[ \t]*/?>[ \t]*\n?", re.I)
 
 
 def _break_tag(state: StateInline, silent: bool) -> bool:
-    """The one tag that is no text: models write it where Markdown has no other line break, as in a table's cell."""
+    """Parse `<br>` as a line break. Models use it where Markdown has no line break, as in table cells."""
     found = _BREAK_TAG.match(state.src, state.pos)
     if found is None:
         return False
@@ -37,7 +37,7 @@ def _break_tag(state: StateInline, silent: bool) -> bool:
 
 
 def _small_tag(state: StateInline, silent: bool) -> bool:
-    """m<sup>2</sup> and H<sub>2</sub>O by the characters that are raised or lowered; what has none loses its tags."""
+    """Parse `<sup>` and `<sub>` as superscript and subscript characters. Without such characters only the tags go."""
     found = _SMALL_TAG.match(state.src, state.pos)
     if found is None:
         return False
@@ -74,10 +74,10 @@ Polish = Callable[[str], str]
 def parse(
     source: str, title: str, polish: Polish, *, verse: bool = False
 ) -> tuple[tuple[Block, ...], tuple[tuple[Block, ...], ...]]:
-    """The blocks and the notes of one chapter. A first heading that only repeats the title is dropped.
+    """The blocks and notes of one chapter. A first heading that only repeats the title is dropped.
 
-    In `verse` every line of the text is a line of the book, also those that nothing marks as such.
-    A text that would keep the parser busy for hours is not parsed; its paragraphs stay as they were typed.
+    `verse`: every line break of the text is kept. Text that would take the parser hours is not parsed; its paragraphs
+    become plain text.
     """
     text = clean(source)
     tokens = [] if bounds.explodes(text) else _PARSER.parse("\n".join(with_markdown_breaks(text.split("\n"))))
@@ -94,7 +94,7 @@ def parse(
 
 
 def _as_heading(block: Block, following: Sequence[Block]) -> Block:
-    """A heading in the place of a bold line above other text. A sentence or a name in capitals is none."""
+    """Turn a bold line above other text into a heading, unless it is a sentence or all in capitals."""
     if not isinstance(block, model.Paragraph) or not following:
         return block
     spans = [span for span in block.spans if span.text.strip() or span.note is not None]
@@ -114,12 +114,14 @@ def _is_empty(block: Block) -> bool:
 
 
 def _repeats(block: Block, title: str) -> bool:
-    """Whether it is a heading that says what the chapter's title says. One with a note does more than that."""
+    """Whether the block is a heading that only repeats the chapter's title. One with a note does not count."""
     if not isinstance(block, model.Heading) or any(span.note is not None for span in block.spans):
         return False
-    said = _plain("".join(span.text for span in block.spans))
+    heading = _plain("".join(span.text for span in block.spans))
     wanted = _plain(title)
-    return said == wanted or bool(_ENUMERATION.match(said) and (said.endswith(wanted) or len(said.split()) <= 3))
+    return heading == wanted or bool(
+        _ENUMERATION.match(heading) and (heading.endswith(wanted) or len(heading.split()) <= 3)
+    )
 
 
 def _plain(text: str) -> str:
@@ -127,7 +129,7 @@ def _plain(text: str) -> str:
 
 
 class _Reader:
-    """Walks the parser's flat tokens once."""
+    """Converts the parser's flat list of tokens to blocks, in one pass."""
 
     def __init__(self, tokens: Sequence[Token], polish: Polish, *, verse: bool) -> None:
         self._tokens = tokens
@@ -172,14 +174,14 @@ class _Reader:
         return polished(_with_whole_lines(tuple(spans)), self._polish)
 
     def _paragraph(self, spans: Spans) -> Block:
-        """Three lines and more are verse; an item of a list stays one, whatever its lines."""
+        """A paragraph, or verse if it has three lines or more (two in a book of verse) and is not in a list."""
         breaks = sum(span.text == "\n" for span in spans)
         if breaks >= (1 if self._verse else 2) and not self._lists:
             return model.Verse(lines_by_hand(spans))
         return model.Paragraph(spans)
 
     def _quote(self) -> Iterator[Block]:
-        """A quotation whose every line was broken by hand is verse."""
+        """A quotation. If it consists only of verse, the verse itself is returned."""
         self._depth += 1
         inner = tuple(map(as_break, self.blocks("blockquote_close")))
         self._depth -= 1
@@ -224,7 +226,7 @@ class _Reader:
 
 
 def _checklist(block: model.ItemList) -> model.ItemList:
-    """The list with boxes for its signs, if every item begins with "[ ]" or "[x]"."""
+    """The list as a checklist if every item begins with "[ ]" or "[x]"."""
     boxes = [_BOX.match(_first_text(item)) for item in block.items]
     if block.start is not None or not all(boxes):
         return block
@@ -243,7 +245,7 @@ def _first_text(item: Sequence[Block]) -> str:
 
 
 def _spans(tokens: Sequence[Token], *, soft: str) -> Iterator[Span]:
-    """`soft` is what stands for a line break that nothing marks."""
+    """Convert inline tokens to spans. `soft` replaces a plain line break of the source."""
     style: dict[str, Any] = {}
     for index, token in enumerate(tokens):
         match token.type:
@@ -274,7 +276,7 @@ def _spans(tokens: Sequence[Token], *, soft: str) -> Iterator[Span]:
 
 
 def _with_whole_lines(spans: Spans) -> Spans:
-    """The spans without spaces beside a forced line break, and without breaks that no text follows or precedes."""
+    """The spans without spaces next to forced line breaks, and without breaks at the beginning or end."""
     if not any(span.text == "\n" for span in spans):
         return spans
     found: list[Span] = []
@@ -298,18 +300,18 @@ def _stripped(line: Spans) -> Spans:
 
 
 def _is_within_ideographs(tokens: Sequence[Token], index: int) -> bool:
-    """Scripts without spaces have none where a line of the source ends."""
+    """Whether the line break is between two ideographs, where it stands for no space."""
     before, after = tokens[index - 1].content[-1:], tokens[index + 1].content[:1]
     return all(is_wide(each) and not "\uac00" <= each <= "\ud7af" for each in (before, after))  # Korean has spaces
 
 
 def _web(href: str) -> str:
-    """Only links that a reader may follow, and that a reading system takes; anything else stays plain text."""
+    """The URL if it is a web or mail address that reading systems accept, else an empty string."""
     return href if _WEB.fullmatch(href) else ""
 
 
 def polished(spans: Spans, polish: Polish) -> Spans:
-    """Language's own quotes and dashes over the whole paragraph at once: a quotation may span several spans."""
+    """Apply `polish` (quotes, dashes) to a whole paragraph at once, since a quotation may cover several spans."""
     if all(span.code for span in spans if span.text):
         return spans
     whole = "\x00".join("\x01" * len(span.text) if span.code else span.text for span in spans)

@@ -1,7 +1,7 @@
-"""The manuscript: what every writer walks, and nothing a writer could disagree about.
+"""The manuscript: the format-independent book from which all writers work.
 
-Text is flat: a block holds spans, not nested inline trees, since that is what all three writers need.
-Everything here is frozen and picklable; it crosses into the worker processes.
+A block holds a flat list of spans instead of a nested inline tree, because that is what all three writers need.
+Everything here is frozen and can be pickled, since it is sent to worker processes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of text set in one way. `text` "\\n" is a forced line break; `note` points into the chapter's notes."""
+    """Text in one style. `text` "\\n" is a forced line break. `note` is an index into the chapter's notes."""
 
     text: str
     bold: bool = False
@@ -26,13 +26,13 @@ class Span:
 
 Spans = tuple[Span, ...]
 
-MAX_ROW_LETTERS = 66  # of small type across a page
+MAX_ROW_LETTERS = 66  # letters of small type in a line
 MAX_SHORT_TABLE_LINES = 18
 MAX_HAND_LINE_LETTERS = 50
 
 
 def lines_by_hand(spans: Spans) -> tuple[Spans, ...]:
-    """The spans between forced line breaks; a line with nothing on it is none."""
+    """Split the spans at forced line breaks. Empty lines are dropped."""
     lines: list[list[Span]] = [[]]
     for span in spans:
         if span.text == "\n":
@@ -49,7 +49,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading inside a chapter; level 2 is the highest, since the chapter's own title is level 1."""
+    """A heading inside a chapter. Level 2 is the highest, since the chapter's title is level 1."""
 
     level: int
     spans: Spans
@@ -72,7 +72,7 @@ class ItemList:
     ticked: tuple[bool, ...] = ()
 
     def sign(self, item: int, *, outer: bool) -> str:
-        """What stands before an item, counted from 0; an outer list has other marks than those within lists."""
+        """The mark before an item (counted from 0). Outer and inner lists have different bullets."""
         if self.start is not None:
             return f"{self.start + item}."
         if self.ticked:
@@ -82,7 +82,7 @@ class ItemList:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`aligns` has one of "left", "right", "center" for each column; every row is that long."""
+    """A table. `aligns` has "left", "right" or "center" for each column. All rows have as many cells."""
 
     aligns: tuple[str, ...]
     head: tuple[Spans, ...]
@@ -90,7 +90,7 @@ class Table:
 
     @property
     def is_short(self) -> bool:
-        """Whether it takes about half a page at most, where the pages are made by another program."""
+        """Whether the table takes about half a page at most. An estimate, for formats without pages of our own."""
         width = MAX_ROW_LETTERS / len(self.aligns)
         lines = 0.0
         for row in (self.head, *self.rows):
@@ -107,7 +107,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Verse:
-    """Lines that keep their ends: a quoted poem, a song, an inscription."""
+    """Lines whose breaks are kept, such as a poem, a song or an inscription."""
 
     lines: tuple[Spans, ...]
 
@@ -128,7 +128,7 @@ Block = Paragraph | Heading | Quote | ItemList | Table | Code | Verse | SceneBre
 
 
 def spans_of(block: Block) -> list[Spans]:
-    """The texts of a block, whatever its form, each as one paragraph."""
+    """All texts of a block, each as one paragraph."""
     match block:
         case Paragraph(spans) | Heading(_, spans):
             return [spans]
@@ -146,13 +146,13 @@ def spans_of(block: Block) -> list[Spans]:
 
 
 def stands_in_lines(spans: Spans) -> bool:
-    """Whether a paragraph is short lines that were ended by hand, as an address or a signature is."""
+    """Whether a paragraph consists of short lines with forced breaks, as an address or a signature does."""
     lines = lines_by_hand(spans)
     return len(lines) > 1 and all(sum(len(span.text) for span in line) <= MAX_HAND_LINE_LETTERS for line in lines)
 
 
 def announces(block: Block, following: Sequence[Block]) -> bool:
-    """Whether a paragraph ends with a colon and a list, a table or the like stands below it."""
+    """Whether the block is a paragraph that ends with a colon, before a list, a table or the like."""
     if not isinstance(block, Paragraph) or not following or isinstance(following[0], Paragraph):
         return False
     return "".join(span.text for span in block.spans).rstrip().endswith((":", "："))
@@ -160,14 +160,14 @@ def announces(block: Block, following: Sequence[Block]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A JPEG as it goes into every file; its pixels are never scaled here."""
+    """A JPEG image with its size in pixels."""
 
     data: bytes = field(repr=False)
     width: int
     height: int
 
     def printed(self, width: float, height: float) -> tuple[float, float]:
-        """How large in points: 300 pixels an inch, or more where there is less room than for that."""
+        """The printed size in points, at 300 dpi or smaller, so that it fits into `width` by `height`."""
         wide = min(width, self.width / 300 * 72)
         tall = wide * self.height / self.width
         return (wide, tall) if tall <= height else (wide * height / tall, height)
@@ -175,7 +175,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class PlacedPicture:
-    """A chapter's picture; `position` is how many of the chapter's blocks stand before it."""
+    """A chapter's picture. `position`: how many of the chapter's blocks come before it."""
 
     chapter_id: int
     position: int
@@ -186,10 +186,10 @@ class PlacedPicture:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A chapter: its id in the service, its number, its title, its blocks and its notes.
+    """A chapter. `id` is its id in the service.
 
-    The only chapter of a book is not `numbered`; `repeats_book_title` says that its title is the book's.
-    `labelled`: its first block is a label that stands above its text.
+    A book's only chapter is not `numbered`. `repeats_book_title`: its title is the book's. `labelled`: its first block
+    is a label above the text.
     """
 
     id: int
@@ -203,12 +203,12 @@ class Section:
 
     @property
     def name(self) -> str:
-        """Its title, or its number where it has none."""
+        """The chapter's title, or its number if it has no title."""
         return self.title.strip() or str(self.number)
 
     @property
     def figures(self) -> list[Figure]:
-        """They stand between its blocks, never within one."""
+        """The chapter's figures. They are top-level blocks, never inside another block."""
         return [block for block in self.blocks if isinstance(block, Figure)]
 
     def without_figures(self) -> Section:
@@ -217,9 +217,9 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Manuscript:
-    """A book as every writer walks it. `year` is its copyright's, `changed` its last change, in UTC.
+    """A book as all writers see it. `year` is that of the copyright, `changed` the last change in UTC.
 
-    `blurb`: a paragraph a line. The author's idea is not here: it is never printed.
+    `blurb` has one paragraph per line. The author's idea for the book is never printed, so it is not included.
     """
 
     id: str
@@ -235,8 +235,8 @@ class Manuscript:
     chapters: tuple[Section, ...]
     cover: Picture | None = None
     watermark: str = ""
-    ages: str = ""  # of the readers of a picture book, whose chapters are spreads
-    notice: str = ""  # what the first page says of sample text
+    ages: str = ""  # the readers' ages if this is a picture book, whose chapters are spreads
+    notice: str = ""  # the notice on the first page if the book has sample text
 
     @property
     def has_contents(self) -> bool:

@@ -1,4 +1,4 @@
-"""Scene breaks: which lines are one, however an author or a model writes it. Every format follows this module."""
+"""Recognises scene breaks in all the ways authors and models write them. All formats use this module."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from collections.abc import Iterator, Sequence
 from bookgen.render.model import Block, Heading, ItemList, Paragraph, SceneBreak
 
 MAX_ORNAMENT_SIGNS = 80
-SCENE_BREAK = "* * *"  # as a page shows it
+SCENE_BREAK = "* * *"  # as shown on a page
 MARKDOWN_BREAK = "***"
 
-# Neither a full stop nor an ellipsis ("…" is an answer), nor a heart (it is a message).
+# Without full stop and ellipsis ("…" can be an answer in dialogue), and without hearts (a message).
 _SIGNS = r"*#~_=+°\-‐-―⸺⸻•·∙⋅●○◦◆◇◈◊❖※⁂⁎⁑⁕⁜§❦❧☙✦-✿❀-❋♠♣♤♦♧☼☽☾"
 _STARS = "[★☆](?:[ ]+[★☆])*"  # without spaces they are a rating
 _ORNAMENT = re.compile(rf"[{_SIGNS}](?:\s*[{_SIGNS}]){{0,{MAX_ORNAMENT_SIGNS - 1}}}|{_STARS}")
 _RULE = re.compile(r"<hr\b[^<>]*>", re.I)
 _CENTRING = re.compile(r"</?(?:center|div|p)\b[^<>]*>|&nbsp;", re.I)
-# What is a scene break even where it touches other lines.
+# These are scene breaks even directly above or below other lines.
 _ANYWHERE = re.compile(r"([ \t]*)(?:#{1,6}|\* ?\* ?\*[ *]*|⁂|❦|~{3,}|(?:— ?){2,}|(?:\\?\* ?){3}|- ?- ?-)[ \t]*")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
 def is_ornament(text: str) -> bool:
-    """Whether a line or a paragraph that stands alone separates two scenes."""
+    """Whether a line or paragraph on its own is a scene break."""
     bare = _CENTRING.sub("", text).replace("\\", "").strip()
     return _ORNAMENT.fullmatch(bare) is not None or _RULE.fullmatch(bare) is not None
 
 
 def with_markdown_breaks(lines: Sequence[str]) -> Iterator[str]:
-    """The lines of a Markdown text, every scene break spelled as Markdown spells it. Fenced code is left alone."""
+    """The lines of a Markdown text with every scene break in Markdown's spelling. Fenced code stays as it is."""
     fence = ""
     for index, line in enumerate(lines):
         fenced = _FENCE.fullmatch(line)
@@ -47,7 +47,7 @@ def with_markdown_breaks(lines: Sequence[str]) -> Iterator[str]:
 def _is_break(lines: Sequence[str], index: int) -> bool:
     line = lines[index]
     found = _ANYWHERE.fullmatch(line)
-    if found and len(found[1].expandtabs(4)) < 4:  # what is indented further may be code
+    if found and len(found[1].expandtabs(4)) < 4:  # deeper indentation may be code
         return True
     return (found is not None or is_ornament(line)) and _is_alone(lines, index)
 
@@ -57,7 +57,7 @@ def _is_alone(lines: Sequence[str], index: int) -> bool:
 
 
 def without_needless_breaks(blocks: Sequence[Block]) -> list[Block]:
-    """One scene break where several follow each other, and none beside a heading, which separates by itself."""
+    """The blocks with consecutive scene breaks merged, and without scene breaks next to headings."""
     found: list[Block] = []
     for block in blocks:
         before = found[-1] if found else None
@@ -70,7 +70,7 @@ def without_needless_breaks(blocks: Sequence[Block]) -> list[Block]:
 
 
 def as_break(block: Block) -> Block:
-    """A scene break in the place of a paragraph, heading or list that is nothing but an ornament."""
+    """The block, or a scene break if it is a paragraph, heading or list that is only an ornament."""
     match block:
         case Paragraph(spans) | Heading(_, spans) if spans and not any(span.code or span.href for span in spans):
             text = "".join(span.text for span in spans)

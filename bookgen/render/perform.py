@@ -1,4 +1,4 @@
-"""A worker's jobs: one export from its text to its bytes, one cover, one picture."""
+"""Performs a worker's jobs: exports, covers and pictures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bookgen.render.scenes.make import make_scene, make_sheet
 
 
 def perform(job: Job | CoverJob | PictureJob | ReceivedJob | SceneJob | SheetJob) -> Result:
-    """What a worker is asked for."""
+    """Perform a job and return its result."""
     match job:
         case CoverJob():
             return make_cover(job)
@@ -37,7 +37,7 @@ def perform(job: Job | CoverJob | PictureJob | ReceivedJob | SceneJob | SheetJob
 
 
 def export(job: Job) -> bytes:
-    """The file; for "pages" the pages as HTML, in JSON."""
+    """The exported file. For the kind "pages": the pages as HTML, in JSON."""
     text = manuscript(
         job.book,
         job.chapters,

@@ -1,4 +1,4 @@
-"""Pictures as the files want them: JPEG, upright, in the inks that they are printed with."""
+"""Converts pictures for the files: JPEG, cropped or extended to the page, in the colours of the medium."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from PIL import Image, ImageChops
 
 from bookgen.render.model import Picture
 
-_SAME = 0.01  # of a side: a picture so near the page's proportions is as it should be
+_SAME = 0.01  # of a side; a picture this close to the page's proportions is used as it is
 
 
 def grey(original: Picture) -> Picture:
@@ -17,7 +17,7 @@ def grey(original: Picture) -> Picture:
 
 
 def inked(original: Picture) -> Picture:
-    """In the four inks of a press: black takes what the colours share, so that all never exceed 200 %."""
+    """The picture in CMYK. Black replaces what the colours share, so the total never exceeds 200 %."""
     with Image.open(io.BytesIO(original.data)) as image:
         if image.mode == "L":
             return original
@@ -28,7 +28,7 @@ def inked(original: Picture) -> Picture:
 
 
 def extended(original: Picture, width: float, height: float) -> Picture:
-    """In the proportions of a page, nothing cut and nothing stretched: the picture's own edges fill the rest."""
+    """The picture extended to the proportions of a page, with its edge colours. Nothing is cut or stretched."""
     wide = max(original.width, round(original.height * width / height))
     tall = max(original.height, round(original.width * height / width))
     if wide - original.width < original.width * _SAME and tall - original.height < original.height * _SAME:
@@ -42,7 +42,7 @@ def extended(original: Picture, width: float, height: float) -> Picture:
 
 
 def _widened(image: Image.Image, wide: int) -> Image.Image:
-    """The image in the middle of `wide` columns, the outer ones filled with its edges."""
+    """The image widened to `wide` columns. The added columns repeat its edges."""
     page, left = Image.new("RGB", (wide, image.height)), (wide - image.width) // 2
     page.paste(image.crop((0, 0, 1, image.height)).resize((left, image.height)), (0, 0))
     right = image.crop((image.width - 1, 0, image.width, image.height))
@@ -52,7 +52,10 @@ def _widened(image: Image.Image, wide: int) -> Image.Image:
 
 
 def covering(original: Picture, width: float, height: float, *, printed: bool) -> Picture:
-    """In the proportions of a page of so many points, what is beyond them cut; `printed`: with 300 pixels an inch."""
+    """The picture cropped to the proportions of a page. `width` and `height` are in points.
+
+    `printed`: enlarge it to at least 300 pixels per inch.
+    """
     share = width / height
     wide = min(original.width, round(original.height * share))
     tall = min(original.height, round(original.width / share))
@@ -70,7 +73,7 @@ def covering(original: Picture, width: float, height: float, *, printed: bool) -
 
 
 def printable(original: Picture, width: float) -> Picture:
-    """The picture with at least 300 pixels an inch where it is printed `width` points wide."""
+    """The picture, enlarged if needed to 300 pixels per inch at `width` points."""
     least = round(width / 72 * 300)
     if original.width >= least:
         return original
@@ -80,7 +83,7 @@ def printable(original: Picture, width: float) -> Picture:
 
 
 def reduced(original: Picture, most: int) -> Picture:
-    """The picture for a screen, at most `most` pixels wide."""
+    """The picture, reduced to at most `most` pixels in width, for screens."""
     if original.width <= most:
         return original
     with Image.open(io.BytesIO(original.data)) as image:

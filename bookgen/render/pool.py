@@ -1,4 +1,4 @@
-"""Worker processes for rendering, so that the event loop never does."""
+"""A pool of worker processes for rendering, which would block the event loop."""
 
 from __future__ import annotations
 
@@ -22,18 +22,17 @@ log = structlog.get_logger(__name__)
 
 MEMORY = 2 * 1024**3
 TIMEOUT = 60.0
-JOBS_A_WORKER = 200  # then it is replaced, so that no leak grows for ever
-WAITING = 256  # jobs of a hundred accounts and more; a minute's work for two cores
+JOBS_A_WORKER = 200  # then the worker is replaced, so that memory leaks stay small
+WAITING = 256  # jobs in the queue, about a minute's work for two cores
 WAITING_BYTES = 256 * 1024**2
-MAX_TRIES = 60  # of a job that has time, each after as long as was asked for
+MAX_TRIES = 60  # of `run_patiently`, each after the pool's retry_after
 
 
 class RenderPool:
-    """As many workers as there is work for: at most four and one a core, but one more than an account has jobs at once.
+    """A pool of workers, started on demand: one per core, at most four, but always more than one account can occupy.
 
-    The rest waits in a queue that is bounded in jobs and in bytes, first come, first served: since each account has two
-    places in it at most, no account's jobs go before another's next one for long.
-    The first job starts the first: a service that renders nothing has none of their memory.
+    Further jobs wait in a first-in, first-out queue that is bounded in jobs and in bytes. Each account has at most two
+    jobs in it, so no account can delay the others for long.
     """
 
     def __init__(
@@ -63,13 +62,14 @@ class RenderPool:
             await worker.kill()
 
     def turn(self, account_id: int) -> AbstractAsyncContextManager[None]:
-        """Within it, an account may have a job run. RenderingFailed when too many of its own wait already."""
+        """A context in which the account may run a job. Raises RenderingFailed if too many of its jobs wait already."""
         return self._accounts.of(account_id)
 
     async def run(self, job: Any) -> Any:
-        """The job's result; who does not wait for it any more calls it off.
+        """Run a job and return its result. Cancelling the caller cancels the job.
 
-        RenderingFailed when too many wait already, RenderTimeout when it takes too long, InvalidInput.
+        Raises RenderingFailed if too many jobs wait already, RenderTimeout if the job takes too long, and InvalidInput
+        if its input cannot be rendered.
         """
         data = await asyncio.to_thread(pickle.dumps, job, pickle.HIGHEST_PROTOCOL)
         places, room = self._waiting + self._size, self._waiting_bytes - self._queued_bytes
@@ -85,9 +85,9 @@ class RenderPool:
             self._queued_bytes -= len(data)
 
     async def run_patiently(self, account_id: int, job: Any) -> Any:
-        """The job's result, in a turn of the account's; while there is no room for it, it is tried again.
+        """Run a job in a turn of the account, retrying while there is no room for it.
 
-        RenderTimeout when it takes too long or finds none, InvalidInput.
+        Raises RenderTimeout if the job takes too long or never finds room, and InvalidInput as `run` does.
         """
         tries = 0
         while True:
@@ -95,7 +95,7 @@ class RenderPool:
                 async with self.turn(account_id):
                     return await self.run(job)
             except RenderTimeout:
-                raise  # it would take as long again
+                raise  # a retry would take just as long
             except RenderingFailed as busy:
                 tries += 1
                 if tries == MAX_TRIES:
@@ -129,7 +129,7 @@ class RenderPool:
 
 
 class Worker:
-    """One process. `usable` is false from the moment a job goes in until its answer is out."""
+    """One worker process. `usable` is False while it works on a job."""
 
     def __init__(self, process: Process, stdin: StreamWriter, stdout: StreamReader) -> None:
         self._process = process
@@ -140,7 +140,7 @@ class Worker:
 
     @classmethod
     async def start(cls, memory: int) -> Worker:
-        """A process that may have so many bytes, once it says that it is ready."""
+        """Start a process that may use `memory` bytes, and wait until it is ready."""
         process = await processes.start("bookgen.render.worker", memory)
         if process.stdin is None or process.stdout is None:
             raise OSError("the worker has no pipes")
@@ -164,7 +164,7 @@ class Worker:
         await self._stdin.drain()
         answer = await receive(self._stdout.readexactly)
         self.jobs += 1
-        self.usable = answer.outcome is not JobOutcome.EXHAUSTED  # what filled it may still be there
+        self.usable = answer.outcome is not JobOutcome.EXHAUSTED  # its memory may still be full
         return answer
 
     async def kill(self) -> None:

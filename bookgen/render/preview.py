@@ -1,4 +1,4 @@
-"""Pages as HTML: every line where the PDF has it, in units that a browser scales."""
+"""Renders pages as HTML, with every line where the PDF has it, in units that scale with the page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RAISED = "vertical-align:super;font-size:60%"
 
 
 def html_pages(layout: Layout) -> list[dict[str, Any]]:
-    """Each page's HTML with its number, counted from 1, its kind and its chapter's id."""
+    """The HTML of each page, with its number (from 1), kind and chapter id."""
     writer = _PageWriter(layout)
     return [
         {"number": number, "kind": _kind(page), "chapter_id": page.chapter, "html": writer.html(page)}
@@ -36,7 +36,7 @@ def _kind(page: Page) -> str:
 
 
 class _PageWriter:
-    """Lengths are percentages of the page's width (`cqw`), so that a page can be shown at any size."""
+    """Writes pages. Lengths are in percent of the page's width (`cqw`), so a page can be shown at any size."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -45,7 +45,7 @@ class _PageWriter:
     def html(self, page: Page) -> str:
         style = {
             "position": "relative",
-            "direction": "ltr",  # also within what is read from right to left: a line that is says so
+            "direction": "ltr",  # even in a right-to-left context; right-to-left lines set their own direction
             "container-type": "inline-size",
             "aspect-ratio": f"{self._layout.width:g}/{self._layout.height:g}",
             "overflow": "hidden",

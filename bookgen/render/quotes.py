@@ -1,7 +1,7 @@
-"""Typewriter quotes -> the quotation marks, apostrophes and primes of a language.
+"""Converts straight quotes to the quotation marks, apostrophes and primes of a language.
 
-A straight mark says neither which way it turns nor what it is. Its neighbours decide, then what is open, then what
-follows. U+0000 separates spans and U+0001 stands for a letter of code: neither is a neighbour that decides.
+What a straight mark becomes depends on the characters next to it, then on open quotations, then on the following text.
+U+0000 separates spans and U+0001 stands for a letter of code; neither influences the choice.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CLOSES_SINGLE = re.compile(r"(?<=[^\s])'(?!\w)")
 _AFTER_DIGIT = re.compile(rf"(?<=[{_DIGITS}])\"")
 _AFTER_OTHER = re.compile(rf"(?<![{_DIGITS}])\"")
 _NOT_QUOTED = r"\b(?!'(?!\w))"  # 'cause, but not 'cause'
-# Words that an apostrophe begins.
+# Words that begin with an apostrophe.
 _ELIDED = {
     "en": r"n\b|(?:tis|tisn|twas|twasn|twere|twill|twould|tain|til|till|em|cause|cos|cuz|bout|round|neath|gainst|twixt|"
     r"tween|fore|nother|nuff|cept|scuse|spose|spect|specially|stead|fraid|kay|bye|e|im|imself|ere|ello|ave|ad|ome|"
@@ -37,7 +37,7 @@ _ELIDED_IN = {code: re.compile(words + _NOT_QUOTED, re.I) for code, words in _EL
 
 
 class _Ahead:
-    """The next match of a pattern after a place. Places only grow, so that a text is searched once."""
+    """Finds the next match of a pattern after a place. Places must only grow, so the text is searched only once."""
 
     def __init__(self, pattern: re.Pattern[str], text: str) -> None:
         self._pattern = pattern
@@ -45,7 +45,7 @@ class _Ahead:
         self._next = -1
 
     def of(self, place: int) -> int:
-        """Where it is; behind the text where there is none."""
+        """The index of the next match after `place`, or the text's length if there is none."""
         if self._next <= place:
             found = self._pattern.search(self._text, place + 1)
             self._next = found.start() if found else len(self._text)
@@ -53,7 +53,7 @@ class _Ahead:
 
 
 class _Quotes:
-    """One paragraph. `_outer` and `_inner` count the quotation marks that are open."""
+    """Converts one paragraph. `_outer` and `_inner` count the open quotation marks."""
 
     def __init__(self, text: str, language: Locale) -> None:
         self._text = text
@@ -94,7 +94,7 @@ class _Quotes:
         return self._language.quotes[0 if opens else 1]
 
     def _is_double_prime(self, place: int) -> bool:
-        """After a digit: whether another mark than this closes the quotation, or nothing is open."""
+        """Whether a double mark after a digit is a double prime, since it is not needed to close a quotation."""
         if not self._outer:
             return not self._is_open_typeset(place)
         other = self._double_after_other.of(place)
@@ -103,12 +103,12 @@ class _Quotes:
         return self._double_after_digit.of(place) < other
 
     def _is_opening(self, place: int) -> bool:
-        """Whether a double mark further on opens a quotation within the one that is open."""
+        """Whether the double mark at `place` opens a quotation within an open one."""
         after = self._text[place + 1 : place + 2] or " "
         return _opens(self._text[place - 1], after, is_open=True)
 
     def _is_open_typeset(self, place: int) -> bool:
-        """Whether a quotation is open before `place` whose first mark was typeset already."""
+        """Whether a quotation that began with a typographic mark is still open at `place`."""
         opening, closing = self._language.quotes[0], self._language.quotes[1]
         if opening != closing:
             between = self._text[self._seen : place]
@@ -131,7 +131,7 @@ class _Quotes:
         return APOSTROPHE
 
     def _is_prime(self, place: int, after: str) -> bool:
-        """After a digit: feet or minutes, not 1990's and not 1'000."""
+        """Whether a mark after a digit is a prime (feet, minutes), not an apostrophe as in 1990's or 1'000."""
         if after.isdigit():
             return not _THOUSANDS.match(self._text, place + 1)
         if after.isalnum():
@@ -139,7 +139,7 @@ class _Quotes:
         return not self._inner or _INCHES.match(self._text, place + 1) is not None
 
     def _begins_a_word(self, place: int) -> bool:
-        """Whether a mark that may open is an apostrophe: one of a known word, or one that nothing closes."""
+        """Whether a mark that could open a quotation is an apostrophe: it begins a known word, or nothing closes it."""
         text = self._text
         if _DECADE.match(text, place + 1) or (self._elided and self._elided.match(text, place + 1)):
             return True
@@ -147,7 +147,7 @@ class _Quotes:
             return False
         end = len(text)
         if self._outer and not self._is_opening(double := self._double_after_other.of(place)):
-            end = double  # what is said within speech ends before it
+            end = double  # a quotation within speech ends before the speech does
         if self._closes_single.of(place) < end:
             return False
         speech_goes_on = place <= self._start or text[max(0, place - 3) : place].rstrip().endswith((",", ":"))
@@ -158,7 +158,7 @@ class _Quotes:
 
 
 def _opens(previous: str, after: str, *, is_open: bool) -> bool:
-    """Whether a mark between two characters opens a quotation; `is_open`: one is open that it could close."""
+    """Whether a mark between two characters opens a quotation. `is_open`: there is one that it could close."""
     if after.isspace():
         return previous in _OPENERS and not is_open
     if previous in _OPENERS:

@@ -1,4 +1,4 @@
-"""Pictures that come from outside: looked at before they are believed, and made anew."""
+"""Checks image files from outside and re-encodes them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _FORMATS = ("PNG", "JPEG", "WEBP")
 
 
 def received(data: bytes) -> Image.Image:
-    """A PNG, JPEG or WebP as RGB pixels, upright and without metadata; whatever else it is, InvalidInput.
+    """Decode a PNG, JPEG or WebP to RGB, upright and without metadata. Raises InvalidInput for anything else.
 
-    Only the header is read before the size is known, so that a small file with a huge picture costs nothing.
+    The size is checked after reading only the header, so a small file with a huge picture costs nothing.
     """
     if len(data) > MAX_BYTES:
-        raise InvalidInput(image=[f"The picture has more than {MAX_BYTES // 2**20} MiB."])
+        raise InvalidInput(image=[f"The picture is larger than {MAX_BYTES // 2**20} MiB. Reduce it and try again."])
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
@@ -31,22 +31,26 @@ def received(data: bytes) -> Image.Image:
                 return _on_white(_upright(image))
     except InvalidInput:
         raise
-    except Exception as error:  # Pillow promises none in particular for bytes that are not what they say
-        raise InvalidInput(image=["This picture cannot be read."]) from error
+    except Exception as error:  # Pillow documents no particular errors for invalid files
+        raise InvalidInput(image=["This picture cannot be read. Use a PNG, JPEG or WebP file."]) from error
 
 
 def _upright(image: Image.Image) -> Image.Image:
     try:
         return ImageOps.exif_transpose(image)
-    except Exception:  # over metadata that nobody needs: the picture itself is good
+    except Exception:  # only the metadata is broken; the picture itself is usable
         return image
 
 
 def _check_size(width: int, height: int) -> None:
     if width * height > _MOST_PIXELS:
-        raise InvalidInput(image=[f"The picture is too large: {width} × {height} pixels."])
+        raise InvalidInput(
+            image=[f"The picture is too large: {width} × {height} pixels. At most {_MOST_PIXELS:,} in all are allowed."]
+        )
     if min(width, height) < _LEAST_SIDE:
-        raise InvalidInput(image=[f"The picture is too small: {width} × {height} pixels."])
+        raise InvalidInput(
+            image=[f"The picture is too small: {width} × {height} pixels. Each side needs at least {_LEAST_SIDE}."]
+        )
 
 
 def _on_white(image: Image.Image) -> Image.Image:

@@ -1,4 +1,4 @@
-"""What a file says of sample text, which no language model wrote: on its first page, and in each such chapter."""
+"""Notices in files about sample text, which no language model wrote: on the first page and in each such chapter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_RANGES = 8
 
 
 def notice(chapters: Sequence[Chapter]) -> str:
-    """The sentence for the first page; empty where nothing is sample text."""
+    """The notice for the first page. Empty if there is no sample text."""
     written = [each for each in chapters if each.content.strip()]
     numbers = [each.chapter_number for each in written if each.is_sample]
     if not numbers:
@@ -31,12 +31,12 @@ def notice(chapters: Sequence[Chapter]) -> str:
 
 
 def label(chapter: Chapter) -> tuple[Block, ...]:
-    """What stands above the chapter's text."""
+    """The notice above the chapter's text. Empty if it is not sample text."""
     return (Quote((Paragraph((Span(OF_CHAPTER, italic=True),)),)),) if chapter.is_sample else ()
 
 
 def _ranges(numbers: Sequence[int]) -> list[str]:
-    """`1, 2, 3, 7` as `1–3` and `7`."""
+    """Numbers as ranges: 1, 2, 3, 7 become "1–3" and "7"."""
     runs = itertools.groupby(enumerate(numbers), key=lambda each: each[1] - each[0])
     found = [[number for _, number in run] for _, run in runs]
     return [str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in found]

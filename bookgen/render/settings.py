@@ -1,4 +1,4 @@
-"""What a caller may ask of an export: every key with its default, checked once."""
+"""Export settings: all keys with their defaults, and their validation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bookgen.render.trim import RULES
 
 @dataclass(frozen=True, slots=True)
 class ExportSettings:
-    """`require_complete` decides whether a file is made at all; every other setting, how it looks."""
+    """Export settings. `require_complete` refuses books with missing chapters; all others affect how the file looks."""
 
     include_cover: bool = True
     include_title_page: bool = True
@@ -55,7 +55,10 @@ MAX_LENGTHS = {"dedication": 1_000, "copyright_text": 5_000, "isbn": 20, "publis
 
 
 def parse_settings(raw: Mapping[str, Any]) -> ExportSettings:
-    """The settings in `raw`; unknown keys are dropped, wrong values refused together, under `settings`."""
+    """Validate the settings in `raw`. Unknown keys are ignored.
+
+    Raises one InvalidInput with all invalid values, under `settings`.
+    """
     values: dict[str, Any] = {}
     wrong: dict[str, list[str]] = {}
     for field in fields(ExportSettings):

@@ -1,4 +1,4 @@
-"""What a page takes from a picture: the colour of the paper beside it, and a round piece of it."""
+"""Derives from a picture the background colour of the page next to it, and a round detail."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from bookgen.render.model import Picture
 from bookgen.render.pictures import jpeg
 
 PLAIN = colour("#fdf6e8")
-_LEAST = 11.0  # contrast of black on a tint: a child reads it
-_SHARE = 0.76  # of white
-_FRESH = 2.0  # times more colour than the picture has when all of it is mixed
-_FOCUS, _BELOW = 0.74, 0.08  # of a side: how much of the picture a medallion shows, and how far under its middle
-_POINTS, _PIXELS = 72.0, 300.0  # an inch
-_SMOOTH = 4  # times larger is a mask drawn
+_LEAST = 11.0  # the lowest contrast of black text on a tint, high because children read it
+_SHARE = 0.76  # the share of white in a tint
+_FRESH = 2.0  # the factor for the saturation of the picture's average colour
+_FOCUS, _BELOW = 0.74, 0.08  # the part of a side that a medallion shows, and its offset below the middle
+_POINTS, _PIXELS = 72.0, 300.0  # per inch
+_SMOOTH = 4  # the oversampling of the mask
 
 
 def tint(picture: Picture) -> Colour:
-    """A light colour of the picture's own."""
+    """A light background colour derived from the picture's average colour."""
     with Image.open(io.BytesIO(picture.data)) as image:
         image.draft("RGB", (64, 64))
         red, green, blue = image.convert("RGB").resize((1, 1), Image.Resampling.BOX).getpixel((0, 0))  # type: ignore[misc]
@@ -36,7 +36,7 @@ def tint(picture: Picture) -> Colour:
 
 
 def medallion(picture: Picture, width: float, ground: Colour) -> Picture:
-    """The middle of the picture in a circle on `ground`, `width` points across."""
+    """The middle of the picture as a circle on `ground`, `width` points wide."""
     side = round(width / _POINTS * _PIXELS)
     with Image.open(io.BytesIO(picture.data)) as opened:
         image = opened.convert("RGB")

@@ -1,4 +1,4 @@
-"""Trim sizes, and what the printers ask of a page and of a wrap, which stands in `print_rules.toml`."""
+"""Trim sizes, and the printers' rules for pages and covers, read from `print_rules.toml`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SAFE: float = RULES["interior"]["safe"] * INCH
 
 @dataclass(frozen=True, slots=True)
 class Trim:
-    """A page size in points, as callers read it, with the body size that reads well on it."""
+    """A page size in points, with its name for callers and the type size that suits it."""
 
     name: str
     label: str
@@ -59,17 +59,17 @@ DEFAULT_TRIM = "6x9"
 
 
 def kdp_inside(pages: int) -> float:
-    """The least inside margin in points that KDP takes for a book of that many pages."""
+    """The smallest inside margin, in points, that KDP accepts for a book of this many pages."""
     bands: list[tuple[int, float]] = RULES["interior"]["inside"]
     return next((inside for upto, inside in bands if pages <= upto), bands[-1][1]) * INCH
 
 
 def inside_margin(pages: int) -> float:
-    """Ours: an eighth of an inch more than the printer's least, and never under three quarters."""
+    """Our inside margin in points: 1/8 inch more than KDP's minimum, and at least 3/4 inch."""
     return max(0.75 * INCH, kdp_inside(pages) + 0.125 * INCH)
 
 
 def spine_width(pages: int, paper: str) -> float:
-    """The spine in points; printers count an odd page as two."""
+    """The width of the spine in points. Printers round the page count up to an even number."""
     thickness: float = RULES["paperback"]["page"][paper]
     return (pages + pages % 2) * thickness * INCH

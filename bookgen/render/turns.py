@@ -1,4 +1,4 @@
-"""Turns of accounts: so many jobs of each at once, so that nobody's fill the queue."""
+"""Limits how many render jobs each account runs at once, so that no account fills the queue."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from bookgen.errors import RenderingFailed, RenderTimeout
 
 AT_ONCE = 2
 WAITING = 8
-WAITING_SECONDS = 5  # after which one that finds no room may be asked for again
+WAITING_SECONDS = 5  # the retry_after of a job that finds no room
 REMEMBERED_SECONDS = 600.0
 
 
 class _Line:
-    """The jobs of one account: those that run, and those that wait."""
+    """The running and waiting jobs of one account."""
 
     def __init__(self, at_once: int) -> None:
         self.turn = asyncio.Semaphore(at_once)
@@ -24,10 +24,10 @@ class _Line:
 
 
 class AccountTurns:
-    """What an account does beyond `at_once` waits in a line of its own, in which there is room for `waiting`.
+    """Lets each account run `at_once` jobs, while up to `waiting` more wait in the account's own line.
 
-    All accounts of which a job took too long in the last REMEMBERED_SECONDS share one turn, so that files which can
-    never be made leave the other workers to everybody else, however many accounts ask for them.
+    All accounts with a job that timed out in the last REMEMBERED_SECONDS share a single turn. So files that can never
+    be rendered in time occupy at most one worker, however many accounts request them.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class AccountTurns:
 
     @asynccontextmanager
     async def of(self, account_id: int) -> AsyncIterator[None]:
-        """One of the account's turns, as long as the block lasts. RenderingFailed when too many wait already."""
+        """A context that holds one of the account's turns. Raises RenderingFailed if too many jobs wait already."""
         line = self._lines.setdefault(account_id, _Line(self._at_once))
         if line.inside >= self._at_once + self._waiting:
             raise RenderingFailed(

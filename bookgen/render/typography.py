@@ -1,6 +1,6 @@
-"""Typewriter marks -> printer's marks, as the language wants them. Never adds or removes a word.
+"""Converts typewriter punctuation to typographic punctuation, by language. It never adds or removes a word.
 
-U+0000 separates spans and U+0001 stands for a letter of code: both pass through untouched.
+U+0000 separates spans and U+0001 stands for a letter of code; both are left unchanged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FRENCH_COLON = re.compile(r"(?<=[^\s\x00:/]) ?(:)(?=\s|\x00|$)")
 
 
 def polisher(language: Locale) -> Callable[[str], str]:
-    """The function that sets a paragraph's text in the language's own marks."""
+    """A function that converts the punctuation of a paragraph to that of the language."""
 
     def polish(text: str) -> str:
         if ".." in text or ". ." in text:
@@ -39,7 +39,7 @@ def polisher(language: Locale) -> Callable[[str], str]:
 
 
 def _dash(found: re.Match[str], dash: str) -> str:
-    """No space between the dash of speech that breaks off and the mark that ends it."""
+    """The dash. If it ends interrupted speech, there is no space between it and the closing mark."""
     breaks_off = not found[0].endswith(" ") and found.string[found.end() : found.end() + 1] in ("", '"', "'", "\n")
     return dash.rstrip() if breaks_off else dash
 

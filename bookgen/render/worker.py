@@ -1,7 +1,7 @@
-"""A process that renders one job at a time: `python -m bookgen.render.worker MEMORY`, started and fed by the pool.
+"""A process that renders one job at a time: `python -m bookgen.render.worker MEMORY`. The pool starts and feeds it.
 
-Jobs come in on stdin, pickled by the service, each behind its length in four bytes; answers go out on stdout as
-`answers` has it. The end of stdin, which is also the end of the parent, ends the worker.
+Jobs arrive on stdin, pickled by the service, each after its length in four bytes. Answers go to stdout in the format of
+`answers`. The worker ends at the end of stdin, so also when its parent ends.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from bookgen.render.answers import LENGTH, JobOutcome, WorkerAnswer, done, faile
 
 def main() -> None:
     source, target = sys.stdin.buffer, begin()
-    from bookgen.render.perform import perform  # after the limit, and once: this is what takes long
+    from bookgen.render.perform import perform  # slow to import, and only after the memory limit is set
 
-    gc.disable()  # a book is a million small objects and hardly a cycle: collecting between jobs is enough
+    gc.disable()  # a book has a million small objects but few cycles, so collecting between jobs is enough
     try:
         _send(target, WorkerAnswer(JobOutcome.DONE))
         while (job := _receive(source)) is not None:
             _send(target, _answer(perform, job))
             gc.collect()
-    except BrokenPipeError:  # the parent ended meanwhile: what is left in the buffer goes nowhere
+    except BrokenPipeError:  # the parent has ended; discard what is left in the buffer
         os.dup2(os.open(os.devnull, os.O_WRONLY), target.fileno())
 
 

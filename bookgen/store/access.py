@@ -1,4 +1,4 @@
-"""Whether a row is an account's."""
+"""The check that a row belongs to an account."""
 
 from __future__ import annotations
 
@@ -18,4 +18,5 @@ OWNS = {
 
 
 async def owns(db: DB, account_id: int, table: str, row_id: int) -> bool:
+    """Whether the row exists and belongs to the account."""
     return bool(await db.fetchval(OWNS[table], account_id, row_id))

@@ -35,9 +35,10 @@ class NewAccount:
 
 @dataclass(frozen=True, slots=True)
 class LoginCandidate:
-    """The account that a login names, if there is one. `name` is the address or username that was given, folded.
+    """The account for a login attempt. `account` is None if no account has the address or username.
 
-    `known_origin`: the browser or network that asks, where the account has signed in from it before.
+    `name` is the address or username from the request, folded. `known_origin` is the browser or network of the request
+    if the account has signed in from it before.
     """
 
     name: str
@@ -48,7 +49,7 @@ class LoginCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What every call is checked against."""
+    """The facts about an account that every API call checks."""
 
     is_staff: bool
     blocked: bool
@@ -76,7 +77,7 @@ async def find(db: DB, account_id: int) -> Account | None:
 
 
 async def author_name(db: DB, account_id: int) -> str:
-    """The name that the account's books carry where they name no author; empty when the account is gone."""
+    """The author name for the account's books that name no author. Empty if the account no longer exists."""
     account = await find(db, account_id)
     return account.author_name if account else ""
 
@@ -97,7 +98,7 @@ async def find_by_google(db: DB, subject: str) -> Account | None:
     return row and account_of(row)
 
 
-# One statement whether or not there is such an account: the time must not tell.
+# The same statement runs whether or not the account exists, so the response time does not reveal it.
 KNOWN_ORIGIN = """
     (SELECT min(seen.kind || ' ' || seen.value)
        FROM account_origin seen
@@ -129,7 +130,7 @@ CANDIDATE_BY_ID = f"SELECT '' AS name, account.*, {KNOWN_ORIGIN} FROM account WH
 
 
 async def candidate_by_id(db: DB, account_id: int, origin: Mapping[str, str]) -> LoginCandidate:
-    """NotFound when there is no such account any more."""
+    """The login candidate for this account. Raises NotFound if the account no longer exists."""
     row = must_exist(await db.fetchrow(CANDIDATE_BY_ID, account_id, list(origin), list(origin.values())))
     return _candidate(row)
 
@@ -140,7 +141,7 @@ def _candidate(row: Record) -> LoginCandidate:
 
 
 def suggested_usernames(email: str) -> Iterator[str]:
-    """Names for somebody who chose none, without end: the address's own first, then ever longer odds."""
+    """Endless username suggestions: the local part of the address, then the same with random suffixes."""
     local = re.sub(r"[^\w.+-]", "", email.partition("@")[0])[:100]
     stem = local if len(local) >= 3 else f"{local}author"
     yield stem
@@ -152,7 +153,7 @@ FIND_BY_USERNAME = "SELECT * FROM account WHERE username_key = folded($1)"
 
 
 async def first_free_username(db: DB, email: str) -> str:
-    """The first suggestion for the address that nobody has."""
+    """The first suggested username for the address that is still free."""
     suggestions = suggested_usernames(email)
     username = next(suggestions)
     while await db.fetchrow(FIND_BY_USERNAME, username):
@@ -180,7 +181,7 @@ async def rights_of_many(db: DB, account_ids: list[int]) -> dict[int, Rights]:
     return {row["id"]: _rights_of(row) for row in await db.fetch(RIGHTS_OF_MANY, account_ids)}
 
 
-# Another address than the account's own only waits to be confirmed; the own one may be spelt anew at once.
+# A different address only becomes pending until it is confirmed. A new spelling of the same address applies at once.
 UPDATE_PROFILE = """
     UPDATE account
        SET first_name = coalesce($2, first_name),
@@ -193,7 +194,7 @@ UPDATE_PROFILE = """
 
 
 async def update_profile(db: DB, account_id: int, changes: Mapping[str, Any]) -> Account:
-    """Change the names and the address that `changes` holds; another address is pending from now on."""
+    """Change the names and the address in `changes`. A different address stays pending until it is confirmed."""
     changed = map(changes.get, ("first_name", "last_name", "email"))
     return account_of(must_exist(await db.fetchrow(UPDATE_PROFILE, account_id, *changed)))
 
@@ -209,7 +210,7 @@ REPLACE_PASSWORD_HASH = "UPDATE account SET password_hash = $3 WHERE id = $1 AND
 
 
 async def replace_password_hash(db: DB, account_id: int, old: str, new: str) -> bool:
-    """Store the new hash unless somebody else changed the password meanwhile."""
+    """Store the new hash if the stored one is still `old`. Returns whether it was stored."""
     done: str = await db.execute(REPLACE_PASSWORD_HASH, account_id, old, new)
     return done == "UPDATE 1"
 
@@ -229,7 +230,7 @@ END_TOKENS = """
 
 
 async def end_tokens(db: DB, account_id: int, now: datetime) -> None:
-    """Void the tokens of every sign-in until now, by whichever of the two clocks is ahead."""
+    """Invalidate all tokens issued until now. "Now" is the later of the database's clock and `now`."""
     await db.execute(END_TOKENS, account_id, now)
 
 
@@ -307,13 +308,13 @@ COUNT_BY_FINGERPRINT = "SELECT count(*) FROM account WHERE fingerprint = $1"
 
 
 async def count_by_fingerprint(connection: Connection, fingerprint: str) -> int:
-    """How many accounts this browser registered; until the transaction ends nobody else may add one."""
+    """How many accounts this browser registered. A lock keeps others from adding one until the transaction ends."""
     await connection.execute(LOCK_FINGERPRINT, fingerprint)
     count: int = await connection.fetchval(COUNT_BY_FINGERPRINT, fingerprint)
     return count
 
 
-# What was not seen for long is forgotten: addresses are personal data.
+# Origins not seen for 90 days are deleted, because network addresses are personal data.
 RECORD_ORIGIN = """
     WITH origin AS (
         SELECT kind, value FROM unnest($2::text[], $3::text[]) AS origin (kind, value)
@@ -330,7 +331,7 @@ RECORD_ORIGIN = """
 
 
 async def record_origin(db: DB, account_id: int, origin: Mapping[str, str]) -> bool:
-    """Whether the account was used before, but from neither this browser nor this network."""
+    """Record the browser and network. Returns whether the account was used before, but from neither of them."""
     return bool(await db.fetchval(RECORD_ORIGIN, account_id, list(origin), list(origin.values())))
 
 
@@ -342,5 +343,6 @@ TAKEN = {
 
 
 def taken(violation: UniqueViolationError) -> InvalidInput:
+    """The error for a username, address or Google account that another account already has."""
     field, sentence = TAKEN[violation.constraint_name]
     return InvalidInput(sentence, **{field: [sentence]})

@@ -1,4 +1,4 @@
-"""Add-ons for sale and owned, and the uses made of them."""
+"""Add-ons: those for sale, those an account owns, and their uses."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ async def find(db: DB, slug: str) -> Addon | None:
     return row and addon_of(row)
 
 
-# A purchase of one use that is still paid for.
+# A purchase of a single use that has not been refunded.
 BOUGHT = """c.account_id = o.account_id AND c.kind = 'addon' AND c.slug = a.slug AND c.billing = 'per_use'
                AND c.status = 'paid'"""
 
-# Uses bought are counted from the paid checkouts, so that nothing has to be kept equal to them. Neither a refunded
-# purchase counts nor the use that was made of it, which would be taken from the next one else.
-# $2 and $3 bound the current period, in which uses are shown. A use that is kept for a book is free again from its end.
+# The uses bought are counted from the paid checkouts, so there is no second counter to keep in step. A refunded
+# purchase does not count, nor does the use made of it; otherwise that use would be charged to the next purchase.
+# $2 and $3 are the bounds of the period for which uses are shown. $4 is now: a use kept for a book is free again after
+# `kept_until`.
 OWNED = f"""
     SELECT o.id AS owned_id, o.billing_type, o.status, o.processor_id, o.current_period_end, o.past_due_since,
            {COLUMNS},
@@ -57,7 +58,7 @@ OWNED = f"""
 async def owned(
     db: DB, account_id: int, period_start: datetime, period_end: datetime, now: datetime
 ) -> list[OwnedAddon]:
-    """The account's add-ons with the uses taken by `now`, and those made in the period."""
+    """The account's add-ons, with the uses taken by `now` and the uses made in the period."""
     return [_owned(row) for row in await db.fetch(OWNED, account_id, period_start, period_end, now)]
 
 
@@ -97,11 +98,11 @@ CANCEL = "UPDATE account_addon SET status = 'canceled' WHERE account_id = $1 AND
 
 
 async def cancel(connection: DB, account_id: int) -> None:
-    """The payment processor has no subscription to an add-on any more; what was paid for lasts."""
+    """Mark the account's monthly add-ons as canceled. The period already paid for remains usable."""
     await connection.execute(CANCEL, account_id)
 
 
-# Of a book that a run left unfinished the use is still there, unless its purchase was refunded since.
+# If an earlier run left the book unfinished, its use is still there, unless the purchase has been refunded since.
 TAKE_OVER_USE = """
     UPDATE addon_use AS u SET run_id = $1, kept_until = NULL
       FROM account_addon o JOIN addon a ON a.id = o.addon_id
@@ -119,12 +120,12 @@ FORGET_KEPT_USES = """
 
 
 async def take_over_use(connection: DB, run_id: UUID, account_id: int, slug: str, book_id: int, now: datetime) -> bool:
-    """Whether the run has a use: it holds one already, or has that which an earlier run of the book left."""
+    """Let the run take over the use that an earlier run of the book left. Returns whether the run now has a use."""
     await connection.execute(FORGET_KEPT_USES, account_id, now)
     return bool(await connection.fetchval(TAKE_OVER_USE, run_id, account_id, slug, book_id, now))
 
 
-# One by use is charged to the oldest purchase that has its use left.
+# A single use is charged to the oldest purchase that is not used yet.
 HOLD_USE = f"""
     INSERT INTO addon_use (run_id, account_addon_id, book_id, checkout_id)
     SELECT $1, o.id, $3,
@@ -149,7 +150,7 @@ async def count_use(connection: DB, run_id: UUID, now: datetime) -> None:
     await connection.execute(COUNT_USE, run_id, now)
 
 
-# What was paid for on behalf of a use stays on its account, whichever run of the book has it next.
+# `paid_for` says that model calls were paid for under this use. It stays set, whichever run of the book takes the use.
 KEEP_USE = """
     UPDATE addon_use AS u SET kept_until = $2, paid_for = true
      WHERE u.run_id = $1 AND u.used_at IS NULL
@@ -165,6 +166,6 @@ RELEASE_USE = "DELETE FROM addon_use WHERE run_id = $1 AND used_at IS NULL AND k
 
 
 async def release_use(connection: DB, run_id: UUID, kept_until: datetime) -> None:
-    """Gives the run's use back; one on whose account something was paid for is kept for the book."""
+    """Give the run's use back. A use under which model calls were paid for is kept for the book instead."""
     await connection.execute(KEEP_USE, run_id, kept_until)
     await connection.execute(RELEASE_USE, run_id)

@@ -1,4 +1,4 @@
-"""Whose an e-mail address is: proven, taken over, left and taken back."""
+"""Who owns an e-mail address: confirming it, changing it, handing it over and undoing a change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IS_FREE = """
 
 
 async def is_free(db: DB, account_id: int, email: str) -> bool:
-    """Whether the account may have the address, as far as the others are concerned."""
+    """Whether no other account has the address or holds it in reserve."""
     free: bool = await db.fetchval(IS_FREE, account_id, email)
     return free
 
@@ -27,7 +27,7 @@ LOCK = "SELECT *, email_key = folded_address($2) AS has_it FROM account WHERE id
 
 
 async def lock(connection: Connection, account_id: int, email: str) -> tuple[Account, bool]:
-    """The account, and whether the address is its own, until the transaction ends."""
+    """Lock the account until the transaction ends. Returns it, and whether `email` is its address."""
     row = await connection.fetchrow(LOCK, account_id, email)
     return account_of(row), row["has_it"]
 
@@ -43,8 +43,8 @@ CONFIRM = """
 
 
 async def confirm(connection: Connection, account_id: int, email: str) -> Account:
-    """Give the account the address, proven. InvalidInput when another one has it by now."""
-    return await _moved(connection, CONFIRM, account_id, email)
+    """Set the address, as verified. Raises InvalidInput if another account has it by now."""
+    return await _set_address(connection, CONFIRM, account_id, email)
 
 
 HAND_OVER = """
@@ -61,11 +61,11 @@ HAND_OVER = """
 
 
 async def hand_over(connection: Connection, account_id: int, email: str, now: datetime) -> Account:
-    """Give the account to whoever has proven the address: every way in that was set before ends."""
-    return await _moved(connection, HAND_OVER, account_id, email, now)
+    """Give the account to the person who proved the address. Removes its password, Google link and tokens."""
+    return await _set_address(connection, HAND_OVER, account_id, email, now)
 
 
-async def _moved(connection: Connection, statement: str, *arguments: object) -> Account:
+async def _set_address(connection: Connection, statement: str, *arguments: object) -> Account:
     try:
         return account_of(await connection.fetchrow(statement, *arguments))
     except UniqueViolationError as violation:
@@ -79,7 +79,7 @@ async def forget_pending(connection: Connection, account_id: int) -> None:
     await connection.execute(FORGET_PENDING, account_id)
 
 
-# The link that takes the change back is good for a week; its letter may have been a day late.
+# The link that undoes the change is valid for a week, and its letter may be sent up to a day late.
 RESERVE = """
     INSERT INTO former_address (email_key, account_id, reserved_until)
     SELECT email_key, id, now() + interval '8 days' FROM account WHERE id = $1
@@ -88,7 +88,7 @@ RESERVE = """
 
 
 async def reserve(connection: Connection, account_id: int) -> None:
-    """Let nobody else have the address that the account is about to leave."""
+    """Reserve the account's current address, which it is about to change, so that no other account can take it."""
     await connection.execute(RESERVE, account_id)
 
 
@@ -101,7 +101,7 @@ LOCK_HOLDER = """
 
 
 async def lock_holder(connection: Connection, email: str) -> tuple[Account, bool] | None:
-    """The account that has the address, and whether somebody has ways into it without having proven the address."""
+    """Lock the account with this address. Also returns whether it has a login although the address is unverified."""
     row = await connection.fetchrow(LOCK_HOLDER, email)
     return row and (account_of(row), row["unproven"])
 

@@ -1,4 +1,4 @@
-"""What was done with accounts: by whom, when and why."""
+"""The audit log: what was done to an account, by whom, when and why."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COUNT = """
 
 
 async def count(db: DB, account_id: int, action: str, within: timedelta, details: Mapping[str, Any]) -> int:
-    """How often it was done lately, with these details among others."""
+    """How often the action was recorded in the last `within`. Entries must contain at least these details."""
     return int(await db.fetchval(COUNT, account_id, action, within, details))
 
 

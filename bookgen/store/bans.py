@@ -1,4 +1,4 @@
-"""Bans: browsers and networks that may register no account."""
+"""Bans: browsers and networks from which no account may be registered."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ BANNED = """
 
 
 async def banned(db: DB, origin: Mapping[str, str]) -> bool:
+    """Whether the browser or the network in `origin` is banned."""
     found: bool = await db.fetchval(BANNED, list(origin), list(origin.values()))
     return found
 
@@ -29,7 +30,7 @@ BAN_ORIGINS = """
 
 
 async def ban_origins(connection: Connection, account_id: int, reason: str) -> int:
-    """Ban every browser and network the account came from; how many bans are new."""
+    """Ban every browser and network the account was used from. Returns how many bans are new."""
     return len(await connection.fetch(BAN_ORIGINS, account_id, reason))
 
 

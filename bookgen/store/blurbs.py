@@ -1,4 +1,4 @@
-"""Blurbs that are to be drafted: asked for, worked on by one process at a time, filled in."""
+"""Blurb drafts: a queue of books that need a blurb. One process at a time drafts each."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ ASK = """
 
 
 async def ask(connection: asyncpg.Connection, book_id: int) -> None:
-    """Has a blurb drafted for a book that has none. One that is being drafted is drafted again: the text is new."""
+    """Queue a blurb draft for a book without a blurb. A draft in progress starts over, since the book's text is new."""
     await connection.execute(ASK, book_id, uuid4())
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedBlurb:
-    """A blurb in the hands of this process. `tries` counts this one."""
+    """A blurb draft that this process has claimed. `tries` includes this attempt."""
 
     book_id: int
     account_id: int
@@ -34,7 +34,7 @@ class ClaimedBlurb:
 
 _claimed = mapper(ClaimedBlurb)
 
-# A sample must not stand on a book that a model has written: $3 says that this process has no model.
+# $3: this process has no model and can only write sample text, which must not go on a book that a model has written.
 CLAIM = """
     WITH next AS (
         SELECT c.book_id, b.account_id
@@ -55,9 +55,10 @@ CLAIM = """
 
 
 async def claim(db: DB, owner: UUID, in_flight: list[int], *, sample: bool) -> ClaimedBlurb | None:
-    """The next blurb that is due and that no living process drafts.
+    """Claim the next blurb draft that is due and that no living process works on.
 
-    One of the owner's that is not `in_flight` is claimed again. `sample`: only books that no model has written.
+    A draft that `owner` has claimed but that is not `in_flight` can be claimed again. `sample`: only take books that no
+    model has written.
     """
     row = await db.fetchrow(CLAIM, owner, in_flight, sample)
     return row and _claimed(row)
@@ -65,7 +66,7 @@ async def claim(db: DB, owner: UUID, in_flight: list[int], *, sample: bool) -> C
 
 OWNED = "book_id = $1 AND task = $2 AND owner = $3"
 
-# The book is locked first, as it is when its next run completes. An author's own blurb stays.
+# Locks the book first, in the same order as the transaction that completes a run. An author's own blurb stays.
 FINISH = f"""
     WITH locked AS (SELECT id FROM book WHERE id = $1 FOR NO KEY UPDATE),
          finished AS (DELETE FROM blurb_draft WHERE {OWNED} AND EXISTS (SELECT FROM locked) RETURNING book_id)
@@ -75,7 +76,7 @@ FINISH = f"""
 
 
 async def finish(db: DB, claimed: ClaimedBlurb, owner: UUID, blurb: str = "") -> None:
-    """Ends the drafting if it is still ours, and fills the blurb in unless the author has written one."""
+    """Delete the draft if `owner` still has it, and set the book's blurb unless the author has written one."""
     await db.execute(FINISH, claimed.book_id, claimed.task, owner, blurb)
 
 
@@ -86,7 +87,7 @@ POSTPONE = f"""
 
 
 async def postpone(db: DB, claimed: ClaimedBlurb, owner: UUID, seconds: float) -> None:
-    """Leaves the blurb to whoever claims it after so many seconds, with a fresh call of the model."""
+    """Make the draft due again after `seconds`, for any process. The next attempt makes a new model call."""
     await db.execute(POSTPONE, claimed.book_id, claimed.task, owner, seconds, uuid4())
 
 
@@ -94,7 +95,7 @@ FORGET_STEPS = "DELETE FROM step WHERE run_id = $1 AND NOT EXISTS (SELECT FROM b
 
 
 async def forget_steps(db: DB, claimed: ClaimedBlurb) -> None:
-    """Deletes the stored reply of a task that is over."""
+    """Delete the stored reply of a finished draft."""
     await db.execute(FORGET_STEPS, claimed.task)
 
 
@@ -102,7 +103,7 @@ FILL_IN = "UPDATE book SET blurb = $2, updated_at = now() WHERE id = $1 AND blur
 
 
 async def fill_in(connection: asyncpg.Connection, book_id: int, blurb: str) -> None:
-    """Gives the book a blurb unless its author has written one."""
+    """Set the book's blurb unless it has one."""
     await connection.execute(FILL_IN, book_id, blurb)
 
 
@@ -110,5 +111,5 @@ RELEASE = "UPDATE blurb_draft SET owner = NULL, tries = tries - 1 WHERE owner = 
 
 
 async def release(db: DB, owner: UUID) -> None:
-    """Hands back what this process has not finished, without counting the try."""
+    """Release the drafts that this process has not finished, without counting the attempt."""
     await db.execute(RELEASE, owner)

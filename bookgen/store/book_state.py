@@ -1,4 +1,4 @@
-"""The state of a book that a command on it is decided on, read under locks."""
+"""The state of a book, read under locks, from which the outcome of a command is decided."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from bookgen.store.slots import holds_slot
 
 @dataclass(frozen=True, slots=True)
 class BookState:
-    """What a command on a book is decided on.
+    """A book, its newest run and its account's slot, as `lock` read them.
 
-    `target_word_count` is that of the book, or of its chapters together where they are given more.
-    `written` chapters have content, `todo` have none or wait to be replaced by `run`. `wrote` says that a
-    run wrote chapters, or had calls that are charged, since the book was last completed. `slot_free`: no other run
-    of the account is running, waiting or finishing a call. `owner_alive`: the process that owns the run still renews
-    its lease. `job`: what a process that lives makes of the book outside a run; `job_row` is left of a dead one's, too.
-    `writer`: the real model that wrote the last of the written chapters.
+    `target_word_count`: the book's target, or the sum of its chapters' targets if that is more.
+    `written`: chapters with content. `todo`: chapters without content, or marked for a rewrite by `run`.
+    `wrote`: since the book was last completed, a run has written chapters or made charged calls.
+    `slot_free`: no other run of the account is running, queued or finishing a call.
+    `owner_alive`: the process that owns the run still renews its lease.
+    `job`: the model work that a living process does on the book outside a run.
+    `job_row`: a row for such work exists, perhaps left by a dead process.
+    `writer`: the real model (not the sample) that wrote the last of the written chapters.
     """
 
     target_word_count: int
@@ -48,8 +50,8 @@ _state = mapper(
     writer=itemgetter("chapters_writer"),
 )
 
-# One round trip. Each part reads the part before it, so the rows are locked in the order of the text. No run is added
-# meanwhile, for the slot is locked.
+# One round trip. Each CTE reads the one before it, so the rows are locked in this order. No run can be added meanwhile,
+# because the slot is locked.
 LOCK = """
     WITH usage AS (
         SELECT s.account_id FROM subscription s WHERE s.account_id = $1 FOR UPDATE OF s
@@ -102,10 +104,10 @@ BOOK_STATE = f"""
 async def lock(
     connection: asyncpg.Connection, account_id: int, book_id: int, call_seconds: float, *, every_run: bool = False
 ) -> BookState | None:
-    """Locks the account's slot, its usage, the book's newest run and the book, and reads what a command is decided on.
+    """Lock the account's slot, its usage, the book's newest run and the book. Returns the book's state.
 
-    None when the book is not the account's. A paused run's call in flight is believed in for `call_seconds`.
-    `every_run`: locks the older runs too, which go with a deleted book although a late reply may still be stored.
+    None if the book is not the account's. A call in flight of a paused run counts for at most `call_seconds`.
+    `every_run`: also lock the older runs. Deleting a book deletes them, while a late reply may still be stored for one.
     """
     await slots.lock(connection, account_id)
     if not await connection.fetchval(LOCK, account_id, book_id, None if every_run else 1):

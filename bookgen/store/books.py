@@ -1,4 +1,4 @@
-"""Books. Another account's book is not forbidden here, it is absent."""
+"""Books. Another account's book is treated as missing, not as forbidden."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from bookgen.store.rows import columns, field_names, mapper, parameters
 if TYPE_CHECKING:
     from bookgen.store.database import DB
 
-# What the service decides about a book; every other field is the author's.
-KEPT = (
+# The fields that the service sets. The author sets all others.
+SERVICE_FIELDS = (
     "id", "account_id", "status", "bible", "authored_bible", "funding_source", "created_at", "updated_at",
     "character_sheet_key",
 )  # fmt: skip
-GIVEN = tuple(name for name in field_names(Book) if name not in KEPT)
+AUTHOR_FIELDS = tuple(name for name in field_names(Book) if name not in SERVICE_FIELDS)
 
 
 COLUMNS = columns(field_names(Book), "b")
@@ -35,19 +35,19 @@ class ListedBook:
     word_count: int
 
 
-# What a book of prose leaves out.
-ABSENT = {field.name: field.default for field in fields(Book) if field.default is not MISSING}
+# The fields that only children's books have, with their defaults.
+DEFAULTS = {field.name: field.default for field in fields(Book) if field.default is not MISSING}
 
 CREATE = f"""
-    INSERT INTO book AS b (account_id, {columns(GIVEN)})
-    VALUES ($1, {parameters(GIVEN, 2)})
+    INSERT INTO book AS b (account_id, {columns(AUTHOR_FIELDS)})
+    VALUES ($1, {parameters(AUTHOR_FIELDS, 2)})
     RETURNING {COLUMNS}
 """
 
 
 async def create(db: DB, account_id: int, new: Mapping[str, Any]) -> Book:
-    """Stores a draft; `new` has every field that the author decides, and those of a children's book if it is one."""
-    return book_of(await db.fetchrow(CREATE, account_id, *itemgetter(*GIVEN)({**ABSENT, **new})))
+    """Store a draft. `new` holds all author fields; those of a children's book may be missing."""
+    return book_of(await db.fetchrow(CREATE, account_id, *itemgetter(*AUTHOR_FIELDS)({**DEFAULTS, **new})))
 
 
 FIND = f"SELECT {COLUMNS} FROM book b WHERE b.id = $2 AND b.account_id = $1"
@@ -60,9 +60,10 @@ async def find(db: DB, account_id: int, book_id: int) -> Book | None:
 
 @dataclass(frozen=True, slots=True)
 class BookVersion:
-    """What tells a book and all that was made for it from what they were before.
+    """A version string that changes with the book, its chapters, pictures, covers, run or model calls.
 
-    `active`: a run writes it, or finishes a chapter before it rests.
+    `active`: the book's run is running or paused (and may still be finishing a chapter). `chapters`: the versions of
+    its chapters.
     """
 
     active: bool
@@ -70,12 +71,12 @@ class BookVersion:
     chapters: str | None
 
     def of_chapters(self) -> dict[int, str]:
-        """What tells each chapter by itself from what it was before, by its id."""
+        """The version of each chapter, by chapter id."""
         return {int(each.partition(".")[0]): each for each in (self.chapters or "").split(",") if each}
 
 
-# A row's `xmin` is the transaction that wrote it: of two versions of a row it is never the same. Rows of the ledger are
-# only ever added.
+# A row's `xmin` is the transaction that wrote it, so it differs between two versions of a row. Rows of `model_call` are
+# only ever added, so their count is enough.
 VERSION = """
     SELECT coalesce(r.status IN ('running', 'paused'), false) AS active,
            concat_ws(
@@ -99,7 +100,7 @@ VERSION = """
 
 
 async def version(db: DB, account_id: int, book_id: int) -> BookVersion | None:
-    """The version of the book, computed from its rows without reading its texts."""
+    """The version of the book, computed without reading its texts."""
     row = await db.fetchrow(VERSION, account_id, book_id)
     return row and BookVersion(row["active"], row["version"], row["chapters"])
 
@@ -131,7 +132,7 @@ LOCK = f"{FIND} FOR NO KEY UPDATE"
 
 
 async def lock(db: DB, account_id: int, book_id: int) -> Book | None:
-    """The book, kept from other writers until the transaction ends. It is locked before its chapters."""
+    """Lock the book against other writers until the transaction ends. Lock a book before its chapters."""
     row = await db.fetchrow(LOCK, account_id, book_id)
     return row and book_of(row)
 
@@ -140,7 +141,7 @@ KEEP = "SELECT 1 FROM book WHERE id = $1 FOR KEY SHARE"
 
 
 async def keep(db: DB, book_id: int) -> None:
-    """Keeps the book from being deleted until the transaction ends; others may change it."""
+    """Protect the book from deletion until the transaction ends. Others may still change it."""
     await db.execute(KEEP, book_id)
 
 
@@ -156,7 +157,7 @@ RECENT = f"""
 
 
 async def recent(db: DB, account_id: int, limit: int | None = None) -> list[ListedBook]:
-    """Most recently updated first."""
+    """The account's books with the sums of their chapters, most recently updated first."""
     return [
         ListedBook(book_of(row), row["chapters_count"], row["word_count"])
         for row in await db.fetch(RECENT, account_id, limit)
@@ -170,13 +171,13 @@ async def titles(db: DB, account_id: int) -> list[dict[str, Any]]:
     return [dict(row) for row in await db.fetch(TITLES, account_id)]
 
 
-SAVED = (*GIVEN, "status")
+SAVED = (*AUTHOR_FIELDS, "status")
 
 SAVE = f"UPDATE book SET ({columns(SAVED)}, updated_at) = ({parameters(SAVED, 2)}, now()) WHERE id = $1"
 
 
 async def save(db: DB, book: Book, changes: Mapping[str, Any]) -> None:
-    """Writes the changed book; the caller has found it as its owner."""
+    """Write the changed fields of a book. The caller has checked its owner."""
     await db.execute(SAVE, book.id, *attrgetter(*SAVED)(replace(book, **changes)))
 
 
@@ -184,7 +185,7 @@ TOUCH = "UPDATE book SET updated_at = now() WHERE id = $1"
 
 
 async def touch(db: DB, book_id: int) -> None:
-    """Says that something of the book has changed."""
+    """Set the book's time of change to now."""
     await db.execute(TOUCH, book_id)
 
 
@@ -204,7 +205,7 @@ async def change_bible(db: DB, account_id: int, book_id: int, changes: Mapping[s
     return row and book_of(row)
 
 
-COPIED = (*GIVEN, "bible", "authored_bible")
+COPIED = (*AUTHOR_FIELDS, "bible", "authored_bible")
 
 COPY = f"""
     INSERT INTO book AS b (account_id, {columns(COPIED)})
@@ -232,7 +233,7 @@ COPY_DIGESTS = """
 
 
 async def duplicate(db: DB, account_id: int, book_id: int) -> Book | None:
-    """A draft with the same texts and no pictures; runs, former texts and funding stay with the original."""
+    """Copy a book with its texts as a new draft. Pictures, runs, revisions and funding are not copied."""
     row = await db.fetchrow(COPY, account_id, book_id)
     if row is None:
         return None
@@ -246,7 +247,7 @@ CHARACTER_SHEET = "SELECT m.body FROM book b JOIN media m ON m.key = b.character
 
 
 async def character_sheet(db: DB, book_id: int) -> bytes | None:
-    """The picture of a children's book's hero, a JPEG."""
+    """The character sheet of a children's book (a picture of its hero), as JPEG."""
     body: bytes | None = await db.fetchval(CHARACTER_SHEET, book_id)
     return body
 
@@ -268,7 +269,7 @@ COPY_CHARACTER_SHEET = """
 
 
 async def copy_character_sheet(db: DB, book_id: int, copy_id: int, keys: Mapping[str, str]) -> None:
-    """Gives a book the character sheet of another one. `keys`: those of the copied media by their originals'."""
+    """Give the copied book its character sheet. `keys` maps the original media keys to those of the copies."""
     await db.execute(COPY_CHARACTER_SHEET, book_id, copy_id, list(keys), list(keys.values()))
 
 
@@ -283,5 +284,5 @@ SET_STATUS = """
 async def set_status(
     db: DB, book_id: int, status: BookStatus, funding_source: FundingSource | None = None, *, touch: bool = True
 ) -> None:
-    """Sets the book's status and, where one is given, what pays for it. `touch`: as a change of the book."""
+    """Set the book's status and, if given, its funding source. `touch`: also update the book's time of change."""
     await db.execute(SET_STATUS, book_id, status, funding_source, touch)

@@ -1,4 +1,4 @@
-"""Token buckets that outlive a process and are shared by all of them: those of expensive work."""
+"""Token buckets in the database, for rate limits on expensive work. All processes share them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bookgen.store.database import DB
 
-# One statement, so that two processes never hand out the same token. A refused request changes no row.
+# One statement, so two processes never hand out the same token. A refused request changes no row.
 TAKE = """
     WITH taken AS (
         INSERT INTO rate_bucket AS b (account_id, name, tokens)
@@ -27,8 +27,8 @@ TAKE = """
 
 
 async def take(db: DB, account_id: int, name: str, *, capacity: int, rate: float) -> tuple[bool, float]:
-    """Takes one token if there is one; whether it did, and how many are left."""
+    """Take one token if there is one. Returns whether one was taken, and how many are left."""
     row = await db.fetchrow(TAKE, account_id, name, float(capacity), rate)
-    if row is None:  # another process made the row in between, and emptied it
+    if row is None:  # another process has just created the row and taken its last token
         return False, 0.0
     return row["allowed"], max(0.0, row["tokens"])

@@ -24,13 +24,13 @@ OF_BOOK = f"SELECT {COLUMNS} FROM chapter c WHERE c.book_id = $1 ORDER BY c.chap
 
 
 async def of_book(db: DB, book_id: int) -> list[Chapter]:
-    """In order. The caller has found the book as its owner."""
+    """The book's chapters in order. The caller has checked the book's owner."""
     return [chapter_of(row) for row in await db.fetch(OF_BOOK, book_id)]
 
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """A chapter, which may be without its text, and how many bytes the text has."""
+    """A chapter, possibly loaded without its text, and the size of the text in bytes."""
 
     chapter: Chapter
     bytes: int
@@ -49,9 +49,9 @@ SKETCH_OF_BOOK = f"""
 
 
 async def sketch_of_book(db: DB, book_id: int, most: int, known: Sequence[int] = ()) -> list[Sketch]:
-    """The chapters that are not known, in order; with their texts, if these have together at most so many bytes.
+    """The book's chapters except those in `known`, in order.
 
-    The caller has found the book as its owner.
+    Their texts are included if they have at most `most` bytes together. The caller has checked the book's owner.
     """
     rows = await db.fetch(SKETCH_OF_BOOK, book_id, most, known)
     return [Sketch(chapter_of(row), row["bytes"]) for row in rows]
@@ -61,7 +61,7 @@ HAVE_TEXT = r"SELECT id, content ~ '\S' AS has_text FROM chapter WHERE book_id =
 
 
 async def have_text(db: DB, book_id: int) -> dict[int, bool]:
-    """Whether each of the book's chapters, in order, has more than white space."""
+    """Whether each chapter of the book has text other than white space, by chapter id, in order."""
     return {row["id"]: row["has_text"] for row in await db.fetch(HAVE_TEXT, book_id)}
 
 
@@ -69,7 +69,7 @@ BYTES_OF = "SELECT coalesce(sum(octet_length(content)), 0)::bigint FROM chapter 
 
 
 async def bytes_of(db: DB, chapter_ids: Sequence[int]) -> int:
-    """How many bytes the texts of these chapters have together."""
+    """The total size of the chapters' texts in bytes."""
     return int(await db.fetchval(BYTES_OF, list(chapter_ids)))
 
 
@@ -100,7 +100,7 @@ LOCK_OF_BOOK = f"{OF_BOOK} FOR UPDATE"
 
 
 async def lock_of_book(db: DB, book_id: int) -> list[Chapter]:
-    """In order, kept from other writers. The caller has locked the book."""
+    """Lock the book's chapters against other writers. Returns them in order. The caller has locked the book."""
     return [chapter_of(row) for row in await db.fetch(LOCK_OF_BOOK, book_id)]
 
 
@@ -128,7 +128,7 @@ SOME = f"""
 
 
 async def some(db: DB, account_id: int, chapter_ids: Sequence[int]) -> list[Chapter]:
-    """Those of these chapters that the account has still, in the order of the ids."""
+    """The chapters with these ids that belong to the account, in the order of `chapter_ids`."""
     return [chapter_of(row) for row in await db.fetch(SOME, account_id, chapter_ids)]
 
 
@@ -148,7 +148,7 @@ async def find(db: DB, account_id: int, chapter_id: int) -> Chapter | None:
 def _lock(columns: str) -> str:
     """SQL that locks a chapter of the account and reads these columns.
 
-    The book is locked before the chapter: the join needs the row of the subquery, which holds its lock by then.
+    It locks the book before the chapter: the join needs the subquery's row, which is locked as it is read.
     """
     return f"""
     SELECT {columns}
@@ -165,7 +165,7 @@ LOCK = _lock(COLUMNS)
 
 
 async def lock(db: DB, account_id: int, chapter_id: int) -> Chapter | None:
-    """The chapter, kept from other writers like its book until the transaction ends."""
+    """Lock the chapter and its book against other writers until the transaction ends. Returns the chapter."""
     row = await db.fetchrow(LOCK, account_id, chapter_id)
     return row and chapter_of(row)
 
@@ -181,15 +181,16 @@ async def lock_version(db: DB, account_id: int, chapter_id: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class SavedChapter:
-    """A chapter as it was saved. `grown`: more may be kept now than before. `illustrated`: it has pictures."""
+    """A saved chapter. `grown`: it may take more storage than before. `illustrated`: it has pictures."""
 
     chapter: Chapter
     grown: bool
     illustrated: bool
 
 
-# Findings hold for the text that they were made of. A note of a change stays until its former passage is back: in its
-# place, because a paragraph that stood twice is in the text all the time.
+# A new text drops the findings about the old one. A note about a change by the quality gate stays until its former
+# passage is back in its place. A removed duplicate paragraph is still in the text once, so for such a note the passage
+# counts only right after the paragraph that it followed.
 CHANGES_STILL_IN = """(
                SELECT coalesce(jsonb_agg(note ORDER BY place), '[]')
                  FROM jsonb_array_elements(c.quality) WITH ORDINALITY AS listed (note, place)
@@ -200,9 +201,9 @@ CHANGES_STILL_IN = """(
 
 
 def settled_status(book: str, lacks_text: str, chapter_id: str) -> str:
-    """SQL for the status of a book that no run is writing, once a chapter has lost or got its text.
+    """SQL for the new status of a book, outside a run, after a chapter has lost or got its text.
 
-    `lacks_text` says whether that chapter has none now. Other states than `outline` and `completed` stay as they are.
+    `lacks_text` is the SQL condition that the chapter has no text now. Only `outline` and `completed` change.
     """
     return f"""CASE WHEN {book}.status = 'completed' AND {lacks_text} THEN 'outline'
                      WHEN {book}.status = 'outline' AND NOT ({lacks_text})
@@ -214,7 +215,7 @@ def settled_status(book: str, lacks_text: str, chapter_id: str) -> str:
 
 
 def _replaces_most(new: str, old: str) -> str:
-    """The SQL condition that more than half of the text `new` are other sentences than those of `old`."""
+    """The SQL condition that sentences not in `old` make up more than half of `new`."""
     sentences = r"regexp_split_to_table({}, '[.!?]\s+|\n+')"
     return f"""(
         SELECT 2 * coalesce(sum(length(n.sentence)) FILTER (WHERE o.sentence IS NOT NULL), 0) < sum(length(n.sentence))
@@ -223,7 +224,7 @@ def _replaces_most(new: str, old: str) -> str:
             ON o.sentence = n.sentence)"""
 
 
-# One statement: neither the text that is overwritten nor the one that overwrites it need come here to be kept.
+# One statement, so the former text goes to the revisions without being transferred to this process.
 SAVE = f"""
     WITH former AS ({LOCK}), changed AS (
         SELECT former.*, coalesce(former.content <> $7, false) AS rewritten
@@ -274,17 +275,18 @@ async def save(
     unbounded: str | None = None,
     writer: str | None = None,
 ) -> SavedChapter | None:
-    """Changes fields of the account's chapter, and says that its book has changed.
+    """Change fields of the account's chapter and update its book's time of change.
 
-    One with another text, of so many words, has a new version and no findings of the quality gate; its former text is
-    kept as a revision that was replaced by `origin`. `unbounded`: nothing is done unless this plan keeps everything.
-    `writer`: the model that wrote the new text. None: the former text's, but sample text of which its author replaces
-    more than half is sample text no longer.
+    If the text changes, the chapter gets a new content version and loses the quality gate's findings, and the former
+    text becomes a revision replaced by `origin`. `words` is the word count of the new text.
+    `unbounded`: the slug of a plan; do nothing unless that plan has unlimited storage.
+    `writer`: the model that wrote the new text. None keeps the former writer, except that sample text no longer counts
+    as such once its author has replaced more than half of it.
     """
     content = changes.get("content")
     status = ChapterStatus.COMPLETED if content else ChapterStatus.PENDING
-    told = (changes.get("title"), changes.get("summary"), changes.get("target_word_count"), content)
-    row = await db.fetchrow(SAVE, account_id, chapter_id, origin, *told, words, status, unbounded, writer)
+    fields = (changes.get("title"), changes.get("summary"), changes.get("target_word_count"), content)
+    row = await db.fetchrow(SAVE, account_id, chapter_id, origin, *fields, words, status, unbounded, writer)
     if row is None:
         return None
     chapter = chapter_of(row) if content is None else replace(chapter_of(row), content=content)
@@ -302,12 +304,12 @@ WORDS_BEYOND_TARGET = """
 
 
 async def words_beyond_target(db: DB, book_id: int) -> int | None:
-    """The sum of the chapters' budgets where it exceeds the book's target."""
+    """The sum of the chapters' target word counts if it exceeds the book's target, else None."""
     words: int | None = await db.fetchval(WORDS_BEYOND_TARGET, book_id)
     return words
 
 
-# Whole words in proportion: each chapter gets what lies between its own running share and the one before it.
+# Splits the words in proportion, in whole words: each chapter gets the difference between two running totals.
 REBUDGET = """
     WITH ahead AS (
         SELECT id, own, count(*) OVER () AS chapters, sum(own) OVER (ORDER BY chapter_number) AS upto,
@@ -328,7 +330,7 @@ REBUDGET = """
 
 
 async def rebudget(db: DB, book_id: int, target_word_count: int) -> None:
-    """Makes the budgets sum to the book's new target; only chapters that are not written yet give or take."""
+    """Scale the target word counts of the unwritten chapters so that all add up to the book's new target."""
     await db.execute(REBUDGET, book_id, target_word_count)
 
 
@@ -336,7 +338,7 @@ MARK_FOR_REWRITE = "UPDATE chapter SET rewrite_run = $2 WHERE book_id = $1"
 
 
 async def mark_for_rewrite(db: DB, book_id: int, run_id: UUID) -> None:
-    """Has the run write every chapter of the book again, whatever it holds."""
+    """Mark every chapter of the book to be written again by the run."""
     await db.execute(MARK_FOR_REWRITE, book_id, run_id)
 
 
@@ -350,5 +352,5 @@ SETTLE = """
 
 
 async def settle(db: DB, book_id: int, failed: int | None = None) -> None:
-    """Marks the book's chapters as not being written; `failed` is the number of the one that could not be."""
+    """Mark the book's chapters as not being written. `failed`: the number of the chapter whose writing failed."""
     await db.execute(SETTLE, book_id, failed)

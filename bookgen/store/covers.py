@@ -1,4 +1,4 @@
-"""A book's cover variants; one of them may be selected."""
+"""Cover variants of a book. One of them may be selected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OF_BOOK = f"SELECT {COLUMNS} FROM cover c WHERE c.book_id = $1 ORDER BY c.id"
 
 
 async def of_book(db: DB, book_id: int) -> list[Cover]:
-    """In the order in which they were made. The caller has found the book as its owner."""
+    """The book's covers, oldest first. The caller has checked the book's owner."""
     return [cover_of(row) for row in await db.fetch(OF_BOOK, book_id)]
 
 
@@ -32,7 +32,7 @@ SELECTED_OF_ACCOUNT = """
 
 
 async def selected_of_account(db: DB, account_id: int) -> dict[int, str]:
-    """The media key of each book's cover, by the book's id."""
+    """The media key of each book's selected cover, by book id."""
     return {row["book_id"]: row["image_key"] for row in await db.fetch(SELECTED_OF_ACCOUNT, account_id)}
 
 
@@ -72,7 +72,7 @@ SELECT = "UPDATE cover SET is_selected = true WHERE book_id = $1 AND id = $2 RET
 
 
 async def select(connection: DB, book_id: int, cover_id: int) -> bool:
-    """Whether the book has such a cover; in a transaction that has locked the book."""
+    """Select this cover of the book. Returns whether the book has it. The caller's transaction has locked the book."""
     await connection.execute(UNSELECT, book_id)
     return bool(await connection.fetchval(SELECT, book_id, cover_id))
 
@@ -89,5 +89,5 @@ COPY = """
 
 
 async def copy(db: DB, book_id: int, copy_id: int, keys: Mapping[str, str]) -> None:
-    """Gives a book the covers of another one. `keys`: those of the copied media by their originals'."""
+    """Copy a book's covers to its copy. `keys` maps the original media keys to those of the copies."""
     await db.execute(COPY, book_id, copy_id, list(keys), list(keys.values()))

@@ -1,6 +1,7 @@
-"""Wallets, lots of credits and the ledger. The database refuses a balance that is not the ledger's sum.
+"""Credits: wallets, the lots they were bought in, and the ledger. The database enforces that a wallet's balance is the
+sum of its ledger.
 
-Every change here is made under `subscriptions.lock`.
+Callers that change anything here hold `subscriptions.lock`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ WALLET = """
 
 
 async def wallet(db: DB, account_id: int) -> Wallet:
-    """The account's wallet, made when it is first asked for."""
+    """The account's wallet, created on first use."""
     row = await db.fetchrow(WALLET, account_id)
     if row is None:
         await db.execute(MAKE_WALLET, account_id)
@@ -101,7 +102,7 @@ ADD_LOT = """
 async def add_lot(
     connection: DB, account_id: int, checkout_id: int | None, credits: int, words_per_book: int
 ) -> int | None:
-    """The new lot; None when this checkout's lot is there already."""
+    """Add a lot and return its id. None if this checkout already has a lot."""
     await connection.execute(MAKE_WALLET, account_id)
     lot_id: int | None = await connection.fetchval(ADD_LOT, account_id, checkout_id, credits, words_per_book)
     return lot_id
@@ -114,7 +115,7 @@ async def draw_from_lot(connection: DB, lot_id: int, *, credits: int, taken_back
     await connection.execute(DRAW_FROM_LOT, lot_id, credits, taken_back)
 
 
-# Credits that were taken back and are not due any more return to the lot.
+# Credits that were taken back for a refund, but are no longer due, return to the lot.
 SET_REFUND_DUE = """
     UPDATE credit_lot l
        SET refund_due = before.due, taken_back = l.taken_back - before.returned,
@@ -132,7 +133,7 @@ async def set_refund_due(connection: DB, checkout_id: int, credits: int) -> list
     return [(row["id"], row["returned"]) for row in rows if row["returned"]]
 
 
-# The balance moves and the row that says why is written in one statement.
+# One statement changes the balance and writes the ledger row that explains it.
 BOOK_IN_LEDGER = """
     WITH moved AS (
         UPDATE wallet SET balance = balance + $4, updated_at = now() WHERE account_id = $1 RETURNING balance)

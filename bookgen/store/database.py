@@ -1,4 +1,4 @@
-"""Pools on PostgreSQL: one for requests, one for runs, one for the lease, so that none starves the others."""
+"""Connection pools: one for requests, one for runs and one for the lease, so that none starves the others."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ DB: TypeAlias = asyncpg.Pool | asyncpg.Connection
 
 LEASE_CONNECTIONS = 2
 LISTENERS = 1
-NAMED = {"application_name": "bookgen", "timezone": "UTC"}  # which poolers hand on
+NAMED = {"application_name": "bookgen", "timezone": "UTC"}  # settings that poolers pass on
 BOUNDS = {
     "statement_timeout": "30s",
     "lock_timeout": "10s",
     "idle_in_transaction_session_timeout": "60s",
-    # No plan here depends on a parameter's value; planning anew five times a statement and connection costs more
-    # than most statements do.
+    # No plan here depends on a parameter's value. By default PostgreSQL plans each statement five times on each
+    # connection before it caches a generic plan, which costs more than most statements do.
     "plan_cache_mode": "force_generic_plan",
 }
 SESSION = NAMED | BOUNDS
 CONNECT_SECONDS = 5.0
-STATEMENTS = 100  # prepared ones that a connection keeps
-# The session bounds what the server does. This bounds how long one that has fallen silent is listened to: it may be
-# frozen, or behind a network that drops everything.
+STATEMENTS = 100  # prepared statements cached per connection
+# The session settings limit how long a statement runs on the server. This limits how long the client waits for a server
+# that does not answer at all: it may be frozen, or behind a network that drops all packets.
 SILENCE_SECONDS = 35.0
-HTTP_SILENCE_SECONDS = 15.0  # somebody waits
-QUEUE_SECONDS = 20.0  # for a connection, while the ones before are served
+HTTP_SILENCE_SECONDS = 15.0  # shorter, because a client waits for the response
+QUEUE_SECONDS = 20.0  # the longest wait for a connection while others are still being returned
 
 
-# Errors after which a connection is of no more use: its server is shutting down and takes no message any more, or has
-# become a standby, or is silent, so that a roll-back would wait for it as long again.
+# Errors after which a connection is useless: its server is shutting down and takes no more messages, or has become a
+# standby, or does not answer, so that a rollback would wait just as long.
 BROKEN = (asyncpg.InternalClientError, asyncpg.ReadOnlySQLTransactionError, TimeoutError)
 
 
 class Connection(asyncpg.Connection):  # type: ignore[misc]
-    """Says Unavailable when the server is gone, and skips the reset on release, which costs a round trip.
+    """A connection that raises Unavailable if the server is gone, and is not reset when it is released.
 
-    Skipping is safe because nobody keeps session state on a pooled connection: no SET without LOCAL, no
-    LISTEN, no session advisory lock.
+    The reset would cost a round trip. Skipping it is safe because no code keeps session state on a pooled connection:
+    no SET without LOCAL, no LISTEN, no session-level advisory lock.
     """
 
     def get_reset_query(self) -> str:
@@ -80,7 +80,7 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]
 
 
 class Loan:
-    """What `Pool.acquire` returns: the connection if awaited, or a context that gives it back at the end."""
+    """The result of `Pool.acquire`. Await it for a connection, or use `async with` to also release it."""
 
     __slots__ = ("_connection", "_patience", "_pool")
 
@@ -98,16 +98,16 @@ class Loan:
 
     async def __aexit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         await self._pool.release(self._connection)
-        # asyncpg detaches a connection that is cut: its holder hears InterfaceError.
+        # When a connection is lost, asyncpg detaches it and raises InterfaceError to its holder.
         if isinstance(error, asyncpg.InterfaceError) and is_passing(error):
             raise Unavailable(UNREACHABLE) from error
 
 
 class Pool(asyncpg.Pool):  # type: ignore[misc]
-    """Gives its connections in the order in which they were asked for, or says Unavailable.
+    """A pool that serves callers in the order in which they asked, or raises Unavailable.
 
-    Whoever waits does so as long as connections come back, but at most QUEUE_SECONDS; and `patience` seconds when none
-    comes back, for then the database may be silent.
+    A caller waits at most QUEUE_SECONDS as long as connections are being returned. If none is returned for `patience`
+    seconds, the database may be unresponsive and the caller gets the error then.
     """
 
     __slots__ = ("_lent", "_moved_at", "_patience", "_queued", "_turns")
@@ -115,7 +115,7 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
     def __init__(self, *args: Any, patience: float, max_size: int, **kwargs: Any) -> None:
         super().__init__(*args, max_size=max_size, **kwargs)
         self._patience = patience
-        self._turns = asyncio.Semaphore(max_size)  # asyncpg's own queue lets newcomers pass those who wait
+        self._turns = asyncio.Semaphore(max_size)  # asyncpg's own queue lets newcomers overtake waiting callers
         self._queued = 0
         self._lent: set[int] = set()
         self._moved_at = 0.0
@@ -126,11 +126,11 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
         return len(self._lent)
 
     def acquire(self, *, timeout: float | None = None) -> Loan:
-        """`timeout`: another patience than the pool's."""
+        """A connection, for `await` or `async with`. `timeout` overrides the pool's `patience`."""
         return Loan(self, self._patience if timeout is None else timeout)
 
     async def lend(self, patience: float) -> Any:
-        """A connection, as soon as it is the caller's turn."""
+        """Wait for the caller's turn and return a connection."""
         with passing_as_unavailable():
             await self._take_turn(patience)
             try:
@@ -144,11 +144,11 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
 
     async def release(self, connection: Any, *, timeout: float | None = None) -> None:  # noqa: ASYNC109 (asyncpg's)
         if _is_in_transaction(connection):
-            connection.terminate()  # its roll-back was cut off: the server does it
+            connection.terminate()  # its rollback was interrupted; the server rolls back when the connection closes
         try:
             await super().release(connection, timeout=self._patience if timeout is None else timeout)
         except TimeoutError:
-            # Where the way is cut, this would be said in place of the cancellation that gives the connection back.
+            # If the task is being cancelled while the network is down, this TimeoutError would hide the cancellation.
             if (task := asyncio.current_task()) and task.cancelling():
                 raise asyncio.CancelledError from None
             raise
@@ -159,7 +159,7 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
                 self._turns.release()
 
     async def _take_turn(self, patience: float) -> None:
-        """Waits until a connection is free for this caller, or raises PoolExhausted."""
+        """Wait until a connection is free for this caller, or raise PoolExhausted."""
         if not self._queued and not self._turns.locked():
             await self._turns.acquire()  # returns without waiting
             return
@@ -174,7 +174,7 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
                     raise PoolExhausted
                 await asyncio.wait((turn,), timeout=until - clock())
         except BaseException:
-            if not turn.cancel():  # it has come just now
+            if not turn.cancel():  # the turn has just been acquired
                 self._turns.release()
             raise
         finally:
@@ -182,7 +182,7 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
 
 
 def _is_in_transaction(connection: Any) -> bool:
-    """False for a connection that is closed or was given back, which asyncpg refuses to answer about."""
+    """Whether a transaction is open. False for a closed or released connection, for which asyncpg would raise."""
     try:
         return not connection.is_closed() and bool(connection.is_in_transaction())
     except asyncpg.InterfaceError:
@@ -199,9 +199,9 @@ async def open_pool(
     pooled: bool = False,
     statement_cache: bool = True,
 ) -> Pool:
-    """A pool of at most `size` connections; `warm` of them are made now, so a wrong DSN fails here.
+    """Open a pool of at most `size` connections. `warm` of them are opened now, so a wrong DSN fails here.
 
-    `pooled`: they lead to a pooler of transactions, which takes no bounds of a session.
+    `pooled`: the DSN leads to a transaction pooler, which does not accept session settings.
     """
     pool = Pool(
         dsn,
@@ -226,9 +226,9 @@ async def open_pool(
 
 
 class Database:
-    """What the whole service shares. Store functions take one of its pools, or a connection of one.
+    """The service's connection pools. Store functions take one of them, or a connection from one.
 
-    `direct_dsn` leads past a pooler of transactions: to sessions that keep what they are told.
+    `direct_dsn` bypasses any transaction pooler, so its sessions keep their settings and listeners.
     """
 
     def __init__(self, direct_dsn: str, http: Pool, runs: Pool, lease: Pool) -> None:
@@ -247,7 +247,10 @@ class Database:
         http_connections: int = 16,
         run_connections: int = 8,
     ) -> Database:
-        """StartupError when there is a pooler, which is where `direct_dsn` differs, and it can't serve as one."""
+        """Open the pools. A `direct_dsn` that differs from `dsn` means that `dsn` is a transaction pooler.
+
+        Raises StartupError if that pooler lacks a feature that bookgen needs.
+        """
         direct_dsn = direct_dsn or dsn
         pooled = direct_dsn != dsn
         if pooled:
@@ -268,7 +271,7 @@ class Database:
         return cls(direct_dsn, *pools)
 
     async def close(self, *, patience: float = 5.0) -> None:
-        """Give connections in use `patience` seconds to come home, then cut them."""
+        """Wait up to `patience` seconds per pool for connections in use, then terminate them."""
         for pool in (self.lease, self.runs, self.http):
             try:
                 async with asyncio.timeout(patience):
@@ -288,7 +291,7 @@ ROOM = """
 
 
 async def room(connection: asyncpg.Connection) -> int:
-    """How many connections the server takes from our role to this database, all processes together."""
+    """How many connections the server allows our role to this database, for all processes together."""
     return int(await connection.fetchval(ROOM))
 
 
@@ -299,7 +302,7 @@ async def _teach_jsonb(connection: asyncpg.Connection) -> None:
 
 
 def _encode_jsonb(value: Any) -> bytes:
-    return b"\x01" + orjson.dumps(value, default=_plain)  # one byte of format version, then the text
+    return b"\x01" + orjson.dumps(value, default=_plain)  # the format version (one byte), then the text
 
 
 def _decode_jsonb(value: bytes) -> Any:

@@ -1,4 +1,4 @@
-"""Finished exports, kept by the digest of what they were made from, and how many were given out."""
+"""A cache of exported files, keyed by the digest of their source, and a count of downloads."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ if TYPE_CHECKING:
     from bookgen.store.database import DB
 
 KEPT_PER_BOOK = 8
-KEPT_PER_ACCOUNT = 256_000_000  # bytes, and the newest file whatever its size
+KEPT_PER_ACCOUNT = 256_000_000  # bytes; the newest file is kept whatever its size
 
 FIND = "SELECT body FROM export_file WHERE book_id = $1 AND digest = $2"
 
 
 async def find(db: DB, book_id: int, digest: str) -> bytes | None:
-    """The caller has found the book as its owner."""
+    """The cached file, or None. The caller has checked the book's owner."""
     body: bytes | None = await db.fetchval(FIND, book_id, digest)
     return body
 
@@ -26,7 +26,7 @@ KEEP = """
     ON CONFLICT (book_id, digest) DO NOTHING
 """
 
-# The length of a file is read from its header.
+# octet_length reads only the header of a stored value, so no file is loaded.
 FORGET_OLD = """
     DELETE FROM export_file e
      USING (SELECT f.book_id, f.digest,
@@ -41,7 +41,7 @@ FORGET_OLD = """
 
 
 async def keep(db: DB, book_id: int, digest: str, kind: str, body: bytes) -> None:
-    """Keeps the file and lets the oldest of its book and of its account go."""
+    """Cache the file, and delete the oldest files beyond the limits per book and per account."""
     await db.execute(KEEP, book_id, digest, kind, body)
     await db.execute(FORGET_OLD, book_id, KEPT_PER_BOOK, KEPT_PER_ACCOUNT)
 
@@ -60,6 +60,6 @@ TOTAL = "SELECT coalesce(sum(exports), 0)::bigint FROM export_count WHERE accoun
 
 
 async def total(db: DB, account_id: int) -> int:
-    """How many files the account has been given, ever."""
+    """How many files the account has exported in total."""
     exports: int = await db.fetchval(TOTAL, account_id)
     return exports

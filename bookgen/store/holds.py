@@ -1,4 +1,4 @@
-"""Holds, allowances and credits set aside for runs, and the consumptions that they become."""
+"""Holds: allowances and credits set aside for runs. A completed run turns its hold into a consumption."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ async def add(
     period_start: datetime,
     period_end: datetime,
 ) -> bool:
-    """Whether the book had no hold; nothing is added to one that has."""
-    told = (account_id, book_id, run_id, source, lot_id, period_start, period_end)
-    return bool(await connection.fetchval(ADD, *told))
+    """Add a hold unless the book has one. Returns whether it was added."""
+    values = (account_id, book_id, run_id, source, lot_id, period_start, period_end)
+    return bool(await connection.fetchval(ADD, *values))
 
 
 HAND_TO_RUN = "UPDATE hold SET run_id = $2, kept_until = NULL WHERE id = $1"
@@ -79,7 +79,7 @@ KEEP = "UPDATE hold SET run_id = NULL, kept_until = $2 WHERE id = $1"
 
 
 async def keep(connection: DB, hold_id: int, until: datetime) -> None:
-    """Leaves the hold to its book without a run."""
+    """Keep the hold for its book, without a run, until this time."""
     await connection.execute(KEEP, hold_id, until)
 
 
@@ -87,7 +87,7 @@ LEAVE_BOOK = "UPDATE hold SET book_id = NULL WHERE id = $1"
 
 
 async def leave_book(connection: DB, hold_id: int) -> None:
-    """Leaves a kept hold without its book, as if that was deleted: it lasts until the period ends and pays nothing."""
+    """Detach a kept hold from its book. It still counts until the period ends, but pays for nothing."""
     await connection.execute(LEAVE_BOOK, hold_id)
 
 
@@ -98,7 +98,7 @@ async def remove(connection: DB, hold_id: int) -> None:
     await connection.execute(REMOVE, hold_id)
 
 
-# The second kind lost its book while a run of it had the hold.
+# The second condition: the book was deleted while a run had the hold.
 REMOVE_EXPIRED = """
     DELETE FROM hold
      WHERE account_id = $1
@@ -110,7 +110,7 @@ async def remove_expired(connection: DB, account_id: int, now: datetime) -> None
     await connection.execute(REMOVE_EXPIRED, account_id, now)
 
 
-# A run that completed, or what is set aside for one that has not; of what was kept until now nothing is set aside.
+# Either a run of the book has completed, or a hold is set aside for one. A hold kept until before now ($3) has expired.
 PAYS_FOR = """
     SELECT EXISTS (SELECT FROM consumption WHERE account_id = $1 AND book_id = $2)
         OR EXISTS (SELECT FROM hold WHERE book_id = $2 AND (kept_until IS NULL OR kept_until > $3))
@@ -140,5 +140,5 @@ async def consume(
     period_start: datetime,
     words: int,
 ) -> bool:
-    """Whether this run had consumed nothing before."""
+    """Record what the run consumed. Returns False if that was recorded before."""
     return bool(await connection.fetchval(CONSUME, run_id, account_id, book_id, source, lot_id, period_start, words))

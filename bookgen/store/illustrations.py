@@ -1,4 +1,4 @@
-"""The pictures within chapters."""
+"""Pictures within chapters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OF_CHAPTER = f"SELECT {COLUMNS} FROM illustration i WHERE i.chapter_id = $1 ORDE
 
 
 async def of_chapter(db: DB, chapter_id: int) -> list[Illustration]:
-    """In the order of the text. The caller has found the chapter as its owner."""
+    """The chapter's pictures in the order of the text. The caller has checked the chapter's owner."""
     return [illustration_of(row) for row in await db.fetch(OF_CHAPTER, chapter_id)]
 
 
@@ -33,7 +33,7 @@ OF_BOOK = f"""
 
 
 async def of_book(db: DB, book_id: int) -> list[Illustration]:
-    """In the order of the text. The caller has found the book as its owner."""
+    """The book's pictures in the order of the text. The caller has checked the book's owner."""
     return [illustration_of(row) for row in await db.fetch(OF_BOOK, book_id)]
 
 
@@ -78,7 +78,7 @@ CLEAR = "DELETE FROM illustration WHERE chapter_id = $1"
 
 
 async def clear(db: DB, chapter_id: int) -> None:
-    """Deletes the chapter's pictures."""
+    """Delete the chapter's pictures."""
     await db.execute(CLEAR, chapter_id)
 
 
@@ -92,13 +92,13 @@ CHANGE = f"""
 
 
 async def change(db: DB, account_id: int, illustration_id: int, changes: Mapping[str, Any]) -> Illustration | None:
-    """Those of caption, alt_text and position that are in `changes`; None unless it is the account's."""
-    asked = (changes.get(name) for name in ("caption", "alt_text", "position"))
-    row = await db.fetchrow(CHANGE, account_id, illustration_id, *asked)
+    """Change the caption, alt text and position given in `changes`. None if the picture is not the account's."""
+    values = (changes.get(name) for name in ("caption", "alt_text", "position"))
+    row = await db.fetchrow(CHANGE, account_id, illustration_id, *values)
     return row and illustration_of(row)
 
 
-# The book is locked first: it may be deleted just now, and its pictures with it.
+# Locks the book first, because a concurrent transaction may be deleting it and its pictures.
 DELETE = """
     WITH owned AS (
         SELECT b.id FROM book b JOIN chapter c ON c.book_id = b.id JOIN illustration i ON i.chapter_id = c.id
@@ -110,7 +110,7 @@ DELETE = """
 
 
 async def delete(db: DB, account_id: int, illustration_id: int) -> bool:
-    """Whether the account had it."""
+    """Delete the picture. Returns whether the account had it."""
     return bool(await db.fetchval(DELETE, account_id, illustration_id))
 
 
@@ -127,5 +127,5 @@ COPY = """
 
 
 async def copy(db: DB, book_id: int, copy_id: int, keys: Mapping[str, str]) -> None:
-    """Gives a book's chapters the pictures of another one's. `keys`: those of the copied media by their originals'."""
+    """Copy a book's chapter pictures to its copy. `keys` maps the original media keys to those of the copies."""
     await db.execute(COPY, book_id, copy_id, list(keys), list(keys.values()))

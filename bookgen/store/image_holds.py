@@ -1,4 +1,4 @@
-"""Images of an allowance that are being made."""
+"""Image holds: images being made that will count against an account's image allowance."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from uuid import UUID
 if TYPE_CHECKING:
     from bookgen.store.database import DB
 
-# Held for as long as the run lasts, which may wait for its provider for a day.
+# A run may wait a day for its provider, so its hold lasts as long as the run is active.
 OF_ACTIVE_RUN = """
     EXISTS (SELECT FROM run r WHERE r.id = image_hold.id AND r.status IN ('queued', 'running', 'paused'))"""
 
-# A run of a children's book holds one for each spread that it still has to make, for as long as it is active.
+# An active run of a children's book holds one image for each spread that it still has to make.
 HELD = f"""
     SELECT (SELECT coalesce(sum(images), 0)
               FROM image_hold
@@ -28,7 +28,7 @@ HELD = f"""
 
 
 async def held(db: DB, account_id: int, period_start: datetime, *, but_of: int | None = None) -> int:
-    """How many images of the period are being made. `but_of`: a book whose run is not counted."""
+    """How many of the period's images are being made. `but_of`: a book whose run is not counted."""
     images: int = await db.fetchval(HELD, account_id, period_start, but_of)
     return images
 
@@ -52,5 +52,5 @@ REMOVE = f"""
 
 
 async def remove(db: DB, account_id: int, hold_id: UUID) -> None:
-    """This hold, and those of the account that a dead process left."""
+    """Delete this hold, and the account's expired holds, which dead processes left."""
     await db.execute(REMOVE, account_id, hold_id)

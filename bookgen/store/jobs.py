@@ -1,4 +1,4 @@
-"""Jobs: model work on a book outside a run, one row for each book that has such work."""
+"""Jobs: model work on a book outside a run, such as an outline. A book has at most one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TAKE = """
 
 
 async def take(connection: asyncpg.Connection, book_id: int, owner: UUID, kind: str) -> None:
-    """Says that model work outside a run has begun. The caller has seen that no living process has such work."""
+    """Record that the book's job has begun. The caller has checked that no living process has one on this book."""
     await connection.execute(TAKE, book_id, owner, kind)
 
 
@@ -30,7 +30,7 @@ EDITS_IN_FLIGHT = f"{IN_FLIGHT} AND (j.kind = 'chapter' OR b.outlines_made >= $2
 
 
 async def edits_in_flight(db: DB, account_id: int, free_outlines: int) -> int:
-    """On how many of the account's books living processes do work that counts as an AI edit."""
+    """How many jobs in progress on the account's books count as AI edits."""
     return int(await db.fetchval(EDITS_IN_FLIGHT, account_id, free_outlines))
 
 
@@ -38,7 +38,7 @@ OUTLINES_IN_FLIGHT = f"{IN_FLIGHT} AND j.kind = 'outline'"
 
 
 async def outlines_in_flight(db: DB, account_id: int) -> int:
-    """On how many of the account's books living processes make an outline."""
+    """How many of the account's books have an outline in progress."""
     return int(await db.fetchval(OUTLINES_IN_FLIGHT, account_id))
 
 
@@ -46,7 +46,7 @@ OUTLINES_MADE = "SELECT outlines_made FROM book WHERE id = $1"
 
 
 async def outlines_made(db: DB, book_id: int) -> int:
-    """How many outlines and reworks the book has had."""
+    """How many outlines and outline reworks the book has had."""
     return int(await db.fetchval(OUTLINES_MADE, book_id) or 0)
 
 
@@ -54,11 +54,11 @@ COUNT_OUTLINE = "UPDATE book SET outlines_made = outlines_made + 1 WHERE id = $1
 
 
 async def count_outline(connection: asyncpg.Connection, book_id: int) -> int:
-    """Count one more outline or rework; how many the book has had with it."""
+    """Count one more outline or rework. Returns the new total of the book."""
     return int(await connection.fetchval(COUNT_OUTLINE, book_id))
 
 
-# Its replies were stored to be paid for; nothing asks for them again.
+# The job's replies were stored only to record their cost. Nothing reads them again.
 END = """
     WITH forgotten AS (DELETE FROM step WHERE book_id = $1 AND run_id IS NULL)
     DELETE FROM book_job WHERE book_id = $1 AND owner = $2 RETURNING 1
@@ -66,11 +66,11 @@ END = """
 
 
 async def end(db: DB, book_id: int, owner: UUID) -> bool:
-    """Whether the job was still this process's."""
+    """End the book's job. Returns whether it was still owned by this process."""
     return await db.fetchval(END, book_id, owner) is not None
 
 
-# What was begun just now may not be known yet to be in flight.
+# A job that began within the last minute may not be in the caller's `in_flight` list yet.
 FORGET_LOST = """
     DELETE FROM book_job
      WHERE owner = $1 AND book_id <> ALL($2::bigint[]) AND started_at < now() - interval '1 minute'
@@ -78,7 +78,7 @@ FORGET_LOST = """
 
 
 async def forget_lost(db: DB, owner: UUID, in_flight: Sequence[int]) -> None:
-    """Frees books of jobs that the process does not know: a failover has brought back the row of one that is over."""
+    """Delete the process's job rows that are not `in_flight`. A failover can bring back the row of a finished job."""
     await db.execute(FORGET_LOST, owner, in_flight)
 
 
@@ -86,5 +86,5 @@ CALL_OFF = "DELETE FROM book_job WHERE book_id = $1"
 
 
 async def call_off(connection: asyncpg.Connection, book_id: int) -> None:
-    """Ends the book's job: what a process that is thought dead may still bring is not wanted any more."""
+    """Cancel the book's job. If its process was only thought dead, its result will be ignored."""
     await connection.execute(CALL_OFF, book_id)

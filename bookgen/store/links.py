@@ -1,4 +1,4 @@
-"""One-time links that were mailed: only their hashes are known here."""
+"""One-time links sent by e-mail. Only their hashes are stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def create(
     await db.execute(CREATE, account_id, purpose, email, token_hash, lifetime)
 
 
-# The row lock lets one of two callers through; the other finds the link used.
+# The row lock serialises two callers: the second finds the link already used.
 CONSUME = """
     UPDATE link
        SET used_at = now()
@@ -38,10 +38,10 @@ CONSUME = """
 
 
 async def consume(db: DB, account_id: int, purpose: LinkPurpose, token_hash: bytes) -> str | None:
-    """Use the link up and give the address it was mailed to; None when it is none or is no longer good.
+    """Use the link and return the address it was sent to. None if it is unknown, used, expired or no longer valid.
 
-    It is good for the address that the account has or, to verify one, for the one it asked for. One that takes a
-    change back is good whatever the address is by now.
+    A link is valid only while its address is the account's address or, for `verify-email`, its pending address. An
+    `undo-email` link is valid whatever the account's address is now.
     """
     email: str | None = await db.fetchval(CONSUME, account_id, purpose, token_hash)
     return email
@@ -62,7 +62,7 @@ VOID_LATER = """
 
 
 async def void_later(db: DB, account_id: int, purpose: LinkPurpose, token_hash: bytes) -> None:
-    """Void the account's links of this purpose that were mailed after the given one."""
+    """Invalidate the account's links of this purpose that were created after the given one."""
     await db.execute(VOID_LATER, account_id, purpose, token_hash)
 
 
@@ -70,11 +70,11 @@ DISCARD = "DELETE FROM link WHERE token_hash = $1"
 
 
 async def discard(db: DB, token_hash: bytes) -> None:
-    """Forget a link whose letter could not be sent."""
+    """Delete a link whose letter could not be sent."""
     await db.execute(DISCARD, token_hash)
 
 
-# Whoever asks for a letter to one mailbox from many accounts asks for it as often as from one.
+# Counts by account and by mailbox, so many accounts cannot be used to flood one mailbox.
 COUNT_WITHIN = """
     SELECT greatest(
         (SELECT count(*) FROM link
@@ -85,7 +85,7 @@ COUNT_WITHIN = """
 
 
 async def count_within(db: DB, account_id: int, purpose: LinkPurpose, email: str, span: timedelta) -> int:
-    """How many such links this account or this mailbox has been sent, whichever is more."""
+    """How many such links were sent to this account or to this mailbox in the last `span`, whichever is more."""
     count: int = await db.fetchval(COUNT_WITHIN, account_id, purpose, email, span)
     return count
 

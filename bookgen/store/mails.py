@@ -1,4 +1,4 @@
-"""Letters that wait to be sent, shared by every process on the database."""
+"""The queue of outgoing letters, shared by all processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bookgen.store.database import DB
 
 @dataclass(frozen=True, slots=True)
 class DueMail:
-    """A letter that is due. Without `account_id` it is for whoever has the address when it goes out, or for nobody."""
+    """A letter that is due. Without `account_id` it goes to the account that then has the address, if any."""
 
     id: int
     purpose: LinkPurpose | Notice
@@ -30,11 +30,11 @@ ENQUEUE = "INSERT INTO mail (purpose, email, account_id, details) VALUES ($1, $2
 async def enqueue(
     db: DB, purpose: LinkPurpose | Notice, email: str, account_id: int | None = None, **details: str
 ) -> None:
-    """Have a letter sent once the caller's transaction is committed. `details` is what it tells of."""
+    """Queue a letter, which is sent once the caller's transaction commits. `details` fill in its text."""
     await db.execute(ENQUEUE, purpose, email, account_id, details)
 
 
-# A claim is a lease: a process that dies while it sends a letter leaves it to the others.
+# A claim is a lease: if the process dies while sending, another process takes the letter over.
 CLAIM = """
     UPDATE mail
        SET attempts = attempts + 1, due_at = now() + $2::interval
@@ -44,6 +44,7 @@ CLAIM = """
 
 
 async def claim(db: DB, limit: int, lease: timedelta) -> list[DueMail]:
+    """Claim up to `limit` due letters for the time of the lease."""
     rows = await db.fetch(CLAIM, limit, lease)
     return [DueMail(**{**row, "purpose": _purpose(row["purpose"])}) for row in rows]
 

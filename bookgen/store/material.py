@@ -1,4 +1,4 @@
-"""What a book's actor reads before it writes, and what model work outside a run writes back."""
+"""The input that a book's actor reads before it writes, and the results of model work outside a run."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from bookgen.store.database import DB
 from bookgen.store.revisions import keep_original, with_revision
 from bookgen.store.rows import columns, field_names
 
-# Characters of a chapter's text that writing is given. Of a longer one, which nobody writes here, it has the beginning
-# and the end: what a digest is made from, and what the next chapter follows.
+# The most characters of a chapter's text that are read. bookgen writes no longer chapters, but an author may paste one.
+# Then the middle is left out: digests are made from the beginning and the end, and the next chapter follows the end.
 MAX_TEXT_CHARACTERS = 60_000
 
 OTHER_COLUMNS = columns([name for name in field_names(Chapter) if name != "content"], "c")
 
-# A digest belongs to a text, not to a chapter: `content_hash` tells writing whether it still fits. That of a text whose
-# middle is left out is told under the hash of the rest, where it fits.
+# A digest belongs to a text, not to a chapter: `content_hash` shows whether it still fits. If the middle of the text is
+# left out, a digest that fits the whole text is returned with the hash of the shortened text.
 CHAPTERS = f"""
     SELECT {OTHER_COLUMNS}, t.content,
            CASE WHEN t.content <> c.content AND d.content_hash = encode(sha256(convert_to(c.content, 'UTF8')), 'hex')
@@ -34,7 +34,7 @@ CHAPTERS = f"""
         SELECT CASE WHEN length(c.content) > $2
                     THEN left(c.content, $2 / 2) || E'\\n\\n[…]\\n\\n' || right(c.content, $2 / 2)
                     ELSE c.content END AS content
-        OFFSET 0  -- so that it is made once
+        OFFSET 0  -- keeps the planner from computing it twice
      ) AS t
       LEFT JOIN LATERAL (SELECT * FROM digest WHERE chapter_id = c.id ORDER BY created_at DESC LIMIT 1) AS d
         ON c.content <> ''
@@ -44,9 +44,9 @@ CHAPTERS = f"""
 
 
 async def chapters(db: DB, book_id: int) -> tuple[tuple[Chapter, ...], dict[int, Digest]]:
-    """The book's chapters in order, and the newest digest of each that has one.
+    """The book's chapters in order, and the newest digest of each that has one, by chapter number.
 
-    Of a text with more than MAX_TEXT_CHARACTERS characters the middle is left out.
+    If a text has more than MAX_TEXT_CHARACTERS characters, its middle is left out.
     """
     rows = await db.fetch(CHAPTERS, book_id, MAX_TEXT_CHARACTERS)
     digests = {row["chapter_number"]: _digest(row) for row in rows if row["content_hash"] is not None}
@@ -55,7 +55,7 @@ async def chapters(db: DB, book_id: int) -> tuple[tuple[Chapter, ...], dict[int,
 
 @dataclass(frozen=True, slots=True)
 class PlannedChapter:
-    """A chapter as the outline has it. `seen` is the chapter that the model was given to rework."""
+    """A chapter of an outline. `seen` is the chapter as the model saw it before it reworked it."""
 
     number: int
     title: str
@@ -68,9 +68,9 @@ HAS_OUTLINE = """
     UPDATE book SET status = 'outline', bible = coalesce($2, bible) || authored_bible, updated_at = now() WHERE id = $1
 """
 
-# What its author has changed since the model was asked stays as it is: title, summary, budget and text, each by itself.
-# The model's title and summary are kept as a revision then. `seen` is what the model was given; null: whatever the
-# chapter is now.
+# Title, summary, word target and text each stay as they are if the author has changed them since the model was asked.
+# The model's title and summary then become a revision. The `seen_…` values are what the model saw; null stands for the
+# chapter's current value.
 REWORK = """
     WITH n AS (
         SELECT *
@@ -108,7 +108,7 @@ REWORK = """
 
 
 async def rework(connection: asyncpg.Connection, book_id: int, plans: Sequence[PlannedChapter]) -> None:
-    """Gives chapters new plans; texts they had go to their revisions. An author's edit since they were seen wins."""
+    """Give chapters new plans. Their texts go to the revisions. Edits made since the model saw a chapter win."""
     seen = [
         [plan.seen and plan.seen.title for plan in plans],
         [plan.seen and plan.seen.summary for plan in plans],
@@ -121,14 +121,14 @@ async def rework(connection: asyncpg.Connection, book_id: int, plans: Sequence[P
 
 DROP_CHAPTERS_BEYOND = "DELETE FROM chapter WHERE book_id = $1 AND chapter_number > $2"
 
-# Other figures need another character sheet.
+# A new outline may have other characters, so the character sheet is deleted.
 FORGET_SHEET = "DELETE FROM media WHERE key = (SELECT character_sheet_key FROM book WHERE id = $1)"
 
 
 async def replace_outline(
     connection: asyncpg.Connection, book_id: int, bible: Mapping[str, Any], plans: Sequence[PlannedChapter]
 ) -> None:
-    """Makes the outline the book's only chapters. A number that stays keeps its row, and so its revisions."""
+    """Replace the book's chapters by the outline. A chapter number that stays keeps its row and its revisions."""
     await connection.execute(DROP_CHAPTERS_BEYOND, book_id, len(plans))
     await connection.execute(FORGET_SHEET, book_id)
     await rework(connection, book_id, plans)
@@ -136,7 +136,7 @@ async def replace_outline(
     await connection.execute(HAS_OUTLINE, book_id, dict(bible))
 
 
-# An author's own summary stays; so does a plan that is there already.
+# The author's own summaries stay, and so does an existing plan.
 PLAN = """
     UPDATE chapter c SET title = n.title, summary = n.summary, updated_at = now()
       FROM unnest($2::int[], $3::text[], $4::text[]) AS n (number, title, summary)
@@ -152,7 +152,7 @@ HAS_PLAN = """
 async def write_plan(
     connection: asyncpg.Connection, book_id: int, bible: Mapping[str, Any], plans: Sequence[PlannedChapter]
 ) -> None:
-    """Gives a book that has no plan one, in a transaction."""
+    """Store the plan (bible and summaries) of a book that has none. Call it in a transaction."""
     numbers, titles, summaries, _ = _columns(plans)
     await connection.execute(PLAN, book_id, numbers, titles, summaries)
     await connection.execute(HAS_PLAN, book_id, dict(bible))
@@ -164,7 +164,7 @@ LOCK_BOOK = "SELECT 1 FROM book WHERE id = $1 FOR NO KEY UPDATE"
 async def keep_plan(
     pool: asyncpg.Pool, book_id: int, bible: Mapping[str, Any], plans: Sequence[PlannedChapter]
 ) -> None:
-    """The same, in a transaction of its own. It can be repeated."""
+    """Store the plan of a book that has none, in a transaction of its own. Idempotent."""
     async with pool.acquire() as connection, connection.transaction():
         await connection.execute(LOCK_BOOK, book_id)
         await write_plan(connection, book_id, bible, plans)
@@ -180,7 +180,7 @@ ADD_CHAPTERS = """
 
 
 async def add_chapters(connection: asyncpg.Connection, book_id: int, plans: Sequence[PlannedChapter]) -> None:
-    """Gives the book those chapters whose numbers it has not."""
+    """Add the planned chapters whose numbers the book does not have yet."""
     await connection.execute(ADD_CHAPTERS, book_id, *_columns(plans))
 
 
@@ -223,9 +223,10 @@ async def rewrite(
     original_words: int = 0,
     writer: str = "",
 ) -> None:
-    """Replaces a chapter's text; the former one goes to the revisions, and so does the model's own text `original`.
+    """Replace a chapter's text. The former text goes to the revisions, and so does `original`, the model's own text.
 
-    An author's edit since the chapter's content had the version `seen` wins: then the new text goes to the revisions.
+    If the author has edited the chapter since content version `seen`, the edit stays and the new text goes to the
+    revisions.
     """
     replaced = await connection.fetchval(
         REWRITE, chapter_id, content, word_count, quality, seen, original, original_words, writer
@@ -242,7 +243,7 @@ SAVE_DIGEST = """
 
 async def save_digest(connection: asyncpg.Connection, chapter_id: int, digest: Digest) -> None:
     """Store the digest of the chapter's present text."""
-    await connection.execute(SAVE_DIGEST, chapter_id, *_told(digest))
+    await connection.execute(SAVE_DIGEST, chapter_id, *_values(digest))
 
 
 KEEP_DIGEST = """
@@ -253,9 +254,9 @@ KEEP_DIGEST = """
 
 
 async def keep_digests(db: DB, book_id: int, digests: Sequence[Digest]) -> None:
-    """Keeps digests of texts that an author has changed: whoever needs one again need not pay for it again."""
+    """Store digests of texts that the author has edited, so that they need not be paid for again."""
     for digest in digests:
-        await db.execute(KEEP_DIGEST, book_id, digest.chapter_number, *_told(digest))
+        await db.execute(KEEP_DIGEST, book_id, digest.chapter_number, *_values(digest))
 
 
 DELETE_BOOK = "DELETE FROM book WHERE id = $1 AND account_id = $2"
@@ -274,7 +275,7 @@ def _columns(plans: Sequence[PlannedChapter]) -> tuple[list[int], list[str], lis
     )
 
 
-def _told(digest: Digest) -> tuple[Any, ...]:
+def _values(digest: Digest) -> tuple[Any, ...]:
     lists = (digest.facts, digest.threads_opened, digest.threads_closed)
     return digest.content_hash, digest.summary, *map(list, lists)
 

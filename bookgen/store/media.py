@@ -1,4 +1,4 @@
-"""Pictures by the key in their address, which nobody can guess."""
+"""Pictures, stored under unguessable keys that are part of their URLs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FIND = "SELECT body FROM media WHERE key = $1"
 
 
 async def find(db: DB, key: str) -> bytes | None:
-    """A JPEG. Whoever knows its key may see it."""
+    """The picture as JPEG. The key alone grants access to it."""
     body: bytes | None = await db.fetchval(FIND, key)
     return body
 
@@ -30,13 +30,13 @@ ADD = "INSERT INTO media (key, book_id, body, width, height) VALUES ($1, $2, $3,
 
 
 async def add(db: DB, book_id: int, body: bytes, width: int, height: int) -> str:
-    """The key of a new picture of `width` by `height` pixels."""
+    """Store a picture of `width` by `height` pixels. Returns its key."""
     key = secrets.token_urlsafe(_KEY_BYTES)
     await db.execute(ADD, key, book_id, body, width, height)
     return key
 
 
-# Nobody deletes what is locked: a picture and the row that shows it are copied both, or neither.
+# The lock keeps others from deleting a picture, so it is copied together with the row that shows it.
 LOCK_OF_BOOK = "SELECT key FROM media WHERE book_id = $1 FOR KEY SHARE"
 
 COPY = """
@@ -49,7 +49,7 @@ COPY = """
 
 
 async def copy(db: DB, book_id: int, copy_id: int) -> dict[str, str]:
-    """Gives a book the pictures of another one: their new keys by the old ones. In a transaction."""
+    """Copy a book's pictures to its copy, in the caller's transaction. Returns the new keys by the old ones."""
     originals = [row["key"] for row in await db.fetch(LOCK_OF_BOOK, book_id)]
     copies = [secrets.token_urlsafe(_KEY_BYTES) for _ in originals]
     await db.execute(COPY, book_id, copy_id, originals, copies)

@@ -1,7 +1,7 @@
-"""Applies `sql/` in order: numbered, forward only, each file once and whole.
+"""Schema migrations: applies the numbered files of `sql/` in order, each once. There is no way back down.
 
-A file is one transaction. A file whose first line is `-- concurrently` only builds indexes, outside a transaction, so
-that the tables can be written meanwhile. If its build is cut off, the next start builds it again.
+Each file runs in one transaction. A file whose first line is `-- concurrently` only builds indexes, outside a
+transaction, so that the tables stay writable. If such a build is interrupted, the next start repeats it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ log = structlog.get_logger()
 
 LOCK = 0x626F6F6B67656E  # "bookgen"
 LOCK_SECONDS = 10.0
-# A migration adds what an older version does without, so that an update can be taken back.
+# How many unknown newer migrations a version accepts. A migration only adds things that the version before it can do
+# without, so an update can be rolled back.
 NEWER_BY = 1
-MEETINGS = 10  # with transactions of others, for which a migration may be rolled back
+MAX_ATTEMPTS = 10  # of a migration that deadlocks with transactions of a running service
 LOCK_POLL_SECONDS = 0.1
 CONCURRENTLY = "-- concurrently"
 _COMMENT = re.compile(r"^--.*$", re.MULTILINE)
@@ -48,19 +49,20 @@ class Migration:
 
 
 def read_migrations(folder: Path) -> list[Migration]:
+    """The migrations of the folder in order. Raises StartupError if a file is invalid or a number occurs twice."""
     files = sorted(folder.glob("[0-9][0-9][0-9][0-9]_*.sql"))
     migrations = [Migration(int(file.name[:4]), file.name, file.read_text(encoding="utf-8")) for file in files]
     for migration in migrations:
         if migration.is_concurrent and _INDEX.sub("", _COMMENT.sub("", migration.sql)).strip():
-            raise StartupError(f"{migration.name} may only have CREATE INDEX CONCURRENTLY IF NOT EXISTS statements.")
+            raise StartupError(f"{migration.name} may only contain CREATE INDEX CONCURRENTLY IF NOT EXISTS statements.")
     if not migrations:
-        raise StartupError(f"{folder} holds no migrations.")
+        raise StartupError(f"{folder} contains no migrations.")
     if len({migration.version for migration in migrations}) < len(migrations):
-        raise StartupError(f"{folder} holds two migrations of one number.")
+        raise StartupError(f"{folder} contains two migrations with the same number.")
     return migrations
 
 
-# Whatever the role remembers for the service's statements.
+# Overrides timeouts that are set for the role; they are meant for the service's statements.
 UNBOUNDED = "SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0"
 
 CREATE_LEDGER = """
@@ -74,9 +76,9 @@ CREATE_LEDGER = """
 
 
 async def migrate(dsn: str, folder: Path) -> list[str]:
-    """Apply what is missing and give its names. Any number of processes may call it at once.
+    """Apply the missing migrations and return their names. Several processes may call this at once.
 
-    `dsn` leads to a session that keeps what it is told, past any pooler of transactions.
+    `dsn` must bypass any transaction pooler, because the lock and the settings belong to the session.
     """
     migrations = read_migrations(folder)
     connection = await asyncpg.connect(dsn, timeout=10)
@@ -94,16 +96,16 @@ async def migrate(dsn: str, folder: Path) -> list[str]:
 
 
 async def _lock(connection: asyncpg.Connection) -> None:
-    """Wait for other migrations. The lock ends with the session.
+    """Wait for other processes' migrations. The lock ends with the session.
 
-    It is polled: a statement that waits for a lock has a snapshot, for which a concurrent index build would wait.
+    It polls because a statement waiting for a lock holds a snapshot, and a concurrent index build would wait for that.
     """
     while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", LOCK):  # noqa: ASYNC110 (as above)
         await asyncio.sleep(LOCK_POLL_SECONDS)
 
 
 async def pending(dsn: str, folder: Path) -> list[str]:
-    """What `migrate` would apply, nothing changed."""
+    """The names of the migrations that `migrate` would apply. Changes nothing."""
     migrations = read_migrations(folder)
     connection = await asyncpg.connect(dsn, timeout=10)
     try:
@@ -123,18 +125,21 @@ HOME = """
 
 
 async def _require_a_home(connection: asyncpg.Connection) -> bool:
-    """Whether the database has tables of ours. StartupError where none can be made, or none that hold every script."""
+    """Whether the database already has our tables.
+
+    Raises StartupError if the role cannot create tables, or if the database's encoding is not UTF8.
+    """
     home = await connection.fetchrow(HOME)
     role, database = home["role"], home["database"]
     if not home["ours"]:
         raise StartupError(
-            f"BOOKGEN_DATABASE_URL: the role {role} may not make tables in the database {database}. "
-            f"Its superuser can say: ALTER DATABASE {database} OWNER TO {role}"
+            f"BOOKGEN_DATABASE_URL: the role {role} may not create tables in the database {database}. "
+            f"As a superuser, run: ALTER DATABASE {database} OWNER TO {role}"
         )
     if not home["begun"] and home["encoding"] != "UTF8":
         raise StartupError(
-            f"BOOKGEN_DATABASE_URL: the database {database} is encoded as {home['encoding']} and can't hold every "
-            f"script. Make it anew: CREATE DATABASE {database} OWNER {role} ENCODING 'UTF8' TEMPLATE template0"
+            f"BOOKGEN_DATABASE_URL: the encoding of the database {database} is {home['encoding']}; it must be UTF8. "
+            f"Create it again: CREATE DATABASE {database} OWNER {role} ENCODING 'UTF8' TEMPLATE template0"
         )
     return bool(home["begun"])
 
@@ -156,13 +161,18 @@ def _missing(migrations: list[Migration], applied: dict[int, str]) -> list[Migra
         )
     for migration in migrations:
         if applied.get(migration.version, migration.sha256) != migration.sha256:
-            raise StartupError(f"{migration.name} was changed after it had been applied to this database.")
+            raise StartupError(
+                f"{migration.name} was changed after it was applied to this database. Restore the original file."
+            )
     return [migration for migration in migrations if migration.version not in applied]
 
 
 async def _apply(dsn: str, connection: asyncpg.Connection, migration: Migration) -> None:
-    """StartupError when it fails, or when others hold what it has to lock for too long; then it says who they are."""
-    run = _build_indexes if migration.is_concurrent else _run_until_it_meets_nobody
+    """Apply one migration.
+
+    Raises StartupError if it fails, or if it waits too long for a lock. The error then names the sessions holding it.
+    """
+    run = _build_indexes if migration.is_concurrent else _run_with_retries
     applying, holders = asyncio.ensure_future(run(connection, migration)), ""
     try:
         _, waiting = await asyncio.wait({applying}, timeout=LOCK_SECONDS / 2)
@@ -171,7 +181,7 @@ async def _apply(dsn: str, connection: asyncpg.Connection, migration: Migration)
         await applying
     except asyncpg.LockNotAvailableError as error:
         raise StartupError(
-            f"{migration.name} waits for a lock and was rolled back. It is held by {holders}."
+            f"{migration.name} waited too long for a lock and was rolled back. The lock is held by {holders}."
         ) from error
     except asyncpg.PostgresError as error:
         raise StartupError(f"{migration.name} failed and was rolled back: {error}") from error
@@ -179,15 +189,17 @@ async def _apply(dsn: str, connection: asyncpg.Connection, migration: Migration)
         applying.cancel()
 
 
-async def _run_until_it_meets_nobody(connection: asyncpg.Connection, migration: Migration) -> None:
-    """Again where it was rolled back for a transaction of a service that is running, which has taken the same locks in
-    another order."""
-    for meetings in itertools.count(1):
+async def _run_with_retries(connection: asyncpg.Connection, migration: Migration) -> None:
+    """Run the migration, and again after a deadlock.
+
+    A deadlock happens if a running service has taken the same locks in another order.
+    """
+    for attempt in itertools.count(1):
         try:
             await _run(connection, migration)
             break
         except asyncpg.DeadlockDetectedError:
-            if meetings == MEETINGS:
+            if attempt == MAX_ATTEMPTS:
                 raise
 
 
@@ -207,7 +219,7 @@ IS_INVALID = "SELECT EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass
 
 
 async def _build_indexes(connection: asyncpg.Connection, migration: Migration) -> None:
-    """Build the missing indexes of the file. An invalid index is left of an earlier build that was cut off."""
+    """Build the missing indexes of the file. An invalid index is the remains of an interrupted build; it is dropped."""
     for statement in _INDEX.finditer(migration.sql):
         name = statement.group(1)
         if await connection.fetchval(IS_INVALID, name):
@@ -224,7 +236,7 @@ HOLDERS = """
 
 
 async def _holders(dsn: str, pid: int) -> str:
-    """The sessions that hold what the session `pid` waits for."""
+    """A description of the sessions that hold the lock for which session `pid` waits."""
     connection = await asyncpg.connect(dsn, timeout=10)
     try:
         return str(await connection.fetchval(HOLDERS, pid))

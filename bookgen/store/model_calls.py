@@ -1,4 +1,4 @@
-"""Model calls and the ledger of what they used."""
+"""The ledger of model calls: their tokens, images and prices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bookgen.store.database import DB
 
 @dataclass(frozen=True, slots=True)
 class PaidCall:
-    """A model call that the provider charges. `cost_micros` is None when the price table does not know the model."""
+    """A model call that the provider charges for. `cost_micros` is None if the model is not in the price table."""
 
     model: str
     usage: Usage
@@ -23,7 +23,7 @@ class PaidCall:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What was asked for, and all the calls that it took."""
+    """One piece of model work for a book, and all the calls it took."""
 
     account_id: int | None
     book_id: int | None
@@ -42,13 +42,13 @@ class Step:
     asked: Asked
 
 
-# Of what was asked for, then what `values_of` gives of each call. A call that is entered already is left alone.
+# The columns of `Asked`, then those of `values_of` for each call. A call that is already in the ledger is skipped.
 LEDGER = """model_call (
         account_id, book_id, run_id, stage, chapter_number, call_id, model, input_tokens, output_tokens,
         cache_write_tokens, cache_read_tokens, images, cost_micros)"""
 ONCE = "ON CONFLICT (call_id) DO NOTHING"
 
-# The book $2, or null where it was deleted meanwhile: what was paid for it is entered all the same.
+# The book $2, or null if it has been deleted. Its calls were paid for, so they are recorded either way.
 BOOK = "(SELECT id FROM book WHERE id = $2 FOR KEY SHARE)"
 
 CHARGE = f"""
@@ -61,7 +61,7 @@ CHARGE = f"""
 
 
 async def charge(db: DB, asked: Asked) -> None:
-    """Enters calls that were paid for in vain. It can be repeated."""
+    """Record the calls in the ledger. Idempotent."""
     await db.execute(
         CHARGE, asked.account_id, asked.book_id, asked.run_id, asked.stage, asked.chapter_number,
         *values_of(asked.calls),
@@ -69,7 +69,7 @@ async def charge(db: DB, asked: Asked) -> None:
 
 
 def values_of(calls: Sequence[PaidCall]) -> tuple[list[Any], ...]:
-    """What `model_call` keeps of each: id, model, the four kinds of tokens, images, price."""
+    """The ledger columns of the calls: ids, models, the four kinds of tokens, images, prices."""
     return (
         [call.id for call in calls],
         [call.model for call in calls],

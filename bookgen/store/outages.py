@@ -1,4 +1,4 @@
-"""Database errors that pass by themselves: which they are, and the loop that tries again until they have."""
+"""Transient database errors: how to recognise them, and a loop that retries through them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from bookgen.errors import Unavailable
 T = TypeVar("T")
 
 UNREACHABLE = "The database can't be reached right now. Try again in a moment."
-# Two transactions that met: tried again, one of them gets through.
+# Conflicts between transactions (serialization, deadlock, lock not available). A retry succeeds.
 CONTENTION = ("40", "55P03")
-# A server that takes no writes still answers what only reads.
+# A server that refuses writes still answers reads.
 READ_ONLY, DISK_FULL = "25006", "53100"
-# The classes of what a statement of ours, or the data that it was given, does wrong. Whatever else a server answers is
-# about the server: no connection, no room, a time that is over, a fail-over, a broken disk.
+# The SQLSTATE classes that are the fault of our statement or its data. All others are about the server: connections,
+# resources, timeouts, failover, disks.
 OURS = re.compile("0A|2[0-3567BDF]|3[489BF]|4[24]|54|F0|HV|P0")
 FIRST_WAIT_SECONDS, MAX_WAIT_SECONDS = 0.05, 2.0
 
@@ -31,32 +31,32 @@ class PoolExhausted(Unavailable):
 
 
 def sqlstate(error: BaseException | None) -> str:
-    """The SQLSTATE that the server answered with; empty for an error of the client's side."""
+    """The SQLSTATE from the server. Empty for an error on the client's side."""
     if isinstance(error, Unavailable):
         error = error.__cause__
     return (error.sqlstate or "") if isinstance(error, asyncpg.PostgresError) else ""
 
 
 def is_passing(error: BaseException) -> bool:
-    """Whether `error`, raised by a database call, is no fault of the call: tried again, it may succeed."""
+    """Whether this error of a database call is transient, so that a retry may succeed."""
     if isinstance(error, asyncpg.InvalidCachedStatementError):
-        return True  # a migration has changed what a prepared statement returns: a fresh transaction prepares it anew
+        return True  # a migration changed the statement's result type; the next transaction prepares it again
     if isinstance(error, asyncpg.PostgresError):
         return sqlstate(error) == READ_ONLY or not OURS.match(sqlstate(error))
     if isinstance(error, asyncpg.InterfaceError):
-        # The same class reports misuse, such as a wrong number of arguments: that stays a bug.
+        # asyncpg raises the same class for misuse, such as a wrong number of arguments. That is a bug, not transient.
         return "clos" in str(error) or "released back to the pool" in str(error)
     return isinstance(error, Unavailable | asyncpg.InternalClientError | OSError)  # a TimeoutError is an OSError
 
 
 def is_outage(error: BaseException) -> bool:
-    """Whether a passing error is the database's own, and not the effect of another transaction or of a migration."""
+    """Whether a transient error comes from the database itself, not from another transaction or a migration."""
     return not sqlstate(error).startswith((*CONTENTION, "0A"))
 
 
 @contextlib.contextmanager
 def passing_as_unavailable() -> Iterator[None]:
-    """Raises Unavailable, caused by the error, where a passing one is raised inside."""
+    """A context that turns transient database errors into Unavailable."""
     try:
         yield
     except Exception as error:
@@ -65,13 +65,13 @@ def passing_as_unavailable() -> Iterator[None]:
 
 
 def raise_as_unavailable(error: Exception) -> None:
-    """Raises Unavailable, caused by the error, if it is a passing one and not that already."""
+    """Raise Unavailable from `error` if it is transient. Does nothing if it is Unavailable already."""
     if not isinstance(error, Unavailable) and is_passing(error):
         raise Unavailable(UNREACHABLE) from error
 
 
 def _cancellations() -> int:
-    """How often the task that runs was cancelled."""
+    """How many cancellation requests the current task has."""
     task = asyncio.current_task()
     return task.cancelling() if task else 0
 
@@ -82,9 +82,9 @@ async def through_outages(
     seconds: float | None = None,
     failed: Callable[[Unavailable], None] = lambda _error: None,
 ) -> T:
-    """Repeats an idempotent `operation` until it is through, or for `seconds`; then raises Unavailable.
+    """Retry an idempotent `operation` on transient errors. After `seconds`, if given, raises Unavailable.
 
-    `failed` is told each passing error. Any other is raised at once.
+    `failed` is called with each transient error. Any other error is raised at once.
     """
     clock = asyncio.get_running_loop().time
     deadline = None if seconds is None else clock() + seconds
@@ -95,7 +95,7 @@ async def through_outages(
             with passing_as_unavailable():
                 return await operation()
         except Unavailable as error:
-            # Where the way is cut, a connection that can't be given back says that in place of the cancellation.
+            # While the network is down, a connection that cannot be released raises this in place of the cancellation.
             if _cancellations() > cancellations:
                 raise asyncio.CancelledError from error
             failed(error)

@@ -1,4 +1,4 @@
-"""Outlines: the chapters of a book as its author arranges them."""
+"""Outline edits by the author: adding, describing, removing and renumbering chapters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DESCRIBE_CHAPTER = """
 
 
 async def describe_chapter(db: DB, chapter_id: int, title: str, summary: str, target_word_count: int) -> None:
-    """Title, summary and budget of a chapter, whatever it says."""
+    """Set the title, summary and target word count of a chapter. Its text stays."""
     await db.execute(DESCRIBE_CHAPTER, chapter_id, title, summary, target_word_count)
 
 
@@ -33,11 +33,11 @@ REMOVE_OTHERS = "DELETE FROM chapter WHERE book_id = $1 AND id <> ALL ($2::bigin
 
 
 async def remove_others(db: DB, book_id: int, kept: Sequence[int]) -> None:
-    """Removes the book's chapters but those whose ids are kept."""
+    """Delete all chapters of the book except those with the ids in `kept`."""
     await db.execute(REMOVE_OTHERS, book_id, kept)
 
 
-# One statement, since the uniqueness of a number in its book is checked at the statement's end.
+# One statement, because the uniqueness of chapter numbers is only checked at its end.
 RENUMBER = """
     UPDATE chapter AS c
        SET chapter_number = new.number
@@ -47,5 +47,5 @@ RENUMBER = """
 
 
 async def renumber(db: DB, book_id: int, numbers: Mapping[int, int]) -> None:
-    """Gives chapters new numbers, by id."""
+    """Set new chapter numbers. `numbers` maps chapter ids to them."""
     await db.execute(RENUMBER, book_id, list(numbers), list(numbers.values()))

@@ -1,4 +1,4 @@
-"""Sums over everything, for the staff."""
+"""Totals over all accounts, for staff."""
 
 from __future__ import annotations
 
@@ -54,5 +54,5 @@ USAGE_BY_MODEL = """
 
 
 async def usage_by_model(db: DB) -> list[ModelUsage]:
-    """All model work of all time."""
+    """The total usage of each model since the beginning."""
     return [ModelUsage(row["model"], _usage(row)) for row in await db.fetch(USAGE_BY_MODEL)]

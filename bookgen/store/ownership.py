@@ -1,6 +1,6 @@
-"""Which process owns a run: shared out, taken over from a process that is gone, handed over, released.
+"""Which process owns a run: sharing runs out, taking them over from dead processes, handing over, releasing.
 
-`store/runs.py` has the table of all statements that write a run.
+The docstring of `store/runs.py` lists all statements that write a run.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from bookgen.store.writers import may_write
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """How many more runs a process may take over, and how many it has beyond its share.
+    """How many more runs a process may take over (`room`), and how many it has beyond its share (`surplus`).
 
-    `alive`: its own lease still runs by the server's clock. One without may not take anything from others.
+    `alive`: its lease is still valid by the server's clock. Without a lease it must not take runs from others.
     """
 
     room: int
@@ -28,7 +28,7 @@ class Balance:
     alive: bool
 
 
-# Runs are shared by the processes that have the same model, so that each run finds one that may write it.
+# Runs are shared among the processes with the same model, so that every run finds a process that may write it.
 COUNTS = f"""
     SELECT (SELECT count(*) FROM run r
              WHERE status = 'running'
@@ -44,9 +44,9 @@ COUNTS = f"""
 
 
 async def balance(db: DB, owner: UUID) -> Balance:
-    """Compares what the process writes with an even share of the running runs that it may write.
+    """Compare the process's runs with an even share of the running runs that it may write.
 
-    A quarter more is no surplus yet.
+    Only runs beyond a quarter more than the share (at least one) are a surplus.
     """
     row = await db.fetchrow(COUNTS, owner)
     share = math.ceil(row["running"] / max(1, row["processes"]))
@@ -57,7 +57,7 @@ STILL_RUNNING = "SELECT id FROM run WHERE id = ANY($1::uuid[]) AND owner = $2 AN
 
 
 async def still_running(db: DB, run_ids: Sequence[UUID], owner: UUID) -> set[UUID]:
-    """Which of these runs still are running and the process's own."""
+    """Which of these runs are still running and owned by the process."""
     return {row["id"] for row in await db.fetch(STILL_RUNNING, list(run_ids), owner)}
 
 
@@ -70,12 +70,12 @@ OWNED = """
 
 
 async def owned(db: DB, owner: UUID) -> list[Run]:
-    """The runs that the process writes, and the paused and queued ones of which it finishes a chapter."""
+    """The runs that the process writes, and paused or queued runs for which it is finishing a call."""
     return [run_of(row) for row in await db.fetch(OWNED, owner)]
 
 
-# A run is charged for the death of its process if it was being worked on, unless the process had said that it drains.
-# The runs are updated by their ids alone, since a join may be planned by statistics that know of no run yet.
+# The death of a process counts as a crash of a run that it was working on, unless the process was draining.
+# The update selects runs by id only, because statistics that know of no runs yet can lead to a bad join plan.
 CLAIM = f"""
     WITH orphan AS (
         SELECT r.id
@@ -98,16 +98,16 @@ CLAIM = f"""
 
 
 async def claim(db: DB, owner: UUID, limit: int) -> list[Run]:
-    """Take over running runs whose owner is gone and whose model `owner` has.
+    """Take over running runs whose owner is gone and that `owner` may write. Returns them in queue order.
 
-    The runs of `owner` itself stay as they are, however late it renews its lease: nobody else took them.
+    Runs that `owner` already owns stay as they are, even if its lease had expired: no other process took them.
     """
     rows = await db.fetch(CLAIM, owner, limit)
     return sorted((run_of(row) for row in rows), key=lambda run: run.queue_seq)
 
 
 def _with_chapters(take: str) -> str:
-    """`take` takes runs from their process: from then on nobody writes a chapter of those that do not go on."""
+    """SQL that runs the update `take` on runs, and resets chapters marked as being written by runs not running."""
     return f"""
     WITH taken AS ({take} RETURNING run.book_id, run.status)
     UPDATE chapter SET status = CASE WHEN content <> '' THEN 'completed' ELSE 'pending' END
@@ -122,11 +122,11 @@ HAND_OVER = """
 
 
 async def hand_over(db: DB, run: Run) -> None:
-    """Leaves a running run, between two chapters, to a process that has room for it."""
+    """Give up a running run between two chapters, so that a process with room can claim it."""
     await db.execute(HAND_OVER, run.id, run.epoch, run.owner)
 
 
-# A paused or waiting run whose last call died with its process does not hold its account's slot.
+# If the last call of a paused or queued run died with its process, the run must not keep holding its account's slot.
 FORGET_CALLS = _with_chapters("""
     UPDATE run SET call_started_at = NULL, epoch = epoch + 1, owner = NULL, updated_at = now()
      WHERE id = ANY(ARRAY(
@@ -138,14 +138,14 @@ FORGET_CALLS = _with_chapters("""
 
 
 async def forget_calls(db: DB, owner: UUID) -> None:
-    """Clears calls in flight of processes that are gone, where no run has to be taken over for them.
+    """Clear calls in flight of dead processes on paused and queued runs, which nobody takes over.
 
-    A run that another transaction has locked is left to the next time.
+    A run that another transaction has locked is left for the next time.
     """
     await db.execute(FORGET_CALLS, owner)
 
 
-# Nobody is charged for a wait: should a process with the model come, it finds a run without an owner.
+# Without an owner, the run is claimed without counting a crash once a process with its model joins.
 SET_ASIDE = f"""
     UPDATE run SET call_started_at = NULL, epoch = epoch + 1, owner = NULL, updated_at = now()
      WHERE id = ANY(ARRAY(
@@ -158,7 +158,7 @@ SET_ASIDE = f"""
 
 
 async def set_aside(db: DB) -> None:
-    """Leaves the running runs of processes that are gone without an owner where no living process has their model."""
+    """Clear the owner of dead processes' running runs if no living process may write them."""
     await db.execute(SET_ASIDE)
 
 
@@ -171,7 +171,7 @@ WAITING = f"""
 
 
 async def waiting(db: DB, owner: UUID) -> dict[str, int]:
-    """How many runs wait for each model that the process `owner` does not have."""
+    """How many runs wait for a model that the process `owner` does not have, by model."""
     return {row["writer"]: row["runs"] for row in await db.fetch(WAITING, owner)}
 
 
@@ -184,8 +184,8 @@ RELEASE = _with_chapters("""
 
 
 async def release(db: DB, owner: UUID) -> None:
-    """A clean stop: the runs stay as they are, for the next process to claim without a charge.
+    """Release the process's runs at a clean stop, so that others can claim them without counting a crash.
 
-    One that another transaction has locked stays the process's, and is claimed when its lease is over.
+    A run that another transaction has locked is skipped. It can be claimed once the process's lease expires.
     """
     await db.execute(RELEASE, owner)

@@ -1,4 +1,4 @@
-"""Every event that the payment processor sent, and how far our view of its objects is."""
+"""Events from the payment processor, and a version for each of its objects that guards against stale updates."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MARK_APPLIED = """
 
 
 async def mark_applied(connection: DB, event_id: str, outcome: str) -> bool:
-    """Whether nobody had applied it before; the caller's transaction holds the effect."""
+    """Mark the event as applied, in the transaction that applies it. Returns False if it was applied before."""
     return bool(await connection.fetchval(MARK_APPLIED, event_id, outcome))
 
 
@@ -47,8 +47,8 @@ OUTCOME = "SELECT outcome FROM payment_event WHERE id = $1"
 
 
 async def outcome(db: DB, event_id: str) -> str:
-    said: str = await db.fetchval(OUTCOME, event_id)
-    return said
+    found: str = await db.fetchval(OUTCOME, event_id)
+    return found
 
 
 VERSION = "SELECT coalesce((SELECT version FROM payment_object WHERE id = $1), 0)"
@@ -67,5 +67,5 @@ ADVANCE = """
 
 
 async def advance(connection: DB, object_id: str, seen: int) -> bool:
-    """False when somebody applied a newer view of the object since `seen` was read."""
+    """Advance the object's version from `seen`. Returns False if someone else advanced it since `seen` was read."""
     return bool(await connection.fetchval(ADVANCE, object_id, seen))

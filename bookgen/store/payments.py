@@ -1,4 +1,4 @@
-"""What was bought, by whom, and who they are at the payment processor."""
+"""Checkouts, and the customers that accounts are at the payment processor."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ OPEN_PAGES = """
 
 
 async def open_pages(db: DB, account_id: int, kind: str, slug: str) -> dict[int, str | None]:
-    """The checkouts in which the account may subscribe to any plan, or to this add-on, and their sessions."""
+    """The account's open subscription checkouts for any plan, or for this add-on: session ids by checkout id."""
     return {row["id"]: row["session_id"] for row in await db.fetch(OPEN_PAGES, account_id, kind, slug)}
 
 
-# An expired page can't be paid any more; about every other one the processor may know more than we do.
+# An expired session can no longer be paid. For all others the processor may know more than we do.
 SESSIONS_SINCE = """
     SELECT session_id
       FROM checkout
@@ -93,7 +93,7 @@ WAIT = "UPDATE checkout SET buyer_email = $2, refunded_credits = $3 WHERE id = $
 
 
 async def wait(connection: DB, checkout_id: int, buyer_email: str, refunded_credits: int) -> None:
-    """Keep a paid guest checkout for whoever proves the buyer's address."""
+    """Keep a paid guest checkout for the account that will verify the buyer's address."""
     await connection.execute(WAIT, checkout_id, buyer_email, refunded_credits)
 
 
@@ -107,7 +107,7 @@ WAITING_FOR = """
 
 
 async def waiting_for(connection: DB, email: str) -> list[PaidCredits]:
-    """What guests have paid for with this address and no account has been given yet."""
+    """Credits that guests have bought with this address and that no account has received yet."""
     return [PaidCredits(**row) for row in await connection.fetch(WAITING_FOR, email)]
 
 
@@ -122,7 +122,7 @@ END_CHECKOUT = "UPDATE checkout SET status = $2, updated_at = now() WHERE id = $
 
 
 async def end_checkout(db: DB, checkout_id: int, *, paid: bool) -> None:
-    """Ends a checkout that was settled without a session."""
+    """Set the final status of a checkout that was settled without a session."""
     await db.execute(END_CHECKOUT, checkout_id, "paid" if paid else "failed")
 
 
@@ -152,7 +152,7 @@ async def account_of(db: DB, customer_id: str) -> int | None:
     return account_id
 
 
-# The first one stays: an account is one customer, whatever races.
+# The first customer stays: an account is one customer even if two requests race.
 BIND_CUSTOMER = "INSERT INTO payment_customer (account_id, customer_id) VALUES ($1, $2) ON CONFLICT DO NOTHING"
 
 
@@ -183,7 +183,7 @@ SESSION_FACTS = """
 
 
 async def session_facts(db: DB, session_id: str) -> dict[str, Any]:
-    """What a purchase came to, for a person to read."""
+    """A summary of a purchase for an operator: column titles and values."""
     return dict(await db.fetchrow(SESSION_FACTS, session_id) or {})
 
 
@@ -201,5 +201,5 @@ CUSTOMER_FACTS = """
 
 
 async def customer_facts(db: DB, customer_id: str) -> dict[str, Any]:
-    """What a customer is subscribed to, for a person to read."""
+    """A summary of a customer's subscriptions for an operator: column titles and values."""
     return dict(await db.fetchrow(CUSTOMER_FACTS, customer_id) or {})

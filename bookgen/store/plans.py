@@ -1,4 +1,4 @@
-"""Plans: rows that an operator may edit, read anew each time so that a change needs no restart."""
+"""Plans. An operator may edit the rows; they are read each time, so a change needs no restart."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bookgen.models import UNLIMITED, Features, Plan
 from bookgen.store.database import DB
 from bookgen.store.rows import columns, field_names, mapper
 
-NO_BOUND = 2**31 - 1  # what a book's column holds
+NO_BOUND = 2**31 - 1  # the largest value of the column `book.target_word_count`
 
 COLUMNS = columns([name for name in field_names(Plan) if name != "limits"], "p")
 

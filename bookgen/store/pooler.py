@@ -1,4 +1,4 @@
-"""A pooler of transactions before PostgreSQL: what it must keep, and what the role remembers in a session's place."""
+"""A transaction pooler in front of PostgreSQL: checks that it can serve bookgen, and settings kept by the role."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from bookgen.store.notifications import NOTIFY
 
 log = structlog.get_logger()
 
-ROUNDS = 4  # of one question: while others use the pooler too, two clients may not meet in one session at once
-HEARD_SECONDS = 15.0  # a busy server may take its time
+ROUNDS = 4  # repeat the check: if others use the pooler too, the two clients may not share a session at once
+HEARD_SECONDS = 15.0  # long enough for a busy server
 
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('bookgen role settings', 0))"
 
@@ -30,24 +30,26 @@ REMEMBER = "SELECT format('ALTER ROLE CURRENT_USER IN DATABASE %I SET %I = %L', 
 
 
 async def remember(dsn: str, settings: Mapping[str, str]) -> None:
-    """Has the role of `dsn` begin its sessions in this database with `settings`: a pooler takes them from no client.
+    """Store `settings` as the role's session defaults in this database, since a pooler accepts none from clients.
 
-    A session that the pooler has open already goes on as it was until the pooler closes it.
+    Sessions that the pooler already has open keep their old settings until it closes them.
     """
     async with _client(dsn) as connection, connection.transaction():
-        await connection.execute(LOCK)  # two at once would be an error
+        await connection.execute(LOCK)  # two concurrent ALTER ROLE statements would fail
         remembered = await connection.fetchval(REMEMBERED)
         missing = [name for name, value in settings.items() if f"{name}={value}" not in remembered]
         for name in missing:
             await connection.execute(await connection.fetchval(REMEMBER, name, settings[name]))
     if missing:
         log.warning(
-            "pooler_has_old_sessions", without=missing, to_do="Have it reconnect, or wait for its hour to pass."
+            "pooler_has_old_sessions",
+            without=missing,
+            to_do="Make the pooler reconnect, or wait an hour until it closes its old sessions.",
         )
 
 
 async def require_prepared_statements(dsn: str) -> None:
-    """StartupError when two clients that prepare statements of one name disturb each other."""
+    """Raise StartupError if two clients that prepare statements with the same name get in each other's way."""
     try:
         async with _client(dsn) as one, _client(dsn) as other:
             for _ in range(ROUNDS):
@@ -58,13 +60,13 @@ async def require_prepared_statements(dsn: str) -> None:
                     raise asyncpg.InvalidSQLStatementNameError(name)
     except (asyncpg.DuplicatePreparedStatementError, asyncpg.InvalidSQLStatementNameError) as error:
         raise StartupError(
-            "BOOKGEN_DATABASE_URL: its pooler keeps no client's prepared statements apart. Set "
+            "BOOKGEN_DATABASE_URL: this pooler does not keep the prepared statements of its clients apart. Set "
             "BOOKGEN_DATABASE_STATEMENT_CACHE=off, or PgBouncer's max_prepared_statements (1.21 or newer)."
         ) from error
 
 
 async def hears(listening_dsn: str, dsn: str) -> bool:
-    """Whether who listens by the one DSN hears what is notified by the other."""
+    """Whether a listener on `listening_dsn` receives a notification sent through `dsn`."""
     heard, channel = asyncio.Event(), f"bookgen_{uuid4().hex}"
     async with _client(listening_dsn) as listener, _client(dsn) as sender:
         await listener.add_listener(channel, lambda *_: heard.set())

@@ -1,4 +1,4 @@
-"""Leases of serving processes: one row each, renewed by the database's clock."""
+"""Leases of the serving processes: one row each, timed by the database's clock."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ async def register(
     writer: str = "",
     any_writer: bool = True,
 ) -> None:
-    """Gives the process a lease. `writer` is the model that it has; `any_writer`: it may continue any run with it."""
+    """Give the process a lease. `writer` is its model. `any_writer`: it may continue any run with that model."""
     await db.execute(REGISTER, boot_id, host, pid, pid_started, float(seconds), writer, any_writer)
 
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """How many other processes are alive, and whether the lease that was renewed had run out by the server's clock."""
+    """How many other processes are alive, and whether the renewed lease had expired by the server's clock."""
 
     others: int
     overdue: bool
 
 
-# What the queries of RETURNING read is as it was before.
+# Subqueries in RETURNING see the rows as they were before the update.
 RENEW = """
     UPDATE process SET lease_until = now() + $2 * interval '1 second' WHERE boot_id = $1
     RETURNING (SELECT count(*) FROM process o WHERE o.boot_id <> $1 AND o.lease_until > now()) AS others,
@@ -46,7 +46,7 @@ RENEW = """
 
 
 async def renew(db: DB, boot_id: UUID, seconds: float) -> Renewal | None:
-    """Has the lease last for so many seconds from now. None when the process is not known any more."""
+    """Extend the lease to `seconds` from now. None if the process's row has been deleted."""
     row = await db.fetchrow(RENEW, boot_id, float(seconds))
     return row and Renewal(**row)
 
@@ -55,7 +55,7 @@ DRAIN = "UPDATE process SET draining = true WHERE boot_id = $1"
 
 
 async def drain(db: DB, boot_id: UUID) -> None:
-    """Says that the process is about to end, or has lost its lease and lives on: no run is charged for its end."""
+    """Mark the process as ending, or as having lost its lease, so that its runs count no crash."""
     await db.execute(DRAIN, boot_id)
 
 
@@ -63,7 +63,7 @@ SET_WRITER = "UPDATE process SET writer = $2 WHERE boot_id = $1"
 
 
 async def set_writer(db: DB, boot_id: UUID, writer: str) -> None:
-    """Says which model the process has, where its server has told that late."""
+    """Set the process's model if its model server named it only after registration."""
     await db.execute(SET_WRITER, boot_id, writer)
 
 
@@ -76,7 +76,7 @@ async def expire(db: DB, boot_id: UUID) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LivingProcess:
-    """A process of this machine, by its id and by when it began."""
+    """A process on this machine, identified by its pid and start time."""
 
     boot_id: UUID
     pid: int
@@ -87,12 +87,13 @@ ON_HOST = "SELECT boot_id, pid, pid_started FROM process WHERE host = $1 AND boo
 
 
 async def on_host(db: DB, host: str, boot_id: UUID) -> list[LivingProcess]:
-    """The other processes of this machine whose lease still runs."""
+    """The other processes on this machine with a valid lease."""
     return [LivingProcess(**row) for row in await db.fetch(ON_HOST, host, boot_id)]
 
 
-# A dead process is kept while runs in progress name it, because its `draining` says whether they are charged.
-# When the server's clock jumps ahead, all have seemed dead for long until they renew, and so has the one that asks.
+# A dead process is kept while active runs name it, because its `draining` decides whether they count a crash.
+# The asking process must have a valid lease: if the server's clock jumps ahead, every process seems long dead until it
+# renews, including the asking one.
 PRUNE = """
     DELETE FROM process p
      WHERE p.lease_until < now() - interval '1 minute'
@@ -102,5 +103,5 @@ PRUNE = """
 
 
 async def prune(db: DB, boot_id: UUID) -> None:
-    """Forgets processes that are gone. `boot_id`: who asks, with a lease."""
+    """Delete the rows of dead processes. `boot_id` is the asking process, which needs a valid lease."""
     await db.execute(PRUNE, boot_id)

@@ -1,4 +1,4 @@
-"""How far a run is, as its owner sees it."""
+"""The progress of a run, as shown to the book's author."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from bookgen.store.runs import run_of
 
 @dataclass(frozen=True, slots=True)
 class ChapterCounts:
-    """The chapters of a run's book as they are now.
+    """Counts of the chapters of a run's book.
 
-    `texts` have text; of these, `kept` need no writing by the run and `new` were written since it began. `rewrites`
-    says that the run still has to replace some text, or was stopped before it did. `drafting` says that the run's
-    current chapter has no text yet.
+    `texts`: chapters with text. `kept`: those of them that the run need not write. `new`: those written since the run
+    began. `rewrites`: the run still has to replace a text, or was stopped before it did. `drafting`: the run's current
+    chapter has no text yet.
     """
 
     chapters: int = 0
@@ -32,8 +32,11 @@ class ChapterCounts:
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """A run as its owner sees it: with its place in the queue, the title of the chapter being written, the chapters of
-    its book as they are now, the outline as JSON and, once it is completed, the findings of the quality gate."""
+    """A run as shown to the book's author.
+
+    `place` is its place in the account's queue, `title` that of the chapter being written, and `outline` the chapters
+    as JSON. `findings` are those of the quality gate, once the run is completed.
+    """
 
     run: Run
     place: int
@@ -44,7 +47,7 @@ class RunProgress:
 
     @property
     def done(self) -> int:
-        """Chapters that need no writing: by the run while it may go on, else those that have text."""
+        """The number of finished chapters: those with text or, while the run may continue, those it need not write."""
         over = self.run.status in (RunStatus.STOPPED, RunStatus.COMPLETED)
         return self.counts.texts if over else self.counts.kept
 
@@ -61,7 +64,7 @@ COUNTS = """
 
 _counts = mapper(ChapterCounts)
 
-# The outline is put together as text, for half of what PostgreSQL's own functions for objects and lists take.
+# The outline's JSON is built as text, which takes half the time of PostgreSQL's JSON functions.
 OF_BOOK = f"""
     SELECT r.*, o.*,
            (SELECT count(*) FROM run q
@@ -86,7 +89,7 @@ OF_BOOK = f"""
 
 
 async def of_book(db: DB, account_id: int, book_id: int) -> RunProgress | None:
-    """The newest run of the book; None if it has none or is not the account's."""
+    """The progress of the book's newest run. None if it has no run or is not the account's."""
     row = await db.fetchrow(OF_BOOK, account_id, book_id)
     if row is None:
         return None
@@ -105,6 +108,6 @@ OF_ACCOUNT = f"""
 
 
 async def of_account(db: DB, account_id: int) -> dict[int, RunProgress]:
-    """The newest run of each of the account's books; without the outline."""
+    """The progress of the newest run of each of the account's books, by book id, without outlines."""
     rows = await db.fetch(OF_ACCOUNT, account_id)
     return {row["book_id"]: RunProgress(run_of(row), row["place"], row["title"], _counts(row)) for row in rows}

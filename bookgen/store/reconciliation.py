@@ -1,4 +1,4 @@
-"""When payments are next reconciled, once for all processes."""
+"""The time of the next payment reconciliation, shared by all processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ CLAIM = "UPDATE reconciliation SET due_at = $1::timestamptz + $2::interval WHERE
 
 
 async def claim(db: DB, now: datetime, lease: timedelta) -> bool:
-    """Whether it is due and the caller's to do. It is due again after `lease`, unless it is planned before."""
+    """Claim the reconciliation if it is due. Returns whether the caller has it.
+
+    It is due again after `lease`, unless `plan` sets another time.
+    """
     return bool(await db.fetchval(CLAIM, now, lease))
 
 

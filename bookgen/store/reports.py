@@ -1,4 +1,4 @@
-"""Reports of proofreaders and editors: asked for, worked on by one process at a time, completed."""
+"""Reports of proofreaders and editors: a queue of requested reports. One process at a time works on each."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ ADD = """
 
 
 async def add(db: DB, account_id: int, book_id: int, task: UUID, chapter_ids: Sequence[int], kind: ReportKind) -> int:
-    """The new report's id. Conflict while the book has a report that is not finished."""
+    """Add a pending report and return its id. Raises Conflict if the book has an unfinished report."""
     try:
         return int(await db.fetchval(ADD, account_id, book_id, task, list(chapter_ids), kind))
     except asyncpg.UniqueViolationError as error:
         if error.constraint_name != "report_one_active_per_book":
             raise
-        raise Conflict("A report of this book is being made already. Wait until it is done, or delete it.") from None
+        raise Conflict("This book already has an unfinished report. Wait for it to finish, or delete it.") from None
 
 
 ADD_OF_RUN = """
@@ -50,7 +50,7 @@ async def add_of_run(
     kind: ReportKind,
     unread: Sequence[Unread] = (),
 ) -> int:
-    """The id of a completed report of a production, which makes at most one of each kind."""
+    """Add a completed report of a production and return its id. A production has at most one of each kind."""
     return int(await db.fetchval(ADD_OF_RUN, account_id, book_id, run_id, list(chapter_ids), kind, list(unread)))
 
 
@@ -58,7 +58,7 @@ OF_RUN = "SELECT id FROM report WHERE run_id = $1 AND kind = $2"
 
 
 async def of_run(db: DB, run_id: UUID, kind: ReportKind) -> int | None:
-    """The id of the production's report of this kind; None if it has made none."""
+    """The id of the production's report of this kind, or None."""
     found: int | None = await db.fetchval(OF_RUN, run_id, kind)
     return found
 
@@ -93,16 +93,16 @@ OF_ACCOUNT = f"{SHOWN} WHERE r.account_id = $1 AND ($2::bigint IS NULL OR r.book
 
 
 async def of_account(db: DB, account_id: int, book_id: int | None) -> list[Report]:
-    """Newest first; of one book, or of all."""
+    """The reports on one book, or on all books of the account, newest first."""
     return [_report(row) for row in await db.fetch(OF_ACCOUNT, account_id, book_id)]
 
 
-# One that is not finished, although some of it is read or paid for.
+# An unfinished report of which some chapters are read or paid for.
 BEGUN = """r.status IN ('pending', 'running')
             AND (r.done > 0 OR EXISTS (SELECT FROM model_call c
                                         WHERE c.run_id = r.task AND c.cost_micros IS DISTINCT FROM 0))"""
 
-# The task of a production's report is the run, whose steps are its own.
+# The task of a production's report is the run itself, and the run's steps must not be deleted with the report.
 DELETE = f"""
     WITH gone AS (
         DELETE FROM report r WHERE r.account_id = $1 AND r.id = $2 RETURNING r.task, r.run_id, {BEGUN} AS begun
@@ -112,7 +112,7 @@ DELETE = f"""
 
 
 async def delete(db: DB, account_id: int, report_id: int) -> bool | None:
-    """Whether it was begun and not finished; None when there is none."""
+    """Delete the report. Returns whether it was begun but not finished, or None if there was no such report."""
     begun: bool | None = await db.fetchval(DELETE, account_id, report_id)
     return begun
 
@@ -121,7 +121,7 @@ BEGUN_OF_BOOK = f"SELECT EXISTS (SELECT FROM report r WHERE r.book_id = $1 AND {
 
 
 async def begun_of_book(db: DB, book_id: int) -> bool:
-    """Whether a report of the book is begun and not finished."""
+    """Whether the book has a report that was begun but is not finished."""
     return bool(await db.fetchval(BEGUN_OF_BOOK, book_id))
 
 
@@ -129,13 +129,13 @@ ACTIVE = "SELECT count(*) FROM report WHERE account_id = $1 AND status IN ('pend
 
 
 async def active(db: DB, account_id: int) -> int:
-    """How many of the account's reports are not finished; each will take one check of the allowance."""
+    """How many of the account's reports are not finished. Each will use one check of the allowance."""
     return int(await db.fetchval(ACTIVE, account_id))
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedReport:
-    """A report in the hands of this process; `epoch` lets its writes in."""
+    """A report that this process has claimed. Its writes are accepted only under this `epoch`."""
 
     id: int
     account_id: int
@@ -151,8 +151,8 @@ class ClaimedReport:
 _claimed = mapper(ClaimedReport, unread=_unread)
 
 
-# One of an account at a time, the oldest first, and never while a run or a job is at work on the book:
-# both are accepted under the lock of the account's slot.
+# At most one report per account, the oldest first, and none while a run or a job works on the book. Locking the
+# account's slot makes this check safe, because runs and jobs begin under the same lock.
 CLAIM = f"""
     UPDATE report AS r
        SET owner = $1, epoch = r.epoch + 1, status = 'running'
@@ -174,9 +174,9 @@ CLAIM = f"""
 
 
 async def claim(db: DB, owner: UUID, in_flight: Sequence[int] = ()) -> ClaimedReport | None:
-    """The next report that nobody living works on; None when there is none.
+    """Claim the next report that no living process works on. None if there is none.
 
-    One of the owner's that is not `in_flight` is worked on by nobody: it has not heard that it claimed it.
+    A report that `owner` has claimed but that is not `in_flight` is free too: the reply to that claim was lost.
     """
     row = await db.fetchrow(CLAIM, owner, in_flight)
     return row and _claimed(row)
@@ -188,7 +188,7 @@ LEAVE = f"UPDATE report SET owner = NULL, status = 'pending' WHERE {OWNED}"
 
 
 async def leave(db: DB, report: ClaimedReport, owner: UUID) -> None:
-    """Leaves the report to whoever claims it next."""
+    """Release the report, so that any process can claim it."""
     await db.execute(LEAVE, report.id, owner, report.epoch)
 
 
@@ -196,7 +196,7 @@ LOCK_OWNED = f"SELECT done FROM report WHERE {OWNED} FOR UPDATE"
 
 
 async def lock_owned(connection: Connection, report: ClaimedReport, owner: UUID) -> int | None:
-    """How many of its chapters are read; None when the report is not ours any more. The book is locked before it."""
+    """Lock the book, then the report. Returns how many chapters are read, or None if `owner` has lost the report."""
     await books.keep(connection, report.book_id)
     done: int | None = await connection.fetchval(LOCK_OWNED, report.id, owner, report.epoch)
     return done
@@ -206,7 +206,7 @@ ADVANCE = "UPDATE report SET done = $2, unread = unread || $3 WHERE id = $1"
 
 
 async def advance(connection: Connection, report: ClaimedReport, done: int, unread: Sequence[Unread]) -> None:
-    """`unread`: of the chapters that are done by this."""
+    """Set how many chapters are read. `unread`: passages of the newly read chapters that could not be read."""
     await connection.execute(ADVANCE, report.id, done, list(unread))
 
 
@@ -225,7 +225,7 @@ async def finish(
     status: ReportStatus,
     failure: dict[str, Any] | None = None,
 ) -> bool:
-    """Whether the report was still ours to finish. The book is locked before it."""
+    """Lock the book, then finish the report. Returns False if `owner` has lost the report."""
     await books.keep(connection, report.book_id)
     return bool(await connection.fetchval(FINISH, report.id, owner, report.epoch, status, failure))
 
@@ -237,7 +237,7 @@ FORGET_STEPS = """
 
 
 async def forget_steps(db: DB, report: ClaimedReport) -> None:
-    """Deletes what was stored for a report beside its end: a reply that was under way when it was deleted."""
+    """Delete replies that arrived after the report was finished or deleted."""
     await db.execute(FORGET_STEPS, report.task, report.id)
 
 
@@ -245,5 +245,5 @@ RELEASE = "UPDATE report SET owner = NULL, status = 'pending' WHERE owner = $1 A
 
 
 async def release(db: DB, owner: UUID) -> None:
-    """Hands back what this process has not finished."""
+    """Release the reports that this process has not finished."""
     await db.execute(RELEASE, owner)

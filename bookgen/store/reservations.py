@@ -1,4 +1,4 @@
-"""What calls under way may cost at most. The entry of a call in the ledger ends its reservation."""
+"""Reservations: the most that calls in progress may cost. Recording a call in the ledger ends its reservation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bookgen.store.database import DB
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The first cap that a call could pass, and what is spent under it and reserved for other calls, in millionths."""
+    """The first cap that the call could exceed, with the amounts spent and reserved under it, in millionths."""
 
     cap: str
     spent: int
@@ -30,7 +30,7 @@ async def reserve(
     account_day_cap: int | None,
     day_cap: int | None,
 ) -> Refusal | None:
-    """Sets the cost aside, unless a cap would be passed. It can be repeated."""
+    """Reserve the cost of a call, or return the cap that it would exceed. Idempotent."""
     row = await db.fetchrow(
         RESERVE, call_id, account_id, book_id, cost_micros, book_cap, account_day_cap, day_cap
     )  # fmt: skip
@@ -41,14 +41,14 @@ RELEASE = "DELETE FROM cost_reservation WHERE call_id = $1"
 
 
 async def release(db: DB, call_id: UUID) -> None:
-    """Gives back what a call was not charged for."""
+    """Release the reservation of a call that was not charged."""
     await db.execute(RELEASE, call_id)
 
 
-# A call that began yesterday may still be entered, on its own day.
+# Two days, because a call that began yesterday may still be recorded, and counts for yesterday.
 PRUNE = "DELETE FROM cost_reservation WHERE created_at < now() - interval '2 days'"
 
 
 async def prune(db: DB) -> None:
-    """Deletes what no day counts any more."""
+    """Delete reservations that are too old to count for any day."""
     await db.execute(PRUNE)

@@ -1,5 +1,7 @@
-"""Revisions of chapters: former texts, model texts that lost to an author's edit, and the model's own text where the
-quality gate changed it. The newest 20 of each chapter are kept.
+"""Revisions of chapters. The newest 20 of each chapter are kept.
+
+A revision is a former text, a model's text that lost to an author's edit, or a model's text before the quality gate
+changed it.
 """
 
 from __future__ import annotations
@@ -18,10 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A former text; `origin` is what replaced it. `content` is None in a list.
+    """A former text. `origin` is what replaced it, `writer` the model that wrote it. `content` is None in a list.
 
-    With a title and a summary it is no text, but these: the model's, which the author's own won over. `writer` is the
-    model that wrote the text.
+    A revision with a title and a summary has no text: the model proposed these, but the author's own were kept.
     """
 
     id: int
@@ -48,7 +49,7 @@ async def add(
 
 
 def keep_original(content: str, words: str, writer: str, chapter: str, rows: str) -> str:
-    """SQL of the CTE `kept`: the model's own text as a revision, unless the parameter `content` is null."""
+    """SQL of a CTE `kept`, which adds the model's own text as a revision unless the parameter `content` is null."""
     return f"""kept AS (
         INSERT INTO chapter_revision (chapter_id, origin, content, word_count, writer)
         SELECT {chapter}, 'quality_gate', {content}, {words}, {writer} FROM {rows} WHERE {content}::text IS NOT NULL
@@ -57,7 +58,7 @@ def keep_original(content: str, words: str, writer: str, chapter: str, rows: str
 
 
 def with_revision(notes: str) -> str:
-    """SQL of the notes in the parameter `notes`. Those of changes name the revision that the CTE `kept` made."""
+    """SQL for the notes in the parameter `notes`. Notes of changes get the id of the revision added by CTE `kept`."""
     return f"""coalesce(
         (SELECT jsonb_agg(CASE WHEN note ? 'before' THEN note || jsonb_build_object('revision', kept.id) ELSE note END
                           ORDER BY place)
@@ -76,7 +77,7 @@ OF_CHAPTER = """
 
 
 async def of_chapter(db: DB, account_id: int, chapter_id: int) -> list[Revision]:
-    """Newest first."""
+    """The chapter's revisions without their texts, newest first."""
     return [Revision(**row) for row in await db.fetch(OF_CHAPTER, account_id, chapter_id)]
 
 

@@ -1,4 +1,4 @@
-"""Rows as the nouns they hold: each field is the column of its name."""
+"""Maps rows to dataclasses: each field takes the column of the same name."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ N = TypeVar("N")
 
 
 def field_names(noun: type[Any]) -> tuple[str, ...]:
-    """The fields of a dataclass, in order."""
+    """The names of a dataclass's fields, in order."""
     return tuple(field.name for field in fields(noun))
 
 
 def columns(names: Sequence[str], table: str = "") -> str:
-    """The names as a list of columns, each of `table` where one is given."""
+    """The names as an SQL column list, each qualified with `table` if given."""
     return ", ".join(f"{table}.{name}" if table else name for name in names)
 
 
 def parameters(names: Sequence[str], first: int = 1) -> str:
-    """As many parameters as there are names: `$1, $2` …"""
+    """An SQL parameter list with one parameter per name: `$1, $2` …"""
     return ", ".join(f"${number}" for number in range(first, first + len(names)))
 
 
 def mapper(noun: type[N], **made: Callable[[Record], Any]) -> Callable[[Record], N]:
-    """Makes a function that turns a row, whatever else it has, into the dataclass `noun`.
+    """A function that turns a row into the dataclass `noun`. Further columns of the row are ignored.
 
-    A field whose type is an enum is made into one; null stays None. `made`: what makes a field of the row that is not
-    the column of its name.
+    The values of enum fields are converted; null stays None. `made`: functions of the row for fields that are not
+    simply the column of the same name.
     """
     names, hints = [name for name in field_names(noun) if name not in made], get_type_hints(noun)
     values_of = itemgetter(*names)
@@ -52,7 +52,7 @@ def mapper(noun: type[N], **made: Callable[[Record], Any]) -> Callable[[Record],
 
 
 def _enum(hint: Any) -> type[StrEnum] | None:
-    """The enum of a field that is one, or one or None."""
+    """The enum in a field's type hint, also in `Enum | None`. None if there is no enum."""
     return next(
         (each for each in (hint, *get_args(hint)) if isinstance(each, type) and issubclass(each, StrEnum)), None
     )

@@ -1,8 +1,8 @@
-"""Runs: what may become of a row of the table `run`, and the statements that write decisions on it.
+"""Runs: the state machine of the table `run`, and the statements that write decisions about a run.
 
-`store/checkpoints.py` writes a run with its chapters, and `store/ownership.py` writes which process has it.
+`store/checkpoints.py` writes a run together with its chapters. `store/ownership.py` writes which process owns it.
 
-What a run's state may become, and by what:
+The transitions of a run's state:
 
     from        to                                          by
     (none)      queued, running                             insert: generate was accepted
@@ -47,7 +47,7 @@ from bookgen.store.slots import holds_slot
 
 run_of = mapper(Run)
 
-# What `save` lets through besides writing a run in the state that it has.
+# The transitions that `save` accepts. It also accepts a run whose state does not change.
 TRANSITIONS: Mapping[RunStatus, frozenset[RunStatus]] = MappingProxyType(
     {
         RunStatus.QUEUED: frozenset({RunStatus.PAUSED, RunStatus.STOPPED, RunStatus.ERROR}),
@@ -68,8 +68,6 @@ async def newest(db: DB, book_id: int) -> Run | None:
     return row and run_of(row)
 
 
-# Steered: what `actors.decide` decides
-
 INSERT = """
     INSERT INTO run (id, book_id, account_id, status, mode, total, done, call_no, epoch, owner, last_op, phase, writer)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
@@ -78,7 +76,7 @@ INSERT = """
 
 
 async def insert(connection: asyncpg.Connection, run: Run) -> Run:
-    """Stores an accepted run."""
+    """Store a new run."""
     row = await connection.fetchrow(
         INSERT, run.id, run.book_id, run.account_id, run.status, run.mode, run.total, run.done,
         run.call_no, run.epoch, run.owner, run.last_op, run.phase, run.writer,
@@ -100,9 +98,9 @@ SAVE = """
 
 
 async def save(connection: asyncpg.Connection, run: Run, *, to_tail: bool = False) -> Run:
-    """Writes what a decision made of a run whose row the transaction holds locked.
+    """Write a run after a decision. The caller's transaction has locked its row.
 
-    RuntimeError where `TRANSITIONS` knows no way from the stored state to that of `run`.
+    Raises RuntimeError if `TRANSITIONS` does not allow the step from the stored state to that of `run`.
     """
     sources = [run.status, *(status for status, targets in TRANSITIONS.items() if run.status in targets)]
     row = await connection.fetchrow(
@@ -110,7 +108,7 @@ async def save(connection: asyncpg.Connection, run: Run, *, to_tail: bool = Fals
         run.failure, run.last_op, run.call_started_at is not None, to_tail, sources, run.phase, run.remark,
     )  # fmt: skip
     if row is None:
-        raise RuntimeError(f"run {run.id} can't become {run.status} from the state that it is in")
+        raise RuntimeError(f"run {run.id} cannot become {run.status} from its stored state")
     return run_of(row)
 
 
@@ -123,7 +121,7 @@ PROMOTE = f"""
 
 
 async def promote(connection: asyncpg.Connection, account_id: int, owner: UUID, call_seconds: float) -> Run | None:
-    """Starts the run at the head of the account's queue if the account's slot is free. The slot must be locked."""
+    """Start the first run of the account's queue if the account's slot is free. The caller has locked the slot."""
     row = await connection.fetchrow(PROMOTE, account_id, owner, float(call_seconds))
     return row and run_of(row)
 
@@ -132,7 +130,7 @@ RECOUNT = "UPDATE run SET total = $2 WHERE book_id = $1 AND status = 'paused'"
 
 
 async def recount(connection: asyncpg.Connection, book_id: int, chapters: int) -> None:
-    """Tells the book's paused run of how many chapters the outline has now."""
+    """Set the chapter count of the book's paused run after a change of the outline."""
     await connection.execute(RECOUNT, book_id, chapters)
 
 
@@ -140,7 +138,7 @@ FORGET_DRAFT = "UPDATE run SET draft_words = 0 WHERE id = $1"
 
 
 async def forget_draft(connection: asyncpg.Connection, run_id: UUID) -> None:
-    """Counts no words of the unfinished chapter: its stored parts are deleted."""
+    """Reset the word count of the unfinished chapter, whose stored parts are being deleted."""
     await connection.execute(FORGET_DRAFT, run_id)
 
 
@@ -162,7 +160,10 @@ LOCK_AS_OURS = """
 
 
 async def lock_as_ours(connection: asyncpg.Connection, run: Run) -> bool:
-    """Whether what belongs to the run may be written under its epoch; nobody takes it until the transaction ends."""
+    """Lock the run if it is active and still has this epoch. Returns whether it is locked.
+
+    No other process can take the run over until the transaction ends.
+    """
     return bool(await connection.fetchval(LOCK_AS_OURS, run.id, run.epoch))
 
 
@@ -175,5 +176,5 @@ COUNT_WORDS = """
 
 
 async def count_words(connection: asyncpg.Connection, run_id: UUID) -> int:
-    """The words that the run has written since this was asked last."""
+    """How many words the run has written since the last call, for usage counting."""
     return int(await connection.fetchval(COUNT_WORDS, run_id))

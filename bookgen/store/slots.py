@@ -1,4 +1,4 @@
-"""The slot of an account: the one place in which one of its runs is written at a time."""
+"""The slot of an account: at most one of its runs is written at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LOCK = "UPDATE account_slot SET version = version + 1 WHERE account_id = $1"
 
 
 async def lock(connection: asyncpg.Connection, account_id: int) -> None:
-    """Puts everything that moves this account's runs or holds in one order, until the transaction ends."""
+    """Lock the account's slot until the transaction ends. Every change of its runs or holds takes this lock first."""
     await connection.execute(LOCK, account_id)
 
 
@@ -22,14 +22,15 @@ TRY_LOCK = """
 
 
 async def try_lock(connection: asyncpg.Connection, account_id: int) -> bool:
-    """Locks the account's slot unless another transaction has; tells whether it did."""
+    """Lock the account's slot unless another transaction has locked it. Returns whether it is locked."""
     return bool(await connection.fetchval(TRY_LOCK, account_id))
 
 
 def holds_slot(statuses: str, seconds: str) -> str:
-    """The SQL condition that run `r` keeps others of its account from starting.
+    """The SQL condition that run `r` keeps other runs of its account from starting.
 
-    It does in `statuses`, SQL strings, and for `seconds`, a parameter, while its call in flight may still end.
+    It does so in any of `statuses` (SQL strings) and, with a call in flight, for `seconds` (an SQL parameter) after its
+    last update.
     """
     return f"""
     r.status IN ('queued', 'running', 'paused')
@@ -38,7 +39,7 @@ def holds_slot(statuses: str, seconds: str) -> str:
 """
 
 
-# EXCEPT reads each run once whatever the statistics say; a join may be planned as a comparison of all with all.
+# EXCEPT reads each run once, whatever the statistics say. A join could be planned as a nested loop over all runs.
 ACCOUNTS_WITH_A_FREE_SLOT = """
     SELECT account_id FROM run WHERE status = 'queued'
     EXCEPT
@@ -51,7 +52,7 @@ ACCOUNTS_WITH_A_FREE_SLOT = """
 
 
 async def accounts_with_a_free_slot(db: DB, call_seconds: float) -> list[int]:
-    """Accounts whose slot is free although a run waits for it, a hundred at most."""
+    """Up to a hundred accounts whose slot is free although a run is queued."""
     return [row["account_id"] for row in await db.fetch(ACCOUNTS_WITH_A_FREE_SLOT, float(call_seconds))]
 
 
@@ -61,5 +62,5 @@ BOOKS_WITH_A_RUN = """
 
 
 async def books_with_a_run(db: DB, account_id: int) -> list[int]:
-    """The account's books whose run is active."""
+    """The ids of the account's books with an active run."""
     return [row["book_id"] for row in await db.fetch(BOOKS_WITH_A_RUN, account_id)]

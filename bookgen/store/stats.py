@@ -1,4 +1,4 @@
-"""Sums over an account's books, and what a book's model calls used."""
+"""Totals over an account's books."""
 
 from __future__ import annotations
 

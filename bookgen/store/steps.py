@@ -1,4 +1,4 @@
-"""Steps: replies of model calls, stored by the hash of what was asked."""
+"""Steps: replies of model calls, stored under the hash of their request."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ async def find(db: DB, book_id: int, key: str) -> dict[str, Any] | None:
     return reply
 
 
-# Stores a reply and its price together, or neither; it can be repeated. A reply that is stored already stays, and the
-# second one's price is added. If the run has ended, only the price is stored: a process that was cut off from the
-# database may still work on it. FOR NO KEY UPDATE waits for a transaction that ends the run, which deletes its steps.
+# Stores a reply and its price together. Idempotent. If a reply with this key exists, it stays and only the price is
+# added. If the run has ended, only the price is stored: a process that was cut off from the database may still have
+# worked on it. FOR NO KEY UPDATE waits for a transaction that ends the run, since that deletes the run's steps.
 SAVE = f"""
     WITH of_run AS (SELECT status, epoch FROM run WHERE id = $3 FOR NO KEY UPDATE), of_book AS ({BOOK}), stored AS (
         INSERT INTO step (book_id, key, run_id, stage, chapter_number, reply)
@@ -41,10 +41,10 @@ SAVE = f"""
 
 
 async def save(db: DB, step: Step, draft_words: int | None = None) -> int | None:
-    """Stores a step and answers the epoch of its run; None for a step of no run, or of one that is not running.
+    """Store a step. Returns the epoch of its run, or None if it has no run or the run is not running.
 
-    `draft_words` are the words that the chapter has with it, if it is a part of one. Of a book that was deleted
-    meanwhile only the price is kept.
+    `draft_words` is the length of the chapter so far if the reply is a part of a chapter. If the book has been deleted,
+    only the price is stored.
     """
     asked = step.asked
     epoch: int | None = await db.fetchval(
@@ -61,7 +61,7 @@ INSERT = """
 
 
 async def insert(connection: asyncpg.Connection, step: Step) -> None:
-    """Store a reply of a run whose row the transaction holds locked; its price is entered by `model_calls.charge`."""
+    """Store a reply of a run that the transaction has locked. `model_calls.charge` records its price."""
     asked = step.asked
     await connection.execute(
         INSERT, asked.book_id, step.key, asked.run_id, asked.stage, asked.chapter_number, step.reply
@@ -72,5 +72,5 @@ FORGET = "DELETE FROM step WHERE run_id = $1 AND ($2::int IS NULL OR chapter_num
 
 
 async def forget(connection: asyncpg.Connection, run_id: UUID, chapter_number: int | None = None) -> None:
-    """Deletes the run's stored replies, of one chapter or of all."""
+    """Delete the run's stored replies, for one chapter or for all."""
     await connection.execute(FORGET, run_id, chapter_number)

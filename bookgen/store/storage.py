@@ -1,12 +1,12 @@
-"""What an account keeps here, in bytes: the texts of its books, the former ones too, and its pictures."""
+"""The storage an account uses, in bytes: its books' texts, their revisions, and its pictures."""
 
 from __future__ import annotations
 
 from bookgen.store.database import DB
 
-ROW = 1000  # bytes of a book or a chapter besides its texts: what else is known of it
+ROW = 1000  # bytes charged for the other columns of a book or a chapter
 
-# The length of a long value is read from its header: no text and no picture is touched.
+# octet_length reads only the header of a long value, so no text and no picture is loaded.
 BYTES_OF_BOOKS = f"""
     SELECT coalesce(sum(octet_length(b.title) + octet_length(b.subtitle) + octet_length(b.description)
                         + octet_length(b.style_notes) + octet_length(b.blurb)
@@ -34,7 +34,7 @@ BYTES_STORED = f"""
 
 
 async def stored(db: DB, account_id: int) -> int:
-    """Everything that the account keeps."""
+    """The total storage of the account, in bytes."""
     return int(await db.fetchval(BYTES_STORED, account_id, None))
 
 
@@ -42,17 +42,17 @@ BYTES_COPIED = f"SELECT ({BYTES_OF_BOOKS}) + ({BYTES_OF_PICTURES})"
 
 
 async def of_book(db: DB, account_id: int, book_id: int) -> int:
-    """What a copy of the book would add; nothing where it is not the account's."""
+    """The bytes that a copy of the book would add. 0 if the book is not the account's."""
     return int(await db.fetchval(BYTES_COPIED, account_id, book_id))
 
 
-# An advisory lock: whoever changes an account locks its row first, and this comes last.
+# An advisory lock, because the account's row is locked first by every change of the account, and this lock comes last.
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('what an account keeps', $1))"
 
 
 async def lock(connection: DB, account_id: int) -> None:
-    """Puts everything by which an account's texts and pictures grow in one order, until the transaction ends.
+    """Lock the account's storage until the transaction ends. Everything that makes it grow takes this lock.
 
-    It comes after every other lock, so that nobody who holds it waits for another one.
+    Take it after all other locks, so that its holder never waits for another lock.
     """
     await connection.execute(LOCK, account_id)

@@ -1,4 +1,4 @@
-"""Subscriptions: one row an account, made with it."""
+"""Subscriptions: one row per account, created with it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _subscription = mapper(Subscription, id=itemgetter("subscription_id"), plan=plan
 
 @dataclass(frozen=True, slots=True)
 class Entitlement:
-    """What an account may be entitled to: its subscription, or the standard plan from when it signed up."""
+    """An account's subscription, and the standard plan that applies from its sign-up if it has none."""
 
     signed_up_at: datetime
     subscription: Subscription | None
@@ -41,7 +41,7 @@ async def find(db: DB, account_id: int) -> Subscription | None:
 
 
 async def find_entitlement(db: DB, account_id: int, standard: str) -> Entitlement | None:
-    """`standard` is the slug of a plan that there is; None for no such account."""
+    """The account's entitlement, or None if there is no such account. `standard`: the slug of an existing plan."""
     rows = await db.fetch(FIND, account_id, standard)
     if not rows:
         return None
@@ -54,7 +54,7 @@ LOCK = "SELECT id FROM subscription WHERE account_id = $1 FOR UPDATE"
 
 
 async def lock(connection: DB, account_id: int) -> None:
-    """Puts every change of money on one account in one order, until the transaction ends."""
+    """Lock the account's money until the transaction ends. Changes of its plan, credits or usage take this lock."""
     await connection.fetchval(LOCK, account_id)
 
 
@@ -68,7 +68,7 @@ SET_PLAN = """
 
 
 async def set_plan(connection: DB, account_id: int, slug: str) -> None:
-    """A plan that an operator set, which nobody pays for; its allowances keep their period."""
+    """Set a plan that an operator grants without payment. The periods of its allowances stay."""
     await connection.execute(SET_PLAN, account_id, slug)
 
 
@@ -95,9 +95,9 @@ async def subscribe(
     cancel_at_period_end: bool,
     processor_id: str,
 ) -> bool:
-    """What the payment processor says of the account's plan. False: there is no such plan any more."""
-    told = (status, interval, anchor, period_end, past_due_since, cancel_at_period_end, processor_id)
-    return bool(await connection.fetchval(SUBSCRIBE, account_id, slug, *told))
+    """Set the account's plan as the payment processor reports it. Returns False if the plan no longer exists."""
+    values = (status, interval, anchor, period_end, past_due_since, cancel_at_period_end, processor_id)
+    return bool(await connection.fetchval(SUBSCRIBE, account_id, slug, *values))
 
 
 CANCEL = """
@@ -107,5 +107,5 @@ CANCEL = """
 
 
 async def cancel(connection: DB, account_id: int) -> None:
-    """The payment processor has the subscription no more; what was paid for lasts."""
+    """Mark the subscription as canceled. The period already paid for remains usable."""
     await connection.execute(CANCEL, account_id)

@@ -1,4 +1,4 @@
-"""What reports suggest, and what became of it."""
+"""Suggestions of reports, and whether they were applied or dismissed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NewSuggestion:
-    """A row of a report that is being made."""
+    """A suggestion to add to a report."""
 
     chapter_id: int
     type: SuggestionType
@@ -49,7 +49,7 @@ ADD = f"""
 
 
 async def add(connection: Connection, report_id: int, rows: Sequence[NewSuggestion]) -> None:
-    """Adds the rows but those that the book's author has dismissed before, or whose chapter is gone."""
+    """Add the rows, except those that the author has dismissed before and those whose chapter is gone."""
     await connection.execute(ADD, report_id, *([getattr(row, name) for row in rows] for name in NEW))
 
 
@@ -60,7 +60,7 @@ COLUMNS = columns(field_names(Suggestion)[:3], "s") + ", c.chapter_number, " + c
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which suggestions of a report are meant; None leaves nothing out."""
+    """A filter for the suggestions of a report. None matches everything."""
 
     type: str | None = None
     severity: str | None = None
@@ -104,7 +104,7 @@ PAGE = f"""
 async def page(
     db: DB, account_id: int, report_id: int, chosen: Filter, *, limit: int | None, offset: int = 0
 ) -> list[Suggestion]:
-    """The most severe first, then in the order of the book."""
+    """A page of the report's suggestions: the most severe first, then in the order of the book."""
     rows = await db.fetch(PAGE, account_id, report_id, *chosen.values, limit, offset)
     return [_suggestion(row) for row in rows]
 
@@ -130,7 +130,7 @@ PENDING_OF_CHAPTER = f"""
 
 
 async def pending(db: DB, chapter_id: int) -> list[Suggestion]:
-    """The chapter's undecided suggestions, of all its reports."""
+    """The chapter's pending suggestions from all reports."""
     return [_suggestion(row) for row in await db.fetch(PENDING_OF_CHAPTER, chapter_id)]
 
 
@@ -140,9 +140,9 @@ LOCK_PENDING = """
 
 
 async def lock_pending(connection: Connection, chapter_id: int) -> dict[int, int]:
-    """Lock the undecided suggestions of a chapter that the transaction holds locked.
+    """Lock the pending suggestions of a chapter that the transaction has locked.
 
-    Returns the content version in which each is placed, by id.
+    Returns the content version to which each one's offsets refer, by suggestion id.
     """
     return {row["id"]: row["content_version"] for row in await connection.fetch(LOCK_PENDING, chapter_id)}
 
@@ -156,7 +156,7 @@ OUTDATED = """
 
 
 async def outdated(db: DB, account_id: int, report_id: int) -> list[int]:
-    """The chapters whose text has changed since the report's pending suggestions were placed in it."""
+    """The chapters whose text has changed since the offsets of the report's pending suggestions were set."""
     return [row["chapter_id"] for row in await db.fetch(OUTDATED, account_id, report_id)]
 
 
@@ -172,7 +172,7 @@ PLACED = ("id", "start_offset", "end_offset", "prefix", "suffix")
 
 
 async def place(connection: Connection, standing: Sequence[Suggestion], content_version: int) -> None:
-    """Says where the suggestions stand in the content that has this version."""
+    """Set the offsets of the suggestions in the text with this content version."""
     values = ([getattr(each, name) for each in standing] for name in PLACED)
     await connection.execute(PLACE, *values, content_version)
 
@@ -184,7 +184,7 @@ async def decide(connection: Connection, suggestion_ids: Sequence[int], status: 
     await connection.execute(DECIDE, suggestion_ids, status)
 
 
-# The book is locked first: it may be deleted just now, and its suggestions with it.
+# Locks the book first, because a concurrent transaction may be deleting it and its suggestions.
 DISMISS = """
     WITH owned AS (
         SELECT b.id FROM book b JOIN report r ON r.book_id = b.id
@@ -201,5 +201,5 @@ DISMISS = """
 
 
 async def dismiss(db: DB, account_id: int, report_id: int, suggestion_id: int) -> None:
-    """Dismisses a pending suggestion, for the book's next reports too."""
+    """Dismiss a pending suggestion, in this report and in later reports on the book."""
     await db.execute(DISMISS, account_id, report_id, suggestion_id)

@@ -1,4 +1,4 @@
-"""What an account used, by billing period."""
+"""An account's usage counters, by billing period."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FIND = f"{PERIODS} AND period_start = $2"
 
 
 async def find(db: DB, account_id: int, start: datetime, end: datetime) -> UsagePeriod:
-    """The period's counters; zeroes when nothing was used in it."""
+    """The period's counters, all zero if nothing was used."""
     row = await db.fetchrow(FIND, account_id, start)
     return UsagePeriod(**row) if row else UsagePeriod(start, end)
 
@@ -23,7 +23,7 @@ OTHERS = f"{PERIODS} AND period_start <> $2 ORDER BY period_start DESC LIMIT $3"
 
 
 async def others(db: DB, account_id: int, current: datetime, limit: int) -> list[UsagePeriod]:
-    """The newest periods besides the current one; after a change of plan they may overlap with it."""
+    """The newest periods except the current one. After a change of plan they may overlap with it."""
     return [UsagePeriod(**row) for row in await db.fetch(OTHERS, account_id, current, limit)]
 
 
@@ -36,14 +36,14 @@ COUNT = """
 
 
 async def count(db: DB, account_id: int, start: datetime, end: datetime, *, books: int = 0, words: int = 0) -> None:
-    """Adds to the period's books and words."""
+    """Add to the period's counts of books and words."""
     await db.execute(COUNT, account_id, start, end, books, words)
 
 
 def _spending(counter: str) -> str:
-    """Counts only while the limit allows it, in one statement: two callers never both take the last one.
+    """SQL that adds $5 to `counter` unless that exceeds the limit $4 (-1: no limit).
 
-    $4 is the limit, -1 for none.
+    It is one statement, so two callers never both take the last unit.
     """
     return f"""
     INSERT INTO usage_period AS u (account_id, period_start, period_end, {counter})
@@ -70,7 +70,7 @@ SPEND = {
 async def spend(
     db: DB, account_id: int, start: datetime, end: datetime, allowance: Allowance, limit: int, amount: int
 ) -> bool:
-    """Whether the limit allowed it."""
+    """Spend `amount` of the allowance. Returns False if the limit does not allow it."""
     return bool(await db.fetchval(SPEND[allowance], account_id, start, end, limit, amount))
 
 
@@ -78,7 +78,7 @@ SPEND_UNPAID_WORDS = _spending("unpaid_words")
 
 
 async def spend_unpaid_words(db: DB, account_id: int, start: datetime, end: datetime, limit: int, words: int) -> bool:
-    """Whether the limit allowed it."""
+    """Count words written in books that nothing has paid for. Returns False if the limit does not allow it."""
     return bool(await db.fetchval(SPEND_UNPAID_WORDS, account_id, start, end, limit, words))
 
 
@@ -86,7 +86,7 @@ UNPAID_WORDS = "SELECT unpaid_words FROM usage_period WHERE account_id = $1 AND 
 
 
 async def unpaid_words(db: DB, account_id: int, start: datetime) -> int:
-    """How many words of the period were written in books that nothing had paid for."""
+    """How many words were written in the period in books that nothing had paid for."""
     return int(await db.fetchval(UNPAID_WORDS, account_id, start) or 0)
 
 
@@ -94,7 +94,7 @@ SPEND_FAILED_JOBS = _spending("failed_jobs")
 
 
 async def spend_failed_job(db: DB, account_id: int, start: datetime, end: datetime, limit: int) -> bool:
-    """Whether the limit allowed one more."""
+    """Count one more failed job. Returns False if the limit does not allow it."""
     return bool(await db.fetchval(SPEND_FAILED_JOBS, account_id, start, end, limit, 1))
 
 
@@ -102,7 +102,7 @@ FREE_OUTLINES = "SELECT free_outlines FROM usage_period WHERE account_id = $1 AN
 
 
 async def free_outlines(db: DB, account_id: int, start: datetime) -> int:
-    """How many outlines and reworks of the period were no AI edits."""
+    """How many outlines and reworks of the period were free, that is, not counted as AI edits."""
     return int(await db.fetchval(FREE_OUTLINES, account_id, start) or 0)
 
 

@@ -1,4 +1,4 @@
-"""What the detail form of a book needs beside its chapters, in one statement."""
+"""A book with everything its detail view needs besides the chapters, read in one statement."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUMS = ("input_tokens", "output_tokens", "cache_write_tokens", "cache_read_token
 
 @dataclass(frozen=True, slots=True)
 class WholeBook:
-    """A book with all model work done for it and its quality notes."""
+    """A book with the total usage of its model calls and its quality notes."""
 
     book: Book
     usage: Usage
@@ -45,7 +45,7 @@ FIND = f"""
 
 
 async def find(db: DB, account_id: int, book_id: int) -> WholeBook | None:
-    """The account's book; its findings in the order of the chapters."""
+    """The account's book, with the findings in the order of the chapters."""
     row = await db.fetchrow(FIND, account_id, book_id)
     if row is None:
         return None

@@ -1,4 +1,4 @@
-"""Which process may write which run."""
+"""The rule for which process may write which run."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from bookgen.models import SAMPLE_WRITER
 
 
 def may_write(process: str) -> str:
-    """The SQL condition that the process row of this alias may write run `r`.
+    """The SQL condition that the process row with this alias may write run `r`.
 
-    It may if it has the model of the run, if its operator has named another one, and if no real model has begun it.
+    It may if no real model has begun the run, if it has the run's model, or if its operator has named a model for all
+    runs (`any_writer`).
     """
     return f"({process}.any_writer OR coalesce(r.writer, '{SAMPLE_WRITER}') IN ('{SAMPLE_WRITER}', {process}.writer))"

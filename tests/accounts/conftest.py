@@ -1,4 +1,4 @@
-"""A front door for each test."""
+"""The account endpoints of a service, for each test."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.fakes.google_server import GoogleServer
 
 @pytest.fixture
 async def open_door(database: Database, tmp_path: Path) -> AsyncIterator[OpenDoor]:
-    """Opens a service with settings of the test's own; several of them share the database."""
+    """Opens services with the test's own settings. They share the database."""
     async with AsyncExitStack() as closing:
 
         async def open_door(**settings: Any) -> Door:

@@ -1,4 +1,4 @@
-"""A supervisor on a real database, with a model that the test lets speak."""
+"""A supervisor on a real database, with a model whose replies the test controls."""
 
 from __future__ import annotations
 
@@ -155,12 +155,12 @@ async def rework_chapters(
 
 
 async def refuse_blurb(material: Material, steps: Steps) -> str:
-    """A model that has no part in a test which is about something else."""
+    """A model for tests in which no model call matters."""
     raise ModelRefused("It refused.", stage="blurb", retryable=False)
 
 
 async def draft_blurb(material: Material, steps: Steps) -> str:
-    """The model's blurb, as a call of chapter BLURB; UnusableReply where it says "Nonsense."."""
+    """Draft a blurb with a call for chapter BLURB. Raises UnusableReply if the reply is "Nonsense."."""
     reply = await steps.reply(ask("blurb", material.book.id, BLURB))
     if reply.text == "Nonsense.":
         raise UnusableReply("It was no blurb.", stage="blurb", retryable=True)
@@ -182,7 +182,7 @@ class Studio:
         self.products = Products(self._paint_cover, self._correct, self._make_files)
 
     def hold(self, what: str) -> asyncio.Event:
-        """What is made from now on waits for the event."""
+        """Make all later calls wait for the event."""
         return self.held.setdefault(what, asyncio.Event())
 
     async def until_asked(self, what: str, times: int = 1) -> None:
@@ -226,7 +226,7 @@ def model() -> Model:
     return Model()
 
 
-# No price is known, nothing is capped, nobody paints, and the disk has room.
+# Defaults: no known price, no caps, no image model, and enough disk space.
 WITHOUT_SERVICES: dict[str, Any] = {
     "price": lambda _model, _usage: None,
     "caps": CostCaps(),
@@ -272,7 +272,7 @@ def started() -> list[Supervisor]:
 
 @pytest.fixture
 async def start(database: Database, model: Model, started: list[Supervisor]) -> AsyncIterator[Start]:
-    """Starts supervisors, as processes would be started on one database."""
+    """Starts supervisors on one database, as separate processes would be."""
     async with contextlib.AsyncExitStack() as running:
 
         async def start(**settings: Any) -> Supervisor:
@@ -309,7 +309,7 @@ def begun(started: list[Supervisor], start: Start, model: Model, shelf: Shelf) -
 
 
 async def crash(supervisor: Supervisor, shelf: Shelf) -> None:
-    """What is left of a process after kill -9: its rows, and a lease that runs out."""
+    """Leave the supervisor as after kill -9: its rows stay, and its lease expires."""
     boot_id = supervisor.resources.boot_id
     supervisor.resources.draining = True
     supervisor.lease._lost()
@@ -327,7 +327,7 @@ async def on_connections(pool: asyncpg.Pool, sql: str, count: int = 5) -> None:
 
 @pytest.fixture
 async def proxy(dsn: str) -> AsyncIterator[PgProxy]:
-    """Stands before the same database, to cut it off."""
+    """A proxy in front of the database, which can cut the connection."""
     async with PgProxy(dsn) as proxy:
         yield proxy
 
@@ -367,7 +367,7 @@ class Shelf:
         return int(book_id)
 
     async def outlined(self, chapters: int = 3, plan: str = "pro") -> tuple[int, int]:
-        """A new account and its book, of which no chapter is written."""
+        """A new account and its book without written chapters."""
         account_id = await self.account(plan)
         return account_id, await self.book(account_id, chapters)
 

@@ -1,4 +1,4 @@
-"""Accounts with books, and a clock that the test moves."""
+"""Accounts with books, and a clock that the test controls."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Clock:
         return self.now
 
     def begin(self) -> datetime:
-        """The moment of sign-up; it is a day later now."""
+        """The time of sign-up, one day before now."""
         self.now = SIGN_UP + timedelta(days=1)
         return SIGN_UP
 
@@ -108,7 +108,7 @@ async def payments(open_payments: Callable[[], Payments]) -> Payments:
 
 @pytest.fixture
 async def open_payments(pool: asyncpg.Pool, stripe: FakeStripe, clock: Clock) -> AsyncIterator[Callable[[], Payments]]:
-    """Each one is as in a process of its own."""
+    """Makes services that behave as in separate processes."""
     async with contextlib.AsyncExitStack() as closing:
 
         def open_payments() -> Payments:
@@ -128,7 +128,7 @@ async def open_payments(pool: asyncpg.Pool, stripe: FakeStripe, clock: Clock) ->
 
 @pytest.fixture
 def deliver(payments: Payments, stripe: FakeStripe) -> Callable[..., Awaitable[None]]:
-    """Hands over events, all that piled up if none are named."""
+    """Deliver these events, or all pending ones."""
 
     async def deliver(*events: dict[str, Any]) -> None:
         for event in events or list(stripe.events):

@@ -93,7 +93,7 @@ async def test_a_database_that_can_not_be_reached_stops_it(tmp_path: Path, comma
 async def test_a_url_whose_password_is_not_quoted_shows_nothing_of_it(tmp_path: Path, password: str) -> None:
     line = await refused(tmp_path, "migrate", BOOKGEN_DATABASE_URL=f"postgresql://ada:{password}@127.0.0.1/books")
 
-    assert line.startswith("BOOKGEN_DATABASE_URL can't be read: in a password % @ : / ? # are written %25 %40 ")
+    assert line.startswith("BOOKGEN_DATABASE_URL is not a valid URL. In a password, write % @ : / ? # as %25 %40 ")
 
 
 async def test_a_wrong_database_password_is_said(tmp_path: Path, dsn: str) -> None:

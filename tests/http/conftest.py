@@ -80,7 +80,7 @@ class Api:
         return await self.call("DELETE", path)
 
     async def raw(self, request: bytes) -> bytes:
-        """What the server says to these very bytes."""
+        """The server's response to these raw bytes."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.client.port)
         try:
             writer.write(request)
@@ -93,7 +93,7 @@ class Api:
             await writer.wait_closed()
 
     async def as_new_account(self, name: str) -> Api:
-        """The same service for somebody else."""
+        """A client of the same service for another user."""
         form = {"username": name, "email": f"{name}@example.com", "password": PASSWORD}
         reply = await (await self.as_nobody()).post("/auth/register/", form)
         assert reply.status == 201, reply.body
@@ -118,7 +118,7 @@ class Api:
         return dict(reply.body)
 
     async def written(self, **fields: Any) -> dict[str, Any]:
-        """A book whose run is over, and whose blurb is drafted or was tried to be."""
+        """A book whose run has ended and whose blurb draft is finished, with or without success."""
         book = await self.outlined(**fields)
         assert (await self.post(f"/books/{book['id']}/generate/")).status == 202
         await self.until(book["id"], "completed")
@@ -136,7 +136,7 @@ class Api:
                 known = seen.headers["ETag"]
 
     async def until_true(self, query: str) -> None:
-        """Waits until the database says so."""
+        """Wait until the query is true."""
         async with asyncio.timeout(10):
             while not await self.services.database.http.fetchval(query):  # noqa: ASYNC110 (the signal is a row)
                 await asyncio.sleep(0.01)
@@ -154,7 +154,7 @@ OpenApi = Callable[..., Awaitable[Api]]
 
 @pytest.fixture
 async def open_api(database: Database, tmp_path: Path) -> AsyncIterator[OpenApi]:
-    """Opens a service with settings of the test's own; several of them share the database."""
+    """Opens services with the test's own settings. They share the database."""
     async with AsyncExitStack() as closing:
 
         async def open_api(**settings: Any) -> Api:
@@ -165,7 +165,7 @@ async def open_api(database: Database, tmp_path: Path) -> AsyncIterator[OpenApi]
 
 @pytest.fixture
 async def visitor(open_api: OpenApi) -> Api:
-    """Nobody in particular."""
+    """A client without an account."""
     return await open_api()
 
 
@@ -185,7 +185,7 @@ async def stripe() -> AsyncIterator[FakeStripe]:
 
 @pytest.fixture
 async def shop(open_api: OpenApi, stripe: FakeStripe) -> Api:
-    """A service that sells."""
+    """A service with billing on."""
     return await open_api(
         billing="on",
         stripe_secret_key=SECRET_KEY,

@@ -1,1 +1,1 @@
-"""Covers: composed and drawn here, lettered by the interior's own typesetter."""
+"""Covers: composed and drawn here, with lettering set by the same typesetter as the book's pages."""

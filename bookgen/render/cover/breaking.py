@@ -1,4 +1,4 @@
-"""A title's lines: broken where the sense allows it, and as even as they can be."""
+"""Breaks a title into lines: at places that keep the sense, and as evenly as possible."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bookgen.render.layout.bidi import has_rtl, parts
 from bookgen.render.layout.tokens import SPACE_WIDTH
 from bookgen.render.layout.words import units
 
-# What a line should not end with: it belongs to the word behind it.
+# Words that belong to the next word, so a line should not end with them.
 _LEANING_WORDS = """
 a an the of and or in on to for from with by at as my your our his her its their is no not but nor than
 der die das des dem den ein eine einer eines einem einen und oder im am auf aus von vom zu zum zur mit für bei ohne
@@ -27,7 +27,8 @@ com het een van op te voor met w z na od ze we u k s v ke ku se po pri det ett o
 """
 _LEANING = frozenset(_LEANING_WORDS.split())
 _PARTICLES = frozenset("のはをにがでとへもや的之与和與的了")
-# Japanese has its particles between the words: where there is none, a line would end within one.
+# The cost of a break between two ideographs. Japanese marks its word ends with particles, so a break anywhere else is
+# probably within a word and costs more.
 _WITHIN_JAPANESE, _WITHIN_CHINESE = 60.0, 8.0
 _ENDS = ":：;；—–.!?！？。"
 _PAUSES = ",，、،"
@@ -35,9 +36,10 @@ _PAUSES = ",，、،"
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What is never parted. `width` and `gap`, the room behind it within a line, are per mille of the type size.
+    """A piece of a title that is never divided.
 
-    `cost` of a line's end behind it; `hyphen`: such a line shows one.
+    `width`, and `gap` (the space after it within a line), are per mille of the type size. `cost` is the cost of a line
+    break after it, and `hyphen` is shown at such a break.
     """
 
     pieces: Pieces
@@ -48,7 +50,7 @@ class Unit:
 
     @property
     def ended(self) -> float:
-        """How wide it is at a line's end."""
+        """Its width at the end of a line, with the hyphen if it has one."""
         return self.width + sum(style.word(text)[0] for text, style in self.hyphen)
 
 
@@ -56,7 +58,7 @@ Lines = list[Sequence[Unit]]
 
 
 class Units:
-    """The units of texts in one typeface."""
+    """Divides texts in one typeface into units."""
 
     def __init__(self, typeface: Typeface, language: str, face: DisplayFace, kind: Mapping[str, Any]) -> None:
         self._typeface, self._kind = typeface, kind
@@ -65,7 +67,7 @@ class Units:
         self._tracking = face.tracking
 
     def of(self, text: str, widest: float) -> list[Unit]:
-        """`widest`: what a line may measure at the least size that is wanted; longer words are divided for it."""
+        """The units of a text. Words longer than `widest`, a line's width at the smallest type size, are divided."""
         found: list[Unit] = []
         for word in text.split():
             found += self._word(word, widest)
@@ -95,7 +97,7 @@ class Units:
         return found
 
     def _anywhere(self, word: str, widest: float) -> list[Unit]:
-        """A word that nothing divides: as many letters as a line holds."""
+        """A long word that cannot be hyphenated, divided wherever a line is full."""
         found: list[Unit] = []
         held = ""
         for letter in clusters(word):
@@ -117,14 +119,14 @@ class Units:
 
 
 def spaced(text: str) -> bool:
-    """Whether its letters may stand apart: those of Latin, Greek and Cyrillic do."""
+    """Whether the text can be letter-spaced: only Latin, Greek and Cyrillic can."""
     return all(character < "\u0530" or "\u1e00" <= character < "\u2070" for character in text)
 
 
 def broken(units: Sequence[Unit], count: int, evenness: float) -> Lines | None:
-    """In exactly `count` lines at the least cost, uneven lines costing `evenness`; None where there are fewer units.
+    """Break the units into exactly `count` lines at the lowest cost. None if there are fewer units than lines.
 
-    No line is tried whose end is a few lines away from where it were if all were even.
+    `evenness` weights the cost of uneven lines. To save time, line ends far from even ones are not tried.
     """
     if count > len(units):
         return None
@@ -163,7 +165,7 @@ def _cheapest(
     widest: float,
     evenness: float,
 ) -> tuple[float, int] | None:
-    """The cost of everything up to a line that ends before unit `end`, and where that line starts."""
+    """The lowest cost of all lines up to one that ends before unit `end`, and the start of that line."""
     last = units[end - 1]
     cost = last.cost if end < len(units) else 0.0
     reached = reach[end - 1] + last.ended
@@ -182,7 +184,7 @@ def _cheapest(
 
 
 def _behind(word: str) -> float:
-    """What a line's end behind a word costs."""
+    """The cost of a line break after a word."""
     if word[-1] in _ENDS:
         return -12.0
     if word[-1] in _PAUSES:
@@ -191,7 +193,7 @@ def _behind(word: str) -> float:
 
 
 def _between(part: str, after: str, within: float) -> float:
-    """What a line's end between ideographs costs; `within` if nothing says that a word ends there."""
+    """The cost of a line break between two ideographs. `within`: the cost if no word end is visible there."""
     if part[-1] in _ENDS + _PAUSES:
         return -8.0
     if after[:1] in _PARTICLES:

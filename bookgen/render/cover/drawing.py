@@ -1,6 +1,6 @@
-"""A drawing: flat, opaque shapes from the back to the front, in no file format.
+"""A drawing as flat, opaque shapes from back to front, independent of any file format.
 
-Nothing is transparent and nothing is clipped, so that a printer who takes neither gets the same picture.
+Nothing is transparent or clipped, since some printers accept neither.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from bookgen.render.cover.colour import Colour, mix
 
 Point = tuple[float, float]
 
-ROUND = 0.5523  # of a radius: where a quarter of a circle has its handles
+ROUND = 0.5523  # the length of the Bézier handles of a quarter circle, as a share of the radius
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """In pixels, y downwards."""
+    """A rectangle in pixels, with y downwards."""
 
     left: float
     top: float
@@ -43,7 +43,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class DrawnShape:
-    """`path` is SVG path data with absolute M, L, Q, C and Z. Filled, or drawn as a line of so many pixels."""
+    """A filled shape, or an outline of `line` pixels. `path` is SVG path data with absolute M, L, Q, C and Z."""
 
     path: str
     colour: Colour
@@ -52,10 +52,10 @@ class DrawnShape:
 
 @dataclass(frozen=True, slots=True)
 class Lettering:
-    """A text as outlines, above all shapes; its ink is read on `ground`.
+    """A text as outlines, drawn above all shapes.
 
-    `box` is that of the ink; `height` that of its capitals, or of the letters where a script has none; `missing`
-    counts the letters that no font has.
+    `ground` is the colour behind it and `box` encloses its ink. `height` is that of its capitals, or of its letters if
+    the script has no capitals. `missing` counts letters that no font has.
     """
 
     role: str
@@ -69,7 +69,7 @@ class Lettering:
 
 @dataclass(slots=True)
 class Drawing:
-    """In pixels."""
+    """A drawing of `width` by `height` pixels."""
 
     width: float
     height: float
@@ -99,7 +99,7 @@ class Drawing:
         self.fill(circle(center, radius), colour)
 
     def fade(self, box: Box, stops: Sequence[tuple[float, Colour]]) -> None:
-        """From top to bottom through the stops, in steps too small to be seen, each a little over the one above."""
+        """Fill the box with a vertical gradient, as bands too narrow to see. Each overlaps the one above a little."""
         steps = list(_steps(stops, box.height))
         ends = [top for top, _ in steps[1:]] + [box.height]
         for (top, shade), end in zip(steps, ends, strict=True):
@@ -125,7 +125,7 @@ def circle(center: Point, radius: float) -> str:
 
 
 def _steps(stops: Sequence[tuple[float, Colour]], height: float) -> Iterable[tuple[float, Colour]]:
-    """Where each new shade begins, from 0 to the height."""
+    """The gradient's shades and the y at which each begins, from 0 to the height."""
     last = None
     rows = max(1, round(height))
     for row in range(0, rows, 2):

@@ -1,4 +1,4 @@
-"""The display faces of covers. Where one lacks a script, the interior's own chain of faces sets it."""
+"""The display typefaces of covers. Scripts that one lacks are set in the fallback faces of the book's pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from bookgen.render.fonts.families import SANS, SERIF, Source, static, variable
 
 @dataclass(frozen=True, slots=True)
 class DisplayFace:
-    """`tracking` per mille of the size; `lead` from line to line, by the size, where the letters allow it."""
+    """A typeface with its setting on a cover.
+
+    `tracking` is per mille of the size. `lead` is the distance between lines by the size, unless letters would touch.
+    """
 
     source: Source
     bold: bool = True
@@ -40,7 +43,7 @@ OSWALD = DisplayFace(_OSWALD, capitals=True, lead=1.06)
 BEBAS = DisplayFace(_BEBAS, capitals=True, lead=0.92)
 ABRIL = DisplayFace(_ABRIL)
 
-# For what stands beside a title.
+# For subtitles and authors.
 SERIF_TEXT = DisplayFace(SERIF, bold=False, lead=1.25)
 SERIF_ITALIC = DisplayFace(SERIF, bold=False, italic=True, lead=1.25)
 SANS_TEXT = DisplayFace(SANS, bold=False, lead=1.25)

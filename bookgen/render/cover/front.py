@@ -1,4 +1,4 @@
-"""A book's front cover: which family, palette and faces, and the drawing that they make."""
+"""A book's front cover: the choice of family, palette and typefaces, and the drawing."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from bookgen.render.cover.sheet import Sheet
 
 
 def family_of(seed: str, genre: str, variant: int, style: str = "") -> Family:
-    """The family of a book's cover number `variant`: those for its genre come first, none twice before all were there.
+    """The family for a book's cover number `variant`. A `style` that names a family selects it.
 
-    A `style` that names a family is that family.
+    Families for the book's genre come first, and none repeats before all have been used.
     """
     wanted = style.casefold()
     for family in FAMILIES:
@@ -27,7 +27,7 @@ def family_of(seed: str, genre: str, variant: int, style: str = "") -> Family:
 
 
 def draw_front(copy: Copy, *, seed: str, family: Family, variant: int, width: float, height: float) -> Drawing:
-    """In pixels. The same for the same arguments, in every process."""
+    """Draw the front cover, with sizes in pixels. The same arguments give the same drawing in every process."""
     copy = Copy(one_line(copy.title), one_line(copy.subtitle), one_line(copy.author), copy.language)
     typesetters: dict[DisplayFace, Typesetter] = {}
     for each in dict.fromkeys((family, ROOMIEST)):
@@ -41,7 +41,7 @@ def draw_front(copy: Copy, *, seed: str, family: Family, variant: int, width: fl
 
 
 def draw_scene(*, seed: str, family: Family, width: float, height: float) -> Drawing:
-    """The same composition without words, in pixels."""
+    """Draw the family's composition without text, with sizes in pixels."""
     chance = random.Random(f"{seed} {family.name} scene")
     drawing = Drawing(width, height)
     palette, typography = chance.choice(family.palettes), chance.choice(family.typography)
@@ -50,12 +50,12 @@ def draw_scene(*, seed: str, family: Family, width: float, height: float) -> Dra
 
 
 def scene_of(seed: str, genre: str, variant: int) -> Family:
-    """The family of a book's picture number `variant`: of those that show something."""
+    """The family for a book's picture number `variant`, among those that work without text."""
     return _nth(SCENES, f"scene {seed}", genre, variant)
 
 
 def _nth(families: Sequence[Family], seed: str, genre: str, number: int) -> Family:
-    """The one with that number, counted from 0 and round again, in the book's own order: those for its genre first."""
+    """Family number `number` (from 0, wrapping around) in the book's own random order, its genre's families first."""
     chance, genre = random.Random(seed), genre.casefold()
     suited = {family.name: any(word in genre for word in family.genres) for family in families}
     order = sorted(families, key=lambda family: (not suited[family.name], chance.random()))

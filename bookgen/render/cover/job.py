@@ -1,4 +1,4 @@
-"""What is asked for when a cover or a picture is made, and what comes back: the data that crosses to a worker."""
+"""The requests for covers and pictures that go to a worker, and the results that come back."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from bookgen.render.model import Picture
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """What a cover says. `language` is a BCP 47 tag; an empty subtitle or author is left out.
+    """The text on a cover. `language` is a BCP 47 tag. An empty subtitle or author is left out.
 
-    Without a title nothing is said: the sheet is a picture.
+    With an empty title there is no text at all: the sheet is a picture.
     """
 
     title: str
@@ -22,9 +22,9 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class CoverJob:
-    """`seed` is the book's, `variant` counts its covers, `style` may name a family of designs.
+    """A request for a cover. `seed` is the book's, `variant` numbers its covers, `style` may name a design family.
 
-    `picture`: a file from outside that the texts go over, instead of a design of ours.
+    `picture`: an image file to put the text on, instead of a drawn design.
     """
 
     copy: Copy
@@ -37,7 +37,7 @@ class CoverJob:
 
 @dataclass(frozen=True, slots=True)
 class CoverDesign:
-    """What a cover was drawn from here: in any other size it is drawn anew. `family` is its name."""
+    """The parameters of a drawn cover, from which it can be drawn again in any size. `family` is the family's name."""
 
     copy: Copy
     seed: str
@@ -54,7 +54,7 @@ class FinishedCover:
 
 @dataclass(frozen=True, slots=True)
 class PictureJob:
-    """A picture within a chapter, drawn here."""
+    """A request to draw a picture within a chapter."""
 
     seed: str
     genre: str
@@ -63,14 +63,14 @@ class PictureJob:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedJob:
-    """A picture from outside, as the file that came."""
+    """A request to convert an image file from outside."""
 
     file: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedPicture:
-    """`shows` says what one drawn here is of."""
+    """A finished picture. `shows` describes it if it was drawn here."""
 
     picture: Picture
     shows: str = ""

@@ -1,4 +1,4 @@
-"""A text as outlines: set in a display face, as large as its place allows."""
+"""Sets a cover's text in a display face, as large as its place allows, and turns it into outlines."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from bookgen.render.fonts.typeface import Typeface
 from bookgen.render.layout.bidi import Item, Segments, is_rtl, visual
 
 _GREEK = re.compile("[\u0370-\u03ff][\u0300-\u036f]+")
-_AIR = 70.0  # least between the ink of two lines, per mille of the size
-_BY_SENSE, _EVEN = 100.0, 2000.0  # what an uneven line costs; the second where letters would be too small
-_FEWER = 1.12  # a line more has to make the letters so much larger,
-_TORN = 0.004  # and by so much again for each point that its dearest break costs
+_AIR = 70.0  # the smallest distance between the ink of two lines, per mille of the size
+_BY_SENSE, _EVEN = 100.0, 2000.0  # the cost of uneven lines; the second is tried if letters would be too small
+_FEWER = 1.12  # one more line is only used if it makes the letters larger by this factor,
+_TORN = 0.004  # plus this for each point that its most expensive break costs
 
-_Glyph = tuple[Face, int, float, float, float]  # its x and y per mille of the size, and its scale
+_Glyph = tuple[Face, int, float, float, float]  # face, glyph, x and y per mille of the size, and scale
 
 
 @dataclass(frozen=True, slots=True)
 class GlyphOutline:
-    """A set line: its glyphs, and the box of their ink per mille of the size, y upwards."""
+    """A typeset line: its glyphs, and the box of their ink, per mille of the size with y upwards."""
 
     glyphs: tuple[_Glyph, ...]
     left: float
@@ -41,9 +41,9 @@ class GlyphOutline:
 
 @dataclass(frozen=True, slots=True)
 class SetText:
-    """Lines at a size in pixels, `pitch` pixels from baseline to baseline.
+    """Typeset lines at a size in pixels. `pitch`: pixels from baseline to baseline.
 
-    `capital`: the height of its capitals in pixels, or of its letters where the script has none.
+    `capital`: the height of the capitals in pixels, or of the letters if the script has no capitals.
     """
 
     lines: tuple[GlyphOutline, ...]
@@ -57,16 +57,19 @@ class SetText:
 
     @property
     def height(self) -> float:
-        """From the top of the first line's ink to the foot of the last one's."""
+        """The height from the top of the first line's ink to the bottom of the last line's."""
         return (self.lines[0].top - self.lines[-1].bottom) * self.size / 1000 + self.pitch * (len(self.lines) - 1)
 
     @property
     def missing(self) -> int:
-        """Letters that no font has."""
+        """The number of letters that no font has."""
         return sum(glyph == 0 for line in self.lines for _, glyph, *_ in line.glyphs)
 
     def placed(self, x: float, top: float, align: float) -> tuple[str, Box]:
-        """SVG path data and the box of its ink. Each line lies right of `x` with 0, about it with 0.5, left with 1."""
+        """The text as SVG path data, and the box of its ink.
+
+        `align`: lines start at `x` with 0, are centred on it with 0.5, and end at it with 1.
+        """
         scale = self.size / 1000
         baseline = top + self.lines[0].top * scale
         pen = _Pen()
@@ -87,7 +90,7 @@ class SetText:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Lines without a size: everything per mille of it. `torn`: what the dearest of its breaks costs."""
+    """Lines before a size is chosen, in per mille of it. `torn`: the cost of the most expensive line break."""
 
     lines: tuple[GlyphOutline, ...]
     pitch: float
@@ -102,7 +105,7 @@ class _Block:
 
 
 class Typesetter:
-    """Sets the texts of one cover in one face, every script shaped as within the book."""
+    """Sets the texts of one cover in one face, shaping every script as on the book's pages."""
 
     def __init__(self, face: DisplayFace, tag: str) -> None:
         self.face = face
@@ -113,9 +116,9 @@ class Typesetter:
         self._blocks: dict[tuple[str, int, int, float], _Block | None] = {}
 
     def fitted(self, text: str, measure: float, height: float, largest: float, least: float) -> SetText:
-        """As large as the measure, the height and `largest` allow, in pixels.
+        """Set the text as large as the line width `measure`, the height and `largest` allow, all in pixels.
 
-        A word that the measure does not hold at the size `least` is divided.
+        A word wider than `measure` at the size `least` is divided.
         """
         text = self._cased(one_line(text))
         units = self._units_of(text, measure / least * 1000)
@@ -132,7 +135,7 @@ class Typesetter:
             if best is not None and best.size >= least:
                 break
         if best is None:
-            raise ValueError(f"nothing to set: {text!r}")
+            raise ValueError(f"no text to set: {text!r}")
         return best
 
     def _units_of(self, text: str, widest: float) -> list[Unit]:
@@ -142,7 +145,7 @@ class Typesetter:
         return self._units[key]
 
     def _counts(self, units: Sequence[Unit], measure: float, height: float, largest: float) -> range:
-        """The numbers of lines that are worth a try, the fewest first."""
+        """The numbers of lines worth trying, the fewest first."""
         total = sum(unit.width + unit.gap for unit in units) / 1000
         full = math.ceil(total * largest / measure)
         even = round(math.sqrt(height * total / (measure * self.face.lead)))
@@ -192,13 +195,13 @@ class Typesetter:
         return GlyphOutline(tuple(glyphs), left, max(right, left + 1.0), max(top, bottom + 1.0), bottom)
 
     def _capital(self, text: str, lines: Sequence[GlyphOutline]) -> float:
-        """Per mille of the size."""
+        """The height of capitals (or of letters if there are none), per mille of the size."""
         if spaced(text):
             return self._typeface.style(**self._kind).face.cap_height * 1000
         return max(line.top for line in lines)
 
     def _cased(self, text: str) -> str:
-        """In capitals, where the face wants them and the script has them."""
+        """The text in capitals if the face is set in capitals and the script has them."""
         if not self.face.capitals or not spaced(text):
             return text
         match self._tag.split("-")[0].lower():
@@ -212,12 +215,12 @@ class Typesetter:
 
 
 def _bare(letter: re.Match[str]) -> str:
-    """A Greek capital without accents and breathings; that it is a sound of its own is still said."""
+    """A Greek capital without accents and breathings. A diaeresis stays, since it separates two vowels."""
     return letter[0][0] + "\u0308" * ("\u0308" in letter[0])
 
 
 def _segments(line: Sequence[Unit]) -> Segments:
-    """The line's text by style, with its gaps in pieces per mille."""
+    """The line's text grouped by style, with gaps per mille of the size."""
     segments: list[tuple[Style, list[Item]]] = []
     for number, unit in enumerate(line):
         last = number + 1 == len(line)
@@ -231,7 +234,7 @@ def _segments(line: Sequence[Unit]) -> Segments:
 
 
 class _Pen:
-    """Glyph outlines as SVG path data, each moved to its place."""
+    """A fontTools-style pen that collects glyph outlines as SVG path data."""
 
     def __init__(self) -> None:
         self._out: list[str] = []
@@ -242,7 +245,7 @@ class _Pen:
         return "".join(self._out)
 
     def move(self, x: float, y: float, factor: float) -> None:
-        """Where the next glyph's origin is, and how many pixels its unit is."""
+        """Set the origin of the next glyph, and the pixels per font unit."""
         self._x, self._y, self._factor = x, y, factor
 
     def _point(self, point: Any) -> str:

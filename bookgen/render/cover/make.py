@@ -1,4 +1,4 @@
-"""Covers and pictures from what is asked for to their files: what a worker process does."""
+"""Makes covers and pictures from their requests. Runs in a worker process."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from bookgen.render.pdf.raster import raster
 from bookgen.render.pictures import jpeg
 from bookgen.render.received import received
 
-WIDTH, HEIGHT = 1600, 2560  # pixels: what shops ask of an e-book's cover
-SCENE = 1500, 1000  # pixels of a picture within a chapter: five inches at 300 to the inch
+WIDTH, HEIGHT = 1600, 2560  # pixels; the cover size that e-book shops require
+SCENE = 1500, 1000  # pixels of a picture within a chapter, which is five inches wide at 300 dpi
 THUMBNAIL = 400  # pixels wide
 PICTURE_STYLE = "picture"
 

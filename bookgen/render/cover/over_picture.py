@@ -1,4 +1,4 @@
-"""Title and author over a picture: where it is calm, and on as much shade as they need to be read."""
+"""Puts title and author on a picture, where it is calm, with as much shading as they need to be readable."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STRONGEST = 0.94
 
 
 def lettered(picture: Image.Image, copy: Copy, *, seed: str, width: int, height: int) -> Image.Image:
-    """The picture cut to size, with the texts in the calmer of its ends."""
+    """The picture cropped to size, with the title at its calmer end, top or bottom."""
     image = ImageOps.fit(picture.convert("RGB"), (width, height), Image.Resampling.LANCZOS)
     chance = random.Random(f"over {seed}")
     palette = Palette("picture", _DARK, _LIGHT, (_LIGHT, _LIGHT, _LIGHT, _LIGHT))
@@ -49,7 +49,7 @@ def _author(placed: PlacedTexts, sheet: Sheet) -> Box | None:
 
 
 def _busy(image: Image.Image, start: float, end: float) -> float:
-    """How much there is to see between two heights, given as shares."""
+    """The amount of detail between two heights, given as shares of the image height."""
     band = image.crop((0, round(image.height * start), image.width, round(image.height * end)))
     edges = band.convert("L").resize((100, 60)).filter(ImageFilter.FIND_EDGES)
     histogram = edges.histogram()
@@ -57,7 +57,10 @@ def _busy(image: Image.Image, start: float, end: float) -> float:
 
 
 def _shaded(image: Image.Image, box: Box, least: float) -> tuple[Image.Image, Colour, Colour]:
-    """The picture with the box as far darkened, or lightened, as an ink needs; that ink, and its worst ground."""
+    """Darken or lighten the box until text on it has the contrast `least`.
+
+    Returns the picture, the text colour, and the background colour in the box with the lowest contrast to it.
+    """
     tone = _mean(image, box)
     ink, toward = (_LIGHT, mix(tone, (0, 0, 0), 0.85)) if luminance(tone) < 0.4 else (_DARK, mix(tone, (255,) * 3, 0.9))
     strength = 0.0
@@ -83,7 +86,7 @@ def _mean(image: Image.Image, box: Box) -> Colour:
 
 
 def _worst(image: Image.Image, box: Box, ink: Colour) -> Colour:
-    """The place of the box on which the ink is read worst."""
+    """The colour in the box with the lowest contrast to the ink."""
     data = _small(image, box).tobytes()
     shades = {(data[at], data[at + 1], data[at + 2]) for at in range(0, len(data), 3)}
     return min(shades, key=lambda shade: contrast(ink, shade))

@@ -9,7 +9,7 @@ from bookgen.render.cover.colour import Colour, colour, luminance
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """`ink` reads well on `ground`; of the accents the first is the strongest and the last the quietest."""
+    """The colours of a cover. `ink` is readable on `ground`. The accents go from the strongest to the quietest."""
 
     name: str
     ground: Colour

@@ -1,4 +1,4 @@
-"""The sheet that a family composes on: its drawing, its colours, its chance, and where its texts stand."""
+"""The sheet that a design family composes on: drawing, colours, random generator, and placing of the texts."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from bookgen.render.cover.palettes import Palette
 from bookgen.render.layout.bidi import is_rtl
 
 # Shares of the sheet's width.
-MIN_CAPITAL_HEIGHT = 0.06  # of a title: 9 pixels and a little in a thumbnail of 160
+MIN_CAPITAL_HEIGHT = 0.06  # of a title; a little more than 9 pixels in a thumbnail of 160
 _LARGEST_TITLE = 0.22
 _SUBTITLE, _AUTHOR = 0.043, 0.052
 _LEAST_BESIDE = 0.02
-_LESSER = 0.5  # of their usual sizes, for what stands beside a very long title
+_LESSER = 0.5  # the factor for subtitle and author next to a very long title
 _GAP = 0.04
 
-# Shares of its height that a title is given one after the other, until it is large enough.
+# Shares of the sheet's height tried for the title, in this order, until it is large enough.
 _TITLE_SHARES = (0.5, 0.62, 0.8, 1.0)
-_LEAST_FIGURE = 0.15  # of its height: what is smaller is not seen beside the title
+_LEAST_FIGURE = 0.15  # of the sheet's height; a smaller figure is lost next to the title
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +47,18 @@ class Texts:
 
     @property
     def head(self) -> float:
-        """The height of title and subtitle."""
+        """The height of the title and subtitle together."""
         return self.title.height + (self.gap + self.subtitle.height if self.subtitle else 0.0)
 
     @property
     def height(self) -> float:
-        """Of everything under each other."""
+        """The height of all texts below one another."""
         return self.head + (self.gap * 2 + self.author.height if self.author else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedTexts:
-    """Texts in their places, or none. `free`: the part of the sheet between them, from edge to edge."""
+    """Texts in their places, or None. `free`: the part of the sheet between them, over its full width."""
 
     texts: Texts | None
     head_top: float
@@ -70,10 +70,11 @@ class PlacedTexts:
 
 
 class Sheet:
-    """`chance` is seeded by the book, so that the same book has the same cover. `unit`: a hundredth of the width.
+    """A sheet to compose a cover on. `unit` is a hundredth of its width.
 
-    `variant` counts the book's covers: a family that stands in for others composes each in another way. `typesetters`
-    remember what they have set for another sheet of the same words.
+    `chance` is a random generator seeded by the book, so the same book gets the same cover. `variant` numbers the
+    book's covers, so that `ROOMIEST`, standing in for several families, varies too. `typesetters` may be shared with
+    other sheets of the same texts, to reuse their results.
     """
 
     def __init__(
@@ -102,13 +103,13 @@ class Sheet:
 
     @property
     def filled(self) -> bool:
-        """Whether its title leaves no room for a figure, or is still too small to be read in a thumbnail."""
+        """Whether the title leaves no room for a figure, or is too small to be read in a thumbnail."""
         title = next((each for each in self.drawing.letterings if each.role == "title"), None)
         small = title is not None and title.height < MIN_CAPITAL_HEIGHT * self.drawing.width
         return small or self._free < _LEAST_FIGURE * self.drawing.height
 
     def texts(self, measure: float, height: float, share: float, largest: float = _LARGEST_TITLE) -> Texts:
-        """The texts in lines of that measure: the title in `share` of the height, or more if it were too small."""
+        """The texts in lines of width `measure`. The title gets `share` of the height, or more if it is too small."""
         for lesser in (1.0, _LESSER):
             texts = self._texts(measure, height, share, largest, lesser)
             if texts.title.capital >= MIN_CAPITAL_HEIGHT * self.drawing.width:
@@ -116,7 +117,7 @@ class Sheet:
         return texts
 
     def _texts(self, measure: float, height: float, share: float, largest: float, lesser: float) -> Texts:
-        """The same with subtitle and author at `lesser` of their usual sizes."""
+        """The texts, with subtitle and author scaled by `lesser`."""
         gap = self.drawing.width * _GAP * lesser
         subtitle = self._beside(self.copy.subtitle, self.typography.subtitle, measure, height, _SUBTITLE * lesser)
         author = self._beside(self.copy.author, self.typography.author, measure, height, _AUTHOR * lesser)
@@ -140,7 +141,7 @@ class Sheet:
         return self._typesetters[face]
 
     def _beside(self, text: str, face: DisplayFace, measure: float, height: float, largest: float) -> SetText | None:
-        """A lesser text, in one line as long as that is not too small, else in a few."""
+        """The subtitle or author: in one line if that is not too small, else in several."""
         if not text:
             return None
         width = self.drawing.width
@@ -162,10 +163,10 @@ class Sheet:
         share: float = 0.36,
         largest: float = _LARGEST_TITLE,
     ) -> PlacedTexts:
-        """Title and subtitle at the `head` end of the sheet, the author at the other or above them.
+        """Place title and subtitle at the `head` end of the sheet, and the author at the end `author`.
 
-        `largest`: the title's size by the sheet's width. `margin`, `top` and `foot` in units; `align` 0 is where
-        reading starts.
+        `largest`: the title's largest size as a share of the sheet's width. `margin`, `top` and `foot` are in units.
+        `align`: 0 is the side where reading starts.
         """
         unit, page = self.unit, self.page
         if not self.copy.title:
@@ -191,7 +192,7 @@ class Sheet:
         return PlacedTexts(texts, head_top, head_top + texts.head, author_top, x, side, free)
 
     def stack(self, zone: Box, share: float) -> PlacedTexts:
-        """Everything under each other, centred in a box."""
+        """Place all texts below one another, centred in a box."""
         texts = self.texts(zone.width, zone.height, share)
         top = zone.top + (zone.height - texts.height) / 2
         foot = top + texts.head
@@ -207,7 +208,7 @@ class Sheet:
         author: Colour | None = None,
         author_ground: Colour | None = None,
     ) -> None:
-        """Draws the texts in the wanted colours, as far as they read well on the ground."""
+        """Draw the texts in these colours, adjusted where the contrast with the ground would be too low."""
         grounds = tuple(ground) or (self.palette.ground,)
         ink, texts = self.palette.ink, placed.texts
         if texts is None:

@@ -1,1 +1,1 @@
-"""The DOCX writer: python-docx makes the package, the body is written as XML."""
+"""The DOCX writer. python-docx makes the package; the body is written directly as XML."""

@@ -1,4 +1,4 @@
-"""Blocks -> the paragraphs, tables and notes of a Word document."""
+"""Converts blocks to the paragraphs, tables and footnotes of a Word document."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ _EMU = 12700
 _RULE = 'w:val="single" w:sz="6" w:space="0" w:color="auto"'
 _RULES = f"<w:tblBorders><w:top {_RULE}/><w:bottom {_RULE}/></w:tblBorders>"
 _HEAD_RULE = f"<w:tcBorders><w:bottom {_RULE}/></w:tcBorders>"
-_LONGEST_CELL = 40  # letters; what is longer breaks
-_SAMPLE = 200  # rows that are looked at for the columns' widths
+_LONGEST_CELL = 40  # letters counted for a column's width; longer texts wrap
+_SAMPLE = 200  # rows read to choose the column widths
 
 
 class BodyWriter:
-    """`link` and `embed` give a relationship for an address or a picture; `notes` collects the document's footnotes."""
+    """Writes chapters as XML. `notes` collects the document's footnotes.
+
+    `link` and `embed` return the relationship id of a URL or a picture.
+    """
 
     def __init__(
         self, geometry: Geometry, link: Callable[[str], str], embed: Callable[[Picture], str], *, rtl: bool
@@ -60,7 +63,7 @@ class BodyWriter:
         return self._first_note + note + 1
 
     def _note(self, number: int, texts: Sequence[Spans]) -> str:
-        """A note's text, and below it that of the notes which are called nowhere else."""
+        """A note's text, followed by the notes that only this note refers to."""
         out = self.spans(texts[number])
         for span in texts[number]:
             if span.note is not None and self._id(span.note) not in self._called:
@@ -69,11 +72,11 @@ class BodyWriter:
         return out
 
     def spans(self, spans: Spans, *, rtl: bool | None = None) -> str:
-        """`rtl`: whether they read from the right, if not as the book does."""
+        """The spans as XML. `rtl`: whether they read from right to left; None: as the book does."""
         return "".join(self._span(span, self._rtl if rtl is None else rtl) for span in spans)
 
     def _way(self, lines: Sequence[Spans]) -> tuple[bool, str]:
-        """Whether a text reads from the right, and the property that says so where the book does not."""
+        """Whether a text reads from right to left, and the XML property for it if that differs from the book."""
         rtl = reads_rtl(lines, self._rtl)
         return rtl, "" if rtl == self._rtl else f'<w:bidi w:val="{int(rtl)}"/>'
 
@@ -81,7 +84,7 @@ class BodyWriter:
         if span.note is not None:
             number = self._id(span.note)
             style = '<w:rStyle w:val="FootnoteReference"/>'
-            if self._in_note or number in self._called:  # Word has one mark for a note, and none within notes
+            if self._in_note or number in self._called:  # Word allows one reference per note, and none within notes
                 return text(str(number), style)
             self._called.add(number)
             return f'<w:r><w:rPr>{style}</w:rPr><w:footnoteReference w:id="{number}"/></w:r>'
@@ -149,7 +152,7 @@ class BodyWriter:
         return "".join(out)
 
     def _indent(self, level: int, step: float, *, first: float) -> str:
-        """`first`: of the first line, in points; a negative one hangs out."""
+        """The indent of a list item. `first`: that of its first line in points; negative for a hanging indent."""
         left = twips(step * (level + 1))
         hang = f' w:hanging="{twips(-first)}"' if first < 0 else f' w:firstLine="{twips(first)}"'
         return f'<w:tabs><w:tab w:val="left" w:pos="{left}"/></w:tabs><w:ind w:left="{left}"{hang}/>'
@@ -179,11 +182,11 @@ class BodyWriter:
         size = f'<w:tblW w:w="{sum(widths)}" w:type="dxa"/><w:jc w:val="center"/>'
         properties = f'<w:tblPr><w:tblStyle w:val="TableNormal"/>{bidi}{size}{_RULES}</w:tblPr>'
         air = paragraph("BookTable", "")
-        above = paragraph("BookTable", "", "<w:keepNext/>")  # or a heading would be kept with nothing but the air
+        above = paragraph("BookTable", "", "<w:keepNext/>")  # keeps a heading together with the table, not with this
         return f"{above}<w:tbl>{properties}<w:tblGrid>{grid}</w:tblGrid>{''.join(rows)}</w:tbl>{air}"
 
     def _column_widths(self, block: model.Table) -> list[int]:
-        """By the longest word and the longest text of each column, as far as letters can say it."""
+        """Column widths estimated from the longest word and the longest text of each column."""
         letter = self._geometry.note_size * 0.6
         least, most = [], []
         for column in range(len(block.aligns)):
@@ -197,11 +200,11 @@ class BodyWriter:
     def _row(
         self, cells: Sequence[Spans], aligns: Sequence[str], widths: Sequence[int], *, head: bool, kept: bool
     ) -> str:
-        """`kept`: on the page of the next row."""
+        """A table row. `kept`: keep it on the same page as the next row."""
         out = []
         rule = _HEAD_RULE if head else ""
         for spans, align, width in zip(cells, aligns, widths, strict=True):
-            side = "left" if self._rtl and align == "right" else align  # Word's sides are a line's start and end
+            side = "left" if self._rtl and align == "right" else align  # in Word, left means the start of the line
             properties = "<w:keepNext/>" * kept + f'<w:jc w:val="{side}"/>' * (align in ("right", "center"))
             if head:
                 spans = tuple(replace(span, bold=True) for span in spans)

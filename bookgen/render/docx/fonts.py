@@ -1,4 +1,4 @@
-"""The document's fonts: their names, what stands in for them, and their files, put into the document."""
+"""The document's fonts: their names, substitutes, and embedded files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bookgen.render.fonts.families import MONO as CODE
 from bookgen.render.fonts.instance import instance
 from bookgen.render.settings import ExportSettings
 
-# What a machine takes that reads no embedded fonts: its name, its kind, the width of its letters.
+# Substitutes for readers that ignore embedded fonts: name, family, pitch.
 _STAND_INS = {
     "Source Serif 4": ("Georgia", "roman", "variable"),
     "Source Sans 3": ("Calibri", "swiss", "variable"),
@@ -26,14 +26,14 @@ _STAND_INS = {
     "Noto Serif Devanagari": ("Mangal", "roman", "variable"),
 }
 _STYLES = (("Regular", False, False), ("Bold", True, False), ("Italic", False, True), ("BoldItalic", True, True))
-# Letters that an author may go on writing with, whatever the book has: Latin, and general punctuation.
+# Letters embedded in any case, so that the author can continue writing: Latin, and general punctuation.
 _USUAL = frozenset((*range(0x20, 0x250), *range(0x2010, 0x2070), 0x20AC, 0x2122, 0xFB01, 0xFB02))
 _OBFUSCATED = "application/vnd.openxmlformats-officedocument.obfuscatedFont"
-_HIDDEN = 32  # bytes of a file that its key hides
+_HIDDEN = 32  # bytes of a font file that are obfuscated
 
 
 def embed_fonts(document: Any, xml: str, settings: ExportSettings, tag: str) -> bytes:
-    """Puts the fonts of a document with that text into its package; the font table that names them."""
+    """Embed the fonts that the text `xml` needs into the document. Returns the XML of its font table."""
     letters = _USUAL | {ord(letter) for letter in set(xml)}
     code = CODE if MONO in xml or '"BookCode"' in xml else None
     sources = {each.name: each for each in (BY_SETTING[settings.font], own_script(tag), code) if each}
@@ -64,6 +64,6 @@ def _embedded(table: Part, style: str, data: bytes) -> str:
 
 
 def _hidden(data: bytes, key: UUID) -> bytes:
-    """As the standard (ECMA-376, part 4, 2.8.1) wants an embedded font: its head under the key, last byte first."""
+    """The font file obfuscated by ECMA-376 part 4, 2.8.1: its first bytes are XORed with the reversed key."""
     mask = key.bytes[::-1] * 2
     return bytes(byte ^ other for byte, other in zip(data[:_HIDDEN], mask, strict=True)) + data[_HIDDEN:]

@@ -1,4 +1,4 @@
-"""The document's styles and settings: Word's own names, so that a writer finds them in the list."""
+"""The document's styles and settings. Word's own style names are used, so that users find them in the style list."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bookgen.render.languages import Locale
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.settings import ExportSettings
 
-# Word's own; the others are ours.
+# Styles with Word's own names. All others are ours.
 _NAMES = {
     "Title": "Title",
     "Subtitle": "Subtitle",
@@ -29,10 +29,10 @@ _NAMES = {
     "Header": "header",
     "Footer": "footer",
 }
-# Space around a group of such paragraphs and none between them.
+# Leaves no space between paragraphs of the same style, only around the group.
 _GROUPED = "<w:contextualSpacing/>"
 
-# What it is based on, what follows it, and the properties of its paragraphs and of its letters.
+# The style it is based on, the style of the next paragraph, paragraph properties, run properties.
 _Style = tuple[str, str, str, str]
 
 
@@ -55,7 +55,7 @@ class StyleSheet:
         if self._settings.hyphenate:
             settings.insert_element_before(_switch("autoHyphenation"), "w:characterSpacingControl")
         settings.insert_element_before(_switch("evenAndOddHeaders"), "w:characterSpacingControl")
-        # or a justified line that was ended by hand is drawn out to the margin
+        # Without this, a justified line that ends with a manual break is stretched to the margin.
         settings.find(qn("w:compat")).insert(0, _switch("doNotExpandShiftReturn"))
 
     def _styles(self) -> dict[str, _Style]:
@@ -150,7 +150,7 @@ class StyleSheet:
         )
 
     def _put(self, identifier: str, xml: str) -> None:
-        """In the place of the template's own."""
+        """Add a style, replacing the template's style of the same id."""
         styles = self._document.styles.element
         former = styles.get_by_id(identifier)
         if former is not None:
@@ -168,7 +168,7 @@ def size(points: float) -> str:
 
 
 def _with_bidi(paragraph: str) -> str:
-    """`bidi` stands before spacing in the schema's order."""
+    """The paragraph properties with `bidi` added. The schema requires it before spacing."""
     at = min(
         (paragraph.find(tag) for tag in ("<w:spacing", "<w:ind", "<w:jc", "<w:outlineLvl") if tag in paragraph),
         default=len(paragraph),

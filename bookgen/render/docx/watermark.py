@@ -1,4 +1,4 @@
-"""Word's own kind of watermark: a shape in the header, behind the text."""
+"""A Word watermark: a shape in the header, behind the text."""
 
 from __future__ import annotations
 

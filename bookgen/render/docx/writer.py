@@ -1,4 +1,7 @@
-"""A manuscript as a Word document, with its fonts, whose contents page has the PDF's numbers until it has its own."""
+"""Writes a manuscript as a Word document with embedded fonts.
+
+Its table of contents shows the PDF's page numbers until Word updates them.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ _PART_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.{}+
 _KINDS = ("default", "even", "first")
 
 
-# Of a picture book: a spread is to be on one page, which its owner may arrange anew.
+# For picture books: each spread fits on one page, which the author can rearrange.
 _SPREAD_SIZE = 14.0  # points of the text
 _SPREAD_PICTURE = 0.38  # of the page's height
 _SPREAD_PIXELS = 1_600
@@ -70,7 +73,7 @@ class _DocxWriter:
             out.append(_break(properties) if index < len(chapters) - 1 else properties)
         self._notes()
         self._properties()
-        # The package is python-docx's, its text never was: a book's body is not worth a tree of objects.
+        # The body is written as text, because python-docx's object tree would be slow for a whole book.
         body = f"{DECLARATION}<w:document {NAMESPACES}><w:body>{''.join(out)}</w:body></w:document>"
         fonts = embed_fonts(document, body + "".join(self._body.notes), self._settings, self._language.tag)
         buffer = io.BytesIO()
@@ -79,12 +82,15 @@ class _DocxWriter:
 
     @property
     def _start(self) -> str:
-        """As in the PDF: only what is printed has blank pages. LibreOffice would leave a head out after each."""
+        """The section type that starts a chapter. Only print has blank pages, as in the PDF.
+
+        LibreOffice drops a running head after each blank page.
+        """
         printed = self._settings.profile == "print"
         return "oddPage" if printed and self._settings.chapter_starts == "right" else "nextPage"
 
     def _drop_old_styles(self) -> None:
-        """The template's second style part contradicts the first."""
+        """Remove the template's second style part, which contradicts the first."""
         relations = self._document.part.rels
         for key in [key for key, relation in relations.items() if relation.reltype.endswith("/stylesWithEffects")]:
             del relations[key]
@@ -123,7 +129,7 @@ class _DocxWriter:
         return "".join(out) + _break(self._section(furniture, "nextPage", numbers))
 
     def _page(self, style: str, lines: list[str], sunk: float) -> list[str]:
-        """Paragraphs on a page of their own, so many lines down."""
+        """Paragraphs on a page of their own, starting `sunk` lines below the top."""
         space = f'<w:pageBreakBefore/><w:spacing w:before="{twips(max(0.0, sunk) * self._geometry.lead)}"/>'
         return [paragraph(style, text(line), space * (index == 0)) for index, line in enumerate(lines)]
 
@@ -134,7 +140,7 @@ class _DocxWriter:
         return paragraph("BookFigure", self._body.drawing(picture, alt, width, width * picture.height / picture.width))
 
     def _contents(self) -> list[str]:
-        """Fields one by one: within a field for all of them LibreOffice would not work out the numbers."""
+        """The contents entries, each with its own fields: LibreOffice does not update numbers inside a TOC field."""
         out = []
         for index, section in enumerate(self._manuscript.chapters):
             label = self._pagination.chapter_labels[section.number]
@@ -201,7 +207,10 @@ class _DocxWriter:
         )
 
     def _furniture(self) -> dict[str, str]:
-        """Left pages name the book, right pages the chapter, openers neither; all have the folio."""
+        """The headers and footers all sections share. Left pages show the title; all pages show the page number.
+
+        The first page of a chapter has no running head, and right pages have that of `_chapter_head`.
+        """
         heads, folios = self._settings.running_heads, self._settings.page_numbers
         number = paragraph("Footer", field("PAGE", "1") if folios else "")
         return {
@@ -213,7 +222,7 @@ class _DocxWriter:
         }
 
     def _chapter_head(self, section: Section) -> dict[str, str]:
-        """One for each chapter: what does not work out a field shows the title that stands in it."""
+        """The right-page header of a chapter. Programs that do not evaluate the field show the title stored in it."""
         shown = self._in_a_line(section.name)
         _, heading = chapter_heading(section, self._settings, self._language)
         named = field('STYLEREF "heading 1"', shown) if heading and shown == section.name else text(shown)
@@ -221,7 +230,7 @@ class _DocxWriter:
         return {"header-default": self._header(head)}
 
     def _in_a_line(self, title: str) -> str:
-        """A running head of more than a line would push the text down."""
+        """The title, shortened to one line for a running head. A second line would push the text down."""
         letter = 1.0 if max(title, default="") > "\u2e80" else 0.55  # ideographs fill the em
         most = int(self._geometry.measure / self._geometry.small / letter)
         if len(title) <= most:
@@ -293,7 +302,7 @@ class _DocxWriter:
 
 
 def _break(section: str) -> str:
-    """A section's end is a paragraph: one so low that it never needs a page of its own."""
+    """The end of a section. Word needs a paragraph for it, so it is too low to cause an extra page."""
     low = '<w:spacing w:before="0" w:after="0" w:line="20" w:lineRule="exact"/><w:rPr><w:sz w:val="2"/></w:rPr>'
     return f"<w:p><w:pPr>{low}{section}</w:pPr></w:p>"
 

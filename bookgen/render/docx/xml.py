@@ -21,7 +21,7 @@ def twips(points: float) -> int:
 
 
 def spacing(before: int, after: int) -> str:
-    """In twips, above and below a paragraph."""
+    """The space before and after a paragraph, in twips."""
     return f'<w:spacing w:before="{before}" w:after="{after}"/>'
 
 
@@ -35,7 +35,7 @@ def paragraph(style: str, content: str, properties: str = "") -> str:
 
 
 def field(instruction: str, shown: str, *, outdated: bool = False) -> str:
-    """A field with a result in it. `outdated`: whoever opens the document is to work it out anew."""
+    """A field with its current result. `outdated`: programs should update it when they open the document."""
     begin, separate, end = (f'w:fldCharType="{kind}"' for kind in ("begin", "separate", "end"))
     dirty = ' w:dirty="true"' * outdated
     return (

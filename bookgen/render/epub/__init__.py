@@ -1,1 +1,1 @@
-"""The EPUB 3.3 writer: EbookLib makes the package, every page is written here byte for byte."""
+"""The EPUB 3.3 writer. EbookLib makes the package; the pages are written here."""

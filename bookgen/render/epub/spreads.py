@@ -1,6 +1,6 @@
-"""A picture book as an EPUB 3.3 of fixed layout: two pages a spread, the picture and the text that goes with it.
+"""Writes a picture book as a fixed-layout EPUB 3.3: two pages per spread, the picture and its text.
 
-The text stands on its page as text, so that it can be selected, found and read aloud.
+The text is real text, so that it can be selected, searched and read aloud.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bookgen.render.settings import ExportSettings
 from bookgen.render.tints import PLAIN, tint
 from bookgen.render.trim import TRIMS
 
-_SCALE = 2  # pixels of the page a point
+_SCALE = 2  # pixels per point
 _WIDEST = 1_600  # pixels of a picture
 _LEFT, _RIGHT, _CENTER = "page-spread-left", "page-spread-right", "rendition:page-spread-center"
 
@@ -47,12 +47,12 @@ nav ol {{ list-style: none }}
 
 
 def write_fixed_epub(manuscript: Manuscript, pagination: Pagination, settings: ExportSettings) -> bytes:
-    """`settings` are those of `for_spreads`."""
+    """The picture book as an EPUB file. `settings` come from `for_spreads`."""
     return _FixedWriter(manuscript, pagination, settings).file()
 
 
 class _FixedWriter(EpubWriter):
-    """`_begin` and `_end` are the sides of a spread that are read first and last."""
+    """Writes one picture book. `_begin` and `_end`: the sides of a spread that are read first and last."""
 
     summary = (
         "Fixed layout with the text as text, headings, landmarks, a table of contents, page numbers of the printed "
@@ -83,7 +83,7 @@ class _FixedWriter(EpubWriter):
             self._book.add_metadata(None, "meta", value, {"property": f"rendition:{name}"})
 
     def _finished(self, package: bytes) -> bytes:
-        """The side that each page stands on belongs into the spine, which EbookLib gives no place for it."""
+        """The package with each page's side added to the spine, which EbookLib does not support."""
         package = super()._finished(package)
         for name, side in self._sides.items():
             mark = f'idref="{name}"'
@@ -127,7 +127,7 @@ class _FixedWriter(EpubWriter):
         self._sides["title"] = self._end
 
     def _chapter(self, section: Section) -> Any:
-        """The picture's page and the text's; the first stands for the spread."""
+        """Add the picture page and the text page of a spread. Returns the first, which the contents refer to."""
         start = self._pagination.chapter_labels[section.number]
         figure = next(iter(section.figures), None)
         ground = tint(figure.picture) if figure else PLAIN
@@ -154,15 +154,17 @@ class _FixedWriter(EpubWriter):
         self._add_page(name, title, body, "bodymatter")
 
     def _back(self) -> None:
-        """What is said about rights, and the dedication, after the story."""
+        """Add the dedication and the copyright notice after the story."""
         book, settings = self._manuscript, self._settings
         lines = copyright_paragraphs(book, settings, self._language)
         if not lines and not settings.dedication:
             return
-        told = "".join(f"<p><i>{escape(line)}</i></p>" for line in settings.dedication.split("\n") if line.strip())
-        said = "".join(f"<p>{escape(line)}</p>" for line in lines)
-        inner = f'<div class="words centred" style="font-size:32px">{told}</div>' * bool(told)
-        inner += f'<div class="words centred small">{said}</div>' * bool(said)
+        dedication = "".join(
+            f"<p><i>{escape(line)}</i></p>" for line in settings.dedication.split("\n") if line.strip()
+        )
+        rights = "".join(f"<p>{escape(line)}</p>" for line in lines)
+        inner = f'<div class="words centred" style="font-size:32px">{dedication}</div>' * bool(dedication)
+        inner += f'<div class="words centred small">{rights}</div>' * bool(rights)
         body = _sheet_of(inner, PLAIN, 'epub:type="copyright-page"')
         self._add_page("copyright", self._language.copyright, body, "backmatter")
         self._sides["copyright"] = self._begin

@@ -1,4 +1,4 @@
-"""The style sheet: plain CSS that old readers show as well as new ones."""
+"""The style sheet: plain CSS that old and new reading systems support."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _FACE = """@font-face {{ font-family: "{name}"; src: url({file}); font-weight: {
 
 
 def font_files(settings: ExportSettings) -> dict[str, Path]:
-    """The files of a face that readers do not bring with them, by their names in the book."""
+    """The font files to embed, by file name: only those of the dyslexic face, which reading systems lack."""
     if settings.font != "dyslexic":
         return {}
     paths = (DYSLEXIC.path(bold=bold, italic=italic) for bold, italic in _FOUR)
@@ -88,7 +88,7 @@ def _faces(settings: ExportSettings) -> str:
 
 
 def _hyphens(how: str) -> str:
-    """In every spelling that a reader knows it by, with words and ends as short as the printed book divides them."""
+    """The hyphenation properties in all vendor spellings, with the same length limits as the printed book."""
     names = ("-webkit-hyphens", "-epub-hyphens", "adobe-hyphenate", "hyphens")
     limits = "-webkit-hyphenate-limit-before: 2; -webkit-hyphenate-limit-after: 3; hyphenate-limit-chars: 6 2 3"
     return "; ".join([*(f"{name}: {how}" for name in names), limits])
@@ -106,5 +106,5 @@ def style_sheet(settings: ExportSettings, language: Locale) -> bytes:
         ornament=SCENE_BREAK.replace(" ", "\\2003"),
         initial=_INITIAL if settings.drop_caps else "",
     )
-    opening, rest = sheet.split("\n", 1)  # @namespace comes before everything else
+    opening, rest = sheet.split("\n", 1)  # @namespace must come first
     return f"{opening}\n{_faces(settings)}{rest}".encode()

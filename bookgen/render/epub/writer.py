@@ -1,4 +1,4 @@
-"""A manuscript as an EPUB 3.3: package, pages, navigation, accessibility metadata."""
+"""Writes a manuscript as an EPUB 3.3: package, pages, navigation, accessibility metadata."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PACKAGE = "EPUB/content.opf"
 
 
 class _Page(epub.EpubHtml):  # type: ignore[misc]
-    """EbookLib rewrites what it is given through an HTML parser; this keeps our bytes."""
+    """A page whose bytes are kept. EbookLib's own class rewrites them through an HTML parser."""
 
     def get_content(self, default: Any = None) -> Any:
         return self.content
@@ -37,7 +37,7 @@ def write_epub(manuscript: Manuscript, pagination: Pagination, settings: ExportS
 
 
 class EpubWriter:
-    """One book's file. `summary` and `features` are what it says of itself to who needs assistance with reading."""
+    """Writes one book's file. `summary` and `features` are its accessibility metadata."""
 
     summary = (
         "Reflowable text with headings, landmarks, a table of contents, page numbers of the printed book "
@@ -86,7 +86,7 @@ class EpubWriter:
             book.direction = "rtl"
         book.prefixes = ["a11y: http://www.idpf.org/epub/vocab/package/a11y/#", "schema: http://schema.org/"]
         buffer = io.BytesIO()
-        # not write_epub(): that one swallows errors of the file system
+        # not ebooklib's write_epub(), which swallows file system errors
         changed = self._manuscript.changed
         options = {"mtime": changed, "epub3_pages": False, "raise_exceptions": True, "compresslevel": 0}
         writer = epub.EpubWriter(buffer, book, options)
@@ -97,21 +97,21 @@ class EpubWriter:
 
     @property
     def _shows_contents(self) -> bool:
-        """Whether readers turn to the contents; reading systems have them in any case."""
+        """Whether the contents are a page in the reading order. Reading systems can open them in any case."""
         return self._settings.include_toc and self._manuscript.has_contents
 
     def _sheet(self) -> bytes:
         return style_sheet(self._settings, self._language)
 
     def _back(self) -> None:
-        """What stands behind the chapters: nothing."""
+        """Add the pages after the chapters. There are none; subclasses may add some."""
 
     def _image(self, picture: Picture) -> Picture:
-        """A picture as it goes into the file."""
+        """The picture to put into the file. Subclasses may reduce it."""
         return picture
 
     def _finished(self, package: bytes) -> bytes:
-        """The package needs a language of its own, for its metadata."""
+        """The package with an `xml:lang` attribute, which its metadata needs."""
         mark = b'unique-identifier="id"'
         return package.replace(mark, mark + f' xml:lang="{escape(self._manuscript.language)}"'.encode(), 1)
 
@@ -206,7 +206,7 @@ class EpubWriter:
         heading = escape(self._language.contents)
         toc = "".join(f'<li><a href="{chapter.file_name}">{escape(chapter.title)}</a></li>\n' for chapter in chapters)
         landmarks = [*self._landmarks, ("bodymatter", chapters[0].file_name, chapters[0].title)]
-        if self._shows_contents:  # what is not in the reading order can't be linked to
+        if self._shows_contents:  # a page outside the reading order must not be linked to
             landmarks.insert(-1, ("toc", "nav.xhtml", self._language.contents))
         marks = "".join(
             f'<li><a epub:type="{kind}" href="{file}">{escape(title)}</a></li>\n' for kind, file, title in landmarks

@@ -1,4 +1,4 @@
-"""Blocks -> XHTML, with the printed book's page numbers where its pages begin."""
+"""Converts blocks to XHTML, with markers where the printed book's pages begin."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def page(title: str, body: str, kind: str, language: str, *, rtl: bool) -> bytes
 
 
 def page_break(label: str) -> str:
-    """Where a page of the printed book begins."""
+    """A marker for the beginning of a page of the printed book."""
     return f'<span epub:type="pagebreak" role="doc-pagebreak" id="p{label}" aria-label="{label}"></span>'
 
 
 class ChapterWriter:
-    """One chapter's text; `pictures` gives the file name of each picture."""
+    """Writes one chapter's text. `pictures` maps pictures to their file names."""
 
     def __init__(
         self, section: Section, starts: Sequence[PageStart], pictures: dict[Picture, str], *, rtl: bool
@@ -53,7 +53,7 @@ class ChapterWriter:
         return "\n".join(blocks) + self._notes()
 
     def _notes(self) -> str:
-        """Asides, so that a reader shows them where they are called."""
+        """The called footnotes, as `aside` elements, which reading systems can show in place."""
         self._starts = []
         asides: dict[int, str] = {}
         while waiting := sorted(self._called - asides.keys()):  # a note may call another
@@ -96,7 +96,7 @@ class ChapterWriter:
                 return "<hr/>"
 
     def _direction(self, lines: Sequence[Spans]) -> str:
-        """Where a text reads its own way; but items read as their list does."""
+        """The `dir` attribute of a text whose direction differs from the book's. List items follow their list."""
         rtl = self._rtl if self._in_item else reads_rtl(lines, self._rtl)
         return "" if rtl == self._rtl else f' dir="{"rtl" if rtl else "ltr"}"'
 
@@ -137,7 +137,7 @@ class ChapterWriter:
     # page breaks
 
     def _marks(self) -> str:
-        """The breaks of every page that begins in this block, before it."""
+        """The markers of all pages that begin in this block. They are put before it."""
         self._block_number += 1
         return "".join(self._mark(start) for start in self._due())
 
@@ -151,7 +151,7 @@ class ChapterWriter:
         return page_break(start.label)
 
     def _leaf(self, spans: Spans) -> str:
-        """A paragraph's text, with a break before each word that begins a page."""
+        """A paragraph's text, with a page marker before each word that begins a page."""
         self._block_number += 1
         due = self._due()
         if not due:
@@ -181,7 +181,7 @@ class ChapterWriter:
     def _span(self, span: Span, text: str | None = None) -> str:
         if span.note is not None:
             number = span.note
-            place = "" if number in self._called else f' id="{self._prefix}r{number}"'  # the way back is to the first
+            place = "" if number in self._called else f' id="{self._prefix}r{number}"'  # target of the note's backlink
             self._called.add(number)
             return (
                 f'<a epub:type="noteref" role="doc-noteref" class="noteref"{place} '
@@ -201,14 +201,14 @@ class ChapterWriter:
 
 
 class _Words:
-    """Counts a paragraph's words as the layout does; one may go on from span to span."""
+    """Counts a paragraph's words as the layout does. A word may continue across spans."""
 
     def __init__(self) -> None:
         self.count = 0
         self._open = False
 
     def pieces(self, text: str) -> Iterator[str]:
-        """The text cut before every word, which `count` is the number of while it is looked at."""
+        """Split the text before each word. While a piece is being handled, `count` is the number of its word."""
         for index, part in enumerate(SPACES.split(text)):
             if index:
                 self.end()

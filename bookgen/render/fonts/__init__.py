@@ -1,1 +1,1 @@
-"""Fonts: which file sets which character, shaped words, and how wide they are."""
+"""Fonts: choosing a file for each character, shaping words, and measuring them."""

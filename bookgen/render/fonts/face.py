@@ -1,4 +1,4 @@
-"""One font file at one weight: glyphs, widths, and which text each glyph stands for."""
+"""One font file at one weight: its glyphs, their widths, and the text each glyph represents."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _ESCAPED = {ord(each): f"\\{each}" for each in "\\()"} | {ord("\r"): "\\r"}
 
 
 class Face:
-    """Collects, while words are shaped, the characters that the finished file has to embed.
+    """A font that collects, while words are shaped, the characters to embed in the finished file.
 
-    A character of the file is a glyph that stands for a text. Where one glyph stands for different texts,
-    as happens with ligatures, it has more than one number: then each extracts as what was written.
+    A character is a glyph together with the text it represents. If one glyph represents different texts, as happens
+    with ligatures, it gets several numbers, so that copied text is what was written.
     """
 
     def __init__(self, key: str, path: Path, variations: dict[str, float] | None = None, index: int = 0) -> None:
@@ -27,7 +27,7 @@ class Face:
             self.hb_font.set_variations(self.variations)
         self.per_mille = 1000.0 / self.hb_face.upem
         self.text_of: dict[int, str] = {0: ""}
-        self.glyph_of: dict[int, int] = {}  # of the additional numbers
+        self.glyph_of: dict[int, int] = {}  # for the additional numbers
         self._additional: dict[tuple[int, str], int] = {}
         self._advances: dict[int, float] = {}
         self._codes: dict[int, str] = {}
@@ -46,13 +46,13 @@ class Face:
 
     @cached_property
     def cap_height(self) -> float:
-        """As a share of the em."""
+        """The height of capitals as a share of the em."""
         glyph = self.hb_font.get_nominal_glyph(ord("H"))
         extents = self.hb_font.get_glyph_extents(glyph) if glyph else None
         return extents.y_bearing * self.per_mille / 1000 if extents else 0.67
 
     def number(self, glyph: int, text: str) -> int:
-        """The character that shows `glyph` and means `text`."""
+        """The number of the character that shows `glyph` and represents `text`."""
         meant = self.text_of.setdefault(glyph, text)
         if meant == text or self.has_outlines_in_cff:
             return glyph
@@ -64,7 +64,7 @@ class Face:
         return number
 
     def advance(self, number: int) -> float:
-        """The character's own width per mille of the em."""
+        """The character's advance width, per mille of the em."""
         width = self._advances.get(number)
         if width is None:
             glyph = self.glyph_of.get(number, number)
@@ -72,7 +72,7 @@ class Face:
         return width
 
     def code(self, number: int) -> str:
-        """The character as it stands in a PDF string: two bytes, those with a meaning of their own escaped."""
+        """The character in a PDF string: two bytes, with special ones escaped."""
         code = self._codes.get(number)
         if code is None:
             high, low = divmod(number, 256)

@@ -1,4 +1,4 @@
-"""The faces that come with the package, and the chain that covers the world's scripts."""
+"""The typefaces that come with the package, and the fallback chain that covers other scripts."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _OWN = Path(__file__).parent / "files"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A family's four files. `package` is a font package; without one the files are in `folder`.
+    """A typeface family's four files, in the font package `package` or, without one, in `folder`.
 
-    `index` counts the faces of a collection; a variable file is set to its place by `axes`.
+    `index` selects a face of a font collection. `axes` gives the axis values of a variable font.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Source:
     optical: float | None = None
     variable: bool = True
     index: int = 0
-    weights: tuple[float, float] = (400.0, 700.0)  # of its regular and its bold letters
+    weights: tuple[float, float] = (400.0, 700.0)  # regular and bold
 
     def path(self, *, bold: bool, italic: bool) -> Path:
         file = ((self.regular, self.italic), (self.bold, self.bold_italic))[bold][italic]
@@ -35,9 +35,9 @@ class Source:
 
     @property
     def release(self) -> str:
-        """What changes when the shapes of the letters may have changed."""
+        """A string that changes whenever the shapes of the letters may have changed."""
         if self.package:
-            from importlib.metadata import version  # reads mail headers: slow to load, and asked for only here
+            from importlib.metadata import version  # slow to import, and only needed here
 
             return f"{self.package} {version(self.package)}"
         return f"{self.name} {self.path(bold=False, italic=False).stat().st_size}"
@@ -67,20 +67,20 @@ def variable(
     italic: bool = True,
     weights: tuple[float, float] = (400.0, 700.0),
 ) -> Source:
-    """A face of one file, or of two, with axes. Packages and their files are named after their faces."""
+    """A variable typeface, with one file or with a second one for italics. Packages and files are named after it."""
     upright = f"{_stem(name)}[{axes}].ttf"
     slanted = f"{_stem(name)}-Italic[{axes}].ttf" if italic else upright
     return Source(name, upright, slanted, upright, slanted, _package(name), optical=optical, weights=weights)
 
 
 def static(name: str, styles: tuple[str, str, str, str] = ("Regular", "Italic", "Bold", "BoldItalic")) -> Source:
-    """A face with a file for each style."""
+    """A typeface with one file per style."""
     regular, italic, bold, both = (f"{_stem(name)}-{style}.ttf" for style in styles)
     return Source(name, regular, italic, bold, both, _package(name), variable=False)
 
 
 def _own(name: str, bold: str = "Regular") -> Source:
-    """A face that we carry ourselves."""
+    """A typeface whose files are part of bookgen."""
     files = [f"{_stem(name)}-{style}.ttf" for style in ("Regular", bold)]
     return Source(name, files[0], files[0], files[1], files[1], variable=False)
 
@@ -103,18 +103,18 @@ ARABIC = static("Amiri")
 HEBREW = variable("Frank Ruhl Libre", italic=False)
 DEVANAGARI = _own("Noto Serif Devanagari", "Bold")
 
-# Languages whose own script's face sets the whole book, its digits and marks with it.
+# For these languages the face of their script sets the whole book, including digits and punctuation.
 BY_LANGUAGE = {"ar": ARABIC, "fa": ARABIC, "ur": ARABIC, "he": HEBREW, "yi": HEBREW, "hi": DEVANAGARI, "mr": DEVANAGARI}
 
 
 def own_script(tag: str) -> Source | None:
-    """The face of the script that the language of a BCP 47 tag has beside Latin."""
+    """The typeface for a language with its own script, by BCP 47 tag. None for other languages."""
     return BY_LANGUAGE.get(tag.split("-")[0].lower())
 
 
 EMOJI = _own("Noto Emoji")
 
-# Asked in this order for what the body face lacks.
+# Tried in this order for characters that the body face lacks.
 FALLBACKS = (
     SERIF,
     variable("EB Garamond"),

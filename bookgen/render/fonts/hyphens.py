@@ -1,4 +1,4 @@
-"""Where a word may be divided, in the languages that have a dictionary."""
+"""Hyphenation, in the languages that have a dictionary."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PUNCTUATION = ".,;:!?…—–“”‘’«»„‚\"'()[]{}*"
 
 
 class Hyphens:
-    """Remembers each word's break positions; a language without a dictionary divides nothing."""
+    """The positions where a word may be hyphenated, cached. None in a language without a dictionary."""
 
     def __init__(self, language: str, *, enabled: bool = True) -> None:
         self._patterns = patterns(language) if enabled else None

@@ -1,4 +1,4 @@
-"""A font file of its own for one weight and slope of a family, with the letters that are wanted."""
+"""Makes a subset font file for one weight and slope of a family."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import uharfbuzz as hb
 from bookgen.render.fonts.families import Source
 
 _DROPPED = ("STAT", "DSIG", "meta")
-_REGULAR, _BOLD = 0x40, 0x20  # of a file's `fsSelection`
-_KEPT = 16  # instances, for the books that are exported after this one
+_REGULAR, _BOLD = 0x40, 0x20  # bits of `fsSelection`
+_KEPT = 16  # cached instances, for the next exports
 
 
 @lru_cache(_KEPT)
 def instance(source: Source, *, bold: bool, italic: bool, letters: frozenset[int]) -> bytes:
-    """TrueType without axes; of the letters, by code point, those that the family has, with their features."""
+    """A static TrueType file with the letters (code points) that the family has, and their OpenType features."""
     face = hb.Face(hb.Blob.from_file_path(str(source.path(bold=bold, italic=italic))), source.index)
     wanted = pinned(face, source.axes(bold=bold), _DROPPED)
     wanted.sets(hb.SubsetInputSets.UNICODE).update(letters)
@@ -29,7 +29,7 @@ def instance(source: Source, *, bold: bool, italic: bool, letters: frozenset[int
 
 
 def pinned(face: hb.Face, places: Mapping[str, float], dropped: Iterable[str]) -> hb.SubsetInput:
-    """What asks for a part of a font file: at these places on its axes, without the dropped tables."""
+    """The subset request for a font at these axis values, without the dropped tables."""
     wanted = hb.SubsetInput()
     wanted.drop_table_tag_set.update(int.from_bytes(tag.encode(), "big") for tag in dropped)
     for axis in face.axis_infos:
@@ -38,7 +38,7 @@ def pinned(face: hb.Face, places: Mapping[str, float], dropped: Iterable[str]) -
 
 
 def _say_bold(data: bytearray) -> None:
-    """Marks a font file as bold: what was cut out of a variable file still says that it is regular, as that does."""
+    """Mark a font file as bold. A bold instance of a variable file still carries that file's regular flags."""
     tables = {bytes(data[at : at + 4]): at for at in range(12, 12 + 16 * int.from_bytes(data[4:6], "big"), 16)}
     for tag, place, off, on in ((b"OS/2", 62, _REGULAR, _BOLD), (b"head", 44, 0, 1)):
         (offset,) = struct.unpack_from(">I", data, tables[tag] + 8)

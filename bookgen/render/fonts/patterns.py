@@ -1,7 +1,7 @@
-"""Hyphenation patterns after Liang, out of the dictionaries that pyphen carries.
+"""Liang's hyphenation patterns, from the dictionaries in the package pyphen.
 
-Read as text and taken apart only where a word asks: a book needs a few thousand of the patterns, and pyphen
-itself takes longer to read them all than a short book takes to set.
+A pattern is parsed only when a word needs it: a book needs a few thousand, and pyphen itself takes longer to read them
+all than a short book takes to set.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PARTS = re.compile(r"(\d?)(\D?)")
 _HEXADECIMAL = re.compile(r"\^\^([0-9a-f]{2})")
 _ENCODINGS = {"microsoft-cp1251": "cp1251"}
 
-# What stands before each letter of a pattern, and whether a break there changes the spelling.
+# The value before each letter of a pattern, and whether a break there changes the spelling.
 _Values = tuple[tuple[int, ...], bool]
 
 
@@ -37,7 +37,7 @@ class Patterns:
         self._values: dict[str, _Values] = {}
 
     def positions(self, word: str) -> list[int]:
-        """Where the word may be divided as it is written."""
+        """The positions where the word may be divided without a change of its spelling."""
         pointed = f".{word.lower()}."
         best = [0] * (len(pointed) + 1)
         changed: set[int] = set()
@@ -62,7 +62,7 @@ class Patterns:
 
 @cache
 def patterns(language: str) -> Patterns | None:
-    """The patterns of a BCP 47 tag, else of its language in any country; None where there are none."""
+    """The patterns for a BCP 47 tag, or for its language in any country. None if there are none."""
     wanted = language.replace("-", "_").lower()
     while wanted:
         if found := _dictionaries().get(wanted):
@@ -73,7 +73,7 @@ def patterns(language: str) -> Patterns | None:
 
 @cache
 def _dictionaries() -> dict[str, Path]:
-    """By name, and by language alone the first of its countries."""
+    """The dictionary files by tag, and by language alone (the first country's)."""
     found: dict[str, Path] = {}
     for path in sorted((package_folder("pyphen") / "dictionaries").glob("hyph_*.dic")):
         name = path.stem.removeprefix("hyph_").lower()

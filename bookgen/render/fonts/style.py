@@ -1,4 +1,4 @@
-"""A way of setting text: a face at a scale, raised or not, with OpenType features; words shaped once."""
+"""A text style: a face at a scale, with a rise and OpenType features. Each word is shaped once."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import uharfbuzz as hb
 
 from bookgen.render.fonts.face import Face
 
-# Where a glyph leaves the baseline, per mille of the size, which is known only when the text is drawn.
-# The mark is no byte of a file's: it has to be gone by then.
+# Surrounds how far a glyph is lifted off the baseline, per mille of the size. The size is known only when the text is
+# drawn; then the marks are replaced, so they never get into a file.
 LIFT_MARK = "\ue000"
 
-# Scripts whose glyphs do not stand in the order of their letters.
+# Scripts whose glyphs are not in the order of their letters.
 _REORDERED = re.compile("[\u0900-\u0dff\u1780-\u17ff\u1000-\u109f]")
 
 Shaped = tuple[float, str]
@@ -25,9 +25,9 @@ Shaped = tuple[float, str]
 
 @dataclass(eq=False)
 class Style:
-    """`words` keeps (width per mille of the nominal size, PDF show-text fragment) for every word seen.
+    """A text style. `words` caches, for each word, its width per mille of the nominal size and its PDF text fragment.
 
-    `measuring`: only the widths are wanted.
+    `measuring`: only widths are needed.
     """
 
     face: Face
@@ -53,7 +53,7 @@ class Style:
         return "m" in self.css.split()
 
     def variant(self, *, href: str = "", strike: bool = False) -> Style:
-        """The same letters as a link or struck through; shares the shaped words."""
+        """The same style as a link or struck through. It shares the cache of shaped words."""
         twin = self._variants.get((href, strike))
         if twin is None:
             twin = self._variants[href, strike] = copy.copy(self)
@@ -67,7 +67,7 @@ class Style:
         return known
 
     def glyphs(self, text: str) -> list[tuple[int, float, float]]:
-        """Each glyph of a word, and where it stands from the word's start, per mille of the nominal size."""
+        """The glyphs of a word, each with its x and y from the word's start, per mille of the nominal size."""
         buffer = self._buffer(text)
         factor = self.face.per_mille * self.scale
         found: list[tuple[int, float, float]] = []
@@ -78,14 +78,14 @@ class Style:
         return found
 
     def _buffer(self, text: str) -> hb.Buffer:
-        """The word, shaped."""
+        """The shaped word."""
         buffer = hb.Buffer()
         buffer.add_str(text)
         buffer.guess_segment_properties()
         if buffer.direction == "rtl" and unicodedata.bidirectional(text[0]) == "AN":
-            buffer.direction = "ltr"  # the digits of a script that reads from the right
+            buffer.direction = "ltr"  # digits of a right-to-left script
         if buffer.direction == "rtl":
-            # or letters that only lean on each other would count as one, and be extracted as one
+            # Otherwise joined letters would form one cluster, and be copied from the PDF as one.
             buffer.cluster_level = hb.BufferClusterLevel.MONOTONE_CHARACTERS
         if self.language:
             buffer.language = self.language
@@ -104,7 +104,7 @@ class Style:
         return width, fragment
 
     def _numbers(self, text: str, glyphs: list[tuple[int, int]]) -> list[int]:
-        """The file's characters for a word's glyphs: the first glyph of a cluster carries all its text."""
+        """The character numbers of a word's glyphs. The first glyph of a cluster carries the cluster's whole text."""
         number = self.face.number
         if [cluster for _, cluster in glyphs] == list(range(len(text))):
             return [number(glyph, letter) for (glyph, _), letter in zip(glyphs, text, strict=True)]
@@ -150,6 +150,9 @@ def _lift(height: int) -> str:
 
 
 def _with_actual_text(text: str, fragment: str) -> str:
-    """A word that is extracted whole, whatever its glyphs say. Stands inside a show-text array."""
+    """The fragment with the word's text attached, for copying, whatever its glyphs represent.
+
+    It is used inside a PDF show-text array.
+    """
     meant = text.encode("utf-16-be").hex().upper()
     return f"]TJ /Span<</ActualText<FEFF{meant}>>>BDC [{fragment}]TJ EMC ["

@@ -1,6 +1,6 @@
-"""The machine's own fonts, for what the package does not carry.
+"""Fonts installed on the machine, for scripts whose fonts are not part of the package.
 
-Chinese, Japanese and Korean, whose fonts are too large, and the scripts and signs that few books have.
+These are Chinese, Japanese and Korean, whose fonts are too large, and rare scripts and symbols.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from pathlib import Path
 
 from bookgen.render.fonts.families import Source
 
-# What to tell somebody whose machine has none.
+# The advice in the error message when no font has a character.
 ADVICE = (
-    "Take it out, export EPUB or DOCX, whose reader has fonts of its own, or have a font that has it installed where "
-    "this service runs, on Debian and Ubuntu for example: apt install fonts-noto-core, for Chinese, Japanese and "
-    "Korean fonts-noto-cjk."
+    "Remove it, or export EPUB or DOCX, since readers bring their own fonts, or install a font for it on the server. "
+    "On Debian and Ubuntu: apt install fonts-noto-core, or fonts-noto-cjk for Chinese, Japanese and Korean."
 )
 
 _FOLDERS = (
@@ -30,10 +29,10 @@ _FOLDERS = (
     "C:/Windows/Fonts",
 )
 
-# The face of each language in the collections that hold them all.
+# The index of each language's face in font collections for all of them.
 _COLLECTION = {"ja": 0, "ko": 1, "zh": 2, "zh-hant": 3, "zh-tw": 3, "zh-hk": 4}
 
-# Regular and bold file, best first; a serif before a sans. True: a collection by language.
+# Regular and bold file, best first, with serif before sans. True: a collection with one face per language.
 _KNOWN = (
     ("NotoSerifCJK-Regular.ttc", "NotoSerifCJK-Bold.ttc", True),
     ("SourceHanSerif-Regular.ttc", "SourceHanSerif-Bold.ttc", True),
@@ -51,7 +50,7 @@ _KNOWN = (
     ("DroidSansFallbackFull.ttf", "DroidSansFallbackFull.ttf", False),
 )
 
-# Families that cover much, best first: a regular file is one of their names with the ending of a plain face.
+# File names of the regular faces of families with broad coverage.
 _BROAD = re.compile(
     r"(NotoSerif|NotoSans|DejaVuSerif|DejaVuSans|FreeSerif|FreeSans|Arial Unicode|Apple Symbols"
     r"|Nirmala|LeelawUI|Leelawadee|sylfaen|ebrima|gadugi|seguisym|seguihis)"
@@ -62,7 +61,7 @@ _RANKS = ("notoserif", "notosans", "dejavuserif", "dejavusans")
 
 
 def system_sources(language: str) -> tuple[Source, ...]:
-    """The machine's own fonts, the best first; of a collection the face that the language is written in."""
+    """The machine's fonts, best first. From a collection, the face for the language is taken."""
     found = _found()
     sources = []
     for regular, bold, collection in _KNOWN:
@@ -75,7 +74,7 @@ def system_sources(language: str) -> tuple[Source, ...]:
 
 
 def look_again() -> None:
-    """For who has been told to install a font: the process that refused may be asked again."""
+    """Forget the fonts found, so that a font installed since then is found without a restart."""
     _found.cache_clear()
     _broad.cache_clear()
 
@@ -91,7 +90,7 @@ def _broad() -> tuple[Source, ...]:
 
 
 def _source(name: str, regular: str, bold: str, index: int = 0) -> Source:
-    """Without a file for its bold letters the regular ones stand for them."""
+    """The source of an installed font. If there is no bold file, the regular one is used for bold."""
     folder = _found()[regular].parent
     bold = bold if (folder / bold).exists() else regular
     return Source(name, regular, regular, bold, bold, folder=folder, variable=False, index=index)

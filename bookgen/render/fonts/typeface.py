@@ -1,4 +1,4 @@
-"""The styles of one book, and the face that sets each character when the body face cannot."""
+"""The styles of one book, and the choice of a fallback face for characters that the body face lacks."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ _JOINERS = frozenset((0x200C, 0x200D, 0xFE0E, 0xFE0F))
 _INVISIBLE = frozenset((0x200B, 0x2060, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFE0E, 0xFE0F))
 
 _SKIN = frozenset(range(0x1F3FB, 0x1F400))
-# Other faces have a few of these, in as many manners.
+# Emoji. They are taken from one face, because others have only a few of them, in different styles.
 _EMOJI = re.compile("[\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]|.*\ufe0f")
 
-# Marks that Latin has as well: beside ideographs they are as wide as these, an ellipsis in the middle of the line.
+# Marks shared with Latin. Next to ideographs they must come from the ideographs' face, which makes them full width.
 _WIDE_MARKS = re.compile("[“”‘’…—·]")
 _AN_IDEOGRAPH = "一"
 
-_FEW = 0.1  # of a language's letters: a face that lacks no more of them sets it still
+_FEW = 0.1  # a face may lack this share of a language's letters and still be used for it
 _TRACKING = 80.0  # per mille of the em between letters of a small-capital line
 
 Pieces = tuple[tuple[str, Style], ...]
 
 
 class Typeface:
-    """Opens a font file only when its first character is asked for.
+    """The typeface of a book. It opens a font file only when it needs a character from it.
 
-    `body` sets the text instead of the face that `font` names. A character that no font has is refused; where text
-    is only measured, `measuring`, it takes the room of a sign.
+    `body` replaces the face named by `font`. A character that no font has raises InvalidInput, except with
+    `measuring`, where only widths are needed.
     """
 
     def __init__(self, font: str, language: str = "", *, body: Source | None = None, measuring: bool = False) -> None:
         self._measuring = measuring
-        self.place = ""  # where in the book the text is from, for a refusal
+        self.place = ""  # the place in the book, for the error message
         self._language = language
         chosen = body if body and writes(body, language) else BY_SETTING[font]
         self._body = own_script(language) or chosen
@@ -61,7 +61,7 @@ class Typeface:
 
     @property
     def families(self) -> list[Source]:
-        """The body family, then every family that was needed beside it."""
+        """The body family, then every fallback family that was needed."""
         used = {source.name: source for source in self._sources_of.values() if source}
         return [self._body, *(source for name, source in used.items() if name != self._body.name)]
 
@@ -94,7 +94,7 @@ class Typeface:
         return known
 
     def pieces(self, text: str, **kind: Any) -> Pieces:
-        """`text` in the wanted style, cut where another font has to help."""
+        """The text in the wanted style, divided where a fallback face is needed."""
         style = self.style(**kind)
         wide = self._wide_marks(text, kind)
         if not wide and style.face.covered.issuperset(map(ord, text)):
@@ -102,7 +102,7 @@ class Typeface:
         return tuple(self._mixed(text, style, kind, wide))
 
     def _wide_marks(self, text: str, kind: dict[str, Any]) -> Source | None:
-        """The face of ideographs, where the text has marks that are theirs: with one of them, or alone."""
+        """The ideographs' face if the text has marks to set in it: next to ideographs, or only marks. Else None."""
         if not self.unspaced or kind.get("mono") or not _WIDE_MARKS.search(text):
             return None
         if not (any(map(is_wide, text)) or all(map(_WIDE_MARKS.match, text))):
@@ -125,7 +125,7 @@ class Typeface:
             yield held, current
 
     def _parts(self, text: str, style: Style) -> Iterator[str]:
-        """Words of one face wherever there is one that has all their letters; else letter by letter."""
+        """Divide the text into words if one face has all letters of the word, else into single letters."""
         for script, letters in groupby(clusters(text), _script):
             word = list(letters)
             whole = "".join(word)
@@ -153,14 +153,14 @@ class Typeface:
         )
 
     def _find(self, cluster: str) -> Source | None:
-        """The machine's own fonts are asked only for what none of ours has."""
+        """The first fallback that has the cluster. The machine's fonts are tried last. None if no font has it."""
         for source in (EMOJI, *self._helpers) if _EMOJI.match(cluster) else self._helpers:
             if _covers(self._probe(source), cluster):
                 return source
         return next((each for each in system_sources(self._language) if _covers(self._probe(each), cluster)), None)
 
     def _probe(self, source: Source) -> Face:
-        """A face to look at, which the finished file does not have to carry."""
+        """A face opened only to check its coverage. It is not embedded in the finished file."""
         known = self._probes.get(source.name)
         if known is None:
             path = source.path(bold=False, italic=False)
@@ -179,18 +179,18 @@ class Typeface:
 
 @cache
 def writes(source: Source, tag: str) -> bool:
-    """Whether a face has the alphabet of a language, of what Latin, Greek and Cyrillic have of it.
+    """Whether a face has the alphabet of a language, as far as that is Latin, Greek or Cyrillic.
 
-    Words would have letters of two faces where it lacks more than a few.
+    If it lacked more than a few letters, words would mix two faces.
     """
     words = locale(tag)
-    said = words.contents + words.chapter + words.rights + words.notes
-    letters = {ord(letter) for letter in said if letter.isalpha()} & _covered(SERIF)
+    sample = words.contents + words.chapter + words.rights + words.notes
+    letters = {ord(letter) for letter in sample if letter.isalpha()} & _covered(SERIF)
     return len(letters - _covered(source)) <= len(letters) * _FEW
 
 
 def without_font() -> list[str]:
-    """The languages that this machine has no font for, of those that we have words for."""
+    """The supported languages for which this machine has no font."""
     tags = []
     for words in LANGUAGES:
         try:
@@ -205,7 +205,7 @@ def _covered(source: Source) -> frozenset[int]:
 
 
 def clusters(text: str) -> Iterator[str]:
-    """Letters with the marks and joiners that sit on them."""
+    """Split the text into letters together with their combining marks and joiners."""
     held = ""
     for character in text:
         joins = ord(character) in _JOINERS or ord(character) in _SKIN or unicodedata.category(character)[0] == "M"
@@ -220,7 +220,7 @@ def clusters(text: str) -> Iterator[str]:
 
 
 def _script(cluster: str) -> str:
-    """Of a letter, as its name begins; nothing of what is none."""
+    """The script of a letter (the first word of its Unicode name). Empty if it is not a letter."""
     return unicodedata.name(cluster[0], "").partition(" ")[0] if cluster[0].isalpha() else ""
 
 

@@ -1,1 +1,1 @@
-"""The layout: words to lines, lines to pages. Knows no file format."""
+"""The layout: words to lines, lines to pages. It is independent of any file format."""

@@ -1,7 +1,7 @@
-"""Text of both directions in one line: what stands where, after the Unicode bidirectional algorithm.
+"""The order of text with both directions in one line, by the Unicode bidirectional algorithm.
 
-Parts of text take the place of characters: letters of one direction, a number's digits, or one mark. Each is
-shaped by itself. Explicit embeddings, which prose does not use, are not honoured.
+It works on parts of text instead of characters: letters of one direction, the digits of a number, or one mark. Each
+part is shaped separately. Explicit embeddings are ignored, since prose does not use them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from bookgen.render.fonts.style import Style
 from bookgen.render.model import Spans
 
-# A gap is how much of a word space it takes, and how much of a word space's stretch.
+# A gap's width and its stretch, each as a multiple of those of a word space.
 Gap = tuple[float, float]
 Item = str | Gap  # one piece of a line: text to show, or a gap to leave
 Segments = list[tuple[Style, list[Item]]]
@@ -24,7 +24,7 @@ _FROM_THE_RIGHT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800
 _ATTACHED = ("NSM", "BN")
 _TOGETHER = ("L", "R", "AL", "EN", "AN")
 _SKIN = re.compile("[\U0001f3fb-\U0001f3ff]")
-_STRONG = {"L": "L", "R": "R", "EN": "R", "AN": "R"}  # which side a mark beside it takes
+_STRONG = {"L": "L", "R": "R", "EN": "R", "AN": "R"}  # the direction a neighbouring mark takes
 
 
 def has_rtl(text: str) -> bool:
@@ -32,7 +32,7 @@ def has_rtl(text: str) -> bool:
 
 
 def is_rtl(text: str) -> bool:
-    """Whether the first letter with a direction reads from the right."""
+    """Whether the first letter with a direction reads from right to left."""
     for character in text:
         direction = unicodedata.bidirectional(character)
         if direction in ("R", "AL"):
@@ -43,7 +43,7 @@ def is_rtl(text: str) -> bool:
 
 
 def reads_rtl(lines: Sequence[Spans], book: bool) -> bool:
-    """Which way a paragraph or a poem reads: as the book does, unless all its letters read the other way."""
+    """Whether a paragraph or poem reads from right to left: as the book does, unless all its letters differ."""
     text = "".join(span.text for spans in lines for span in spans if not span.code)
     if has_rtl(text) == book:
         return book
@@ -52,7 +52,7 @@ def reads_rtl(lines: Sequence[Spans], book: bool) -> bool:
 
 
 def parts(text: str) -> list[str]:
-    """Letters of one direction, digits, single marks; what sits on a letter or is joined to it stays with it."""
+    """Divide text into letters of one direction, digits, and single marks. Combining marks stay with their letter."""
     found: list[str] = []
     kind = ""
     for character in text:
@@ -69,7 +69,7 @@ def parts(text: str) -> list[str]:
 
 
 def visual(segments: Segments, rtl: bool) -> Segments:
-    """The line's pieces from left to right, for a paragraph that reads in the given direction."""
+    """The line's pieces in visual order from left to right. `rtl`: the paragraph reads from right to left."""
     flat = [
         (part, style)
         for style, items in segments
@@ -94,7 +94,7 @@ def _kind(part: str, style: Style) -> str:
 
 
 def _levels(texts: Sequence[str], kinds: list[str], paragraph: str) -> list[int]:
-    """Odd ones read from the right; numbers among them from the left."""
+    """The embedding level of each part: odd levels read from right to left."""
     _weak(kinds, paragraph)
     _brackets(texts, kinds, paragraph)
     _neutral(kinds, paragraph)
@@ -104,7 +104,7 @@ def _levels(texts: Sequence[str], kinds: list[str], paragraph: str) -> list[int]
 
 
 def _weak(kinds: list[str], paragraph: str) -> None:
-    """Rules W1 to W7: numbers, and the marks that belong to them."""
+    """Apply rules W1 to W7: numbers, and the marks that belong to them."""
     strong = paragraph
     for index, kind in enumerate(kinds):
         if kind in ("L", "R", "AL"):
@@ -132,7 +132,7 @@ def _weak(kinds: list[str], paragraph: str) -> None:
 
 
 def _brackets(texts: Sequence[str], kinds: list[str], paragraph: str) -> None:
-    """Rule N0: two brackets that belong together read one way."""
+    """Apply rule N0: paired brackets get the same direction."""
     open_ones: list[tuple[str, int]] = []
     for index, text in enumerate(texts):
         if text in _OPENING:
@@ -149,7 +149,7 @@ def _brackets(texts: Sequence[str], kinds: list[str], paragraph: str) -> None:
 
 
 def _neutral(kinds: list[str], paragraph: str) -> None:
-    """Rules N1 and N2: marks and gaps between two of one direction are of it; others read as the paragraph does."""
+    """Apply rules N1 and N2: neutrals between equal directions take that one, others the paragraph's."""
     at = 0
     while at < len(kinds):
         end = at
@@ -162,7 +162,7 @@ def _neutral(kinds: list[str], paragraph: str) -> None:
 
 
 def _order(levels: Sequence[int]) -> list[int]:
-    """Rule L2: from the highest level down, every stretch of at least that level is turned round."""
+    """Apply rule L2: from the highest level down, reverse every stretch of at least that level."""
     order = list(range(len(levels)))
     for level in range(max(levels, default=0), 0, -1):
         at = 0

@@ -1,6 +1,6 @@
-"""Total-fit line breaking after Knuth and Plass, with hanging punctuation and a little glyph expansion.
+"""Total-fit line breaking (Knuth and Plass), with hanging punctuation and slight glyph expansion.
 
-All widths are per mille of the type size, so one measure serves every size.
+All widths are per mille of the type size.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from bookgen.render.layout.tokens import HYPHEN_PENALTY, Hyphenate, Token
 from bookgen.render.layout.words import Words
 
 STRETCH, SHRINK = 125.0, 55.0
-EXPANSION = 0.02  # letters may grow or shrink by two parts in a hundred
-FORBIDDEN = 5000.0  # a hyphen that would be the third in a row
+EXPANSION = 0.02  # letters may grow or shrink by 2 %
+FORBIDDEN = 5000.0  # the penalty of a third hyphen in a row
 FIRST_TOLERANCE, SECOND_TOLERANCE, ANYTHING = 1.3, 2.2, 1e9
 _LADDER = (1.0, 4.0, 2000.0)  # a second hyphen in a row costs more, a third almost everything
 _SHORT_LAST_LINE = 0.86
@@ -22,10 +22,10 @@ _INFINITE = 1e18
 
 
 class Breakpoint(NamedTuple):
-    """Where a line may end: at 0 behind the word, at > 0 inside it with a hyphen, at < 0 inside without one.
+    """A place where a line may end. `at` is 0 after the word, > 0 inside it with a hyphen, < 0 inside without one.
 
-    A line that ends here is `width` long from the paragraph's start, with so much of `gaps`; the next one
-    begins `next_width` from there, behind `next_gaps`.
+    `width` and `gaps` are the text's width and gaps from the paragraph's start to a line that ends here. `next_width`
+    and `next_gaps` are those to the start of the next line.
     """
 
     word: int
@@ -39,7 +39,7 @@ class Breakpoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """The room of each line, counted from 0: the first may be indented, the first few stand beside an initial."""
+    """The width of each line, counted from 0. The first may be indented; the first few may be next to a drop cap."""
 
     full: float
     indent: float = 0.0
@@ -52,7 +52,7 @@ class Measures:
 
 
 def places(words: Words, hyphenate: Hyphenate | None) -> Iterator[Breakpoint]:
-    """Every place where a line may end; without `hyphenate` words stay whole."""
+    """Every place where a line may end. Without `hyphenate`, words are not divided."""
     width = gaps = 0.0
     for word, token in enumerate(words.tokens):
         yield from _within(word, token, width, gaps, hyphenate)
@@ -74,10 +74,10 @@ def fit(
     micro: bool = True,
     forbidden: Container[tuple[int, int]] = (),
 ) -> list[Breakpoint] | None:
-    """The best lines of one measure: where they end. None: none is good enough.
+    """The best line ends for lines of one width. None if no solution is within the tolerance.
 
-    Spans for every paragraph, often twice. A node is a place where a good line has ended; most words are passed
-    without a second look, since none of the open lines reaches as far as them.
+    This runs for every paragraph, often twice, so it is optimised. A node is a place where a good line ends. Most words
+    are skipped quickly, because no open line is long enough to end at them.
     """
     measure = measures.full
     expansion = EXPANSION * measure if micro else 0.0
@@ -85,7 +85,7 @@ def fit(
     ends: list[tuple[int, int, float, float, float]] = [(-1, 0, 0.0, 0.0, 0.0)]
     starts, start_gaps = [-measures.indent], [0.0]
     total, previous, ladder = [0.0], [-1], [0]  # `ladder`: how many lines in a row end with a hyphen
-    active = [0]  # in order: a later start makes a shorter line
+    active = [0]  # open nodes, in order: a later start makes a shorter line
     width = gaps = 0.0
     for word, token in enumerate(words.tokens):
         after = gaps + token.gap[1]
@@ -165,7 +165,7 @@ def third_hyphen(ends: Sequence[Breakpoint]) -> tuple[int, int] | None:
 
 
 def first_fit(words: Words, measures: Measures, hyphenate: Hyphenate | None) -> list[Breakpoint]:
-    """Line by line, as full as each will go; never fails."""
+    """Line ends found greedily: each line is filled as far as possible. Never fails."""
     ends: list[Breakpoint] = []
     start = 0.0
     waiting: list[Breakpoint] = []  # the furthest end that the line has room for
@@ -178,7 +178,7 @@ def first_fit(words: Words, measures: Measures, hyphenate: Hyphenate | None) -> 
 
 
 class _LineEnd(NamedTuple):
-    """A line of a shaped paragraph has ended: where, how many there are, at what cost, and behind how many hyphens."""
+    """A node of a shaped paragraph: where a line ends, the number of lines so far, their cost, and hyphens in a row."""
 
     place: Breakpoint
     lines: int
@@ -196,7 +196,7 @@ def fit_shaped(
     wanted: int | None = None,
     micro: bool = True,
 ) -> list[Breakpoint] | None:
-    """As `fit`, where each line has its own measure, or the paragraph must have `wanted` lines."""
+    """Like `fit`, if lines differ in width or the paragraph must have exactly `wanted` lines."""
     last = len(words.tokens) - 1
     active = [_LineEnd(Breakpoint(-1, 0, 0.0, 0.0, 0.0, 0.0, 0.0), 0, 0.0, 0, None)]
     new: list[_LineEnd] = []
@@ -216,7 +216,7 @@ def fit_shaped(
 
 
 def _reached(node: _LineEnd, measures: Measures, end: float, gaps: float, tolerance: float) -> bool:
-    """Whether a line that begins at the node may be stretched to so near an end."""
+    """Whether a line that begins at the node and ends here is long enough to be stretched to the full width."""
     measure = measures(node.lines)
     room = (gaps - node.place.next_gaps) * STRETCH + EXPANSION * measure
     return measure - (end - node.place.next_width) <= room * tolerance
@@ -225,7 +225,7 @@ def _reached(node: _LineEnd, measures: Measures, end: float, gaps: float, tolera
 def _lines_to(
     place: Breakpoint, active: list[_LineEnd], measures: Measures, tolerance: float, *, is_last: bool, micro: bool
 ) -> tuple[list[_LineEnd], list[_LineEnd]]:
-    """The nodes that lines may still begin at, and the best lines that end here: one for each number of lines."""
+    """The nodes where lines may still begin, and the best line ending here for each number of lines."""
     alive: list[_LineEnd] = []
     best: dict[int, tuple[float, _LineEnd]] = {}
     for index, node in enumerate(active):

@@ -1,4 +1,4 @@
-"""A chapter as pages: its rows, its notes, and where each page ends."""
+"""Lays a chapter out as pages: its rows, its notes, and the page breaks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bookgen.render.model import Heading, Paragraph, Section, Span
 
 @dataclass(slots=True)
 class ChapterPages:
-    """`before`: how many printed pages of the text stand before it; `first`: its first page's number in this file."""
+    """A chapter's pages. `before`: printed text pages before it. `first`: the number of its first page in this file."""
 
     section: Section
     before: int
@@ -46,7 +46,7 @@ def chapter_pages(setter: Setter, section: Section, structure: Element, before: 
 
 
 def _page_rows(rows: list[Row], cut: Cut, looseness: Looseness) -> list[Row]:
-    """The page's rows, with the paragraphs that were set anew in their place; a table's head first if it goes on."""
+    """The page's rows, with re-set paragraphs in place, and the head repeated of a table that continues."""
     changes = dict(cut.changes)
     out: list[Row] = list(rows[cut.start].head)
     for row in rows[cut.start : cut.end]:

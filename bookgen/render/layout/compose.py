@@ -1,4 +1,4 @@
-"""The whole book laid out: chapters first, since the contents need their numbers, then everything in its place."""
+"""Lays out the whole book: chapters first, because the contents need their page numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bookgen.render.settings import ExportSettings
 
 
 def setter_for(manuscript: Manuscript, settings: ExportSettings, *, measuring: bool = False) -> Setter:
-    """What a book's text is set with; fonts are opened anew, since each file embeds only what it shows."""
+    """The setter for a book's text. It opens the fonts again, since each file embeds only the glyphs it uses."""
     speech = language(manuscript.language)
     maker = WordMaker(Typeface(settings.font, manuscript.language, measuring=measuring), rtl=speech.rtl)
     hyphens = Hyphens(manuscript.language, enabled=settings.hyphenate)
@@ -29,7 +29,7 @@ def setter_for(manuscript: Manuscript, settings: ExportSettings, *, measuring: b
 
 
 class Composer:
-    """Lays a book out, once. `measuring`: for its pagination alone, whether or not there are fonts to print it with."""
+    """Lays a book out, once. `measuring`: only for its pagination, which needs no fonts that could print it."""
 
     def __init__(self, manuscript: Manuscript, settings: ExportSettings, *, measuring: bool = False) -> None:
         self._manuscript = manuscript
@@ -69,7 +69,7 @@ class Composer:
         return self._pagination(front, chapters)
 
     def _pagination(self, front: Sequence[Page], chapters: Sequence[ChapterPages]) -> Pagination:
-        """Printers take an even number of pages."""
+        """The pagination. The number of pages is even, as printers require."""
         pages = len(front) + max((chapter.before + len(chapter.pages) for chapter in chapters), default=0)
         labels = {chapter.section.number: str(chapter.before + 1) for chapter in chapters}
         return Pagination(pages + pages % 2, labels, tuple(_starts(chapters)))
@@ -90,7 +90,7 @@ class Composer:
         return chapters
 
     def _front(self, matter: FrontMatter, chapters: Sequence[ChapterPages]) -> list[Page]:
-        """As it is printed: always an even number of pages, so that page 1 is a right-hand one."""
+        """The front matter as printed. It has an even number of pages, so that page 1 is a right-hand page."""
         settings = self._settings
         pages: list[Page] = []
         if settings.include_title_page:
@@ -168,7 +168,7 @@ class Composer:
         page.placed.append(Placed(TextMark(line, 0.0, geometry.small), geometry.folio))
 
     def _to_sides(self, pages: Sequence[Page]) -> None:
-        """Moves the text of every page to its side of the spread; a screen has no spine, and there to the middle."""
+        """Move every page's text to its side of the spread. For screens, which have no spine, centre it."""
         geometry, rtl = self._geometry, self._setter.language.rtl
         for index, page in enumerate(pages):
             if page.kind == "cover":

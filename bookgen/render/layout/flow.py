@@ -1,4 +1,4 @@
-"""The blocks of a chapter -> rows on the baseline grid."""
+"""Converts the blocks of a chapter to rows on the baseline grid."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from bookgen.render.layout.words import Words
 from bookgen.render.model import Block, Section, Span, Spans, announces, lines_by_hand, stands_in_lines
 from bookgen.render.ornaments import SCENE_BREAK
 
-_NARROW = 13  # ems
-_TURNED = 1.5  # ems; how much further in a line of verse goes on
-_KEPT_LINES = 8  # of verse or code stay together
+_NARROW = 13  # ems; narrower lines are not justified
+_TURNED = 1.5  # ems; the indent of the continuation of a long verse line
+_KEPT_LINES = 8  # verse or code of up to this many lines is kept on one page
 _HEADING_SCALE = {2: 1.18, 3: 1.06, 4: 1.0}
 
 
 @dataclass(frozen=True, slots=True)
 class TextFrame:
-    """What blocks are set in: insets in points at a line's start and end, and the element that they are part of."""
+    """The frame for blocks: insets in points at the line's start and end, and their parent structure element."""
 
     left: float
     right: float
@@ -34,7 +34,7 @@ class TextFrame:
 
 
 class Flow:
-    """Fills `rows` with one chapter. Blocks are counted as they come, so that a row can say where its text is from."""
+    """Fills `rows` with one chapter. Blocks are numbered in order, so that each row knows its source."""
 
     def __init__(self, setter: Setter, element: Element) -> None:
         self._setter = setter
@@ -44,11 +44,11 @@ class Flow:
         self._breaker = setter.breaker
         self.outermost = TextFrame(0.0, 0.0, element)
         self._block = -1
-        self._flush = True  # the next paragraph has no indent, where the language indents not every one
+        self._flush = True  # the next paragraph has no indent, unless the language indents all paragraphs
         self._in_item = False
-        self._level = 1  # of the last heading: the chapter's own
+        self._level = 1  # the level of the last heading; 1 is the chapter's own
         self.rows: list[Row] = []
-        self._rows_above = 0  # of the label above the text
+        self._rows_above = 0  # rows of the label above the text
         self.looseness = Looseness(setter.breaker)
 
     def chapter(self, section: Section) -> None:
@@ -79,7 +79,7 @@ class Flow:
         self._flush = True
 
     def _set_apart(self, block: Block, frame: TextFrame) -> None:
-        """Verse, code, a table or a figure, between blank lines."""
+        """Add verse, code, a table or a figure, between blank lines."""
         self.space()
         self._block += 1
         match block:
@@ -94,21 +94,21 @@ class Flow:
         self.space()
 
     def space(self, *, keep: bool = False) -> None:
-        """Never two blanks in a row, and none before anything stands."""
+        """Add a blank row, unless the last row is blank or there is none."""
         if self.rows and not self.rows[-1].blank:
             self.rows.append(blank(keep=keep))
         elif self.rows and keep:
             self.rows[-1].keep = True
 
     def _x(self, frame: TextFrame) -> float:
-        """The left edge of the text."""
+        """The x of the text's left edge."""
         return frame.right if self._rtl else frame.left
 
     def _measure(self, frame: TextFrame) -> float:
         return max(self.geometry.size * 6, self.geometry.measure - frame.left - frame.right)
 
     def _align_in(self, measure: float) -> Align:
-        """Narrow lines are ragged: there are too few spaces in one to hide the rest."""
+        """The alignment for this line width. Narrow lines are not justified, as their few spaces would be too wide."""
         return self._setter.body_align if measure >= _NARROW * self.geometry.size else Align.START
 
     def _paragraph(self, spans: Spans, frame: TextFrame) -> None:
@@ -143,14 +143,14 @@ class Flow:
         self._flush = False
 
     def _words(self, spans: Spans, lines: Sequence[Spans]) -> Words:
-        """Of one of the lines of a text, which reads its own way; but items read as their list does."""
+        """The words of one line of the text `lines`, which has its own direction. List items follow their list."""
         words = self._maker.words(spans)
         if (self._rtl or words.mixed) and not self._in_item:
             words.rtl = reads_rtl(lines, self._rtl)
         return words
 
     def _broken(self, parts: Sequence[Spans], frame: TextFrame, indent: float) -> None:
-        """A paragraph with lines that end where its author ended them."""
+        """Add a paragraph with the author's own line breaks."""
         x, measure, size, element = self._x(frame), self._measure(frame), self.geometry.size, frame.element.child("P")
         before = 0
         for part in parts:
@@ -174,7 +174,7 @@ class Flow:
         self._block += 1
         self.space(keep=True)
         size = self.geometry.size * _HEADING_SCALE[level]
-        self._level = min(level, self._level + 1)  # a reader that steps through headings misses none
+        self._level = min(level, self._level + 1)  # tagged headings must not skip a level
         heading = replace(frame, element=frame.element.child(f"H{self._level}"))
         parts, before = lines_by_hand(spans), 0
         for part in parts:
@@ -197,7 +197,7 @@ class Flow:
         self.space()
 
     def _step(self, frame: TextFrame) -> float:
-        """One level further in, as long as half the measure is left."""
+        """The inset of one more level. 0 if less than half the line width would be left."""
         step, measure = self.geometry.indent * 1.2, self.geometry.measure
         return step if measure - frame.left - frame.right - 2 * step > measure / 2 else 0.0
 
@@ -224,7 +224,7 @@ class Flow:
 
     @property
     def _gap(self) -> float:
-        """Between an item's label and its text."""
+        """The space between an item's label and its text."""
         return self.geometry.size * 0.45
 
     def _label(self, sign: str) -> Line:
@@ -251,7 +251,7 @@ class Flow:
         self.rows[at].marks.insert(0, TextMark(label, x, self.geometry.size, element))
 
     def _verse(self, verses: Sequence[Spans], frame: TextFrame) -> None:
-        """A line that is too long goes on further in. A quotation is set in already."""
+        """Add verse. The continuation of a long line is indented. Verse in a quotation gets no further inset."""
         size = self.geometry.size
         hang = _TURNED * size
         inset = hang if frame.right else self._step(frame) + hang
@@ -269,7 +269,7 @@ class Flow:
         code = TextFrame(frame.left + self._step(frame), frame.right, frame.element.child("Code"))
         for text in lines:
             words = self._maker.words((Span(text.replace(" ", "\u00a0"), code=True),))
-            words.rtl = False  # in whatever language the book is
+            words.rtl = False  # code reads from left to right in every language
             set_lines = self._breaker.lines(words, Shape(self._measure(code), size, align=Align.START))
             self._put(set_lines, words, code, size, keep=len(lines) <= _KEPT_LINES)
             if set_lines:

@@ -15,16 +15,16 @@ from bookgen.render.pictures import extended
 from bookgen.render.settings import ExportSettings
 
 _COPYRIGHT_SIGN = "©"
-_BESIDE_NUMBER = 0.8  # ems between a title and the numbers of its chapter and of its page
-_SHRUNK = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4)  # what is tried where a title has no room
-_LEAST = 7.0  # points: printers take no smaller type
+_BESIDE_NUMBER = 0.8  # ems between a title and its chapter number or page number
+_SHRUNK = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4)  # scales tried, in this order, until a title fits
+_LEAST = 7.0  # points; printers accept no smaller type
 
-# A text of the title page: its size by the text's, the space above, its role, how it is set.
+# A text of the title page: size relative to the body text, space above, structure role, style.
 _Part = tuple[str, float, float, str, dict[str, bool]]
 
 
 class FrontMatter:
-    """Builds pages whose x is measured from the text's left edge; the composer moves them to their side."""
+    """Builds the front matter. Its x starts at the text's left edge; the composer moves pages to their side."""
 
     def __init__(self, setter: Setter, manuscript: Manuscript, structure: Element) -> None:
         self._setter = setter
@@ -61,12 +61,12 @@ class FrontMatter:
         return page
 
     def _notice(self) -> list[_Part]:
-        """What is said of sample text."""
+        """The notice that the book is sample text, if it is."""
         notice = self._manuscript.notice
         return [(notice, 0.9, self._geometry.lead * 2, "P", {"italic": True})] if notice else []
 
     def copyright(self) -> list[Page]:
-        """At the foot of a page, or of as many as it takes."""
+        """The copyright notice at the foot of a page, or of several if it is long."""
         geometry = self._geometry
         size, lead = geometry.note_size, geometry.note_lead
         lines: list[tuple[Line, Element]] = []
@@ -101,7 +101,7 @@ class FrontMatter:
         return pages
 
     def contents(self, entries: Sequence[tuple[Section, str]]) -> list[Page]:
-        """One line or more for each chapter; `entries` has the number of the page on which it begins."""
+        """The table of contents. `entries` has each chapter and the number of its first page."""
         geometry = self._geometry
         page = Page("toc")
         pages = [page]
@@ -127,12 +127,12 @@ class FrontMatter:
         return pages
 
     def _column(self, numbers: Sequence[Line | None]) -> float:
-        """How much room the numbers take beside the titles."""
+        """The width of the column of numbers next to the titles."""
         widths = [line.width for line in numbers if line]
         return max(widths) + self._geometry.size * _BESIDE_NUMBER if widths else 0.0
 
     def _number(self, section: Section) -> Line | None:
-        """The chapter's; None where it is the title."""
+        """The chapter's number as a line. None if its title is only the number."""
         label, _ = self._setter.language.chapter_name(section.number, section.title)
         return self._short(str(section.number)) if label else None
 
@@ -150,7 +150,10 @@ class FrontMatter:
         section: Section,
         columns: tuple[float, float],
     ) -> None:
-        """Number, title and page, mirrored where the book reads from the right; `columns`: the first two's widths."""
+        """Add an entry: number, title and page, mirrored in a right-to-left book.
+
+        `columns`: the widths of the number and title columns.
+        """
         geometry = self._geometry
         rtl = self._setter.language.rtl
 
@@ -183,7 +186,7 @@ class FrontMatter:
         return self._geometry.lines * self._geometry.lead
 
     def _stack(self, page: Page, top: float, parts: Sequence[_Part], foot: float = 0.0) -> None:
-        """Centred texts one below the other, from `top` or from higher, smaller where they would not fit."""
+        """Place centred texts below one another from `top`. They start higher or shrink if they would not fit."""
         geometry = self._geometry
         room = self._height - foot
         shrunk = next((each for each in _SHRUNK if self._stack_height(parts, each) <= room), _SHRUNK[-1])
@@ -211,7 +214,7 @@ class FrontMatter:
 
 
 def title_scale(title: str) -> float:
-    """How much larger than the text a book's title is on its page."""
+    """The size of a book's title on the title page, relative to the body text."""
     return 2.7 if len(title) <= 40 else 2.1 if len(title) <= 90 else 1.5
 
 
@@ -220,9 +223,9 @@ def anchor(section: Section) -> str:
 
 
 def copyright_paragraphs(manuscript: Manuscript, settings: ExportSettings, language: Locale) -> list[str]:
-    """What is said about rights; the watermark alone where nothing is to be said.
+    """The paragraphs of the copyright page, with the watermark. Without a copyright page only the watermark.
 
-    Before it what the title page says of sample text, where there is no title page.
+    Without a title page, the notice about sample text comes first.
     """
     notice = [] if settings.include_title_page else [manuscript.notice]
     if not settings.include_copyright_page:

@@ -1,4 +1,4 @@
-"""The page: where the text stands, by trim and type size."""
+"""The geometry of the page: the text area, by trim size and type size."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from bookgen.render.settings import ExportSettings
 from bookgen.render.trim import INCH, SAFE, TRIMS, Trim, inside_margin
 
-_WIDEST = 36.0  # ems; longer lines are hard to come back from
-_MARGINS = 1.4 * INCH  # inside and outside together: room for the printer's widest inside margin
-_SINGLE = 1.2  # line spacing 1.0 is a fifth more than the type size
+_WIDEST = 36.0  # ems; longer lines are hard to read
+_MARGINS = 1.4 * INCH  # inside and outside together, enough for the printer's widest inside margin
+_SINGLE = 1.2  # the line height at line spacing 1.0, as a multiple of the type size
 
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """In points. `margins` is inside plus outside and stays: a page count moves the text, it never breaks it anew."""
+    """The page's measures in points.
+
+    `margins` is inside plus outside. It is constant: the page count only shifts the text, so lines need no re-breaking.
+    """
 
     trim: Trim
     size: float
@@ -38,7 +41,7 @@ class Geometry:
         return round(self.size * 1.5, 2)
 
     def inside(self, pages: int) -> float:
-        """Half of the margins, or more where the printer wants it."""
+        """The inside margin: half of the margins, or more if the printer requires it for this page count."""
         return min(self.margins - SAFE, max(inside_margin(pages), self.margins / 2))
 
     def left(self, pages: int, *, recto: bool, rtl: bool = False) -> float:
@@ -46,7 +49,7 @@ class Geometry:
         return inside if recto != rtl else self.margins - inside
 
     def baseline(self, unit: float) -> float:
-        """The height above the trim's foot of the baseline of grid line `unit`, from 0."""
+        """The y of the baseline of grid line `unit` (from 0), measured from the bottom of the page."""
         return self.trim.height - self.top - unit * self.lead
 
     @property

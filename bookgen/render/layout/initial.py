@@ -1,4 +1,4 @@
-"""How a chapter's first paragraph begins: its first words in small capitals, its first letter dropped."""
+"""The beginning of a chapter's first paragraph: first words in small capitals, and a drop cap."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from bookgen.render.layout.tokens import Token
 from bookgen.render.layout.words import Words
 
 LEAD_IN = 4  # words
-DEPTH = 3  # lines that a dropped letter is deep
+DEPTH = 3  # lines that a drop cap spans
 _LEAST_WORDS = 12
 _OPENING = "“‘„‚«»\"'¡¿([—–"
 _GAP = 0.12  # of the type size, between the letter and the text
 
 
 def set_lead_in(words: Words, typeface: Typeface) -> None:
-    """In place. Only letters that have two cases, and only where the face has small capitals."""
+    """Set the first words in small capitals, in place, if the paragraph is long enough and the face has them."""
     plain = typeface.style()
     if len(words.tokens) < _LEAST_WORDS or not plain.face.has_small_capitals:
         return
@@ -33,16 +33,17 @@ def set_lead_in(words: Words, typeface: Typeface) -> None:
 
 
 def take_initial(words: Words, shape: Shape, lead: float) -> tuple[Line, float, Shape] | None:
-    """The first letter as a line of its own with its size, and the shape of the text around it.
+    """Remove the first letter from `words` for a drop cap.
 
-    The letter leaves `words`. None where a dropped letter would look wrong: few words, no letter.
+    Returns the letter as a line, its size, and the shape of the text around it. None if a drop cap would look wrong,
+    for example in a short paragraph or without a letter.
     """
     if len(words.tokens) < _LEAST_WORDS * 2 or words.rtl:
         return None
     text, style = words.tokens[0].pieces[0]
     start = len(text) - len(text.lstrip(_OPENING))
     first = next(clusters(text[start:]), "")
-    # letters of one case alone are of scripts that write syllables, or join their letters
+    # scripts without upper and lower case join their letters or write syllables, so there is no letter to drop
     if start > 1 or first.lower() == first.upper() or words.tokens[0].gap[0] == 0.0:
         return None
     letter, rest = text[:start] + first, text[start + len(first) :]
@@ -63,7 +64,7 @@ def take_initial(words: Words, shape: Shape, lead: float) -> tuple[Line, float, 
 
 
 def _depth(style: Style, letter: str) -> float:
-    """How far it reaches below its line, as a share of the size: the tail of a Q."""
+    """How far the letter reaches below the baseline, as a share of the size, such as the tail of a Q."""
     font, factor = style.face.hb_font, style.face.per_mille * style.scale / 1000
     extents = [font.get_glyph_extents(glyph) for glyph, _, _ in style.glyphs(letter)]
     return max((-(each.y_bearing + each.height) * factor for each in extents if each), default=0.0)

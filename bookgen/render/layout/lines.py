@@ -1,4 +1,4 @@
-"""Broken paragraphs as lines: what stands where, still free of any file format."""
+"""Breaks paragraphs into lines with positioned text, independent of any file format."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from bookgen.render.layout.breaking import Breakpoint, Measures, first_fit, fit,
 from bookgen.render.layout.tokens import SPACE_WIDTH, Token
 from bookgen.render.layout.words import Words, divided
 
-_SQUEEZED = 96.0  # percent: a line of narrower letters holds a word that is too long for it
-_LADDERS = 4  # stacks of hyphens that are taken apart in one paragraph
+_SQUEEZED = 96.0  # percent; a line with narrower letters has a word that is too long for it
+_LADDERS = 4  # how often a paragraph is broken again to avoid three hyphens in a row
 
 
 class Align(Enum):
@@ -27,7 +27,7 @@ class Align(Enum):
 
 
 class Tail(Enum):
-    """What a line ends with: the paragraph's end, a space, a hyphen that is not part of the text, or a bare break."""
+    """The end of a line: the paragraph's end, a space, a hyphen that is not part of the text, or only a break."""
 
     END = "end"
     SPACE = "space"
@@ -37,9 +37,12 @@ class Tail(Enum):
 
 @dataclass(slots=True)
 class Line:
-    """`x` in points from the block's left; `expansion` in percent; `opening`: what each gap's stretch adds to its
-    word space, per mille. `word` is the index of the first word that starts here. `segments`
-    stand from left to right; `read` is the order in which they are read, where that is another."""
+    """A line of text.
+
+    `x` is in points from the block's left, `expansion` in percent. `opening`: what each gap's stretch adds to its word
+    space, per mille. `word` is the index of the first word that starts here. `segments` are in visual order from left
+    to right, `read` in reading order if that may differ.
+    """
 
     x: float
     width: float
@@ -61,18 +64,18 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How a paragraph is to be set: measure and indents in points."""
+    """The shape of a paragraph: line width, type size and indents in points, and the alignment."""
 
     measure: float
     size: float
     indent: float = 0.0
     align: Align = Align.JUSTIFY
-    notch: float = 0.0  # the first `notch_lines` lines are this much shorter, for an initial
+    notch: float = 0.0  # the first `notch_lines` lines are this much shorter, for a drop cap
     notch_lines: int = 0
 
 
 class LineBreaker:
-    """Breaks the paragraphs of one book. `measuring`: the lines' text is not wanted."""
+    """Breaks the paragraphs of one book. `measuring`: the text of the lines is not needed."""
 
     def __init__(self, hyphens: Hyphens, *, micro: bool = True, measuring: bool = False) -> None:
         self._hyphens = hyphens
@@ -89,7 +92,7 @@ class LineBreaker:
         return lines
 
     def loosened(self, words: Words, shape: Shape, wanted: int) -> list[Line] | None:
-        """The paragraph in exactly `wanted` lines, if that can be done decently."""
+        """The paragraph in exactly `wanted` lines. None if that would look bad."""
         ends = fit_shaped(
             words, _measures(shape), breaking.SECOND_TOLERANCE, self._hyphens, wanted=wanted, micro=self._micro
         )
@@ -143,7 +146,7 @@ class LineBreaker:
             end_word, at = end.word, end.at
             expansion, opening = 100.0, 0.0
             if missing < 0 and not justified:
-                expansion = max(60.0, 100.0 * room / natural)  # one thing that cannot break: condense it
+                expansion = max(60.0, 100.0 * room / natural)  # a word that cannot be broken is condensed
             elif justified and not (is_last and missing >= 0):
                 spaces = gaps if words.plain else sum(token.gap[0] for token in tokens[word:end_word])
                 expansion, opening = _justified(missing, room, natural - SPACE_WIDTH * spaces, gaps, self._micro)
@@ -174,7 +177,7 @@ class LineBreaker:
 
 
 def _balanced(words: Words, measures: Measures, ends: list[Breakpoint]) -> list[Breakpoint]:
-    """As many lines, but none much longer than the others: a title's last word does not stand alone."""
+    """The same number of lines, but of similar length, so that a title's last word is not alone on its line."""
     least, most = measures.full / (len(ends) + 1), measures.full
     while len(ends) > 1 and most - least > 100.0:
         middle = (least + most) / 2
@@ -192,13 +195,16 @@ def _lengths(ends: list[Breakpoint]) -> Iterator[float]:
 
 
 def _measures(shape: Shape) -> Measures:
-    """Per mille of the type size."""
+    """The line widths of a shape, per mille of the type size."""
     per_mille = 1000.0 / shape.size
     return Measures(shape.measure * per_mille, shape.indent * per_mille, shape.notch * per_mille, shape.notch_lines)
 
 
 def _justified(missing: float, measure: float, letters: float, gaps: float, micro: bool) -> tuple[float, float]:
-    """Letters take most of the error up to their limit, the gaps the rest."""
+    """The expansion of the letters and the opening of the gaps that justify a line.
+
+    The letters take most of the difference up to their limit, the gaps take the rest.
+    """
     expansion = 100.0
     if micro:
         share = max(-breaking.EXPANSION, min(breaking.EXPANSION, missing / measure * 0.8))
@@ -220,7 +226,7 @@ def _offset(shape: Shape, number: int, missing: float, rtl: bool, ragged_left: b
 
 
 def _segments(tokens: list[Token], first: int, offset: int, last: int, at: int) -> list[tuple[Style, list[Item]]]:
-    """The line's text by style; gaps belong to the style before them."""
+    """The line's text grouped by style. Gaps belong to the style before them."""
     line = tokens[first : last + 1]
     style = line[0].style
     if style and not at and not offset and [token.style for token in line].count(style) == len(line):
@@ -247,6 +253,6 @@ def _segments(tokens: list[Token], first: int, offset: int, last: int, at: int) 
 
 
 def _cut(pieces: Pieces, start: int, end: int | None) -> Pieces:
-    """Only words of one piece are divided."""
+    """Cut a divided word at the line's start or end. Only words of one piece are divided."""
     text, style = pieces[0]
     return ((text[start:end], style), *pieces[1:])

@@ -1,4 +1,4 @@
-"""Paragraphs that can be set a line longer or shorter, so that pages come out even."""
+"""Sets paragraphs one line longer or shorter, so that pages can be filled evenly."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from bookgen.render.layout.lines import Align, Line, LineBreaker, Shape
 from bookgen.render.layout.rows import Element, Row, text_rows
 from bookgen.render.layout.words import Words
 
-# How much of the measure one line can give without looking stretched or squeezed: what is worth a trial.
+# How much of its width a line can gain or lose without looking stretched or squeezed. Only such changes are tried.
 _CAN_STRETCH, _CAN_SHRINK = 0.075, 0.035
 _LEAST_LAST_LINE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class SetParagraph:
-    """A paragraph as it was set, and all that is needed to set it again."""
+    """A typeset paragraph, with everything needed to set it again."""
 
     words: Words
     shape: Shape
@@ -31,7 +31,7 @@ class SetParagraph:
 
 
 class Looseness:
-    """The variants of one chapter's paragraphs, each tried at most once."""
+    """Variants of one chapter's paragraphs. Each is tried at most once."""
 
     def __init__(self, breaker: LineBreaker) -> None:
         self._breaker = breaker
@@ -43,7 +43,7 @@ class Looseness:
         return paragraph.rows(len(self._paragraphs) - 1, paragraph.lines)
 
     def variant(self, number: int, change: int) -> list[Row] | None:
-        """The paragraph's rows with one line more or less; None if it can't be had decently."""
+        """The paragraph's rows with `change` (1 or -1) lines more. None if that would look bad."""
         key = (number, change)
         if key not in self._tried:
             self._tried[key] = self._try(number, change)

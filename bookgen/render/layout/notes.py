@@ -1,4 +1,4 @@
-"""Footnotes: set small at the foot of the page that calls them."""
+"""Footnotes, in small type at the foot of the page that refers to them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from bookgen.render.layout.rows import Element, Row
 from bookgen.render.layout.setter import Setter
 from bookgen.render.model import Block, Section, Span
 
-_LONGEST = 0.4  # of a page; a longer note is set behind the chapter
-_MOST_AT_A_LINE = 0.6  # of a page; what one line calls beyond it is set there too
+_LONGEST = 0.4  # of a page; a longer note is set after the chapter
+_MOST_AT_A_LINE = 0.6  # of a page; if one line calls for more, its longest notes go there too
 
 
 class FootNotes:
-    """One chapter's notes as lines, and how high each is."""
+    """One chapter's footnotes as lines, with their heights. Notes in `behind` are set after the chapter."""
 
     def __init__(self, setter: Setter, section: Section, element: Element, rows: Sequence[Row]) -> None:
         geometry = setter.geometry
@@ -44,7 +44,7 @@ class FootNotes:
         self.behind.sort()
 
     def adopt(self, rows: Sequence[Row]) -> None:
-        """What only another note calls stands below that one."""
+        """Put notes that only another note refers to below that note."""
         seen = {note for row in rows for note in row.notes}
         waiting = sorted(seen.intersection(self.lines))
         while waiting:
@@ -55,7 +55,7 @@ class FootNotes:
             waiting += found
 
     def at_foot(self, rows: Sequence[Row]) -> list[int]:
-        """The notes of a page, in order: one called twice stands there once."""
+        """The notes of a page in order, each once."""
         called = dict.fromkeys(note for row in rows for note in row.notes if note in self.lines)
         return [note for caller in called for note in self._family(caller)]
 
@@ -64,7 +64,7 @@ class FootNotes:
         return heights | dict.fromkeys(self.behind, 0.0)
 
     def _family(self, number: int) -> list[int]:
-        """A note and those below it."""
+        """A note and the notes below it."""
         return [number, *(each for found in self._followers.get(number, ()) for each in self._family(found))]
 
     def _height(self, number: int) -> float:
@@ -77,7 +77,7 @@ class FootNotes:
 
 
 def note_spans(blocks: tuple[Block, ...]) -> tuple[Span, ...]:
-    """A note is one paragraph on paper, whatever it was written as."""
+    """A note's text as one paragraph, whatever blocks it consists of."""
     spans: list[Span] = []
     for block in blocks:
         if spans:

@@ -1,4 +1,4 @@
-"""The head of a chapter: sunk on its page, the number above the title. Without a title the text alone is sunk."""
+"""The opening of a chapter: number and title, sunk on the page. Without a title, only the text is sunk."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from bookgen.render.layout.rows import Element, Mark, Row, TextMark, blank
 from bookgen.render.layout.setter import DISPLAY_LEAD, Setter
 from bookgen.render.model import Section
 
-_SCALES = (2.0, 1.6, 1.3, 1.0, 0.8)  # of the title, the first that fits
-_SINK = 0.14  # of the page's lines above the number
+_SCALES = (2.0, 1.6, 1.3, 1.0, 0.8)  # of the title; the first that fits is used
+_SINK = 0.14  # the share of the page's lines above the number
 _TALLEST = 0.45  # of the page's height for the title
 _AFTER = 3
-_LONG = 60  # letters of a title that begins a size smaller
+_LONG = 60  # letters; for longer titles the first scale is skipped
 
 
 def opener_rows(setter: Setter, section: Section, element: Element) -> list[Row]:
@@ -25,9 +25,9 @@ def opener_rows(setter: Setter, section: Section, element: Element) -> list[Row]
         return [*rows, blank(_AFTER, keep=True)]
     heading = element.child("H1")
     if label:
-        cased = label.upper() != label.lower()  # other scripts know no small capitals, and some join their letters
+        cased = label.upper() != label.lower()  # scripts without case have no small capitals, and some join letters
         line = setter.line(label, geometry.small, geometry.measure, tracked=cased)
-        line.tail = Tail.SPACE  # the title goes on where the number ends
+        line.tail = Tail.SPACE  # separates the number from the title when the text is copied
         rows += [Row(marks=[TextMark(line, 0.0, geometry.small, heading)], keep=True), blank(keep=True)]
     sizes = [geometry.size * scale for scale in _SCALES[len(title) > _LONG :]]
     tallest = geometry.lines * geometry.lead * _TALLEST

@@ -1,4 +1,4 @@
-"""A finished layout: numbered pages with marks at their places."""
+"""A finished layout: numbered pages with positioned marks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bookgen.render.layout.rows import Element, Mark
 class Placed:
     """A mark whose row has its baseline at (x, y), in points from the page's lower left.
 
-    `x` is that of the text's left edge, once it is known on which side of its spread the page stands.
+    `x` is the text's left edge. It is set once the page's side of the spread is known.
     """
 
     mark: Mark
@@ -22,7 +22,7 @@ class Placed:
 
 @dataclass(slots=True)
 class Link:
-    """A rectangle that leads to a named place in the book, or to an address. `element` is the text that says so."""
+    """A clickable rectangle that leads to an anchor in the book or to a URL. `element` is the link's text."""
 
     x: float
     y: float
@@ -36,7 +36,7 @@ class Link:
 
 @dataclass(slots=True)
 class Page:
-    """`label` is the folio, shown or not; `kind` is cover, half title, title, copyright, toc or chapter."""
+    """A page. `label` is its number, shown or not. `kind`: cover, half title, title, copyright, toc or chapter."""
 
     kind: str
     label: str = ""
@@ -48,7 +48,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class PageStart:
-    """The first text of a page: which block of which chapter, and which of its words."""
+    """The first text on a page: its chapter, block and word."""
 
     chapter: int
     label: str
@@ -58,7 +58,7 @@ class PageStart:
 
 @dataclass(frozen=True, slots=True)
 class Pagination:
-    """The printed book's pages, which every format goes by: how many, where chapters begin and where pages do."""
+    """The printed book's page count, and where its chapters and pages begin. All formats use it."""
 
     pages: int
     chapter_labels: dict[int, str]
@@ -75,4 +75,4 @@ class Layout:
     typeface: Typeface
     pagination: Pagination
     rtl: bool = False
-    facing: bool = False  # every second page belongs to the one before it: a screen shows them side by side
+    facing: bool = False  # screens show pages in pairs, side by side

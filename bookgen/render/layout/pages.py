@@ -1,4 +1,4 @@
-"""Which rows go on which page: a search over whole chapters for pages without widows whose spreads end level."""
+"""Page breaking: a search over the whole chapter for pages without widows and with level spreads."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from bookgen.render.layout.rows import Row
 
 WIDOW, ORPHAN, STRANDED, UNEVEN = 900.0, 500.0, 1500.0, 90.0
 SHORT, THIN_END, CHANGED = 4.0, 30.0, 12.0
-DEFECT = 80.0  # a page that costs more is worth setting a paragraph anew
+DEFECT = 80.0  # if the pages cost more, re-setting paragraphs is tried
 _MOST_SHORT = 3
 _LEAST_LAST = 4
-# What is kept together may leave half a page empty. These bounds make that cheaper than STRANDED.
+# Keeping rows together may leave half a page empty. These bounds make that cheaper than STRANDED.
 _MAX_UNEVEN_LINES = 4
 _MAX_COUNTED_LINES = 18
 
@@ -25,25 +25,25 @@ CanChange = Callable[[int, int], bool]
 
 
 class Cut(NamedTuple):
-    """One page: rows `start` to `end`, once `changes` are made."""
+    """One page: rows `start` to `end`, after `changes`."""
 
     start: int
     end: int
     changes: tuple[Change, ...]
 
 
-# A page that may be: its cost, its first row, the row after its last, how many lines above the foot it ends, and its
-# changes. A way to get there: its cost, its last page, the way before. Bare tuples, since a long chapter looks at
-# thousands.
+# A candidate page: cost, first row, row after the last, lines left empty at the foot, changes.
+# A path of pages: its cost, its last page, the path before that. Plain tuples for speed, since a long chapter has
+# thousands of them.
 _Page = tuple[float, int, int, int, tuple[Change, ...]]
 _Way = tuple[float, Any, Any]
 
 
 class PageSearch:
-    """`capacity` in grid lines; `note_heights` in points; a page with notes gives up `note_gap` more.
+    """Finds the page breaks of one chapter.
 
-    `can_change` says whether a paragraph can be set with a line more or less. It is asked only when the
-    pages are not good without.
+    `capacity` is in grid lines, `note_heights` in points. A page with notes loses another `note_gap`. `can_change` says
+    whether a paragraph can be set with a line more or less; it is only called if the pages are not good otherwise.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class PageSearch:
             self._notes.append(self._notes[-1] + sum(note_heights[note] for note in row.notes))
 
     def cuts(self, *, first_is_recto: bool) -> list[Cut]:
-        """The cheapest pages, first to last."""
+        """The pages with the lowest total cost, first to last."""
         if not self._rows:
             return []
         best = self._search(first_is_recto)
@@ -82,9 +82,10 @@ class PageSearch:
         return _path(best)
 
     def _search(self, recto: bool, most: float = math.inf) -> _Way:
-        """Page by page: the cheapest way to have ended a page at each row, and on a left page how far down.
+        """The cheapest path of pages over all rows.
 
-        There is one that costs no more than `most`.
+        It goes page by page and keeps the cheapest path to each page end; for left pages also by how far down they end.
+        `most` is an upper bound that some path is known to reach.
         """
         count = len(self._rows)
         layer: dict[tuple[int, int], _Way] = {(0, 0): (0.0, None, None)}
@@ -117,7 +118,7 @@ class PageSearch:
         return best
 
     def _pages_from(self, start: int, opening: bool) -> list[_Page]:
-        """Every page worth looking at that begins at row `start`."""
+        """All candidate pages that begin at row `start`."""
         kept = self._changed if self._changing else self._pages
         known = kept.get(start)
         if known is None:
@@ -140,7 +141,7 @@ class PageSearch:
                 return found + self._pages[asked]
         while end > start:
             if end < count and rows[end - 1].blank and end - 1 > start:
-                end -= 1  # the same page as the one that ends before the blank
+                end -= 1  # the same as the page that ends before the blank
                 continue
             short = room - self._used(start, end)
             if end < count and short > _MOST_SHORT and any(not rows[page[2] - 1].keep for page in found):
@@ -152,7 +153,7 @@ class PageSearch:
         return found
 
     def _add_changed(self, found: list[_Page], start: int, fullest: int, room: int) -> None:
-        """Pages that come out full because a paragraph on them is a line longer or shorter."""
+        """Add candidate pages that are full because a paragraph on them is a line longer or shorter."""
         for end, wanted in ((fullest - 1, 1), (fullest - 2, 2), (fullest + 1, -1)):
             if not start < end < len(self._rows):
                 continue
@@ -165,7 +166,7 @@ class PageSearch:
                 found.append((cost, start, end, self._seen_short(start, end, short), changes))
 
     def _changes(self, start: int, end: int, change: int, count: int) -> tuple[Change, ...]:
-        """To the longest paragraphs wholly within the rows that can change so."""
+        """Changes for the longest `count` paragraphs that lie wholly within the rows and can change this way."""
         spans = self._spans[change]
         within = [
             (first - behind, paragraph)
@@ -175,7 +176,7 @@ class PageSearch:
         return tuple((paragraph, change) for _, paragraph in nsmallest(count, within))
 
     def _find_spans(self) -> None:
-        """Where each paragraph that can change stands: its first row, the row after its last, its number."""
+        """Collect the paragraphs that can change, as first row, row after the last, and number."""
         spans: dict[int, _Span] = {}
         for index, row in enumerate(self._rows):
             if row.paragraph >= 0:
@@ -186,7 +187,7 @@ class PageSearch:
         }
 
     def _fullest(self, start: int, room: int) -> int:
-        """The last row that fits, by height alone and then with the notes that come along."""
+        """The row after the last one that fits on the page together with its notes."""
         end = bisect_right(self._units, self._units[start] + room, start) - 1
         while end > start and self._used(start, end) > room:
             end -= 1
@@ -198,7 +199,7 @@ class PageSearch:
         return self._units[end] - self._units[start] + extra
 
     def _seen_short(self, start: int, end: int, short: int) -> int:
-        """Notes stand at the foot of their page however short the text above them is."""
+        """The empty lines a reader sees at the foot. 0 with notes, since these stand at the foot anyway."""
         return 0 if self._notes[end] > self._notes[start] else max(0, short)
 
     def _cost(self, start: int, end: int, short: int) -> float:

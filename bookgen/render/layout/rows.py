@@ -1,4 +1,4 @@
-"""Rows: what a page is filled with. Each is a whole number of lines of the book's baseline grid high."""
+"""Rows, of which pages consist. The height of each is a whole number of lines of the book's baseline grid."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bookgen.render.model import Picture
 
 @dataclass(slots=True, eq=False)
 class Element:
-    """A node of the document's logical structure, in PDF's own names for roles and attributes."""
+    """A node of the document's logical structure. Roles and attributes have PDF's names."""
 
     role: str
     kids: list[Element] = field(default_factory=list)
@@ -27,7 +27,7 @@ class Element:
 
 @dataclass(slots=True)
 class TextMark:
-    """A line of text; `dy` points above the row's baseline. Without an element it is furniture of the page."""
+    """A line of text, `dy` points above the row's baseline. Without an element it is an artifact (a page number)."""
 
     line: Line
     x: float
@@ -55,7 +55,7 @@ class Image:
 
 @dataclass(slots=True)
 class Fill:
-    """A ground of one colour."""
+    """A rectangle filled with one colour."""
 
     x: float
     dy: float
@@ -69,10 +69,10 @@ Mark = TextMark | Rule | Image | Fill
 
 @dataclass(slots=True)
 class Row:
-    """`first` and `last` say where a paragraph begins and ends; `keep` holds the next row on the same page.
+    """A row. `first` and `last`: a paragraph begins or ends here. `keep`: the next row stays on the same page.
 
-    `block` and `word` say which text begins here, `notes` which notes are called here, `head` what is
-    repeated above the row when a page starts with it.
+    `block` and `word` identify the text that begins here, `notes` the notes it refers to. `head` is repeated above the
+    row if a page starts with it.
     """
 
     marks: list[Mark] = field(default_factory=list)
@@ -100,7 +100,7 @@ def text_rows(
     keep: bool = False,
     paragraph: int = -1,
 ) -> list[Row]:
-    """A row for each line of `words`. `before` counts the words of the same block that stand above."""
+    """One row per line of `words`. `before`: the number of words of the same block above these."""
     return [
         Row(
             marks=[TextMark(line, x, size, element)],

@@ -1,4 +1,4 @@
-"""What every part of the layout sets its text with: one book's words, lines and page."""
+"""The tools that all parts of the layout share to set one book's text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bookgen.render.layout.words import WordMaker
 from bookgen.render.model import Span, Spans
 from bookgen.render.settings import ExportSettings
 
-DISPLAY_LEAD = 1.2  # from line to line of a title, by its size
+DISPLAY_LEAD = 1.2  # the line height of titles, as a multiple of the type size
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Setter:
     def fitted(
         self, text: str, sizes: Sequence[float], measure: float, height: float, **kind: bool
     ) -> tuple[float, list[Line]]:
-        """Centred, at the first size at which every word is within the measure and the lines are not too high."""
+        """Set the text centred, at the first of `sizes` at which all words and lines fit. Returns size and lines."""
         for size in sizes:
             lines = self.lines(text, size, measure, Align.CENTER, **kind)
             if len(lines) * size * DISPLAY_LEAD <= height and all(line.expansion == 100.0 for line in lines):
@@ -48,7 +48,7 @@ class Setter:
         return size, lines
 
     def line(self, text: str, size: float, measure: float, align: Align = Align.CENTER, **kind: bool) -> Line:
-        """One line; a text that is too long loses its last words to an ellipsis."""
+        """Set the text in one line. If it is too long, an ellipsis replaces its last words."""
         words = text.split()
         lines = self.lines(text, size, measure, align, **kind)
         while len(lines) > 1 and len(words) > 1:

@@ -1,4 +1,4 @@
-"""A picture book laid out: on each spread the picture fills the left page, and the text stands on the right."""
+"""Lays out a picture book: on each spread the picture fills the left page, and the text is on the right."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bookgen.render.settings import ExportSettings
 from bookgen.render.tints import PLAIN, medallion, tint
 from bookgen.render.trim import BLEED, INCH
 
-# Points of the text, and whether its lines are centred, by the age of who reads it.
+# The text size in points, and whether lines are centred, by the readers' age.
 SIZES = {
     AgeRange.TODDLERS: (30.0, True),
     AgeRange.PRESCHOOLERS: (24.0, True),
@@ -27,17 +27,17 @@ SIZES = {
     AgeRange.READERS: (15.0, False),
 }
 _SMALLEST = 9.0
-_STEP = 0.9  # of a size that has no room
-_LEAD, _BETWEEN = 1.42, 0.62  # from line to line, and between paragraphs, by the size
+_STEP = 0.9  # the factor by which a size that does not fit is reduced
+_LEAD, _BETWEEN = 1.42, 0.62  # line height and space between paragraphs, as multiples of the size
 _MARGIN = 0.95 * INCH
 _FOLIO = 0.5 * INCH
-_ABOVE_MIDDLE = 0.03  # of the page's height: what looks centred stands a little higher
+_ABOVE_MIDDLE = 0.03  # of the page's height; text looks centred if it is a little above the middle
 _MEDALLION = 3.7 * INCH
 _TITLES = (46.0, 40.0, 34.0, 28.0, 23.0, 18.0, 14.0)
 
 
 def for_spreads(settings: ExportSettings, ages: str) -> ExportSettings:
-    """The settings of a picture book: a print interior is in colour and bleeds, and nothing divides a child's words."""
+    """The settings adapted to a picture book: print in colour with bleed, no hyphenation, no justification, no TOC."""
     size, _ = SIZES[AgeRange(ages)]
     printed = settings.profile == "print"
     return replace(
@@ -51,13 +51,13 @@ def for_spreads(settings: ExportSettings, ages: str) -> ExportSettings:
     )
 
 
-# A paragraph broken into lines, and what it is in the document's structure; in a column with the space above it.
+# A paragraph as lines with its structure element. A column has paragraphs, each with the space above it.
 _Set = tuple[list[Line], Element | None]
 _Column = list[tuple[float, _Set]]
 
 
 class SpreadComposer:
-    """As `Composer`, for a picture book. `settings` are those of `for_spreads`."""
+    """Like `Composer`, for a picture book. `settings` come from `for_spreads`."""
 
     def __init__(self, manuscript: Manuscript, settings: ExportSettings, *, measuring: bool = False) -> None:
         self._manuscript = manuscript
@@ -82,7 +82,7 @@ class SpreadComposer:
         return Layout(wide, tall, pages, len(front), self._structure, typeface, pagination, rtl=rtl, facing=facing)
 
     def pagination(self) -> Pagination:
-        """As it is printed: a title page, the spreads, a page of credits."""
+        """The pagination as printed: a title page, the spreads, a credits page."""
         labels: dict[int, str] = {}
         starts: list[PageStart] = []
         number = 1
@@ -99,7 +99,7 @@ class SpreadComposer:
     # Pages
 
     def _front(self) -> list[Page]:
-        """An odd number of pages where spreads are to face each other, which in print they always are."""
+        """The front pages. In print their number is odd, so that the two pages of a spread face each other."""
         cover = self._manuscript.cover if self._digital and self._settings.include_cover else None
         pages: list[Page] = []
         if cover is not None:
@@ -170,7 +170,7 @@ class SpreadComposer:
         return page
 
     def _credits(self) -> Page:
-        """The dedication in the middle, what is said about rights at the foot."""
+        """The credits page: the dedication in the middle, the copyright notice at the foot."""
         settings, page = self._settings, self._tinted(Page("copyright"))
         if settings.dedication:
             lines = [line for part in settings.dedication.split("\n") for line in self._lines(part, 15.0, italic=True)]
@@ -190,14 +190,14 @@ class SpreadComposer:
         return page
 
     def _filling(self, picture: Picture, element: Element) -> Placed:
-        """Over the whole page and its bleed; the page's edge cuts what is beyond it."""
+        """The picture over the whole page and its bleed. What extends beyond the page is cut off."""
         bleed = self._bleed
         width, height = self._width + 2 * bleed, self._height + 2 * bleed
         shown = picture if self._measuring else covering(picture, width, height, printed=not self._digital)
         return Placed(Image(shown, -bleed, -bleed, width, height, element), 0.0)
 
     def _columns(self, section: Section, element: Element | None) -> list[_Column]:
-        """The section's text as so many columns as it takes: paragraphs, each with the space above it."""
+        """The section's text in as many columns (pages) as it needs."""
         size = self.size_of(section)
         most = self._height - 2 * _MARGIN
         columns: list[_Column] = [[]]
@@ -217,7 +217,7 @@ class SpreadComposer:
         return columns
 
     def size_of(self, section: Section) -> float:
-        """The age's, or smaller where a long text would not be on one page."""
+        """The text size in points: that for the age, or smaller if a long text would not fit on one page."""
         size = self._settings.font_size or _SMALLEST
         while size > _SMALLEST and self._height_of(section, size) > self._height - 2 * _MARGIN:
             size = max(_SMALLEST, size * _STEP)

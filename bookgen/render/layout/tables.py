@@ -1,4 +1,4 @@
-"""Tables: columns as wide as their text asks, rows that may break across pages, the head repeated."""
+"""Tables: columns sized by their text, rows that may break across pages, and a repeated head."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from bookgen.render.model import Spans, Table, lines_by_hand
 
 _ALIGN = {"left": Align.START, "right": Align.END, "center": Align.CENTER}
 _GUTTER = 0.9  # ems between columns
-_MOST_GUTTERS = 0.3  # of the measure for all of them
+_MOST_GUTTERS = 0.3  # of the line width, for all gutters together
 _LEAST = 6.0  # points
-_SAMPLE = 200  # rows that are looked at for the columns' widths
+_SAMPLE = 200  # rows read to choose the column widths
 _MOST_UNBROKEN = 6
-MAX_WHOLE_SHARE = 0.5  # of a page's lines; a table of no more stays on one page
+MAX_WHOLE_SHARE = 0.5  # of a page's lines; a table up to this height stays on one page
 _HEAD_OF_COLUMN = "/O/Table/Scope/Column"
 
 Notes = tuple[int, ...]
@@ -50,7 +50,7 @@ def table_rows(table: Table, setter: Setter, left: float, measure: float, elemen
         head[0].marks.append(Rule(start, total, geometry.lead * 0.78))
         head[-1].marks.append(Rule(start, total, -geometry.lead * 0.3))
     rows = [row for cells in table.rows for row in lay(cells, "TD")]
-    # a repeated head is not the table's text a second time
+    # A repeated head has no structure element, so that its text is not read twice.
     repeated = tuple(
         Row([replace(mark, element=None) if isinstance(mark, TextMark) else mark for mark in row.marks], row.units)
         for row in head
@@ -69,7 +69,7 @@ def table_rows(table: Table, setter: Setter, left: float, measure: float, elemen
 def _row(
     cells: Sequence[Spans], columns: Sequence[tuple[float, Shape]], setter: Setter, element: Element, role: str
 ) -> list[Row]:
-    """As many grid rows as the tallest cell has lines. A column is its left edge and the shape of its text."""
+    """A table row as grid rows, one per line of the tallest cell. A column is its left edge and its text's shape."""
     set_cells = [
         _cell(spans, x, shape, setter, element.child(role, attributes=_HEAD_OF_COLUMN * (role == "TH")))
         for (x, shape), spans in zip(columns, cells, strict=True)
@@ -81,9 +81,9 @@ def _row(
         Row(first=index == 0, last=index == depth - 1, keep=index < depth - 1 and is_whole) for index in range(depth)
     ]
     for set_lines in set_cells:
-        sunk = (depth - len(set_lines)) * (role == "TH")  # a head stands on its rule, other rows hang from their top
+        sunk = (depth - len(set_lines)) * (role == "TH")  # head cells are aligned at the bottom, others at the top
         for index, (mark, notes) in enumerate(set_lines, sunk):
-            # The lines of one row stand closer to each other than two rows do.
+            # Lines within a row are closer together than two rows are.
             mark.dy = closer * (index - (depth - 1) * (role == "TH"))
             rows[index].marks.append(mark)
             rows[index].notes += notes
@@ -91,7 +91,7 @@ def _row(
 
 
 def _cell(spans: Spans, x: float, shape: Shape, setter: Setter, element: Element) -> list[tuple[TextMark, Notes]]:
-    """The cell's lines, each with the notes that it calls."""
+    """The cell's lines, each with the notes it refers to."""
     found: list[tuple[TextMark, Notes]] = []
     parts = lines_by_hand(spans)
     for part in parts:
@@ -104,9 +104,10 @@ def _cell(spans: Spans, x: float, shape: Shape, setter: Setter, element: Element
 
 
 def _column_widths(table: Table, maker: WordMaker, size: float, room: float) -> tuple[list[float], bool]:
-    """Each column gets its longest word, then its share of what is left by how much text it has.
+    """The column widths, and whether all words fit.
 
-    And whether there was room for the longest words: else the widest columns give up what is missing.
+    Each column gets the width of its longest word, then a share of the remaining room by the amount of its text. If the
+    longest words do not fit, the widest columns are cut.
     """
     least: list[float] = []
     most: list[float] = []
@@ -124,7 +125,7 @@ def _column_widths(table: Table, maker: WordMaker, size: float, room: float) -> 
 
 
 def shares(least: Sequence[float], most: Sequence[float], room: float) -> list[float]:
-    """What each column gets that needs at least so much and has use for no more than so much."""
+    """Divide the room among columns with these least and most useful widths."""
     if sum(most) <= room:
         return list(most)
     if sum(least) > room:
@@ -135,7 +136,7 @@ def shares(least: Sequence[float], most: Sequence[float], room: float) -> list[f
 
 
 def _capped(widths: Sequence[float], room: float) -> list[float]:
-    """None wider than what lets all of them together have the room."""
+    """The widths, limited by the common maximum at which they fill the room together."""
     left, cap = room, 0.0
     for count, width in zip(range(len(widths), 0, -1), sorted(widths), strict=True):
         cap = left / count

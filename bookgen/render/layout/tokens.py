@@ -1,4 +1,4 @@
-"""An unbreakable word with all that line breaking asks of it, worked out once a book."""
+"""A word with everything that line breaking needs to know about it, computed once per book."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ SPACE_WIDTH = 250.0
 HYPHEN_PENALTY, DASH_PENALTY, SEAM_PENALTY, FORCED_PENALTY = 200.0, 30.0, 60.0, 400.0
 
 SPACE: Gap = (1.0, 1.0)
-IDEOGRAPHIC: Gap = (0.0, 0.3)  # between ideographs: nothing, but it may open
-SEAM: Gap = (0.0, 0.0)  # a word too long for any line may break here
+IDEOGRAPHIC: Gap = (0.0, 0.3)  # between ideographs: no width, but it can be stretched
+SEAM: Gap = (0.0, 0.0)  # a place where a word too long for any line may break
 
-# How much of a mark may stand outside the measure at a line's end.
+# How much of a mark may hang over the line's end, as a share of its width.
 HANG = {".": 0.6, ",": 0.6, "-": 0.5, "‐": 0.5, "’": 0.5, "”": 0.45, "“": 0.45, "‘": 0.5, ";": 0.3, ":": 0.3}
 HANG |= {"—": 0.2, "–": 0.2}
 _DASHES = "-—–/"
@@ -23,17 +23,17 @@ _DASHES = "-—–/"
 Hyphenate = Callable[[str], tuple[int, ...]]
 
 
-# A place where a line may end, inside a word or behind it: where, how far from the word's start the next line
-# begins, how far this one reaches, its penalty. Where is 0 behind the word, else positive if a hyphen is added
-# and negative if none is.
+# A place where a line may end, inside or after a word: its position, the width from the word's start to the start of
+# the next line, the width to the end of this line, and its penalty. The position is 0 after the word, positive where a
+# hyphen is added, and negative where none is.
 Break = tuple[int, float, float, float]
 
 
 class Token:
-    """A word and the gap behind it. Widths are per mille of the type size.
+    """A word and the gap after it. Widths are per mille of the type size.
 
-    `text` and `style` are those of a word of one piece, which most are. `advance` is how far from this word's
-    start the next one's is, `end` how long a line is that ends with the word.
+    `text` and `style` are only set for words of one piece, as most are. `advance` is the distance from this word's
+    start to the next one's, `end` the distance to the end of a line that ends with this word.
     """
 
     __slots__ = ("_divided", "advance", "end", "gap", "pieces", "rtl", "style", "text", "whole", "width")
@@ -54,14 +54,14 @@ class Token:
         self._divided: tuple[Break, ...] = ()
 
     def divided(self, hyphenate: Hyphenate) -> tuple[Break, ...]:
-        """With hyphens among the places; only words of one piece are divided."""
+        """The places to break, including hyphens. Only words of one piece are hyphenated."""
         if not self._divided:
             *dashes, behind = self.whole
             self._divided = (*sorted(dashes + self._at_hyphens(hyphenate), key=lambda each: abs(each[0])), behind)
         return self._divided
 
     def within(self, room: float, hyphenate: Hyphenate) -> Token:
-        """The same word for lines it is too wide for: with its hyphens, or anywhere if these are not enough."""
+        """The word for lines of width `room`. If it is too wide, it may break at hyphens, or else anywhere."""
         text, style = self.text, self.style
         if self.width <= room or not text or not style:
             return self
@@ -78,7 +78,7 @@ class Token:
         return narrow
 
     def _at_dashes(self) -> list[Break]:
-        """Behind a dash or a slash that has letters on both sides."""
+        """The breaks after a dash or slash with letters on both sides."""
         text, style = self.text, self.style
         found: list[Break] = []
         if text and style and any(dash in text for dash in _DASHES):

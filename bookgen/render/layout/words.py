@@ -1,4 +1,4 @@
-"""Spans of text -> unbreakable words and the gaps between them."""
+"""Converts spans of text to words and the gaps between them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _MANY = re.compile("[ \t\n]{2}|[\t\n]")
 
 @dataclass(slots=True)
 class Words:
-    """A paragraph ready to be broken. `notes[i]` are the notes called in word i.
+    """A paragraph ready for line breaking. `notes[i]` are the notes referred to in word i.
 
-    `plain`: every gap is a space and nothing reads from the right. `mixed`: something does.
+    `plain`: all gaps are spaces and all text reads from left to right. `mixed`: some text reads from right to left.
     """
 
     tokens: list[Token] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Words:
 
 
 class WordMaker:
-    """Remembers every token, so that a word is looked at once in a book."""
+    """Makes the words of one book. It caches tokens, so that each word is processed once."""
 
     def __init__(self, typeface: Typeface, *, rtl: bool = False) -> None:
         self.typeface = typeface
@@ -46,7 +46,7 @@ class WordMaker:
         self._hangs = not rtl and not typeface.unspaced
         self._tokens: dict[tuple[Pieces, Gap], Token] = {}
         self._simple: dict[tuple[object, ...], dict[str, Token]] = {}
-        self._odd: set[Token] = set()  # those that make a paragraph more than words between spaces
+        self._odd: set[Token] = set()  # right-to-left tokens and tokens without a space after them
 
     def words(self, spans: Iterable[Span], **kind: bool) -> Words:
         words = Words(rtl=self._rtl)
@@ -85,7 +85,7 @@ class WordMaker:
     def _joined(
         self, words: Words, open_word: Pieces, text: str, span: Span, kind: dict[str, bool], simple: dict[str, Token]
     ) -> Pieces:
-        """The word that is open behind the text."""
+        """The unfinished word after adding the text."""
         known = simple.get(text)
         if known is not None:
             return open_word + known.pieces
@@ -94,9 +94,9 @@ class WordMaker:
     def _add(
         self, words: Words, open_word: Pieces, text: str, span: Span, kind: dict[str, bool], simple: dict[str, Token]
     ) -> Pieces:
-        """The text joins the open word, or ends it where the script lets lines break without a space."""
+        """Add text to the unfinished word, ending words where the script allows breaks without spaces."""
         if len(text) < LONG and (has_rtl(text) or (self._rtl and not any(map(is_wide, text)))):
-            # each part is shaped in its own direction, and put in its place when the line is known
+            # each part is shaped in its own direction; its place is decided when the line is known
             pieces = tuple(piece for part in parts(text) for piece in self._pieces(part, span, kind))
             simple[text] = self._token(pieces)
             return open_word + pieces
@@ -128,12 +128,12 @@ class WordMaker:
 
 
 def divided(words: Words, room: float, hyphenate: Hyphenate) -> Words:
-    """The same words for lines that some are too wide for."""
+    """The words for lines of width `room`, with breaks in words that are too wide."""
     return replace(words, tokens=[token.within(room, hyphenate) for token in words.tokens])
 
 
 def units(token: str) -> list[tuple[str, Gap | None]]:
-    """A token cut where its script breaks: between ideographs, and inside what no line could hold."""
+    """Divide a token where it may break without a space: between ideographs, and inside very long words."""
     if not token.isascii() and any(map(is_wide, token)):
         return [piece for part, gap in _ideographs(token) for piece in _chunks(part, gap)]
     return _chunks(token, None)
@@ -147,7 +147,7 @@ def _chunks(part: str, gap: Gap | None) -> list[tuple[str, Gap | None]]:
 
 
 def _ideographs(token: str) -> list[tuple[str, Gap | None]]:
-    """Kinsoku: nothing that closes starts a line, nothing that opens ends one."""
+    """Divide between ideographs by the kinsoku rules: closing marks never start a line, opening marks never end one."""
     found: list[tuple[str, Gap | None]] = []
     held = ""
     for character, after in zip(token, [*token[1:], ""], strict=True):

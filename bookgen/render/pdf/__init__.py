@@ -1,1 +1,1 @@
-"""The PDF writer: reportlab's object model under our own layout."""
+"""The PDF writer: our own layout, written with reportlab's object model."""

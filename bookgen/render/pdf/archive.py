@@ -1,4 +1,4 @@
-"""What makes the digital file PDF/A-2a and PDF/UA-1, and the print file PDF/X-1a: what each says of itself."""
+"""The metadata that makes the digital file a PDF/A-2a and PDF/UA-1, and the print file a PDF/X-1a."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bookgen.render.trim import RULES
 
 _PRODUCER = "ReportLab PDF Library - (opensource)"
 
-# The profile that Little CMS makes, free of any right, with the header of version 2, which is what PDF/A-1 takes.
+# The sRGB profile that Little CMS makes, free of rights, with a version 2 header, which PDF/A-1 requires.
 _SRGB = Path(__file__).with_name("srgb.icc")
 
 _XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
@@ -62,7 +62,7 @@ _XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 
 
 def describe(canvas: BareCanvas, manuscript: Manuscript) -> None:
-    """The document information that readers show; XMP must say the same."""
+    """Set the document information. The XMP metadata must have the same values."""
     canvas.date(manuscript.changed)
     canvas.setTitle(manuscript.title)
     canvas.setAuthor(manuscript.author)
@@ -90,7 +90,7 @@ class _PressInfo(pdfdoc.PDFInfo):
 
 
 def make_pressable(canvas: BareCanvas) -> None:
-    """Names the printing that the inks are meant for, from the registry where every printer finds it."""
+    """Make the file a PDF/X-1a: name the printing condition of its inks, from the public registry."""
     document = canvas.document
     info = _PressInfo()
     vars(info).update(vars(document.info))
@@ -102,6 +102,7 @@ def make_pressable(canvas: BareCanvas) -> None:
 
 
 def make_archival(canvas: BareCanvas, manuscript: Manuscript) -> None:
+    """Make the file a PDF/A-2a and PDF/UA-1: add the colour profile and the XMP metadata."""
     document = canvas.document
     colours = stream(_SRGB.read_bytes(), N=3)
     _intend(canvas, "/GTS_PDFA1", "sRGB", DestOutputProfile=document.Reference(colours, "icc"))
@@ -110,7 +111,7 @@ def make_archival(canvas: BareCanvas, manuscript: Manuscript) -> None:
 
 
 def _intend(canvas: BareCanvas, standard: str, condition: str, **more: Any) -> None:
-    """Says after which standard, and for which condition of printing or showing, the colours are meant."""
+    """Set the output intent: the standard and the printing or display condition of the colours."""
     named = pdfdoc.PDFString(condition)
     intent = dictionary(Type="/OutputIntent", S=standard, OutputConditionIdentifier=named, Info=named, **more)
     canvas.document.Catalog.OutputIntents = pdfdoc.PDFArray([intent])

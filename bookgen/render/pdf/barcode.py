@@ -1,4 +1,4 @@
-"""An ISBN as the bars that a shop reads: EAN-13 in black alone, at its nominal size."""
+"""An ISBN as an EAN-13 barcode, in black only, at its nominal size."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from reportlab.graphics.barcode.eanbc import Ean13BarcodeWidget
 
 
 class Barcode:
-    """In points from the symbol's lower left corner, its quiet zones included."""
+    """A barcode. Lengths are in points from its lower left corner, including the quiet zones."""
 
     def __init__(self, isbn: str) -> None:
-        """`isbn` is a valid one of ten or thirteen digits, hyphens or not."""
+        """`isbn`: a valid ISBN-10 or ISBN-13, with or without hyphens."""
         digits = "".join(each for each in isbn if each.isdigit() or each in "xX")
         symbol: Any = Ean13BarcodeWidget(digits[:12] if len(digits) == 13 else f"978{digits[:9]}")
         self._parts = symbol.draw().contents
@@ -20,10 +20,10 @@ class Barcode:
         self.size: float = symbol.fontSize
 
     def bars(self) -> Iterator[Any]:
-        """Each with its `x`, `y`, `width` and `height`."""
-        _, *parts = self._parts  # the ground
+        """The bars, each with `x`, `y`, `width` and `height`."""
+        _, *parts = self._parts  # the first part is the background
         return (part for part in parts if hasattr(part, "width"))
 
     def digits(self) -> Iterator[Any]:
-        """Each `text` with its middle `x`, on the baseline `y`: one digit before the bars, two groups below them."""
+        """The printed digits, each `text` with its centre `x` and baseline `y`: one digit, then two groups."""
         return (part for part in self._parts if hasattr(part, "text"))

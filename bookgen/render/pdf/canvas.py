@@ -1,4 +1,4 @@
-"""reportlab's canvas without its habits: no unembedded Helvetica, no ASCII85, fixed dates, streams that PDF/A takes."""
+"""reportlab's canvas adapted for PDF/A: no unembedded Helvetica, no ASCII85, fixed dates, valid stream ends."""
 
 from __future__ import annotations
 
@@ -15,21 +15,24 @@ from bookgen.render.layout.page import Link
 
 _FIXED_DATES = 1
 _EFFORT = 5
-_PRINTS = 4  # what PDF/A asks of every annotation
+_PRINTS = 4  # the print flag, which PDF/A requires for every annotation
 
-# The versions of the format that PDF/A-2 and PDF/X-1a:2001 are made of.
+# The PDF versions on which PDF/A-2 and PDF/X-1a:2001 are based.
 ARCHIVAL, PRESS = (1, 7), (1, 3)
 
 
 def _format_with_line_end(self: Any, document: Any, _format: Any = pdfdoc.PDFStream.format) -> bytes:
-    """PDF/A wants an end of line before `endstream`; reportlab writes none."""
+    """Write a stream with a line end before `endstream`, which PDF/A requires and reportlab omits."""
     body: bytes = _format(self, document)
     tail = b"endstream\n"
     return body[: -len(tail)] + b"\n" + tail if body.endswith(tail) else body
 
 
 class _Deflate(pdfdoc.PDFStreamFilterZCompress):
-    """Text operators are bytes, each a character of a str; a step below zlib's usual effort takes half the time."""
+    """Compression that also accepts str (one byte per character).
+
+    Its level is one below zlib's default, which takes half the time.
+    """
 
     def encode(self, text: str | bytes) -> bytes:
         return zlib.compress(text.encode("latin-1") if isinstance(text, str) else text, _EFFORT)
@@ -49,17 +52,17 @@ _set_up_reportlab()
 
 
 def dictionary(**values: Any) -> Any:
-    """Names among the values are texts with their slash: "/Font"."""
+    """A PDF dictionary. Names among the values are strings with a slash, such as "/Font"."""
     return pdfdoc.PDFDictionary(values)
 
 
 def stream(content: bytes, **values: Any) -> Any:
-    """Compressed, with these entries in its dictionary."""
+    """A compressed PDF stream with these entries in its dictionary."""
     return pdfdoc.PDFStream(dictionary(**values), content, [pdfdoc.PDFZCompress])
 
 
 class BareCanvas(Canvas):
-    """A canvas whose pages hold only what is put there."""
+    """A canvas that adds nothing to pages by itself."""
 
     def __init__(
         self, file: BytesIO, width: float, height: float, language: str, version: tuple[int, int] = PRESS
@@ -75,12 +78,12 @@ class BareCanvas(Canvas):
         return self._doc  # type: ignore[attr-defined]
 
     def date(self, when: datetime) -> None:
-        """The file's dates, and its identifier with them; `when` is in UTC."""
+        """Set the file's dates and, from them, its identifier. `when` is in UTC."""
         self.document._timeStamp.YMDhms = when.timetuple()[:6]
         self.document.updateSignature(when.isoformat())
 
     def add_link(self, key: int, box: tuple[float, float, float, float], link: Link) -> None:
-        """An annotation of the present page; `key` is its name and its place among the structure's parents."""
+        """Add a link annotation to the current page. `key` is its name and its index in the structure's parent tree."""
         annotation = dictionary(
             Type="/Annot",
             Subtype="/Link",

@@ -1,4 +1,4 @@
-"""A face as PDF objects: subset by HarfBuzz, Identity-H, a ToUnicode map that undoes ligatures."""
+"""Embeds a face in a PDF: subset by HarfBuzz, Identity-H encoding, and a ToUnicode map that resolves ligatures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SYMBOLIC = 4
 
 
 class EmbeddedFont:
-    """What reportlab asks of a font that writes itself when the file is saved."""
+    """A font with the interface that reportlab expects. It writes its objects when the file is saved."""
 
     _dynamicFont = 1
     _multiByte = 1
@@ -92,7 +92,7 @@ class EmbeddedFont:
         return font
 
     def _glyph_map(self, document: Any) -> Any:
-        """Numbers are glyphs, but for the additional ones."""
+        """The CIDToGIDMap. Character numbers equal glyph ids, except for the additional numbers."""
         additional = self._face.glyph_of
         if not additional:
             return "/Identity"
@@ -100,7 +100,7 @@ class EmbeddedFont:
         return self._reference(document, stream(b"".join(glyph.to_bytes(2, "big") for glyph in glyphs)), "glyphs")
 
     def _widths(self, glyphs: list[int]) -> Any:
-        """The first of each row of neighbours, then the widths of all of it."""
+        """The width array: for each run of consecutive numbers, the first number and the run's widths."""
         out: list[Any] = []
         for _, row in groupby(enumerate(glyphs), key=lambda each: each[1] - each[0]):
             numbers = [glyph for _, glyph in row]
@@ -109,7 +109,7 @@ class EmbeddedFont:
 
 
 def subset(face: Face, glyphs: list[int]) -> bytes:
-    """The font file with only those glyphs, numbers kept, at the face's place on its axes."""
+    """The font file with only these glyphs, with their ids kept, at the face's axis values."""
     wanted = pinned(face.hb_face, face.variations, _DROPPED)
     wanted.sets(hb.SubsetInputSets.GLYPH_INDEX).update(glyphs)
     wanted.flags = hb.SubsetFlags.RETAIN_GIDS | hb.SubsetFlags.NO_LAYOUT_CLOSURE | hb.SubsetFlags.NOTDEF_OUTLINE
@@ -136,18 +136,18 @@ def to_unicode(face: Face) -> bytes:
 
 
 def _tag(data: bytes) -> str:
-    """Six letters that name the subset, the same for the same glyphs."""
+    """The six-letter tag of the subset. The same glyphs give the same tag."""
     number = zlib.crc32(data)
     return "".join(chr(65 + (number >> (5 * place)) % 26) for place in range(6))
 
 
 def _postscript_name(font: Any, face: Face) -> str:
-    """The file's own name; all places on a variable file's axes share one, so theirs is ours."""
+    """The font's PostScript name. All instances of a variable font share one name, so for these it is our key."""
     name = None if face.variations else font.get_name(hb.OTNameIdPredefined.POSTSCRIPT_NAME)
     return "".join(each for each in (name or face.key) if each.isalnum() or each in "-_")
 
 
 def _numbers(font: Any, table: str, at: int, kinds: str) -> tuple[int, ...]:
-    """Big-endian numbers of one of the file's tables; zeros if it has none."""
+    """Big-endian numbers from one of the font's tables. All zero if the table is missing."""
     data = bytes(font.reference_table(table).data or b"")[at : at + struct.calcsize(kinds)]
     return struct.unpack(f">{kinds}", data) if data else (0,) * len(kinds)

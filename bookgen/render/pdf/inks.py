@@ -1,4 +1,4 @@
-"""Colours and drawings in the four inks of a press, or in the three lights of a screen."""
+"""Colours and drawings as PDF operators, in CMYK for print or in RGB for screens."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _OPERATORS = {"M": "m", "L": "l", "C": "c", "Z": "h"}
 
 
 def inks(colour: Colour) -> str:
-    """Shares of cyan, magenta, yellow and black: black takes what the three share, so that all stay under 200 %."""
+    """Shares of cyan, magenta, yellow and black. Black replaces what the others share, so all stay under 200 %."""
     shares = [1 - value / 255 for value in colour]
     black = min(shares)
     return " ".join(f"{share:.3f}" for share in (*(share - black for share in shares), black))
 
 
 def rgb(colour: Colour) -> str:
-    """Shares of red, green and blue."""
+    """Shares of red, green and blue, as PDF operands."""
     return " ".join(f"{value / 255:.3f}" for value in colour)
 
 
 def operators(drawing: Drawing, x: float, y: float, scale: float, *, for_screen: bool = False) -> Iterator[str]:
-    """The drawing with its lower left corner at (x, y), so many points a pixel; its own heights count downwards."""
+    """The drawing as PDF operators, with its lower left corner at (x, y). `scale`: points per pixel."""
     shares, fill, stroke = (rgb, "rg", "RG") if for_screen else (inks, "k", "K")
     yield f"q {scale:.5f} 0 0 {-scale:.5f} {x:.2f} {y + drawing.height * scale:.2f} cm"
     for shape in drawing.shapes:
@@ -39,7 +39,7 @@ def operators(drawing: Drawing, x: float, y: float, scale: float, *, for_screen:
 
 
 def _path(path: str) -> str:
-    """SVG's path data as PDF's, whose curves are all cubic."""
+    """SVG path data as PDF path operators. PDF only has cubic curves."""
     out: list[str] = []
     before = ""
     for command, text in _SEGMENTS.findall(path):
@@ -52,7 +52,7 @@ def _path(path: str) -> str:
 
 
 def _cubics(before: str, text: str) -> Iterator[str]:
-    """Quadratic curves as cubic ones, from where the segment `before` them ends."""
+    """Quadratic curves as cubic ones. They start where the segment `before` ends."""
     x, y = map(float, before.split()[-2:])
     numbers = map(float, text.split())
     for left, top, right, end in zip(numbers, numbers, numbers, numbers, strict=True):

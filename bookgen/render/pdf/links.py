@@ -1,4 +1,4 @@
-"""Links: from the contents to the chapters, from the text to addresses."""
+"""Links from the contents to the chapters, and from the text to URLs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def links(page: Page) -> Iterator[Link]:
 
 
 def struck(mark: TextMark, x: float, y: float) -> Iterator[tuple[float, float, float]]:
-    """Where a line goes through text that is struck out: its left end, its height, its length."""
+    """The lines through struck-out text, each as its left end, height and length."""
     yield from ((at, y + mark.size * 0.26, width) for style, at, width in _extents(mark, x) if style.strike)
 
 
 def _extents(mark: TextMark, x: float) -> Iterator[tuple[Style, float, float]]:
-    """Each stretch of one style, where it begins and how wide it is."""
+    """Each stretch of one style, with its x and its width."""
     at = x + mark.line.x
     for style, items in mark.line.segments:
         width = sum(_advance(item, style, mark.line) for item in items) * mark.size / 1000

@@ -1,4 +1,4 @@
-"""A drawing as pixels: a page that holds nothing else, as PDFium paints it."""
+"""Rasterises a drawing: it is written as a PDF page, which PDFium renders."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _BLACK, _NOTHING = (0, 0, 0, 255), (0, 0, 0, 0)
 
 
 def raster(drawing: Drawing, width: int = 0) -> Image.Image:
-    """The drawing in RGB on black, `width` pixels wide; without a width one pixel a unit."""
+    """The drawing in RGB on black, `width` pixels wide. Without a width, one pixel per unit."""
     return _painted(drawing, width, _BLACK)
 
 
 def letters(drawing: Drawing, width: int = 0) -> Image.Image:
-    """The texts alone in RGBA, on nothing."""
+    """Only the drawing's texts, in RGBA on a transparent background."""
     return _painted(Drawing(drawing.width, drawing.height, [], drawing.letterings), width, _NOTHING)
 
 
@@ -28,11 +28,11 @@ def _painted(drawing: Drawing, width: int, ground: tuple[int, int, int, int]) ->
     scale = width / drawing.width if width else 1.0
     with pypdfium2.PdfDocument(_page(drawing, scale)) as document:
         image: Image.Image = document[0].render(fill_color=ground, rev_byteorder=True).to_pil()
-        return image.copy()  # what PDFium has painted is gone with the document
+        return image.copy()  # PDFium's bitmap is freed with the document
 
 
 def _page(drawing: Drawing, scale: float) -> bytes:
-    """Of one point a pixel."""
+    """The drawing as a one-page PDF, with one point per pixel."""
     file = BytesIO()
     canvas = BareCanvas(file, round(drawing.width * scale), round(drawing.height * scale), "")
     canvas.setPageCompression(0)

@@ -1,4 +1,4 @@
-"""The structure tree: which marks on which pages are a heading, a paragraph, a figure, a link."""
+"""The structure tree of a tagged PDF: which content is a heading, a paragraph, a figure or a link."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ Box = tuple[float, float, float, float]
 
 
 class Tags:
-    """Numbers marked content page by page, then writes the tree. Off, it marks nothing."""
+    """Numbers marked content page by page, then writes the structure tree. With `on=False` it does nothing."""
 
     def __init__(self, *, on: bool, pages: int) -> None:
         self.on = on
         self._pages = pages
         self._content: dict[int, list[tuple[int, int]]] = {}
         self._owners: dict[int, list[Element]] = {}
-        self._waiting: dict[int, list[Element]] = {}  # links that are drawn and have no annotation yet
+        self._waiting: dict[int, list[Element]] = {}  # drawn links that have no annotation yet
         self._annotations: dict[int, list[tuple[int, int]]] = {}
         self._annotated: list[Element] = []
-        self._names: dict[int, str] = {}  # of the elements' objects, in the order of their first use
+        self._names: dict[int, str] = {}  # the object names of elements, in order of first use
         self._notes: list[str] = []
 
     def begin(self, page: int, element: Element | None) -> str:
@@ -42,13 +42,13 @@ class Tags:
         return "\nEMC" if self.on else ""
 
     def link(self, element: Element) -> Element:
-        """A part of `element` that leads somewhere."""
+        """Add a link element below `element` for the linked part of its text."""
         link = element.child("Link")
         self._waiting.setdefault(id(element), []).append(link)
         return link
 
     def annotate(self, page: int, element: Element) -> int:
-        """The key, and the name, of the annotation that makes a link of `element`, or of its next part that is one."""
+        """The key (and name) for the annotation of the next link in `element`, or of `element` itself."""
         waiting = self._waiting.get(id(element))
         link = waiting.pop(0) if waiting else element
         key = self._pages + len(self._annotated)
@@ -62,7 +62,7 @@ class Tags:
         document.Catalog.StructTreeRoot = document.Reference(tree, "StructTreeRoot")
         top = self._element(document, root, "StructTreeRoot")
         tree["K"] = pdfdoc.PDFArray([pdfdoc.PDFObjectReference(top)])
-        owners: list[str] = []  # from each page's marked stretches, and from each annotation, to their elements
+        owners: list[str] = []  # the parent tree: from marked content and annotations to their elements
         for page, elements in sorted(self._owners.items()):
             leaf = document.idToObject[_page(page)]
             leaf.StructParents, leaf.Tabs = page, "/S"
@@ -77,7 +77,7 @@ class Tags:
         document.Catalog.MarkInfo = dictionary(Marked="true")
 
     def _element(self, document: Any, element: Element, parent: str) -> str:
-        """The name of the element's object."""
+        """Write an element and its descendants. Returns the name of its object."""
         name = self._name(element)
         if element.role == "Note":
             self._notes.append(name)
@@ -93,7 +93,7 @@ class Tags:
             if self._stands(kid):
                 place = self._content.get(id(kid), [(0, 0)])[0]
                 kids.append((place, _to(document, self._element(document, kid, name))))
-        if content:  # a link stands in the midst of its paragraph
+        if content:  # a link comes in the middle of its paragraph's content
             kids.sort()
         parts = [part for _, part in kids]
         for page, key in self._annotations.get(id(element), []):
@@ -107,12 +107,12 @@ class Tags:
         return self._names.setdefault(id(element), f"SE{len(self._names):07d}")
 
     def _stands(self, element: Element) -> bool:
-        """Whether anything of it is on a page."""
+        """Whether the element or a descendant has content on a page."""
         return id(element) in self._content or any(self._stands(kid) for kid in element.kids)
 
 
 class _Written(pdfdoc.PDFObject):
-    """An object as it stands in the file: there are thousands, too many for a dictionary object each."""
+    """A PDF object given as its final text. There are thousands, and dictionary objects would be slow."""
 
     def __init__(self, body: str = "") -> None:
         self.body = body.encode("ascii")

@@ -1,7 +1,7 @@
-"""Lines as PDF text operators.
+"""Converts lines to PDF text operators.
 
-A hyphen at a line's end is not part of the text (its ActualText is a soft hyphen), and every other line end
-carries a real space: what is extracted is what was written.
+Extracted text equals the written text: a hyphen at a line's end has a soft hyphen as its ActualText, and other line
+ends have a real space.
 """
 
 from __future__ import annotations
@@ -17,18 +17,21 @@ _SOFT_HYPHEN = "/Span<</ActualText<FEFF00AD>>>BDC[{}]TJ EMC"
 
 
 class TextWriter:
-    """`names` gives each face its resource name in the file. Says only what has changed since the line before."""
+    """Writes lines as operators, omitting settings that have not changed. `names`: the resource name of each face."""
 
     def __init__(self, names: dict[str, str]) -> None:
         self._names = names
         self._expansion = self._font = ""
 
     def restart(self) -> None:
-        """A new page, or whatever else forgets how text was set."""
+        """Forget the current settings, as on a new page."""
         self._expansion = self._font = ""
 
     def operators(self, line: Line, x: float, y: float, size: float, enter: Callable[[str], str] | None = None) -> str:
-        """Inside BT … ET. `enter` gives what stands where a link begins, by its address, and where it ends, by ""."""
+        """The operators of a line, for use inside BT … ET.
+
+        `enter` returns the operators for the beginning of a link with this URL, or with "" for the end of one.
+        """
         out = []
         href = ""
         expansion = f"{line.expansion:.2f} Tz"
@@ -66,14 +69,14 @@ class TextWriter:
 
 
 def _shown(style: Style, items: list[Item], space: float, opening: float) -> str:
-    """The words and the gaps of one style, inside a show-text array."""
+    """The words and gaps of one style as the content of a show-text array."""
     glyph, advance = style.face.code(style.space_number), style.face.advance(style.space_number)
     spaces = items[1::2]
     if spaces.count(SPACE) == len(spaces):
         try:
             shown = [style.words[text][1] for text in items[::2]]  # type: ignore[index]
         except KeyError:
-            pass  # a word that was cut, or gaps side by side
+            pass  # a divided word, or two gaps in a row
         else:
             between = _gap(glyph, advance - (space + opening) / style.scale)
             return (between.join(shown) + between * (len(spaces) == len(shown))).replace(")(", "")
@@ -93,7 +96,7 @@ def _gap(glyph: str, adjust: float) -> str:
 
 
 def _lifted(shown: str, size: float, rise: float) -> str:
-    """Marks of scripts that stack them: the rise changes within the word."""
+    """Replace the lift marks by changes of the text rise, as scripts with stacked marks need within a word."""
     parts = shown.split(LIFT_MARK)
     for index in range(1, len(parts), 2):
         parts[index] = f"]TJ {rise + int(parts[index]) * size / 1000:.2f} Ts ["

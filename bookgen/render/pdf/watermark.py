@@ -1,4 +1,4 @@
-"""Text across the page, opaque and light, under the words, and once upright in the bottom margin."""
+"""A watermark: light, opaque text across the page below its content, and a small line in the bottom margin."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from bookgen.render.fonts.typeface import Typeface
 
 _GREY = 0.9
 _SHARE = 0.72  # of the page's diagonal
-# Readers of text put slanted letters on lines of their own; an upright line can be searched for.
+# Text extraction puts each slanted letter on its own line, so an upright line is added that can be searched for.
 _LINE_GREY, _LINE_SIZE, _LINE_HEIGHT = 0.55, 7.0, 16.0
 
 
 def watermark(text: str, typeface: Typeface, names: dict[str, str], width: float, height: float) -> str:
-    """The operators of one page's mark; an artifact, so that it is not read aloud."""
+    """The operators of a page's watermark. It is an artifact, so that it is not read aloud."""
     pieces = typeface.pieces(text, bold=True)
     length = sum(style.word(piece)[0] for piece, style in pieces)
     diagonal = math.hypot(width, height)

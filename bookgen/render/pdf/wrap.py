@@ -1,4 +1,4 @@
-"""The full cover for print: back, spine and front on one sheet, with bleed on every edge, in the inks of a press."""
+"""The full print cover: back, spine and front on one sheet, with bleed on all edges, in CMYK."""
 
 from __future__ import annotations
 
@@ -40,19 +40,22 @@ _SENTENCE = re.compile(r".+?(?:[.!?…]['\"’”»)]*\s+|[。！？][」』”]
 def write_wrap(
     manuscript: Manuscript, pages: int, settings: ExportSettings, design: CoverDesign | None = None
 ) -> bytes:
-    """For an interior of so many pages. One that is too thick for the paper is refused.
+    """The cover for an interior of `pages` pages. Raises InvalidInput if that is too thick for the paper.
 
-    `design`: of the manuscript's cover, where that was drawn here.
+    `design`: the design of the manuscript's cover, if it was drawn here.
     """
     most = _RULES["most_pages"][settings.paper]
     if pages > most:
-        problem = f"Printers bind at most {most} pages of {settings.paper} paper; this book has {pages}."
+        problem = (
+            f"Printers bind at most {most} pages of {settings.paper} paper; this book has {pages}. "
+            "Choose a thinner paper or a larger trim size."
+        )
         raise InvalidInput(settings={"paper": [problem]})
     return _Wrap(manuscript, pages, settings, design).file()
 
 
 class _Wrap:
-    """Lengths in points from the sheet's lower left corner."""
+    """Draws the cover. Lengths are in points from the sheet's lower left corner."""
 
     def __init__(
         self, manuscript: Manuscript, pages: int, settings: ExportSettings, design: CoverDesign | None
@@ -97,7 +100,7 @@ class _Wrap:
         return self._file.getvalue()
 
     def _picture_front(self, cover: Picture) -> tuple[ImageReader, Colour]:
-        """The cover that the book has, and the colour of its edges, in which the rest goes on."""
+        """The book's cover picture, and the colour of its edge, which the rest of the sheet gets."""
         with Image.open(BytesIO(cover.data)) as image:
             edge = image.convert("RGB").resize((3, 3), Image.Resampling.BOX)
             red, green, blue = edge.tobytes()[9:12]
@@ -106,7 +109,7 @@ class _Wrap:
         return ImageReader(BytesIO(filling.data)), (red, green, blue)
 
     def _drawn_front(self) -> tuple[list[str], Colour]:
-        """The cover's design, or our first for the book, with bleed on all sides: in the middle of the trim."""
+        """The cover's design, or the book's first one, drawn with bleed on all sides. Also its ground colour."""
         book = self._manuscript
         width, height = (self._trim_width + 2 * BLEED) / _PIXEL, self._tall / _PIXEL
         copy = Copy(book.title, book.subtitle, book.author, book.language)
@@ -118,7 +121,7 @@ class _Wrap:
         return list(operators(drawing, self._front - BLEED, 0.0, _PIXEL)), drawing.shapes[0].colour
 
     def _set_spine(self) -> None:
-        """Printers take type on a spine only from so many pages on, and with air on both sides."""
+        """Add the title to the spine, if printers accept text on a spine of this width."""
         room = self._spine - 2 * _RULES["spine_air"] * INCH
         if self._pages < _RULES["spine_text_from"] or room < 7.0:
             return
@@ -131,7 +134,7 @@ class _Wrap:
         self._texts.append((line, x, top, size, True))
 
     def _set_back(self) -> None:
-        """The blurb above, the mark of a plan that has one below, the lower right corner for the barcode."""
+        """Add the blurb at the top, the plan's watermark, if any, at the bottom, and the barcode at the lower right."""
         measure = self._trim_width - 2 * SAFE - 0.25 * INCH
         top = BLEED + self._height - SAFE
         lowest = BLEED + _BARCODE_GAP + BARCODE_BOX[1]
@@ -145,7 +148,7 @@ class _Wrap:
         self._set_barcode(self._back + self._trim_width - _BARCODE_GAP - BARCODE_BOX[0], BLEED + _BARCODE_GAP)
 
     def _set_barcode(self, x: float, y: float) -> None:
-        """A white box, with the ISBN's bars in black if the book has one."""
+        """Draw a white box, with the barcode in black if the book has an ISBN."""
         width, height = BARCODE_BOX
         self._canvas.draw([f"q 0 0 0 0 k {x:.2f} {y:.2f} {width:.2f} {height:.2f} re f Q"])
         if not self._settings.isbn:
@@ -161,9 +164,9 @@ class _Wrap:
             self._numbers.append((line, x + left, y + digits.y, code.size, False))
 
     def _blurb(self, paragraphs: list[str], measure: float, height: float) -> tuple[float, list[tuple[Line, float]]]:
-        """The type size, and each line with its depth below the first one.
+        """The blurb's type size, and each line with its depth below the first one.
 
-        A long blurb is set smaller. One that is still too long ends with the last sentence that has room.
+        A long blurb is set smaller. If it is still too long, it is cut after the last sentence that fits.
         """
         for scale in (1.05, 0.95, 0.85):
             size = self._setter.geometry.trim.font_size * scale

@@ -1,4 +1,4 @@
-"""A layout drawn: one content stream a page, outline and links and tags for the digital file, none for print."""
+"""Writes a layout as PDF. The digital file gets an outline, links and tags; the print file gets none."""
 
 from __future__ import annotations
 
@@ -92,12 +92,12 @@ class _PdfWriter:
         canvas.save()
 
     def _shift(self, index: int) -> float:
-        """The bleed is at the outer edge: right on right-hand pages, left on left-hand ones."""
+        """The shift of the page to the right. The bleed is at the outer edge, so only left-hand pages are shifted."""
         recto_right = (index % 2 == 0) != self._layout.rtl
         return 0.0 if recto_right else self._bleed
 
     def _draw(self, index: int, placed: Sequence[Placed]) -> None:
-        """Neighbouring lines of one paragraph share one marked stretch."""
+        """Draw a page's marks. Consecutive lines of one paragraph share a marked-content sequence."""
         self._text.restart()
         texts: list[str] = []
         strokes: list[str] = []
@@ -126,7 +126,7 @@ class _PdfWriter:
         self._canvas.draw(strokes)
 
     def _link_marks(self, index: int, mark: TextMark) -> Callable[[str], str] | None:
-        """What turns from a paragraph's marked content to that of a link in it, and back."""
+        """A function for the operators that switch to a link's marked content and back. None without links."""
         element, tags = mark.element, self._tags
         if element is None or not tags.on or not any(style.href for style, _ in mark.line.segments):
             return None
@@ -164,7 +164,7 @@ class _PdfWriter:
         return reader
 
     def _lead(self, index: int, page: Page, shift: float) -> None:
-        """Places that links and the outline lead to, and the links themselves."""
+        """Add the page's link targets and its links."""
         canvas, up = self._canvas, self._bleed
         for name in page.anchors:
             canvas.bookmarkPage(name)
@@ -187,7 +187,7 @@ class _PdfWriter:
 
 
 def _parted(page: Page) -> tuple[list[Placed], list[Placed]]:
-    """What fills the page from edge to edge, which a mark is drawn over, and all else."""
+    """Split a page's marks into the background (drawn below a watermark) and everything else."""
     match page.placed:
         case [Placed(mark=Fill()), *_]:
             grounds = 1

@@ -1,1 +1,1 @@
-"""Scenes for children's books, drawn by us: a place, a time of day, things of the story and its figures."""
+"""Drawn scenes for children's books: a place, a time of day, and things and figures from the story."""

@@ -1,4 +1,4 @@
-"""A brush over a drawing: shapes in a figure's own units, put at their place, mirrored and sized at once."""
+"""A brush draws shapes given in a figure's own units: moved, scaled, mirrored and rotated."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from bookgen.render.cover.drawing import ROUND, Drawing, Point
 
 @dataclass(frozen=True, slots=True)
 class Brush:
-    """Draws with the origin at (x, y), so many pixels a unit; y counts upwards. `flip` mirrors left and right."""
+    """Draws with the origin at (x, y) and y upwards. `scale`: pixels per unit. `flip`: mirror left and right."""
 
     drawing: Drawing
     x: float
     y: float
     scale: float = 1.0
     flip: bool = False
-    turn: float = 0.0  # radians, counted clockwise
+    turn: float = 0.0  # radians, clockwise
 
     def at(self, x: float, y: float, scale: float = 1.0, turn: float = 0.0) -> Brush:
         """A brush whose origin is at (x, y) of this one."""
@@ -36,7 +36,7 @@ class Brush:
         )
 
     def ellipse(self, x: float, y: float, wide: float, tall: float, colour: Colour, turn: float = 0.0) -> None:
-        """`wide` and `tall` are half its width and height."""
+        """Draw an ellipse. `wide` and `tall` are half its width and height."""
         brush = self.at(x, y, turn=turn)
         k = ROUND
         curves = [
@@ -54,17 +54,17 @@ class Brush:
         self.drawing.polygon((self.place(point) for point in points), colour)
 
     def shape(self, start: Point, curves: Sequence[tuple[Point, Point, Point]], colour: Colour) -> None:
-        """A closed outline of curves, each two handles and its end."""
+        """Fill an outline of Bézier curves, each given as two handles and an end point."""
         self.drawing.fill(self._path(start, curves) + "Z", colour)
 
     def line(self, start: Point, curves: Sequence[tuple[Point, Point, Point]], colour: Colour, width: float) -> None:
-        """A line with round ends."""
+        """Draw a line with round ends."""
         self.drawing.stroke(self._path(start, curves), colour, width * self.scale)
         for end in (start, curves[-1][2]):
             self.circle(*end, width / 2, colour)
 
     def soft(self, points: Sequence[Point], colour: Colour) -> None:
-        """A closed outline that runs smoothly through the points."""
+        """Fill a smooth outline through the points."""
         count = len(points)
         curves = []
         for at in range(count):

@@ -1,4 +1,4 @@
-"""The figures of a story: an animal or a child by its description, the same on every picture."""
+"""The figures of a story: an animal or a child, drawn from its description, the same in every picture."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from bookgen.render.cover.colour import WHITE, Colour, colour, mix
 from bookgen.render.scenes.brush import Brush
-from bookgen.render.scenes.telling import chance_of, first_told_of
+from bookgen.render.scenes.telling import chance_of, first_mentioned
 
 INK = colour("#2b2430")
 PINK = colour("#f2a3a0")
 
-# By the beginnings of words, in the languages that samples are written in.
+# Patterns of word beginnings, in the languages of the sample stories.
 COLOURS = {
     "#9a9aa6": r"gr[ae]y|grau|gris",
     "#8a5a3c": r"brown|braun|brun|marr[oó]n|marron",
@@ -38,7 +38,7 @@ GARMENTS = {
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A sort of figure: the words that name it, its coat, its ears, its muzzle, its tail."""
+    """A kind of figure: the words that name it, and its coat, ears, muzzle and tail."""
 
     name: str
     words: str
@@ -74,7 +74,7 @@ CHILD = Kind("child", r"girl|boy|child|m[äa]dchen|junge|(?:ein|das|kleines) kin
 
 @dataclass(frozen=True, slots=True)
 class StoryFigure:
-    """Somebody as the description has them; what it leaves open is settled by the name."""
+    """A figure from a description. Whatever the description leaves open is derived from the name."""
 
     kind: Kind
     coat: Colour
@@ -85,12 +85,13 @@ class StoryFigure:
     long_hair: bool = False
 
 
-def figure(told: str) -> StoryFigure:
-    """The figure of "name: look"."""
-    name, _, look = told.partition(":")
+def figure(description: str) -> StoryFigure:
+    """The figure for a description of the form "name: look"."""
+    name, _, look = description.partition(":")
     words = (look or name).lower()
     chance = chance_of(name.strip().lower())
-    kind = first_told_of(words, ((kind.words, kind) for kind in (*KINDS, CHILD))) or chance.choice((*KINDS[:6], CHILD))
+    kind = first_mentioned(words, ((kind.words, kind) for kind in (*KINDS, CHILD)))
+    kind = kind or chance.choice((*KINDS[:6], CHILD))
     garment, worn = _garment(words) or (chance.choice(tuple(GARMENTS)), colour(chance.choice(_DYES)))
     own = _colour_in(_GARMENT.sub(" ", words)) if kind is not CHILD else None
     small = re.search(r"\b(?:small|little|tiny|klein|winzig|petit|peque|diminut)", words)
@@ -114,7 +115,7 @@ _GARMENT = re.compile(
 
 
 def _garment(words: str) -> tuple[str, Colour] | None:
-    """What is worn, and its colour: of "a red scarf", "une écharpe rouge"."""
+    """The garment in a description and its colour, as in "a red scarf" or "une écharpe rouge"."""
     match = _GARMENT.search(words)
     if match is None:
         return None
@@ -123,12 +124,12 @@ def _garment(words: str) -> tuple[str, Colour] | None:
 
 
 def _colour_in(words: str) -> Colour | None:
-    code = first_told_of(words, ((pattern, code) for code, pattern in COLOURS.items()))
+    code = first_mentioned(words, ((pattern, code) for code, pattern in COLOURS.items()))
     return colour(code) if code else None
 
 
 def draw_figure(brush: Brush, who: StoryFigure, pose: str = "stand") -> None:
-    """About 100 units tall on the brush's origin. Poses: stand, wave, walk, jump, sleep."""
+    """Draw a figure, about 100 units tall, standing on the brush's origin. Poses: stand, wave, walk, jump, sleep."""
     brush = brush.at(0, 0, who.size).at(0, 16 if pose == "jump" else 0)
     dark, light = mix(who.coat, INK, 0.18), mix(who.coat, WHITE, 0.62)
     body = who.garment_colour if who.garment == "shirt" or who.kind is CHILD else who.coat

@@ -1,15 +1,18 @@
-"""What a picture of a children's book is made of, as it crosses to a worker."""
+"""The requests for pictures of a children's book that go to a worker."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-SIDE = 2625  # pixels: 8.5 inches and a bleed on both sides at 300 to the inch
+SIDE = 2625  # pixels; 8.5 inches plus bleed on both sides, at 300 dpi
 
 
 @dataclass(frozen=True, slots=True)
 class SceneJob:
-    """A spread's picture. `figures` are told as "name: look", the hero first; `told` says what happens and where."""
+    """A request for a spread's picture.
+
+    `figures` are descriptions "name: look", the hero first. `told` is the text of what happens and where.
+    """
 
     seed: str
     figures: tuple[str, ...]
@@ -19,7 +22,7 @@ class SceneJob:
 
 @dataclass(frozen=True, slots=True)
 class SheetJob:
-    """The hero alone, seen three times."""
+    """A request for a character sheet: the hero in three poses."""
 
     seed: str
     figures: tuple[str, ...]

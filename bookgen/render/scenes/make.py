@@ -1,4 +1,4 @@
-"""A scene put together: sky, place, what the story has, its figures, and something near in front of it all."""
+"""Composes a scene: sky, place, things and figures from the story, and blades of grass in the foreground."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from bookgen.render.scenes.brush import Brush
 from bookgen.render.scenes.figures import StoryFigure, draw_figure, figure
 from bookgen.render.scenes.job import SIDE, SceneJob, SheetJob
 from bookgen.render.scenes.places import GREEN, GROUND, HOURS, SCENE_SIDE, Scenery, hour_of, place_of, room, sky, space
-from bookgen.render.scenes.telling import chance_of, first_told_of
+from bookgen.render.scenes.telling import chance_of, first_mentioned
 
-TALL = 4.1  # units of the scene a unit of the hero
+TALL = 4.1  # scene units per figure unit
 SHEET = 1536, 1024
 
-# What a story may speak of: its words, what draws it, where it hangs or lies.
+# Things a story may mention: a pattern of their words, the function that draws them, and where they are placed.
 PROPS = (
     (r"balloon|ballon|globo", things.balloon, "held"),
     (r"kite|drachen\b|cerf-volant|cometa", things.kite, "sky"),
@@ -93,11 +93,11 @@ def _put(scene: Scenery, who: StoryFigure, x: float, y: float, left: bool, told:
 
 
 def _pose(told: str, chance: random.Random) -> str:
-    return first_told_of(told, POSES) or chance.choice(("stand", "wave", "walk"))
+    return first_mentioned(told, POSES) or chance.choice(("stand", "wave", "walk"))
 
 
 def _props(scene: Scenery, told: str, where: str, x: float) -> None:
-    """Those things that the story speaks of, at their places about a hero at `x`."""
+    """Draw the things of this placement that the text mentions, around a hero at `x`."""
     chance = scene.chance
     for words, draw, hangs in PROPS:
         if hangs != where or not re.search(rf"\b(?:{words})", told.lower()):
@@ -120,7 +120,7 @@ def _props(scene: Scenery, told: str, where: str, x: float) -> None:
 
 
 def _near(scene: Scenery) -> None:
-    """Blades at the lower corners, near and dark: they give the picture its depth."""
+    """Draw dark blades of grass at the lower corners, which give the picture depth."""
     shade = scene.hour.lit(colour("#4c8a4a"))
     for side in (-1, 1):
         for at in range(9):

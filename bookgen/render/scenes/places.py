@@ -1,4 +1,4 @@
-"""Where a scene plays: sky, land and what stands on it, by the words of the story."""
+"""The place of a scene: sky, land and what stands on it, chosen by the words of the story."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from bookgen.render.cover.colour import WHITE, Colour, colour, mix
 from bookgen.render.cover.drawing import Box, Drawing
 from bookgen.render.scenes import things
 from bookgen.render.scenes.brush import Brush
-from bookgen.render.scenes.telling import first_told_of
+from bookgen.render.scenes.telling import first_mentioned
 
-SCENE_SIDE = 1000.0  # units of a scene's side
-GROUND = 760.0  # from the top down to where figures stand
+SCENE_SIDE = 1000.0  # the side of a scene, in units
+GROUND = 760.0  # the y where figures stand, from the top
 
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """The light of a time of day: the sky from top to bottom, and what it does to every colour below."""
+    """The light of a time of day: the sky's colours at top and foot, and the tint of everything below it."""
 
     name: str
     words: str
@@ -32,7 +32,7 @@ class Hour:
         return self.name == "night"
 
     def at(self, y: float) -> Colour:
-        """The sky so far from the top."""
+        """The sky's colour at distance `y` from the top."""
         return mix(self.top, self.foot, min(1.0, y / 640))
 
     def lit(self, of: Colour) -> Colour:
@@ -55,21 +55,21 @@ HOURS = (
 
 @dataclass(frozen=True, slots=True)
 class Scenery:
-    """What a place is drawn with: a brush with its origin in the upper left, the light, and chance."""
+    """The tools for drawing a place: the drawing, the light and a random generator."""
 
     drawing: Drawing
     hour: Hour
     chance: random.Random
 
     def brush(self, x: float, y: float, scale: float = 1.0, *, flip: bool = False) -> Brush:
-        """A brush at (x, y), counted from the scene's upper left corner."""
+        """A brush with its origin at (x, y), measured from the scene's upper left corner."""
         return Brush(self.drawing, x, y, scale, flip)
 
     def fill(self, left: float, top: float, right: float, bottom: float, of: Colour) -> None:
         self.drawing.rectangle(Box(left, top, right, bottom), of)
 
     def hills(self, top: float, height: float, of: Colour, waves: int) -> None:
-        """A rolling line from side to side, filled to the foot."""
+        """Draw rolling hills over the full width, filled down to the bottom."""
         step = SCENE_SIDE / waves
         points = [
             (at * step, -(top - self.chance.uniform(0.2, 1.0) * height * (1 if at % 2 else 0.35)))
@@ -192,7 +192,7 @@ def river(scene: Scenery) -> None:
 
 
 def room(scene: Scenery) -> None:
-    lamp = replace(scene.hour, share=scene.hour.share * 0.45)  # light is on
+    lamp = replace(scene.hour, share=scene.hour.share * 0.45)  # the light is on, so less of the hour's tint
     scene = replace(scene, hour=lamp)
     wall = scene.hour.lit(colour("#f6dfc0"))
     scene.fill(0, 0, SCENE_SIDE, SCENE_SIDE, wall)
@@ -229,9 +229,9 @@ def space(scene: Scenery) -> None:
         scene.brush(x, y).ellipse(0, 0, 60, 17, colour("#9c95c2"))
 
 
-GREEN = (meadow, garden, forest, river, mountains)  # where blades grow
+GREEN = (meadow, garden, forest, river, mountains)  # places with grass in the foreground
 
-# The first whose words come first in what is told; where none does, one of the first four.
+# The place that the text mentions first is drawn. If it mentions none, one of the first four is drawn.
 PLACES: tuple[tuple[str, Callable[[Scenery], None]], ...] = (
     (r"meadow|field|grass|wiese|feld|pr[ée]\b|prairie|prado|campo", meadow),
     (r"garden|yard|house|home|garten|haus|jardin|maison|jard[ií]n|casa", garden),
@@ -253,11 +253,11 @@ PLACES: tuple[tuple[str, Callable[[Scenery], None]], ...] = (
 
 
 def place_of(told: str, chance: random.Random) -> Callable[[Scenery], None]:
-    return first_told_of(told, PLACES) or chance.choice(PLACES[:4])[1]
+    return first_mentioned(told, PLACES) or chance.choice(PLACES[:4])[1]
 
 
 def hour_of(told: str, chance: random.Random) -> Hour:
-    named = first_told_of(told, ((hour.words, hour) for hour in HOURS))
+    named = first_mentioned(told, ((hour.words, hour) for hour in HOURS))
     return named or chance.choice((HOURS[1], HOURS[2], HOURS[3], HOURS[3]))
 
 

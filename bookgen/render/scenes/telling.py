@@ -1,4 +1,4 @@
-"""What is drawn of what is told: named by the words of several languages, or settled by chance."""
+"""Reads from a story's text what to draw, by words of several languages, and otherwise chooses at random."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def first_told_of(told: str, known: Iterable[tuple[str, T]]) -> T | None:
-    """Of what is known by a pattern of words the one whose words come first; None where none do."""
+def first_mentioned(told: str, known: Iterable[tuple[str, T]]) -> T | None:
+    """The thing whose word pattern matches first in the text, or None. `known` has pairs of a pattern and a thing."""
     found = [(match.start(), of) for words, of in known if (match := re.search(rf"\b(?:{words})", told.lower()))]
     return min(found, key=lambda each: each[0])[1] if found else None
 
 
 def chance_of(*told: str) -> random.Random:
-    """Chance that is the same whenever the same is told."""
+    """A random generator seeded with the texts, so equal texts give equal results."""
     return random.Random(hashlib.sha256("\0".join(told).encode("utf-8", "surrogatepass")).digest())

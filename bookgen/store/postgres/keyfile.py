@@ -1,4 +1,4 @@
-"""A secret made once and kept in a file for its owner alone."""
+"""A secret that is generated once and kept in a file that only its owner can read."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ MIN_BYTES = 32
 
 
 def kept_secret(path: Path) -> str:
-    """The secret in `path`, made at the first call. Of several processes the first one's is kept."""
+    """The secret in `path`, generated on the first call. If several processes race, the first one's is kept."""
     try:
         if not path.exists():
             _create(path, secrets.token_hex(32))
         secret = path.read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise StartupError(f"{path} can't be used: {reason}.") from error
     if len(secret.encode()) < MIN_BYTES:
-        raise StartupError(f"{path} holds fewer than {MIN_BYTES} bytes: put back what was in it.")
+        raise StartupError(f"{path} has fewer than {MIN_BYTES} bytes. Restore its former content.")
     return secret
 
 
 def _create(path: Path, text: str) -> None:
-    """Whole or not at all: a reader never meets half a secret."""
-    with tempfile.NamedTemporaryFile("w", dir=path.parent) as file:  # 0600 by definition
+    """Write the file atomically, so that a reader never sees part of a secret."""
+    with tempfile.NamedTemporaryFile("w", dir=path.parent) as file:  # always created with mode 0600
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

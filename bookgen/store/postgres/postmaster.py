@@ -1,4 +1,4 @@
-"""One PostgreSQL server process: whether it lives, how it is started and stopped."""
+"""One PostgreSQL server process: checking, starting and stopping it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 @dataclass
 class Postmaster:
-    """The server of the cluster in `data`, whoever started it. Only the process that did can stop it."""
+    """The server of the cluster in `data`. Any process may have started it, but only that one can stop it."""
 
     programs: Path
     data: Path
@@ -34,17 +34,18 @@ class Postmaster:
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     def ready(self) -> bool:
+        """Whether the server accepts connections."""
         lines = self._pid_file()
         return len(lines) > 7 and lines[7].strip() == "ready" and self.alive()
 
     def starting(self) -> bool:
-        """Alive, or ours and not yet far enough to have said so."""
+        """Whether the server is alive, or has been started by this process and has not written its pid file yet."""
         return self.alive() or (self._process is not None and self._process.poll() is None)
 
     def alive(self) -> bool:
-        """A pid file may be stale, and its pid may be another program's by now."""
+        """Whether the pid file names a live server of this cluster, and not another program that reused the pid."""
         if self._process is not None:
-            self._process.poll()  # reaps it: a zombie answers signals
+            self._process.poll()  # reaps a dead child, because os.kill succeeds on a zombie
         try:
             pid = int(self._pid_file()[0])
             os.kill(pid, 0)
@@ -58,9 +59,9 @@ class Postmaster:
             return False
 
     def spawn(self) -> bool:
-        """Start the server; False while processes of another one still hold the cluster.
+        """Start the server. Returns False while processes of another server still hold the cluster.
 
-        Call it on the main thread: the kernel's death signal fires when the *thread* that forked ends.
+        Call it on the main thread: the kernel sends the death signal when the *thread* that forked ends.
         """
         with self._claim() as claim:
             if claim is not None:
@@ -68,7 +69,7 @@ class Postmaster:
         return claim is not None
 
     def stop(self) -> None:
-        """End the server if it is ours: fast, or at once when that takes too long."""
+        """Stop the server if this process started it: a fast shutdown, then an immediate one after STOP_SECONDS."""
         if self._process is None or self._process.poll() is not None:
             return
         self._process.send_signal(signal.SIGINT)
@@ -78,17 +79,21 @@ class Postmaster:
             self._process.send_signal(signal.SIGQUIT)
             self._process.wait(STOP_SECONDS)
         with self._claim() as claim, contextlib.suppress(OSError):
-            if claim is not None:  # nobody is about to start the next one
+            if claim is not None:  # no other process is about to start the server
                 self.sockets.rmdir()
 
     def last_words(self) -> str:
+        """The last fatal error in the server's log, or a pointer to the log."""
         lines = self.log.read_text(errors="replace").splitlines()
         return next((line for line in reversed(lines) if "FATAL" in line), f"see {self.log}")
 
     @contextlib.contextmanager
     def _claim(self) -> Iterator[int | None]:
-        """A lock on the cluster, or None. The server and its children inherit it, so it is held as long as any of
-        them lives, also in a container from which its pid can't be seen: two servers would ruin the cluster."""
+        """A lock on the cluster, or None if another process holds it. Two servers would destroy the cluster.
+
+        The server and its children inherit the descriptor, so the lock is held while any of them lives. This also works
+        across containers, where a pid cannot be checked.
+        """
         descriptor = os.open(self.data.with_name("pg.claim"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -100,7 +105,7 @@ class Postmaster:
 
     def _spawn(self, claim: int) -> None:
         options = [part for name, value in self.settings.items() for part in ("-c", f"{name}={value}")]
-        self.runner.private_folder(self.sockets)  # what cleans temporary folders may have taken it
+        self.runner.private_folder(self.sockets)  # a cleaner of temporary files may have removed it
         big = self.log.exists() and self.log.stat().st_size > LOG_BYTES
         with self.log.open("wb" if big else "ab") as output, self.runner.reaching(self.data) as (path, descriptors):
             self._process = subprocess.Popen(
@@ -123,8 +128,11 @@ class Postmaster:
 
 
 def _begin(parent: int) -> None:
-    """Runs between fork and exec. The server's processes are batch processes: one that a statement wakes takes a core
-    that is free, but does not push the event loop off its own in mid-turn."""
+    """Prepare the server's process, between fork and exec.
+
+    Its scheduling policy is batch: a server process that a statement wakes up uses a free core, but does not preempt
+    the event loop.
+    """
     die_with_parent(parent, signal.SIGINT)
     if sys.platform == "linux":
         with contextlib.suppress(OSError):  # a sandbox may not allow it
@@ -132,7 +140,7 @@ def _begin(parent: int) -> None:
 
 
 def die_with_parent(parent: int, with_signal: signal.Signals) -> None:
-    """Runs between fork and exec: the child gets the signal when the parent goes, however it goes."""
+    """Have the kernel send the signal to this process when its parent ends. Call it between fork and exec."""
     if _libc is not None:
         _libc.prctl(1, with_signal)  # PR_SET_PDEATHSIG
         if os.getppid() != parent:

@@ -1,7 +1,7 @@
-"""The service's role in the embedded database: it owns everything in it, and is no superuser.
+"""The service's role in the embedded database. It owns everything in the database, but is not a superuser.
 
-A superuser reads files and starts programs on the machine; the service has no need of either. The superuser that made
-the cluster is left to its owner, who finds its password in the data folder.
+A superuser can read files and start programs on the machine, which the service does not need. The operator can use the
+cluster's superuser; its password is in the data folder.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import asyncpg
 SUPERUSER = "bookgen"
 SERVICE = "bookgen_service"
 
-# A password of 256 random bits can't be guessed, however quickly it is tried; each try costs a client 4 ms otherwise,
-# and ours is the event loop. Servers before 16 know no such setting.
+# One hash iteration: a password of 256 random bits cannot be guessed, however fast the guesses are. With the default,
+# each login would cost the client, which is our event loop, 4 ms. Servers before 16 do not have the setting.
 HASH_ONCE = "SELECT set_config(name, '1', true) FROM pg_settings WHERE name = 'scram_iterations'"
 EXISTS = "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)"
 GRANT_LOGIN = """
     SELECT format('%s ROLE %I LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD %L', $1::text, $2::text, $3::text)
 """
 
-# What older versions made as the superuser. A column's own sequence goes with its table.
+# Changes the owner of objects that older versions created as the superuser. A column's own sequence follows its table.
 HAND_OVER = f"""
     DO $$
     DECLARE command text;
@@ -48,7 +48,7 @@ HAND_OVER = f"""
 
 
 async def give_to_service(superuser_dsn: str, password: str) -> None:
-    """Makes the role with this password, or gives it this one, and hands it what it does not own yet."""
+    """Create the service's role or set its password, and make it the owner of everything in the database."""
     connection = await asyncpg.connect(superuser_dsn, timeout=30)
     try:
         async with connection.transaction():

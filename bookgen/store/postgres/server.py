@@ -1,4 +1,4 @@
-"""The PostgreSQL to use: the server of the given URL, or one of our own."""
+"""The PostgreSQL server to use: the one at the configured URL, or the embedded one."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from bookgen.store.database import NAMED, SESSION
 from bookgen.store.postgres.binaries import OLDEST
 from bookgen.store.postgres.embedded import EmbeddedPostgres
 
-STARTING_SECONDS = 300.0  # a server that says that it is starting gets the time of a crash recovery
-UNREADABLE = "can't be read: in a password % @ : / ? # are written %25 %40 %3A %2F %3F %23."
+STARTING_SECONDS = 300.0  # a server that reports that it is starting up may be in a long crash recovery
+UNREADABLE = "is not a valid URL. In a password, write % @ : / ? # as %25 %40 %3A %2F %3F %23."
 URL, DIRECT_URL = "BOOKGEN_DATABASE_URL", "BOOKGEN_DATABASE_DIRECT_URL"
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresAddress:
-    """The DSN for the pools, and the one that leads past a pooler of transactions: the same where there is none."""
+    """The DSN for the pools, and the one that bypasses a transaction pooler. Without a pooler they are the same."""
 
     dsn: str
     direct_dsn: str
@@ -38,7 +38,7 @@ class PostgresAddress:
 async def running_postgres(
     url: str | None, data_dir: Path, bindir: Path | None = None, *, direct_url: str | None = None
 ) -> AsyncIterator[PostgresAddress]:
-    """A server that answers. One of our own is stopped at the end, by the process that started it."""
+    """A context with a server that answers. An embedded server is stopped at the end if this process started it."""
     if url is not None:
         await _reach(URL, url, NAMED if direct_url else SESSION)
         if direct_url:
@@ -55,24 +55,26 @@ async def running_postgres(
 
 
 async def _reach(setting: str, url: str, session: Mapping[str, str]) -> None:
-    """StartupError when the server can't be reached, is too old, or does not keep what `session` says."""
+    """Raise StartupError if the server cannot be reached, is too old, or ignores the settings in `session`."""
     deadline = asyncio.get_running_loop().time() + STARTING_SECONDS
     while True:
         try:
-            if "@" in urlsplit(url).path:  # a slash of the password is taken for the end of the host
+            if "@" in urlsplit(url).path:  # an unescaped slash in the password was parsed as the end of the host
                 raise ValueError(url)
             connection = await asyncpg.connect(url, timeout=10, statement_cache_size=0, server_settings=dict(session))
             break
         except asyncpg.CannotConnectNowError as error:
             if asyncio.get_running_loop().time() > deadline:
-                raise StartupError(f"{_name(url)} does not finish starting.") from error
+                raise StartupError(
+                    f"{setting}: {_name(url)} was still starting up after {STARTING_SECONDS:.0f} seconds."
+                ) from error
             await asyncio.sleep(1)
         except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             reason = str(error) or type(error).__name__
             if "unsupported startup parameter" in reason:
                 raise _behind_a_pooler(setting, url) from error
             raise StartupError(f"{setting}: {_name(url)} can't be reached: {reason}") from error
-        except ValueError as error:  # which quotes what may be a piece of the password
+        except ValueError as error:  # its text may quote a part of the password
             raise StartupError(f"{setting} {UNREADABLE}") from error
     try:
         version = connection.get_server_version().major
@@ -80,32 +82,32 @@ async def _reach(setting: str, url: str, session: Mapping[str, str]) -> None:
     finally:
         await connection.close()
     if version < OLDEST:
-        raise StartupError(f"{setting}: {_name(url)} is PostgreSQL {version}; bookgen needs {OLDEST}.")
+        raise StartupError(f"{setting}: {_name(url)} is PostgreSQL {version}; bookgen needs {OLDEST} or newer.")
     if session.get("lock_timeout", bound) != bound:
         raise _behind_a_pooler(setting, url)
 
 
 async def _require_notifications(url: str, direct_url: str | None) -> None:
-    """StartupError when nobody hears what is said at `url`: a pooler of transactions was asked to listen."""
+    """Raise StartupError if a listener does not receive notifications sent at `url`, as behind a transaction pooler."""
     if await pooler.hears(direct_url or url, url):
         return
     if direct_url is None:
         raise _behind_a_pooler(URL, url)
     raise StartupError(
-        f"{DIRECT_URL}: {_name(direct_url)} hears nothing that is said at {URL}. It must lead to the same database, "
-        "past any pooler of transactions."
+        f"{DIRECT_URL}: {_name(direct_url)} receives no notifications that are sent at {URL}. It must lead to the same "
+        "database and bypass any transaction pooler."
     )
 
 
 def _behind_a_pooler(setting: str, url: str) -> StartupError:
-    todo = f"Set {DIRECT_URL} to an address past it, for the lease, notifications and migrations."
+    todo = f"Set {DIRECT_URL} to an address that bypasses it, for the lease, notifications and migrations."
     if setting == DIRECT_URL:
-        todo = "It must lead past the pooler."
-    return StartupError(f"{setting}: {_name(url)} is a pooler, whose sessions keep nothing that they are told. {todo}")
+        todo = "This address must bypass the pooler."
+    return StartupError(f"{setting}: {_name(url)} is a transaction pooler, which keeps no session settings. {todo}")
 
 
 def _name(url: str) -> str:
-    """The URL without its password."""
+    """The host and database of the URL, without the password, for messages."""
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Room on the disk of the embedded database: full, it takes the server down in the middle of what it writes."""
+"""Free space on the disk of the embedded database. A full disk takes the server down."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from bookgen.errors import StartupError
 log = structlog.get_logger(__name__)
 
 MIN_FREE_BYTES = 512 << 20
-SHORTAGE = "The disk of this server is almost full, so nothing new is kept now. Books that are being written go on."
+SHORTAGE = "This server's disk is almost full, so nothing new can be stored. Books in progress continue."
 
 
 def make_data_folder(folder: Path) -> None:
-    """Makes the folder for this user alone; StartupError where that is not possible."""
+    """Create the data folder, readable only by this user. Raises StartupError if it cannot be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         tempfile.TemporaryFile(dir=folder).close()
@@ -27,19 +27,19 @@ def make_data_folder(folder: Path) -> None:
 
 
 def no_shortage() -> None:
-    """For a database whose disk is not ours to look at."""
+    """Stands in for `DiskGuard.shortage` if the database is on a server whose disk cannot be checked."""
 
 
 @dataclass(slots=True)
 class DiskGuard:
-    """Looks whether the file system of `folder` has `least_free` bytes left."""
+    """Checks that the file system of `folder` has at least `least_free` bytes free."""
 
     folder: Path
     least_free: int = MIN_FREE_BYTES
     _short: bool = field(default=False, init=False)
 
     def shortage(self) -> str | None:
-        """What to tell whoever wants to keep more; None while there is room."""
+        """The message for requests that would store more, or None while there is room."""
         free = shutil.disk_usage(self.folder).free
         short = free < self.least_free
         if short is not self._short:

@@ -99,7 +99,7 @@ async def open_page(chromium: Any, open_api: OpenApi) -> AsyncIterator[OpenPage]
 
 @pytest.fixture
 async def page(open_page: OpenPage, visitor: Api) -> BrowserPage:
-    """Nobody in particular, before a service with the offline model."""
+    """A visitor without an account, on a service with the offline model."""
     return await open_page(visitor)
 
 

@@ -37,10 +37,10 @@ _TALL = Typography(faces.OSWALD, faces.SANS_TEXT, faces.SANS_CAPITALS)
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A way to compose a cover, with the palettes and the typography that suit it.
+    """A way to compose a cover, with suitable palettes and typography.
 
-    `genres`: parts of the names of genres that it is the first choice for. `shows`: what it is a picture of, where
-    it is one without words.
+    `genres`: substrings of the genre names for which it is a first choice. `shows`: its description as a picture
+    without text; empty if it cannot stand without text.
     """
 
     name: str
@@ -75,5 +75,5 @@ FAMILIES = (
            shows="Stones balanced on one another over still water."),
     Family("poster", poster, LIGHT + DARK, (_NARROW, _GROTESK, _TALL), ("politic", "manifesto", "sport", "music")),
 )  # fmt: skip
-ROOMIEST = FAMILIES[-1]  # for a title that fills the sheet of another
+ROOMIEST = FAMILIES[-1]  # for titles too long for the other families
 SCENES = tuple(family for family in FAMILIES if family.shows)

@@ -1,4 +1,4 @@
-"""Doors behind doors, and a light behind the last."""
+"""A row of arches, one behind another, with a light behind the last."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _door(box: Box) -> str:
 
 
 def _figure(sheet: Sheet, x: float, foot: float, tall: float) -> None:
-    """Somebody in a long coat."""
+    """A person in a long coat."""
     dark = mix(sheet.palette.accents[1], (0, 0, 0), 0.72)
     head = tall * 0.085
     sheet.drawing.circle((x, foot - tall + head), head, dark)

@@ -50,7 +50,7 @@ def _stem(sheet: Sheet, root: Point, tall: float, bend: float, shade: Colour) ->
 
 
 def _leaf(sheet: Sheet, base: Point, angle: float, size: float, slim: float, shade: Colour) -> None:
-    """Two curves from the stem to the tip, and the rib between them."""
+    """A leaf: two curves from the stem to the tip, and the rib between them."""
     along, out = (math.cos(angle), math.sin(angle)), (-math.sin(angle), math.cos(angle))
 
     def at(far: float, wide: float) -> str:

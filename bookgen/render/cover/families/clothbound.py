@@ -1,4 +1,4 @@
-"""A cloth binding: one motif over all, and a label."""
+"""A cloth binding: a repeated motif, and a label."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _sprig(sheet: Sheet, center: Point, size: float, shade: Colour) -> None:
 
 
 def _star(sheet: Sheet, center: Point, size: float, shade: Colour) -> None:
-    """Four points with hollow sides, and a dot."""
+    """A star with four points and concave sides, and a dot."""
     x, y = center
     reach, waist = size * 0.72, size * 0.12
     sheet.drawing.fill(
@@ -62,7 +62,7 @@ def _star(sheet: Sheet, center: Point, size: float, shade: Colour) -> None:
 
 
 def _ogee(sheet: Sheet, center: Point, size: float, shade: Colour) -> None:
-    """An onion in an onion."""
+    """An ogee: an onion shape within a larger one."""
     x, y = center
     for share, own in ((0.98, shade), (0.8, sheet.palette.ground), (0.5, shade)):
         reach, half, neck = size * share, size * share * 0.5, size * share * 0.15

@@ -1,4 +1,4 @@
-"""The contour lines of a map that nobody has drawn yet."""
+"""The contour lines of an imaginary map."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def contours(sheet: Sheet) -> None:
 
 
 def _ring(center: Point, radius: float, waves: list[tuple[float, int, float]], share: float) -> list[Point]:
-    """Rounder near the summit, and turning slowly on the way down."""
+    """A contour line. Lines are rounder near the summit and rotate slowly on the way down."""
     points = []
     for at in range(0, 360, 3):
         angle = math.radians(at)

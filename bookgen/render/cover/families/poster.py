@@ -1,4 +1,4 @@
-"""The title itself is the picture, between the bands of one of three frames."""
+"""A poster: the title is the picture, with coloured bands in one of three arrangements."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def poster(sheet: Sheet) -> None:
 
 
 def _bars(sheet: Sheet, placed: PlacedTexts) -> None:
-    """Thinner and thinner towards the title."""
+    """Draw bars that get thinner towards the title."""
     drawing, page, unit = sheet.drawing, sheet.page, sheet.unit
     first, second, _, _ = sheet.palette.accents
     bottom = placed.free.bottom - 2 * unit

@@ -1,4 +1,4 @@
-"""Waves as they are printed on cloth."""
+"""A pattern of scalloped waves, as printed on cloth."""
 
 from __future__ import annotations
 

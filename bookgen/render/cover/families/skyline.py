@@ -34,7 +34,10 @@ def skyline(sheet: Sheet) -> None:
 
 
 def _house(sheet: Sheet, box: Box, sky: float, shade: Colour, lamp: Colour) -> None:
-    """`sky`: above it stands the title, and no part of a roof. On a higher sheet it is the same house."""
+    """Draw a house. No part of its roof is above `sky`, where the title is.
+
+    It uses its own random generator, so the house is the same on a taller sheet.
+    """
     drawing, unit = sheet.drawing, sheet.unit
     chance = random.Random(sheet.chance.random())
     drawing.rectangle(box, shade)

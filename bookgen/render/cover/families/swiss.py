@@ -1,4 +1,4 @@
-"""A few large, plain shapes in balance, and the title ranged at the side."""
+"""A few large, plain shapes in balance, and the title aligned to one side."""
 
 from __future__ import annotations
 
