@@ -29,9 +29,10 @@ _HEADERS = {MISSING_CHAPTERS: "Numbers of the chapters without text, separated b
 
 
 def _exporter(format: Format) -> Handler:
-    """The handler that answers a book in that format."""
+    """The handler of the export in `format`."""
+    settings = ", ".join(f"`{name}`" for name in sorted(format.settings))
 
-    @docs("export", f"Export the book as {format.noun}", _ABOUT)
+    @docs("export", f"Export the book as {format.noun}", f"{_ABOUT} Settings that change the file: {settings}.")
     @json_schema(shapes.ExportRequestSchema)
     @file_response(format.content_type, "The file", _HEADERS)
     @refuses(errors.PlanUpgradeRequired, errors.Conflict)
@@ -40,7 +41,7 @@ def _exporter(format: Format) -> Handler:
         making = request.app[SERVICES].publisher.export(request[ACCOUNT_ID], book_id, format.name, settings)
         return _file(await while_listening(request, making))
 
-    export.__name__ = f"export_{format.name}"
+    export.__name__ = format.path
     return export
 
 

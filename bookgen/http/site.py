@@ -17,6 +17,7 @@ from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.schemas import shown
 from bookgen.limits import Budget, address_bucket
 from bookgen.models import Usage
+from bookgen.render.formats import FORMATS
 from bookgen.render.trim import TRIMS
 from bookgen.store import books, exports, overview, stats
 
@@ -75,6 +76,10 @@ async def public_settings(request: web.Request) -> web.Response:
         genres=GENRES,
         trim_sizes=[shown(shapes.TrimSizeChoiceSchema, trim, value=trim.name) for trim in TRIMS.values()],
         languages=[{"value": tag, "label": label} for tag, label in LANGUAGES.items()],
+        export_formats=[
+            shown(shapes.ExportFormatSchema, each, value=each.name, settings=sorted(each.settings))
+            for each in FORMATS.values()
+        ],
         export_settings=site.export_defaults,
         features={
             "google_sign_in": site.google_client_id is not None,

@@ -5,6 +5,7 @@ from yarl import URL
 
 from bookgen.errors import catalogue
 from bookgen.http.books_schemas import LANGUAGES
+from bookgen.render.formats import FORMATS
 from bookgen.render.trim import TRIMS
 from tests.http.conftest import PREFIX, Api, OpenApi
 
@@ -66,6 +67,8 @@ async def test_public_settings_list_what_fields_take(visitor: Api) -> None:
     assert settings["trim_sizes"][3] == {
         "value": "6x9", "label": "6 × 9 in (trade paperback)", "width_mm": 152.4, "height_mm": 228.6,
     }  # fmt: skip
+    assert [one["value"] for one in settings["export_formats"]] == list(FORMATS)
+    assert {one["value"] for one in settings["export_formats"] if "cover_wrap" in one["settings"]} == {"pdf"}
     assert len(settings["languages"]) == len(LANGUAGES) >= 21
     assert settings["models"] == ["offline"]
     assert settings["google_client_id"] is None

@@ -8,6 +8,7 @@ from bookgen.http.edge.contract import grows
 from bookgen.http.routes import ROUTES
 from bookgen.providers.access import Access
 from bookgen.providers.registry import ModelSettings, build_image_model
+from bookgen.render.formats import FORMATS
 from bookgen.store import storage
 from tests.fakes.image_server import ImageServer, held_until
 from tests.http.conftest import Api, OpenApi, Reply
@@ -274,9 +275,7 @@ SMALL = {
     "/books/{id}/resume-generation/",
     "/books/{id}/stop-generation/",
     "/books/{id}/select-cover/",
-    "/books/{id}/export_pdf/",
-    "/books/{id}/export_docx/",
-    "/books/{id}/export_epub/",
+    *(f"/books/{{id}}/{each.path}/" for each in FORMATS.values()),
     "/books/{id}/preview_pdf/",
     "/proofreading-reports/{id}/suggestions/{suggestion_id}/dismiss/",
 }

@@ -14,6 +14,7 @@ from aiohttp import web
 from bookgen import errors
 from bookgen.http.edge.contract import answers_content, conditional, docs, refuses
 from bookgen.http.edge.keys import DOCUMENT, SERVICES
+from bookgen.render.formats import FORMATS, LABELS
 from bookgen.support.retrieval import slug
 
 ASSETS = Path(__file__).parent / "assets"
@@ -36,6 +37,10 @@ FILES = {
 }
 
 TEXT = {"type": "string"}
+EXPORTS = "\n".join(
+    f'    POST {{base_url}}/books/{{id}}/{each.path}/  {{"settings": {{}}}}    → {each.content_type}'
+    for each in FORMATS.values()
+)
 
 
 @docs("site", "This document", "OpenAPI 3.1, generated from the running code.")
@@ -121,7 +126,8 @@ async def asset(request: web.Request) -> web.StreamResponse:
 
 
 def _guide(request: web.Request, name: str, content_type: str) -> web.Response:
-    text = (GUIDES / name).read_text("utf-8").replace("{base_url}", f"{request.app[SERVICES].site.public_url}/api/v1")
+    text = (GUIDES / name).read_text("utf-8").replace("{exports}", EXPORTS).replace("{formats}", LABELS)
+    text = text.replace("{base_url}", f"{request.app[SERVICES].site.public_url}/api/v1")
     return web.Response(text=text, content_type=content_type, charset="utf-8")
 
 

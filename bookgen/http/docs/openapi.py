@@ -19,6 +19,7 @@ from bookgen.http.docs import wire_documents
 from bookgen.http.edge import contract, replies
 from bookgen.http.edge.routing import LARGEST_ID, Handler, Route, is_id
 from bookgen.http.edge.schemas import Integer, String
+from bookgen.render.formats import LABELS
 
 PREFIX = "/api/v1"
 
@@ -58,7 +59,7 @@ def build(routes: Iterable[Route], public_url: str) -> dict[str, Any]:
         "3.1.0",
         plugins=[plugin],
         info={
-            "summary": "From a book idea to a finished manuscript: outline, chapters, PDF, DOCX, EPUB.",
+            "summary": f"From a book idea to a finished manuscript: outline, chapters, {LABELS}.",
             "description": wire_documents.OVERVIEW.replace("](/", f"]({root}/"),
             "contact": {"name": "The operator of this server", "url": f"{public_url}{PREFIX}/docs/"},
             "license": {"name": "AGPL-3.0-or-later", "identifier": "AGPL-3.0-or-later"},
