@@ -415,8 +415,7 @@ def _site(config: Config, model: TextModel) -> Site:
 
 
 def _budgets(config: Config) -> dict[LimitClass, Budget]:
-    """The rate of each limit class is the setting of its name."""
-    return {each: Budget.parse(getattr(config, f"rate_{each}")) for each in LimitClass}
+    return {each: Budget.parse(getattr(config, each.setting)) for each in LimitClass}
 
 
 def _micros(amount: Decimal | None) -> int | None:

@@ -25,7 +25,8 @@ from bookgen.http.edge.routing import Route
 from bookgen.http.outside import media, operation
 from bookgen.limits import LimitClass
 
-READ, WRITE, EXPENSIVE, PUBLIC, AUTH = LimitClass
+READ, WRITE, EXPENSIVE = LimitClass.READ, LimitClass.WRITE, LimitClass.EXPENSIVE
+PUBLIC, AUTH = LimitClass.PUBLIC, LimitClass.AUTH
 SUGGESTIONS = "/proofreading-reports/{id}/suggestions"
 
 # What the plan decides about.

@@ -17,7 +17,7 @@ from bookgen.errors import (
 from bookgen.http.edge import clients
 from bookgen.http.edge.keys import ACCOUNT_ID, LINES, OUTGOING, SERVICES, VERDICT
 from bookgen.http.edge.routing import Route
-from bookgen.limits import LimitClass, Verdict, address_bucket
+from bookgen.limits import LimitClass, Scope, Verdict, address_bucket
 from bookgen.store import buckets
 
 if TYPE_CHECKING:
@@ -50,14 +50,14 @@ async def _account_id(request: web.Request, route: Route, accounts: Accounts) ->
 
 
 async def admit(request: web.Request, route: Route, app: web.Application) -> None:
-    """Takes a token from the caller's bucket: of its account, or of its address where there is none."""
+    """Take a token from the bucket of the caller's account or, on a public route, of its address."""
     limiter = app[SERVICES].limiter
     if route.limit is None:
         return
     if route.public:
         verdict = limiter.take(route.limit, address_bucket(clients.address(request, app)))
-    elif route.limit is LimitClass.EXPENSIVE:
-        async with app[LINES].turn(request[ACCOUNT_ID], route.limit):  # the bucket is a row, which one takes at a time
+    elif route.limit.scope is Scope.SHARED:
+        async with app[LINES].turn(request[ACCOUNT_ID], route.limit):  # one request at a time locks the row
             verdict = await _take_shared(request[ACCOUNT_ID], route.limit, app)
     else:
         verdict = limiter.take(route.limit, request[ACCOUNT_ID])
