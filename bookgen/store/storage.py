@@ -1,19 +1,30 @@
-"""What an account keeps here, in bytes: the texts of its books, the former ones too, and its pictures."""
+"""What an account stores, in bytes: the texts of its books, also the former ones, and its pictures."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from bookgen.models import Book, Chapter
 from bookgen.store.database import DB
+from bookgen.store.revisions import Revision
+from bookgen.store.rows import text_names
 
-ROW = 1000  # bytes of a book or a chapter besides its texts: what else is known of it
+ROW = 1000  # bytes that a book or a chapter counts besides its texts
+# The tables whose texts count, each with the dataclass that says which columns are texts.
+COUNTED: dict[str, type[Any]] = {"book": Book, "chapter": Chapter, "chapter_revision": Revision}
 
-# The length of a long value is read from its header: no text and no picture is touched.
+
+def _texts(table: str, alias: str) -> str:
+    """SQL for the bytes of a row's texts. PostgreSQL reads a long value's length from its header, not the value."""
+    return " + ".join(f"coalesce(octet_length({alias}.{name}), 0)" for name in text_names(COUNTED[table]))
+
+
 BYTES_OF_BOOKS = f"""
-    SELECT coalesce(sum(octet_length(b.title) + octet_length(b.subtitle) + octet_length(b.description)
-                        + octet_length(b.style_notes) + octet_length(b.blurb) + {ROW} + c.bytes), 0)::bigint
+    SELECT coalesce(sum({_texts("book", "b")} + {ROW} + of_chapters.bytes), 0)::bigint
       FROM book b
      CROSS JOIN LATERAL (
-           SELECT coalesce(sum(octet_length(title) + octet_length(summary) + octet_length(content) + {ROW}), 0) AS bytes
-             FROM chapter WHERE book_id = b.id) c
+           SELECT coalesce(sum({_texts("chapter", "c")} + {ROW}), 0) AS bytes
+             FROM chapter c WHERE c.book_id = b.id) of_chapters
      WHERE b.account_id = $1 AND ($2::bigint IS NULL OR b.id = $2)
 """
 
@@ -25,7 +36,7 @@ BYTES_OF_PICTURES = """
 
 BYTES_STORED = f"""
     SELECT ({BYTES_OF_BOOKS})
-         + (SELECT coalesce(sum(octet_length(r.content)), 0)
+         + (SELECT coalesce(sum({_texts("chapter_revision", "r")}), 0)
               FROM book b JOIN chapter c ON c.book_id = b.id JOIN chapter_revision r ON r.chapter_id = c.id
              WHERE b.account_id = $1)
          + ({BYTES_OF_PICTURES})
@@ -33,7 +44,7 @@ BYTES_STORED = f"""
 
 
 async def stored(db: DB, account_id: int) -> int:
-    """Everything that the account keeps."""
+    """The bytes that the account stores."""
     return int(await db.fetchval(BYTES_STORED, account_id, None))
 
 
@@ -41,17 +52,17 @@ BYTES_COPIED = f"SELECT ({BYTES_OF_BOOKS}) + ({BYTES_OF_PICTURES})"
 
 
 async def of_book(db: DB, account_id: int, book_id: int) -> int:
-    """What a copy of the book would add; nothing where it is not the account's."""
+    """The bytes that a copy of the book would add: 0 if the book belongs to another account."""
     return int(await db.fetchval(BYTES_COPIED, account_id, book_id))
 
 
-# An advisory lock: whoever changes an account locks its row first, and this comes last.
+# An advisory lock, not the account's row: that row is locked first by every change of an account, this comes last.
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('what an account keeps', $1))"
 
 
 async def lock(connection: DB, account_id: int) -> None:
-    """Puts everything by which an account's texts and pictures grow in one order, until the transaction ends.
+    """Serialize what makes an account's texts and pictures grow, until the transaction ends.
 
-    It comes after every other lock, so that nobody who holds it waits for another one.
+    Take it after every other lock, so that no transaction that holds it waits for another lock.
     """
     await connection.execute(LOCK, account_id)
