@@ -1,4 +1,4 @@
-"""Who calls, and whether their budget lets them in."""
+"""Authentication, and the rate limit of the caller."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bookgen.accounts.service import Accounts
 
 SESSION_COOKIE = "bookgen_session"
-SHORTAGE_SECONDS = 60  # somebody has to make room first
+SHORTAGE_SECONDS = 60  # an operator has to free space first
 
 
 async def authenticate(request: web.Request, route: Route, app: web.Application) -> None:
@@ -75,13 +75,13 @@ async def _take_shared(account_id: int, limit: LimitClass, app: web.Application)
 
 
 def require_disk(app: web.Application) -> None:
-    """Refuses what grows while the disk of the embedded database is almost full, which would take it down."""
+    """Raise Unavailable while the disk of the embedded database is almost full: a full disk would stop it."""
     if reason := app[SERVICES].shortage():
         raise Unavailable(reason, retry_after=SHORTAGE_SECONDS)
 
 
 def admit_stranger(request: web.Request, app: web.Application) -> None:
-    """Paths that do not exist and tokens that are no good are counted by address."""
+    """Count a request to an unknown path, or with an invalid token, against the caller's address."""
     verdict = app[SERVICES].limiter.take(LimitClass.PUBLIC, address_bucket(clients.address(request, app)))
     _hold_to(request, verdict, LimitClass.PUBLIC)
 
