@@ -1,4 +1,4 @@
-"""Children's books: made here, and from then on handled as every book is."""
+"""Children's books: creation. The endpoints of books handle the rest."""
 
 from __future__ import annotations
 

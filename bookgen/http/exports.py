@@ -1,4 +1,4 @@
-"""Exports: a book as a file, a preview of it, and its pages."""
+"""Exports: the book as a file, the preview, and its pages as HTML."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def preview_data(request: web.Request) -> web.Response:
         "cover_image_url": selected_url(found.covers, public_url),
         "covers": [shown_cover(cover, public_url) for cover in found.covers],
     }
-    # The pages are megabytes, and so never taken apart on the loop.
+    # The pages are megabytes of JSON: parsing them would block the event loop.
     return replies.encoded(replies.dump(head)[:-1] + b"," + found.json[1:])
 
 
@@ -90,7 +90,7 @@ def _file(file: ExportedFile) -> web.Response:
 
 
 def disposition(filename: str) -> str:
-    """RFC 6266: the plain name for old clients, the true one after RFC 5987."""
+    """The Content-Disposition of a download (RFC 6266), with an ASCII name for old clients and the RFC 5987 name."""
     plain = unicodedata.normalize("NFKD", filename).encode("ascii", "ignore").decode().replace('"', "").strip()
     stem, _, extension = plain.rpartition(".")
     plain = f"{stem.strip() or 'book'}.{extension}"

@@ -1,4 +1,4 @@
-"""Shapes of a run: its status, and the answers to starting and steering it."""
+"""Schemas of runs: the status, and the answers to start, pause, resume and stop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proofreading reports: asked for, read, and worked through."""
+"""Proofreading: create and read reports, preview, apply and dismiss suggestions."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ async def apply_suggestions(request: web.Request) -> web.Response:
 
 
 def _suggestion(request: web.Request) -> tuple[int, int, int]:
-    """The caller's account, the report and the suggestion."""
+    """The account's id, and the ids of the report and the suggestion in the path."""
     return request[ACCOUNT_ID], path_id(request), path_id(request, "suggestion_id")
 
 

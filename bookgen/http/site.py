@@ -1,4 +1,4 @@
-"""What is not about one book: statistics, the overview for staff, public settings and the support assistant."""
+"""Statistics, the overview for staff, public settings and the support assistant."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bookgen.render.trim import TRIMS
 from bookgen.store import books, exports, overview, stats
 
 RECENT_BOOKS = 5
-# Of one address a day; further questions are answered from the documents alone.
+# Answers by the model, per address and day. Beyond that, questions are answered from the documents alone.
 MODEL_ANSWERS = Budget(50, 86_400)
 
 

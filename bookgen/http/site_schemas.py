@@ -1,4 +1,4 @@
-"""Shapes of statistics, the overview for staff, public settings and the support assistant."""
+"""Schemas of statistics, the overview for staff, public settings and the support assistant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people and agents read about the API: the document, a page to try it, the error catalogue, the guides."""
+"""The API's documentation: the OpenAPI document, a page to try it, the error catalogue and the guides."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ASSETS = Path(__file__).parent / "assets"
 GUIDES = Path(__file__).parent / "guides"
 SWAGGER = ASSETS / "swagger-ui"
 
-# Nothing but this host is ever asked for anything. Swagger UI sets styles on elements itself.
+# The page loads nothing from other hosts. Swagger UI sets inline styles.
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -75,7 +75,7 @@ def _entry(entry: errors.ErrorCode) -> str:
 
 
 def _marked(text: str) -> str:
-    """What stands in backticks, as code."""
+    """The text as HTML, with backticks as `<code>`."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
 
 
@@ -99,12 +99,12 @@ async def manual(request: web.Request) -> web.Response:
 
 @cache
 def _manual_page(file: Path) -> str:
-    from markdown_it import MarkdownIt  # a start does without it
+    from markdown_it import MarkdownIt  # imported late to keep the start fast
     from mdit_py_plugins.anchors import anchors_plugin
 
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     markdown.use(anchors_plugin, max_level=4, slug_func=slug, permalink=False)
-    # Documents name each other as files; here each is a folder beside the others.
+    # Manuals link to each other as files; here each is a folder.
     text = re.sub(r"\]\(([a-z-]+)\.md(#[^)]*)?\)", r"](../\1/\2)", file.read_text("utf-8"))
     title = html.escape(text.partition("\n")[0].lstrip("# "))
     page = (ASSETS / "manual.html").read_text("utf-8")

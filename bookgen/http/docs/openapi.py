@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, made from the route table, the schemas and what each handler says of itself."""
+"""The OpenAPI 3.1 document, generated from the routes, the schemas and the handlers' decorators."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ TAGS = {
 
 @functools.lru_cache(maxsize=16)
 def encoded(routes: tuple[Route, ...], public_url: str) -> bytes:
-    """The document as JSON, made once in a process for the same routes: it takes a tenth of a second."""
+    """The document as JSON, cached because generating it takes a tenth of a second."""
     return replies.dump(build(routes, public_url))
 
 
@@ -193,7 +193,7 @@ def _successes(route: Route, said: dict[str, Any]) -> dict[str, Any]:
 
 
 def refusals(route: Route) -> list[type[errors.BookgenError]]:
-    """What a route may refuse: what its handler says, and what follows from the row itself."""
+    """The errors of a route: those of its handler, and those that follow from the route itself."""
     found: list[type[errors.BookgenError]] = [*contract.refusals(route.handler)]
     takes_text = any(not is_id(name) for name in _names(route))
     if contract.body_schema(route.handler) or contract.query_schema(route.handler) or takes_text:
@@ -250,5 +250,5 @@ def _bounds_of_integers(_converter: Any, field: Any, **_: Any) -> dict[str, Any]
 
 
 def _pattern_of_texts(_converter: Any, field: Any, **_: Any) -> dict[str, Any]:
-    """PostgreSQL's text cannot hold U+0000; what must not be empty must not be blank either."""
+    """The pattern of a text: no U+0000, which PostgreSQL cannot store, and not blank if it must not be empty."""
     return {"pattern": field.pattern} if isinstance(field, String) else {}
