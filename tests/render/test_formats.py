@@ -31,7 +31,12 @@ CHANGED: dict[str, Any] = {
     "paper": "cream",
 }
 # Some settings have an effect only beside others.
-BASES = (ExportSettings(), ExportSettings(profile="print"), ExportSettings(cover_wrap=True))
+BASES = (
+    ExportSettings(),
+    ExportSettings(copyright_text="All rights reserved."),
+    ExportSettings(profile="print"),
+    ExportSettings(cover_wrap=True),
+)
 TEXT = corpus.Corpus("rich", chapters=4, words=4_000, rich=True)
 DESIGN = CoverDesign(Copy("The Salt Road", "", "Ada", "en"), "salt", "horizon", 1)
 
