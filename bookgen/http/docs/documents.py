@@ -14,6 +14,7 @@ from aiohttp import web
 from bookgen import errors
 from bookgen.http.edge.contract import answers_content, conditional, docs, refuses
 from bookgen.http.edge.keys import DOCUMENT, SERVICES
+from bookgen.limits import LimitClass
 from bookgen.render.formats import FORMATS, LABELS
 from bookgen.support.retrieval import slug
 
@@ -127,6 +128,7 @@ async def asset(request: web.Request) -> web.StreamResponse:
 
 def _guide(request: web.Request, name: str, content_type: str) -> web.Response:
     text = (GUIDES / name).read_text("utf-8").replace("{exports}", EXPORTS).replace("{formats}", LABELS)
+    text = text.replace("{limits}", ", ".join(LimitClass))
     text = text.replace("{base_url}", f"{request.app[SERVICES].site.public_url}/api/v1")
     return web.Response(text=text, content_type=content_type, charset="utf-8")
 
