@@ -63,5 +63,5 @@ def _character(value: Any) -> dict[str, str] | None:
 
 def _text(value: str, longest: int) -> str:
     if len(value) > longest:
-        raise ValidationError(f"Longer than maximum length {longest}.")
+        raise ValidationError(f"Must have at most {longest} characters (got {len(value)}).")
     return value.strip()

@@ -48,7 +48,7 @@ def _exporter(format: Format) -> Handler:
 EXPORTS = tuple(map(_exporter, FORMATS.values()))
 
 
-@docs("export", "The first ten pages as a PDF, marked PREVIEW", _ABOUT)
+@docs("export", "Export the first ten pages as a PDF with a PREVIEW watermark", _ABOUT)
 @json_schema(shapes.ExportRequestSchema)
 @file_response(FORMATS["pdf"].content_type, "The PDF", _HEADERS)
 @refuses(errors.Conflict)

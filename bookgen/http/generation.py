@@ -72,9 +72,8 @@ async def _started(request: web.Request, command: Generate, message: str) -> web
 
 @docs(
     "generation",
-    "How far the writing is",
-    "Poll every 15 to 30 seconds, or wait for the next change with `Prefer: wait=N`. "
-    "404 when the book never had a run.",
+    "Read the progress of the writing",
+    "Poll every 15 to 30 seconds, or wait for the next change with `Prefer: wait=N`. 404 if the book never had a run.",
 )
 @response_schema(shapes.GenerationStatusSchema)
 @conditional

@@ -166,7 +166,7 @@ def _by_rules_alone(unread: Sequence[Unread]) -> str:
     told = ""
     for (whole, refused), some in groupby(sorted(unread, key=_kind), key=_kind):
         why = "the model refused" if refused else "the model's replies could not be used"
-        told += f" The rules alone have read {'' if whole else 'a part of '}{_numbers(some)}: {why}."
+        told += f" Only the rules checked {'' if whole else 'a part of '}{_numbers(some)}: {why}."
     return told
 
 

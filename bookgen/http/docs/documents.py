@@ -44,7 +44,7 @@ EXPORTS = "\n".join(
 )
 
 
-@docs("site", "This document", "OpenAPI 3.1, generated from the running code.")
+@docs("site", "Read this document", "OpenAPI 3.1, generated from the running code.")
 @answers_content("application/json", {"type": "object"}, "OpenAPI 3.1")
 @conditional
 async def schema(request: web.Request) -> web.Response:
@@ -52,13 +52,13 @@ async def schema(request: web.Request) -> web.Response:
     return web.Response(body=body, headers={"Content-Type": "application/json", "Cache-Control": PUBLIC_FOR_AN_HOUR})
 
 
-@docs("site", "A page to browse and try the API", "HTML; it loads nothing from another host.")
+@docs("site", "Browse and try the API", "HTML; it loads nothing from another host.")
 @answers_content("text/html", TEXT, "A page")
 async def browse(request: web.Request) -> web.Response:
     return _page(request, (ASSETS / "docs.html").read_text("utf-8"))
 
 
-@docs("site", "The error catalogue", "HTML: every error code with its cause, its remedy and its details.")
+@docs("site", "Read the error catalogue", "HTML: every error code with its cause, its remedy and its details.")
 @answers_content("text/html", TEXT, "A page")
 async def error_catalogue(request: web.Request) -> web.Response:
     page = (ASSETS / "errors.html").read_text("utf-8")
@@ -80,7 +80,7 @@ def _marked(text: str) -> str:
     return re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
 
 
-@docs("site", "How an agent drives the API", "Markdown that contains this server's own address.")
+@docs("site", "Read the guide for agents", "Markdown that contains this server's own address.")
 @answers_content("text/markdown", TEXT, "Markdown")
 async def agents_guide(request: web.Request) -> web.Response:
     return _guide(request, "agents.md", "text/markdown")

@@ -100,7 +100,7 @@ class String(fields.String):
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         text = str(super()._deserialize(value, attr, data, **kwargs))
         if len(text) > self._maximum:
-            raise ValidationError(f"Longer than maximum length {self._maximum}.")
+            raise ValidationError(f"Must have at most {self._maximum} characters (got {len(text)}).")
         return _trimmed(text) if self._trim else text
 
 
@@ -113,7 +113,7 @@ class List(fields.List[Any]):
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> list[Any]:
         if isinstance(value, list) and len(value) > self._maximum:
-            raise ValidationError(f"Longer than maximum length {self._maximum}.")
+            raise ValidationError(f"Must have at most {self._maximum} items (got {len(value)}).")
         return super()._deserialize(value, attr, data, **kwargs)
 
 
