@@ -424,8 +424,8 @@ def _site(config: Config, model: TextModel) -> Site:
 
 
 def _budgets(config: Config) -> dict[LimitClass, Budget]:
-    """The budget of each limit class, from the setting `rate_…` with its name."""
-    return {each: Budget.parse(getattr(config, f"rate_{each}")) for each in LimitClass}
+    """The budget of each limit class, from its setting."""
+    return {each: Budget.parse(getattr(config, each.setting)) for each in LimitClass}
 
 
 def _micros(amount: Decimal | None) -> int | None:

@@ -19,6 +19,7 @@ from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, Secre
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bookgen.errors import StartupError
+from bookgen.limits import LimitClass
 
 PREFIX = "BOOKGEN_"
 
@@ -88,6 +89,11 @@ FallbackName = Annotated[str, StringConstraints(pattern=rf"^(offline|({_NAMED}|o
 
 def setting(default: Any, takes: str, meaning: str, **bounds: Any) -> Any:
     return Field(default, description=meaning, json_schema_extra={"takes": takes}, **bounds)
+
+
+def rate(limit: LimitClass) -> Any:
+    """The setting of a limit class, with the default and the meaning that its table gives."""
+    return setting(limit.default, f"a rate like {limit.default}", limit.meaning)
 
 
 def _setting_name(field: str) -> str:
@@ -272,11 +278,11 @@ class Config(BaseSettings):
         "Networks of proxies whose `X-Forwarded-For` header is trusted.",
     )
 
-    rate_read: Rate = setting("300/minute", "a rate like 300/minute", "Reads per account.")
-    rate_write: Rate = setting("120/minute", "a rate like 120/minute", "Writes per account.")
-    rate_expensive: Rate = setting("20/minute", "a rate like 20/minute", "Generation and export requests per account.")
-    rate_public: Rate = setting("60/minute", "a rate like 60/minute", "Requests without a token, per IP address.")
-    rate_auth: Rate = setting("20/minute", "a rate like 20/minute", "Registrations and sign-ins per IP address.")
+    rate_read: Rate = rate(LimitClass.READ)
+    rate_write: Rate = rate(LimitClass.WRITE)
+    rate_expensive: Rate = rate(LimitClass.EXPENSIVE)
+    rate_public: Rate = rate(LimitClass.PUBLIC)
+    rate_auth: Rate = rate(LimitClass.AUTH)
     console: Literal["on", "off"] = setting("on", "on or off", "Whether the web page is served at `/`.")
     metrics_token: ApiKey | None = setting(None, KEY, "A bearer token that gives access to `/metrics` from anywhere.")
     pg_bindir: Folder | None = setting(

@@ -20,12 +20,36 @@ Network = IPv4Network | IPv6Network
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 
 
+class Scope(StrEnum):
+    """Where a caller's bucket is: in the memory of each process, or in one row of the database for all of them."""
+
+    PROCESS = "process"
+    SHARED = "shared"
+
+
 class LimitClass(StrEnum):
-    READ = "read"
-    WRITE = "write"
-    EXPENSIVE = "expensive"
-    PUBLIC = "public"
-    AUTH = "auth"
+    """The classes of endpoints, each with a rate of its own. The setting `rate_<name>` replaces the default."""
+
+    default: str
+    scope: Scope
+    meaning: str
+
+    def __new__(cls, name: str, default: str, scope: Scope, meaning: str) -> LimitClass:
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.default, member.scope, member.meaning = default, scope, meaning
+        return member
+
+    READ = "read", "300/minute", Scope.PROCESS, "Reads per account."
+    WRITE = "write", "120/minute", Scope.PROCESS, "Writes per account."
+    EXPENSIVE = "expensive", "20/minute", Scope.SHARED, "Generation and export requests per account."
+    PUBLIC = "public", "60/minute", Scope.PROCESS, "Requests without a token, per IP address."
+    AUTH = "auth", "20/minute", Scope.PROCESS, "Registrations and sign-ins per IP address."
+
+    @property
+    def setting(self) -> str:
+        """The name of its field in the configuration."""
+        return f"rate_{self.value}"
 
 
 @dataclass(frozen=True, slots=True)

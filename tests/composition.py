@@ -13,6 +13,7 @@ from bookgen import app, config
 from bookgen.accounts.passwords import Passwords
 from bookgen.app import Overrides, Service
 from bookgen.config import Config
+from bookgen.limits import LimitClass
 from bookgen.store.database import Database
 from tests.canaries import CANARY
 from tests.render_pool import SHARED
@@ -24,7 +25,7 @@ DEFAULTS: dict[str, Any] = {
     "model": "offline",
     "public_url": "http://books.example",
     "mail_from": "books@books.example",
-    **{f"rate_{limit_class}": "1000000/minute" for limit_class in ("read", "write", "expensive", "public", "auth")},
+    **{each.setting: "1000000/minute" for each in LimitClass},
 }
 
 

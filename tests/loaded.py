@@ -16,6 +16,7 @@ import stripe  # noqa: F401 (the import is what is wanted)
 
 from bench.render import corpus
 from bookgen.render.cover.job import Copy, CoverJob
+from bookgen.render.formats import FORMATS
 from bookgen.render.job import Job
 from bookgen.render.perform import perform
 from bookgen.render.settings import ExportSettings
@@ -28,7 +29,7 @@ _ = anthropic.AsyncAnthropic(api_key="none").messages
 _ = (client := openai.AsyncOpenAI(api_key="none")).chat.completions, client.responses, client.images
 survey_of(BOOK, CHAPTERS)
 perform(CoverJob(Copy(BOOK.title, "", BOOK.author_name, "en"), "seed", BOOK.genre, 0))
-for kind in ("pdf", "docx", "epub"):
+for kind in FORMATS:
     perform(Job(kind, BOOK, CHAPTERS, BOOK.author_name, ExportSettings(), watermark=False))
 
 # Forked processes must not scan these objects for garbage, since that would copy their shared memory.

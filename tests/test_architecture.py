@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "processes": set(),
     "errors": set(),
     "models": {"errors", "words"},
-    "config": {"errors"},
+    "config": {"errors", "limits"},
     "limits": NOUNS,
     "telemetry": NOUNS,
     "providers": NOUNS,

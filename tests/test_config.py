@@ -6,6 +6,7 @@ from pydantic import ValidationError
 from bookgen import config
 from bookgen.config import Config, Sizes
 from bookgen.errors import StartupError
+from bookgen.limits import LimitClass
 
 
 @pytest.fixture(autouse=True)
@@ -220,3 +221,9 @@ def test_every_setting_says_what_it_takes_and_means() -> None:
         assert isinstance(field.json_schema_extra, dict)
         assert field.json_schema_extra["takes"]
         assert field.description
+
+
+def test_every_limit_class_has_its_setting() -> None:
+    rates = {name: field.default for name, field in Config.model_fields.items() if name.startswith("rate_")}
+
+    assert rates == {each.setting: each.default for each in LimitClass}

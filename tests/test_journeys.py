@@ -16,11 +16,13 @@ import pytest
 from PIL import Image
 
 from bookgen.client.client import Client
+from bookgen.render.formats import FORMATS
 from tests.canaries import CANARY
 from tests.fakes.model_script import Call, fault
 from tests.fakes.model_server import ModelServer
 from tests.service import ServiceProcess, environment, run
 
+EXTENSIONS = [each.extension for each in FORMATS.values()]
 PASSWORD = f"correct horse {CANARY}"
 TEN_CHAPTERS = {
     "title": "The Salt Road",
@@ -148,7 +150,7 @@ async def test_a_book_is_written_through_the_real_sdk(
     async with ServiceProcess(tmp_path, BOOKGEN_DATABASE_URL=dsn, **settings) as service, Client(service.url) as client:
         book_id = await begun(await signed_in(client), chapter_count=3, target_word_count=3000)
         status = await client.finished(book_id, every=0.2)
-        files = [await client.export(book_id, format) for format in ("pdf", "docx", "epub")]
+        files = [await client.export(book_id, format) for format in FORMATS]
 
     assert status["generation_status"] == "completed"
     assert [file.body[:4] for file in files] == [b"%PDF", b"PK\x03\x04", b"PK\x03\x04"]
@@ -164,8 +166,8 @@ async def test_write_leaves_a_cover_and_three_files_and_names_them(tmp_path: Pat
     code, said, complained = await run(tmp_path, *words)
 
     assert (code, complained) == (0, "")
-    assert said.splitlines()[-4:] == [str(out / f"The Salt Road.{end}") for end in ("jpg", "pdf", "docx", "epub")]
-    assert {path.suffix for path in out.iterdir()} == {".jpg", ".pdf", ".docx", ".epub"}
+    assert said.splitlines()[-4:] == [str(out / f"The Salt Road.{end}") for end in ("jpg", *EXTENSIONS)]
+    assert {path.suffix for path in out.iterdir()} == {f".{end}" for end in ("jpg", *EXTENSIONS)}
     with Image.open(out / "The Salt Road.jpg") as cover:
         assert cover.size == (1600, 2560)
 

@@ -136,17 +136,18 @@ class BookHandle:
     async def save(
         self,
         folder: str | Path = ".",
-        formats: Iterable[str] = ("pdf", "docx", "epub"),
+        formats: Iterable[str] | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> list[Path]:
-        """The files' paths in `folder`, which is made if need be. `settings` are the API's for exports.
+        """Export the book into `folder`, which is created if needed, and return the files' paths.
 
-        Chapters without text are left out; `missing_chapters` has their numbers then.
+        `formats`: the formats of the account's plan if None. `settings`: the export settings of the API.
+        Chapters without text are left out; `missing_chapters` then has their numbers.
         """
         target = Path(folder)
         await asyncio.to_thread(target.mkdir, parents=True, exist_ok=True)
         paths = []
-        for format in formats:
+        for format in await self._client.export_formats() if formats is None else formats:
             file = await self._client.export(self.id, format, settings)
             path = target / file.filename
             await asyncio.to_thread(path.write_bytes, file.body)

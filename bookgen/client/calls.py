@@ -284,8 +284,12 @@ class Calls:
         _, content = await self._fetch("GET", url, url)
         return content
 
+    async def export_formats(self) -> list[str]:
+        """The formats that the account's plan includes."""
+        return list((await self._json("GET", "/auth/subscriptions/current/"))["limits"]["export_formats"])
+
     async def export(self, book_id: int, format: str, settings: Mapping[str, Any] | None = None) -> File:
-        """`format` is pdf, docx or epub."""
+        """The book as a file. `export_formats` and `public_settings` list the values of `format`."""
         body = {"settings": dict(settings)} if settings else {}
         headers, content = await self._send("POST", f"/books/{book_id}/export_{format}/", body)
         name = _filename(headers.get("Content-Disposition", ""), f"book.{format}")

@@ -136,10 +136,10 @@ class SyncBook:
     def save(
         self,
         folder: str | Path = ".",
-        formats: Iterable[str] = ("pdf", "docx", "epub"),
+        formats: Iterable[str] | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> list[Path]:
-        """The files' paths in `folder`, which is made if need be."""
+        """Export the book in all formats of the account's plan, or in `formats`. Returns the files' paths."""
         return self._run(self._book.save(folder, formats, settings))
 
     def delete(self) -> None:

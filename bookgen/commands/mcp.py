@@ -11,13 +11,14 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from bookgen import __version__
 from bookgen.client.books import BookHandle
 from bookgen.client.client import Client
 from bookgen.commands import destination
 from bookgen.errors import StartupError
+from bookgen.render.formats import FORMATS
 
 try:
     from mcp.server.elicitation import AcceptedElicitation, ElicitationResult
@@ -38,6 +39,14 @@ SAMPLE = " No model is set up on this server: books are written as samples."
 MAX_WAIT_SECONDS = 50  # clients give a call up after a minute
 JSON = dict[str, Any]
 
+
+def _exported(name: str) -> str:
+    if name not in FORMATS:
+        raise ValueError(f"must be one of {', '.join(FORMATS)} (got {name!r})")
+    return name
+
+
+ExportFormat = Annotated[str, AfterValidator(_exported), Field(json_schema_extra={"enum": [*FORMATS]})]
 BookId = Annotated[int, Field(description="From make_book or list_books.")]
 
 
@@ -170,11 +179,11 @@ class Tools:
         self,
         book_id: BookId,
         folder: Annotated[str, Field(description="Whole path, on the computer of this command.")],
-        formats: list[Literal["pdf", "docx", "epub"]] | None = None,
+        formats: Annotated[list[ExportFormat] | None, Field(description="Else all of the plan.")] = None,
     ) -> JSON:
         """Save the book as files; answers their paths, and the chapters without text, which they lack."""
         book = await self._client.books.get(book_id)
-        paths = await book.save(folder, formats or ["pdf", "docx", "epub"])
+        paths = await book.save(folder, formats)
         return {"files": [str(path) for path in paths], "missing_chapters": list(book.missing_chapters)}
 
     async def _made(self, title: str, **told: str) -> BookHandle | None:

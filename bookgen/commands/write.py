@@ -55,7 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--language", metavar="TAG", help="such as en, de, pt, ja (en)")
     parser.add_argument("--trim", metavar="SIZE", help=f"{', '.join(TRIMS)} ({DEFAULT_TRIM})")
     formats = ",".join(FORMATS)
-    parser.add_argument("--format", type=_formats, default=tuple(FORMATS), metavar="LIST", help=f"{formats} (all)")
+    parser.add_argument("--format", type=_formats, metavar="LIST", help=f"some of {formats} (all of the plan)")
     parser.add_argument(
         "--out", type=Path, default=Path(), metavar="DIR", help="folder for the files (default: the current one)"
     )
@@ -67,7 +67,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def _formats(text: str) -> tuple[str, ...]:
     chosen = tuple(part.strip().lower() for part in text.split(",") if part.strip())
     if not chosen or any(format not in FORMATS for format in chosen):
-        raise argparse.ArgumentTypeError(f"takes some of {','.join(FORMATS)}, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be some of {','.join(FORMATS)} (got {text!r})")
     return chosen
 
 

@@ -1,4 +1,4 @@
-"""Add-ons: for sale, owned, bought."""
+"""Add-ons: list what is sold, list what the account owns, and buy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes of add-ons, for sale and owned."""
+"""Schemas of add-ons, sold and owned."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class AddonCheckoutSchema(CheckoutSchema):
 
 
 def shown_owned(owned: OwnedAddon, period_end: datetime, remaining: int) -> dict[str, Any]:
-    """`period_end` is the account's own, for an add-on that has none; `remaining` uses are left, -1 for no limit."""
+    """An owned add-on. `period_end` is used if it has no period of its own. `remaining` uses: -1 means unlimited."""
     return shown(
         UserAddonSchema,
         owned,

@@ -1,4 +1,4 @@
-"""Registering, signing in and out, tokens, passwords, and the caller's own profile."""
+"""Registration, sign-in, tokens, passwords, and the caller's profile."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bookgen.models import Account
 from bookgen.store import accounts
 from bookgen.store.accounts import LoginCandidate
 
-# One account's password may be guessed as often as one address may try, but in five times as long.
+# An account's password can be tried as often as one address may try, but over five times the period.
 GUESS_WINDOWS = 5
 
 
@@ -209,30 +209,29 @@ async def _signed_in(request: web.Request, result: SignedIn) -> web.Response:
 
 
 def _link(request: web.Request) -> tuple[str, str]:
-    """The two parts of a mailed link."""
+    """The uid and the token in the path of a mailed link."""
     return request.match_info["uid"], request.match_info["token"]
 
 
 def _caller(request: web.Request) -> Caller:
     address = clients.address(request, request.app)
-    # Whoever comes in through a proxy that says nothing of them shares its address with all its callers.
+    # All callers behind a proxy that sends no X-Forwarded-For share its address.
     own = "" if clients.is_proxy(address, request.app[SERVICES].site.trusted_proxies) else address
     return Caller(address=own, fingerprint=request.headers.get("X-Browser-Fingerprint"))
 
 
 async def _holder(request: web.Request) -> int | None:
-    """The account signed in where a request comes from that needs nobody to be."""
+    """The account of a request to a public route, if the caller is signed in."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return await request.app[SERVICES].accounts.holder(token) if scheme == "Bearer" else None
 
 
 @contextlib.contextmanager
 def _one_guess(request: web.Request, candidate: LoginCandidate) -> Iterator[None]:
-    """Takes one of the guesses at a password, wherever they come from and however the name is spelt. The right one
-    gives it back.
+    """Count one try of a password, from any address and in any spelling of the name. A success is not counted.
 
-    Where the account has signed in from before has tries of its own, so that strangers lock no owner out. Names that
-    nobody has are counted apart, so that many of them push no account out of the limiter's memory.
+    Addresses from which the account has signed in before have tries of their own, so that strangers cannot lock the
+    owner out. Unknown names are counted separately, so that many of them evict no account from the limiter's memory.
     """
     limiter = request.app[SERVICES].limiter
     per_address = limiter.budgets[LimitClass.AUTH]

@@ -1,4 +1,4 @@
-"""Shapes of registering, signing in, tokens, passwords and the caller's own profile."""
+"""Schemas of registration, sign-in, tokens, passwords and the caller's profile."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Email(String):
 
 
 class Password(String):
-    """A password that is being chosen. Nothing of it is trimmed, and it may be blanks."""
+    """A new password. It is not trimmed and may consist of blanks."""
 
     def __init__(self, *, minimum: int = MIN_LENGTH, maximum: int = MAX_LENGTH, **kwargs: Any) -> None:
         metadata = {"format": "password", "example": "correct horse battery"}
@@ -31,7 +31,7 @@ class Password(String):
 
 
 class GivenPassword(Password):
-    """A password that is being tried."""
+    """A password to check."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(minimum=1, maximum=1024, **kwargs)
@@ -117,7 +117,7 @@ class SignedInSchema(Schema):
 
 
 class RegisteredSchema(Schema):
-    """`tokens`, unless the address has to be verified first: then `email_verification_required`."""
+    """The new account, with `tokens` or, if the address must be verified first, `email_verification_required`."""
 
     user = fields.Nested(NewUserSchema, required=True)
     message = fields.String(required=True)

@@ -100,7 +100,7 @@ async def read_book(request: web.Request) -> web.Response:
     book_id = path_id(request)
     db = request.app[SERVICES].database.http
     found = errors.must_exist(await books.version(db, request[ACCOUNT_ID], book_id))
-    if found.active:  # what is in flight is told by no row
+    if found.active:  # the book's row does not show work in flight
         return await whole_book(request, book_id)
     kept = request.app[KEPT_BOOKS].find(book_id, found.version)
     if kept is None:
@@ -125,7 +125,7 @@ async def read_book(request: web.Request) -> web.Response:
 @refuses(errors.PlanUpgradeRequired, errors.Conflict, errors.GenerationInProgress)
 @grows
 async def change_book(request: web.Request) -> web.Response:
-    # A word count of null asks for nothing.
+    # A word count of null means that none was given.
     changes = {name: value for name, value in request[BODY].items() if value is not None}
     async with request.app[SERVICES].database.http.acquire() as connection:
         await editing.change_book(
@@ -160,9 +160,9 @@ async def duplicate_book(request: web.Request) -> web.Response:
 
 @dataclass(frozen=True, slots=True)
 class LoadedBook:
-    """A book in its detail form but for its estimate and its chapters.
+    """A book in its detail form without its estimate and its chapters.
 
-    `unchanged` are those that are kept as they are now; the others have their texts, unless the book is large.
+    `unchanged`: the cached chapters that are current. The others have their texts, unless the book is large.
     """
 
     book: Book
@@ -178,12 +178,12 @@ class LoadedBook:
 
 
 async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> web.Response:
-    """The book in its detail form; NotFound unless it is the caller's."""
+    """The book in its detail form. Raises NotFound unless it is the caller's."""
     return _answer(request, await _load(request, book_id, {}), code=code)
 
 
 async def _load(request: web.Request, book_id: int, kept: Mapping[int, KeptChapter]) -> LoadedBook:
-    """NotFound unless it is the caller's. `kept`: chapters whose rows are as they were."""
+    """Load the book. Raises NotFound unless it is the caller's. `kept`: the cached chapters."""
     async with request.app[SERVICES].database.http.acquire() as connection:
         whole = errors.must_exist(await whole_books.find(connection, request[ACCOUNT_ID], book_id))
         artwork = await _artwork(connection, whole, request.app[SERVICES].site.public_url)
@@ -209,7 +209,7 @@ def _answer(request: web.Request, loaded: LoadedBook, *, code: int = 200) -> web
 
 
 def _as_kept(request: web.Request, found: BookVersion, loaded: LoadedBook) -> KeptBook:
-    """What is kept of a book in the version that was found before it was loaded."""
+    """The book as the cache stores it, under the version that was read before it was loaded."""
     versions, pictures, kept = found.of_chapters(), loaded.artwork.illustrations, dict[int, KeptChapter]()
     for sketch in loaded.sketches:
         number = sketch.chapter.id
@@ -226,7 +226,7 @@ def _joined(head: bytes, pieces: Iterable[bytes]) -> bytes:
 
 
 def _kept_answer(request: web.Request, kept: KeptBook) -> web.Response:
-    """A kept book with the estimate of this moment, or 304 for a caller who has both."""
+    """The cached book with the current estimate, or 304 for a caller that has both."""
     rest = b"," + replies.dump(_estimated(kept.estimate))[1:-1]
     known = Known(request)
     if known.by_tag(tag_of(kept.version.encode() + rest)):
@@ -244,7 +244,7 @@ def _estimated(estimate: Callable[[], Estimate] | None) -> dict[str, Any]:
 
 
 async def with_progress(request: web.Request, listed: Sequence[books.ListedBook]) -> list[dict[str, Any]]:
-    """Books in their list form, with the progress of those that had a run."""
+    """The books in their list form, each with the progress of its run, if it had one."""
     db, account_id, public_url = (
         request.app[SERVICES].database.http,
         request[ACCOUNT_ID],
@@ -266,7 +266,7 @@ async def with_progress(request: web.Request, listed: Sequence[books.ListedBook]
 
 
 async def _artwork(db: DB, whole: WholeBook, public_url: str) -> shapes.BookArtwork:
-    """What was drawn for a book that was found as its owner's."""
+    """The covers and illustrations of a book that the caller owns."""
     book = whole.book
     found = await covers.of_book(db, book.id) if whole.has_covers else []
     pictures = await illustrations.of_book(db, book.id) if whole.has_pictures else []

@@ -1,4 +1,4 @@
-"""Shapes of books: what creates and changes one, and the three forms in which one is answered."""
+"""Schemas of books: creation, changes, and the three forms of answers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from bookgen.models import MAX_BLURB_CHARACTERS, AgeRange, Book, BookKind, BookS
 from bookgen.render.trim import DEFAULT_TRIM, TRIMS
 from bookgen.services.editing import DEFAULT_CHAPTERS, MAX_CHAPTERS, WORDS_A_CHAPTER
 
-MAX_WORDS = 2**31 - 1  # what the column holds; how much of it one may have is the plan's affair
+MAX_WORDS = 2**31 - 1  # what the column holds; the plan sets the limit
 DEFAULT_WORDS = 20_000
 
-# The languages that a book may be written in, each by its own name.
+# The languages of books, each by its own name.
 LANGUAGES = {
     "en": "English",
     "de": "Deutsch",
@@ -45,7 +45,7 @@ LANGUAGES = {
     "hi": "हिन्दी",
 }
 
-# RFC 5646: the language, its extended form, script, region, variants, extensions, private use, in capitals or not.
+# RFC 5646: language, extended language, script, region, variants, extensions, private use; in any case.
 LANGUAGE_TAG = (
     f"({'|'.join(''.join(f'[{letter.upper()}{letter}]' for letter in tag) for tag in LANGUAGES)})"
     "(-[A-Za-z]{3})?(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?(-([A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3})){0,3}"
@@ -61,7 +61,7 @@ GENRES = (
 
 
 class Language(fields.String):
-    """The tag of a language that a book may be written in; the language itself is kept in small letters."""
+    """A language tag that a book may have. Its language subtag is stored in lower case."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -127,7 +127,7 @@ class BookCreationSchema(Body):
 
 
 class BookChangesSchema(BookCreationSchema):
-    """Any of the creation fields, and of a children's book its own."""
+    """Any of the creation fields, and those of children's books."""
 
     theme = String(500, metadata={"description": "Children's books only. Used by the next outline."})
     characters = Characters(
@@ -139,7 +139,7 @@ class BookChangesSchema(BookCreationSchema):
 
 
 class UsageSumSchema(Schema):
-    """Model work added up."""
+    """The sum of model usage."""
 
     calls = fields.Integer(required=True)
     input_tokens = fields.Integer(required=True)
@@ -153,14 +153,14 @@ class UsageSumSchema(Schema):
 
 
 class CharacterSchema(Schema):
-    """Somebody in a children's book."""
+    """A character of a children's book."""
 
     name = fields.String(required=True)
     description = fields.String(required=True)
 
 
 class QualityFindingSchema(Schema):
-    """What the quality gate noticed in a chapter, or a passage of the model's text that it changed."""
+    """A finding of the quality gate in a chapter, or a passage of the model's text that it changed."""
 
     chapter_number = fields.Integer(required=True)
     kind = fields.String(required=True)
@@ -239,7 +239,7 @@ class BookTitleSchema(Schema):
 
 @dataclass(frozen=True, slots=True)
 class BookArtwork:
-    """A book's covers and illustrations as they are shown, the latter by their chapter's id."""
+    """A book's covers, and its illustrations by chapter id, in their schemas' form."""
 
     cover_image_url: str | None = None
     covers: Sequence[Mapping[str, Any]] = ()
@@ -270,7 +270,7 @@ def shown_whole(
     usage: Mapping[str, Any],
     artwork: BookArtwork,
 ) -> dict[str, Any]:
-    """The detail form but for the chapters themselves and what is `estimated`."""
+    """The detail form without the chapters and without what `estimated` returns."""
     words = sum(chapter.word_count for chapter in chapters)
     return {
         **shown_in_list(book, len(chapters), words, progress, artwork.cover_image_url),
@@ -282,7 +282,7 @@ def shown_whole(
 
 
 def estimated(estimate: Estimate | None) -> dict[str, Any]:
-    """What a full run would take, of a book that has an outline."""
+    """The estimated cost and time of a full run, for a book that has an outline."""
     return {
         "estimated_cost_micros": estimate and estimate.cost_micros,
         "estimated_seconds": estimate and estimate.seconds,

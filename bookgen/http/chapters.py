@@ -1,4 +1,4 @@
-"""Chapters: reading, the editor's save path, rewriting by the model, and former texts."""
+"""Chapters: read, save, rewrite by the model, and the history."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ async def change_chapter(request: web.Request) -> web.Response:
 
 
 async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
-    """The chapter that the caller has changed, where If-Match names it. Conflict when it is another by now."""
+    """The chapter, if the request has If-Match. Raises Conflict if the chapter has changed since."""
     if "If-Match" not in request.headers:
         return None
     db = request.app[SERVICES].database.http

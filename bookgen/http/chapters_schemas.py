@@ -1,4 +1,4 @@
-"""Shapes of chapters and of their former texts."""
+"""Schemas of chapters and their revisions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bookgen.http.edge.schemas import Body, Integer, String, choice, shown
 from bookgen.http.illustrations_schemas import IllustrationSchema
 from bookgen.models import Chapter, ChapterStatus, RevisionOrigin
 
-# Half of the largest body: a chapter of a hundred thousand words fits.
+# Half of the largest body, enough for a chapter of a hundred thousand words.
 MAX_CONTENT = 1_000_000
 MAX_CHAPTER_WORDS = 500_000
 
@@ -71,5 +71,5 @@ class RevisionSchema(RevisionListedSchema):
 
 
 def shown_chapter(chapter: Chapter, illustrations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """With its pictures as they are shown."""
+    """A chapter with its pictures."""
     return shown(ChapterSchema, chapter, book=chapter.book_id, illustrations=list(illustrations))

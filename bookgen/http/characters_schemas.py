@@ -1,4 +1,4 @@
-"""How the characters of a children's book are given."""
+"""The field of a children's book's characters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from marshmallow import ValidationError, fields
 
 MAX_FIGURES, MAX_NAME_LENGTH, MAX_DESCRIPTION_LENGTH = 8, 120, 500
 
-# What stands between a name and what is told of its bearer: "Pip, a small red fox", "Pip (a fox)", "Pip: a fox".
+# What separates a name from its description: "Pip, a small red fox", "Pip (a fox)", "Pip: a fox".
 _APART = re.compile(r"\s*[:,;(，、：（]\s*|\s+[-–—]\s+")
 _TEXT = {"type": "string", "maxLength": MAX_DESCRIPTION_LENGTH, "pattern": r"^[^\u0000]*$"}
 _CHARACTER = {
@@ -28,7 +28,7 @@ _CHARACTER = {
 
 
 class Characters(fields.Field[list[dict[str, str]]]):
-    """A list of names or of objects with a name and a description, or one text; always loaded as objects."""
+    """A list of names, a list of objects with a name and a description, or one text. Loaded as a list of objects."""
 
     def __init__(self, metadata: dict[str, Any], **kwargs: Any) -> None:
         several = {"type": "array", "maxItems": MAX_FIGURES, "items": {"anyOf": [_CHARACTER, _TEXT]}}
@@ -42,7 +42,7 @@ class Characters(fields.Field[list[dict[str, str]]]):
 
 
 def _character(value: Any) -> dict[str, str] | None:
-    """None for a blank text, which names nobody."""
+    """The character as an object, or None for a blank text."""
     match value:
         case str():
             name, *rest = _APART.split(_text(value, MAX_DESCRIPTION_LENGTH), maxsplit=1)
@@ -63,5 +63,5 @@ def _character(value: Any) -> dict[str, str] | None:
 
 def _text(value: str, longest: int) -> str:
     if len(value) > longest:
-        raise ValidationError(f"Longer than maximum length {longest}.")
+        raise ValidationError(f"Must have at most {longest} characters (got {len(value)}).")
     return value.strip()

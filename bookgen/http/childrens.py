@@ -1,4 +1,4 @@
-"""Children's books: made here, and from then on handled as every book is."""
+"""Children's books: creation. The endpoints of books handle the rest."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from bookgen.store import accounts
 @docs(
     "books",
     "Create a draft children's book",
-    "Needs the add-on `childrens-book`. Its chapters are spreads of two pages: `generate` plans them, writes each "
-    "one's short text for the age and makes one picture for each, on all of which the hero looks the same. "
-    "`generate-outline` plans them before, to be edited. The pictures count against the images of the plan.",
+    "Needs the add-on `childrens-book`. Each chapter is a spread of two pages, with a short text for the age and one "
+    "picture. The main character looks the same in all pictures. `generate` plans the spreads if `generate-outline` "
+    "has not, which lets you edit the plan first. The pictures count against the image quota.",
 )
 @json_schema(shapes.ChildrensCreationSchema)
 @response_schema(BookSchema, 201)

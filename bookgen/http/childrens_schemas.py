@@ -1,4 +1,4 @@
-"""The shape of what creates a children's book."""
+"""The schema that creates a children's book."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MIN_PAGES, MAX_PAGES, PAGES = 8, 40, 24
 
 
 class Pages(Integer):
-    """An even number: a spread has two pages."""
+    """An even number of pages, since a spread has two."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
         pages = super()._deserialize(value, attr, data, **kwargs)

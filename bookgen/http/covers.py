@@ -1,4 +1,4 @@
-"""Covers: having variants made, and choosing one."""
+"""Covers: generate variants and choose one."""
 
 from __future__ import annotations
 

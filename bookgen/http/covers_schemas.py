@@ -1,4 +1,4 @@
-"""Shapes of covers."""
+"""Schemas of covers."""
 
 from __future__ import annotations
 
@@ -57,5 +57,5 @@ def shown_cover(cover: Cover, public_url: str) -> dict[str, Any]:
 
 
 def selected_url(covers: Sequence[Cover], public_url: str) -> str | None:
-    """The address of the cover that the author has chosen."""
+    """The URL of the selected cover, if any."""
     return next((media_url(public_url, cover.image_key) for cover in covers if cover.is_selected), None)

@@ -1,4 +1,4 @@
-"""Credit packages, the wallet, its ledger, and buying credits with or without an account."""
+"""Credits: packages, balance, transactions, and checkout with or without an account."""
 
 from __future__ import annotations
 

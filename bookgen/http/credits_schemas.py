@@ -1,4 +1,4 @@
-"""Shapes of credit packages, the wallet and its ledger."""
+"""Schemas of credit packages, the balance and its transactions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class CreditCheckoutSchema(CheckoutSchema):
 
 
 def shown_package(package: CreditPackage, dearest: int) -> dict[str, Any]:
-    """`dearest`: the cents that a book costs in the package where it costs most."""
+    """A credit package. `dearest`: the highest price of one book among the packages, in cents."""
     per_book = cents_per_book(package)
     return shown(
         CreditPackageSchema,

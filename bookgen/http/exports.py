@@ -1,4 +1,4 @@
-"""Exports: a book as a file, a preview of it, and its pages."""
+"""Exports: the book as a file, the preview, and its pages as HTML."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ _HEADERS = {MISSING_CHAPTERS: "Numbers of the chapters without text, separated b
 
 
 def _exporter(format: Format) -> Handler:
-    """The handler that answers a book in that format."""
+    """The handler of the export in `format`."""
+    settings = ", ".join(f"`{name}`" for name in sorted(format.settings))
 
-    @docs("export", f"Export the book as {format.noun}", _ABOUT)
+    @docs("export", f"Export the book as {format.noun}", f"{_ABOUT} Settings that change the file: {settings}.")
     @json_schema(shapes.ExportRequestSchema)
     @file_response(format.content_type, "The file", _HEADERS)
     @refuses(errors.PlanUpgradeRequired, errors.Conflict)
@@ -40,14 +41,14 @@ def _exporter(format: Format) -> Handler:
         making = request.app[SERVICES].publisher.export(request[ACCOUNT_ID], book_id, format.name, settings)
         return _file(await while_listening(request, making))
 
-    export.__name__ = f"export_{format.name}"
+    export.__name__ = format.path
     return export
 
 
 EXPORTS = tuple(map(_exporter, FORMATS.values()))
 
 
-@docs("export", "The first ten pages as a PDF, marked PREVIEW", _ABOUT)
+@docs("export", "Export the first ten pages as a PDF with a PREVIEW watermark", _ABOUT)
 @json_schema(shapes.ExportRequestSchema)
 @file_response(FORMATS["pdf"].content_type, "The PDF", _HEADERS)
 @refuses(errors.Conflict)
@@ -72,7 +73,7 @@ async def preview_data(request: web.Request) -> web.Response:
         "cover_image_url": selected_url(found.covers, public_url),
         "covers": [shown_cover(cover, public_url) for cover in found.covers],
     }
-    # The pages are megabytes, and so never taken apart on the loop.
+    # The pages are megabytes of JSON: parsing them would block the event loop.
     return replies.encoded(replies.dump(head)[:-1] + b"," + found.json[1:])
 
 
@@ -89,7 +90,7 @@ def _file(file: ExportedFile) -> web.Response:
 
 
 def disposition(filename: str) -> str:
-    """RFC 6266: the plain name for old clients, the true one after RFC 5987."""
+    """The Content-Disposition of a download (RFC 6266), with an ASCII name for old clients and the RFC 5987 name."""
     plain = unicodedata.normalize("NFKD", filename).encode("ascii", "ignore").decode().replace('"', "").strip()
     stem, _, extension = plain.rpartition(".")
     plain = f"{stem.strip() or 'book'}.{extension}"

@@ -1,4 +1,4 @@
-"""Shapes of an export's settings and of the preview."""
+"""Schemas of the export settings and of the preview."""
 
 from __future__ import annotations
 

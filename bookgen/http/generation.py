@@ -1,4 +1,4 @@
-"""Starting, watching and steering the writing of a book."""
+"""Runs: start, follow, pause, resume and stop the writing of a book."""
 
 from __future__ import annotations
 
@@ -72,9 +72,8 @@ async def _started(request: web.Request, command: Generate, message: str) -> web
 
 @docs(
     "generation",
-    "How far the writing is",
-    "Poll every 15 to 30 seconds, or wait for the next change with `Prefer: wait=N`. "
-    "404 when the book never had a run.",
+    "Read the progress of the writing",
+    "Poll every 15 to 30 seconds, or wait for the next change with `Prefer: wait=N`. 404 if the book never had a run.",
 )
 @response_schema(shapes.GenerationStatusSchema)
 @conditional
@@ -86,7 +85,7 @@ async def generation_status(request: web.Request) -> web.Response:
             return replies.encoded(await statuses.read(account_id, book_id))
         known = Known(request)
         connection = cast(BoundedConnection, request.protocol)
-        connection.call_off(asyncio.current_task())  # who hangs up leaves the room to those who will hear
+        connection.call_off(asyncio.current_task())  # a caller that disconnects frees its place
         try:
             body = await statuses.read_other(account_id, book_id, known, seconds)
         finally:
@@ -128,7 +127,7 @@ async def _steer(request: web.Request, command: Command, message: str) -> web.Re
 
 
 async def progress_of(request: web.Request, book_id: int) -> dict[str, Any] | None:
-    """GenerationStatus without its outline, as it is now; None for a book that never had a run."""
+    """The current GenerationStatus without its outline, or None for a book that never had a run."""
     try:
         encoded = await request.app[SERVICES].supervisor.statuses.read_anew(request[ACCOUNT_ID], book_id)
     except errors.NotFound:
@@ -137,7 +136,7 @@ async def progress_of(request: web.Request, book_id: int) -> dict[str, Any] | No
 
 
 def progress_in_list(progress: RunProgress | None) -> dict[str, Any] | None:
-    """The same of a run as a list of books reads it."""
+    """The progress of a run that was read with a list of books."""
     return _without_outline(status.as_json(progress)) if progress else None
 
 

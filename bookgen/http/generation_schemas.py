@@ -1,4 +1,4 @@
-"""Shapes of a run: its status, and the answers to starting and steering it."""
+"""Schemas of runs: the status, and the answers to start, pause, resume and stop."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class GenerationProgressSchema(Schema):
     completed_chapters = fields.Integer(
         required=True,
         metadata={
-            "description": "Chapters that have text now. While a run that writes them all again may go on: those that "
-            "it has written."
+            "description": "The number of chapters with text. While a run writes a completed book again: the number of "
+            "chapters that it has replaced."
         },
     )
-    total_chapters = fields.Integer(required=True, metadata={"description": "Chapters of the outline as it is now."})
+    total_chapters = fields.Integer(required=True, metadata={"description": "Chapters in the current outline."})
     percentage = fields.Float(required=True)
     status_message = fields.String(required=True)
     task_id = fields.String(required=True)
@@ -39,12 +39,12 @@ class GenerationProgressSchema(Schema):
     queue_position = fields.Integer(
         required=True,
         allow_none=True,
-        metadata={"description": "Among the account's runs that wait for another book; null for a run that does not."},
+        metadata={"description": "The place among the account's waiting runs; null if the run is not waiting."},
     )
     current_chapter = fields.Integer(required=True, allow_none=True)
     words_written = fields.Integer(
         required=True,
-        metadata={"description": "Of all chapters as they are, and of the finished parts of the one being written."},
+        metadata={"description": "The words of all chapters and of the finished parts of the chapter in progress."},
     )
     started_at = fields.DateTime(required=True)
     updated_at = fields.DateTime(required=True)
@@ -60,7 +60,7 @@ class OutlineItemSchema(Schema):
     has_content = fields.Boolean(required=True)
     word_count = fields.Integer(required=True)
     is_new = fields.Boolean(
-        required=True, metadata={"description": "Whether the model has written its text since the run began."}
+        required=True, metadata={"description": "Whether the model has written the text since the run started."}
     )
 
 

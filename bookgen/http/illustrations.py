@@ -1,4 +1,4 @@
-"""The pictures within chapters: having one made, listing, changing and deleting them."""
+"""Illustrations of chapters: generate, list, change and delete."""
 
 from __future__ import annotations
 

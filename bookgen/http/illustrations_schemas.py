@@ -1,4 +1,4 @@
-"""Shapes of the pictures within chapters."""
+"""Schemas of illustrations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class IllustrationChangesSchema(Body):
 
 
 class IllustrationSchema(Schema):
-    """A chapter's picture, a JPEG that never changes."""
+    """An illustration of a chapter: a JPEG that never changes."""
 
     id = fields.Integer(required=True)
     chapter = fields.Integer(required=True, metadata={"description": "The chapter's id."})
@@ -52,7 +52,7 @@ def shown_illustration(illustration: Illustration, public_url: str) -> dict[str,
 
 
 def by_chapter(illustrations: Iterable[Illustration], public_url: str) -> dict[int, list[dict[str, Any]]]:
-    """As they are shown, by the chapter's id."""
+    """The illustrations in their schema's form, by chapter id."""
     found: dict[int, list[dict[str, Any]]] = {}
     for each in illustrations:
         found.setdefault(each.chapter_id, []).append(shown_illustration(each, public_url))

@@ -1,4 +1,4 @@
-"""Outlines: made by the model, edited by the author, reworked in part."""
+"""Outlines: generate, edit, and rework some chapters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes of the edits to an outline."""
+"""Schemas of the edits to an outline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes through the payment processor: the portal, invoices, its events; and what every checkout shares."""
+"""The payment processor: portal, invoices, webhook, and what all checkouts share."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def list_payments(request: web.Request) -> web.Response:
 @response_schema(shapes.ReceivedSchema)
 @refuses(errors.InvalidInput)
 async def receive(request: web.Request) -> web.Response:
-    """The signature over the raw bytes is the check."""
+    """Receive a webhook event. It is authenticated by the signature of its raw body."""
     payload = await bodies.read(request)
     await request.app[SERVICES].payments.receive(payload, request.headers.get("Stripe-Signature", ""))
     return replies.json({"received": True})
@@ -53,5 +53,5 @@ def return_urls(body: Mapping[str, Any]) -> ReturnUrls:
 
 
 def session(checkout: HostedCheckout) -> web.Response:
-    """The answer to a checkout that is paid for on the processor's page."""
+    """The answer to a checkout: a session on the processor's page."""
     return replies.json({"sessionId": checkout.session_id, "url": checkout.url})

@@ -1,4 +1,4 @@
-"""Shapes of what goes through the payment processor: what every checkout takes and answers, invoices, events."""
+"""Schemas of checkouts, invoices and webhook events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports of proofreaders and editors: asked for, read, and worked through."""
+"""Reports of proofreaders and editors: create and read them, preview, apply and dismiss their suggestions."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ async def apply_suggestions(request: web.Request) -> web.Response:
 
 
 def _suggestion(request: web.Request) -> tuple[int, int, int]:
-    """The caller's account, the report and the suggestion."""
+    """The account's id, and the ids of the report and the suggestion in the path."""
     return request[ACCOUNT_ID], path_id(request), path_id(request, "suggestion_id")
 
 

@@ -1,4 +1,4 @@
-"""Shapes of reports and their suggestions."""
+"""Schemas of reports and their suggestions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bookgen.models import (
 )
 
 MAX_IDS = 10_000
-MAX_NUMBERS = 20  # of chapters, in a summary
+MAX_NUMBERS = 20  # chapter numbers listed in a summary
 
 
 class ReportRequestSchema(Body):
@@ -121,7 +121,7 @@ class PreviewSchema(Schema):
 
 @says(minProperties=1)
 class ApplyManySchema(Body):
-    """The ids of suggestions, or severities, or those that are safe; of several the first counts."""
+    """What to apply: suggestion ids, severities, or all safe suggestions. If several are sent, the first one counts."""
 
     suggestion_ids = List(Integer(minimum=1), MAX_IDS)
     severity = List(fields.String(validate=choice(Severity)), len(Severity), metadata={"example": ["major", "minor"]})
@@ -187,11 +187,11 @@ def _entry(report: Report) -> str:
 
 
 def _by_rules_alone(unread: Sequence[Unread]) -> str:
-    """Which chapters the model has not read, or not all of, and why."""
+    """A sentence about the chapters that the model has not read, or not completely, and why."""
     told = ""
     for (whole, refused), some in groupby(sorted(unread, key=_kind), key=_kind):
         why = "the model refused" if refused else "the model's replies could not be used"
-        told += f" The rules alone have read {'' if whole else 'a part of '}{_numbers(some)}: {why}."
+        told += f" Only the rules checked {'' if whole else 'a part of '}{_numbers(some)}: {why}."
     return told
 
 

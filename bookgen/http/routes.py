@@ -1,4 +1,4 @@
-"""The whole API as one table. What is not here does not exist."""
+"""The routes of the API, in one table."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ from bookgen.http.edge.routing import Route
 from bookgen.http.outside import media, operation
 from bookgen.limits import LimitClass
 
-READ, WRITE, EXPENSIVE, PUBLIC, AUTH = LimitClass
+READ, WRITE, EXPENSIVE = LimitClass.READ, LimitClass.WRITE, LimitClass.EXPENSIVE
+PUBLIC, AUTH = LimitClass.PUBLIC, LimitClass.AUTH
 SUGGESTIONS = "/proofreading-reports/{id}/suggestions"
 
-# What the plan decides about.
+# Plan features that decide about a route.
 CHILDRENS = "books_per_month, the add-on childrens-book"
 PRODUCTION = "automated-production, books_per_month, ai_images_per_month"
 CHAPTER_IMAGES = "chapter_images, ai_images_per_month"

@@ -32,17 +32,17 @@ PREFIXES = ("/api/v1", "/api")
 
 HEAD_SECONDS = 15.0
 KEEPALIVE_SECONDS = 30.0
-# A client library's pool holds 100 (aiohttp, httpx) and a browser opens 6: room for several of either behind one
-# router, while a few addresses can't use up the files that a process may have open.
+# A client library's pool holds 100 connections (aiohttp, httpx) and a browser opens 6. This leaves room for several
+# clients behind one router, while a few addresses cannot use up the open files of the process.
 CONNECTIONS_OF_AN_ADDRESS = 256
-# How long the rest of a body that was refused is read, so that its sender hears the answer.
+# How long the rest of a refused body is read, so that its sender can receive the answer.
 LINGERING_SECONDS = 5.0
-# What is still being answered when the drain is over gets this long; aiohttp's default is a minute.
+# Time for requests in progress after the drain; aiohttp's default is a minute.
 SHUTDOWN_SECONDS = 5.0
 # Arguments of aiohttp's RequestHandler.
 CONNECTION_OPTIONS = {
     "access_log": None,
-    "auto_decompress": False,  # aiohttp would unpack gigabytes on the loop, also of a body that is refused
+    "auto_decompress": False,  # aiohttp would unpack gigabytes on the loop, even of a refused body
     "keepalive_timeout": KEEPALIVE_SECONDS,
     "lingering_time": LINGERING_SECONDS,
 }
@@ -53,7 +53,7 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
     app[keys.SERVICES] = services
     app[keys.UNKNOWN_PROXIES] = set()
     table: dict[web.AbstractRoute, Endpoint] = {}
-    # The router tries a path's patterns in their order: what is polled comes first.
+    # The router tries the patterns in order, so polled routes come first.
     for prefix in PREFIXES:
         for route in sorted(routes, key=lambda route: not route.quiet):
             for bound in _bind(app, prefix, route):
@@ -72,15 +72,15 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
 
 
 def _document(routes: tuple[Route, ...], public_url: str) -> bytes:
-    from bookgen.http.docs import openapi  # apispec's generator, which no other request needs
+    from bookgen.http.docs import openapi  # slow to import, and only this document needs it
 
     return openapi.encoded(routes, public_url)
 
 
 class BoundedRunner(web.AppRunner):
-    """aiohttp's runner, whose sites take connections through a `BoundedServer`.
+    """aiohttp's runner with a `BoundedServer` for the connections of its sites.
 
-    The runner's own server routes requests and makes no connections.
+    The runner's own server only routes requests.
     """
 
     def __init__(self, app: web.Application) -> None:
@@ -89,7 +89,7 @@ class BoundedRunner(web.AppRunner):
 
     @property
     def server(self) -> web.Server | None:
-        """What makes a connection for each socket that a site accepts; None before `setup`."""
+        """The factory of connections for accepted sockets; None before `setup`."""
         return self._bounded
 
     async def setup(self) -> None:
@@ -99,7 +99,7 @@ class BoundedRunner(web.AppRunner):
         self._bounded = BoundedServer(self.app, inner, counts, HEAD_SECONDS, CONNECTION_OPTIONS)
 
     async def shutdown(self) -> None:
-        """Called by `cleanup` once the sites accept no more connections."""
+        """Close the connections. `cleanup` calls this once the sites accept no more."""
         await super().shutdown()
         if self._bounded is not None:
             self._bounded.pre_shutdown()

@@ -1,4 +1,4 @@
-"""What is not about one book: statistics, the overview for staff, public settings and the support assistant."""
+"""Statistics, the overview for staff, public settings and the support assistant."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.schemas import shown
 from bookgen.limits import Budget, address_bucket
 from bookgen.models import Usage
+from bookgen.render.formats import FORMATS
 from bookgen.render.trim import TRIMS
 from bookgen.store import books, exports, overview, stats
 
 RECENT_BOOKS = 5
-# Of one address a day; further questions are answered from the documents alone.
+# Answers by the model, per address and day. Beyond that, questions are answered from the documents alone.
 MODEL_ANSWERS = Budget(50, 86_400)
 
 
@@ -75,6 +76,10 @@ async def public_settings(request: web.Request) -> web.Response:
         genres=GENRES,
         trim_sizes=[shown(shapes.TrimSizeChoiceSchema, trim, value=trim.name) for trim in TRIMS.values()],
         languages=[{"value": tag, "label": label} for tag, label in LANGUAGES.items()],
+        export_formats=[
+            shown(shapes.ExportFormatSchema, each, value=each.name, settings=sorted(each.settings))
+            for each in FORMATS.values()
+        ],
         export_settings=site.export_defaults,
         features={
             "google_sign_in": site.google_client_id is not None,

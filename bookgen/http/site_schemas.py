@@ -1,4 +1,4 @@
-"""Shapes of statistics, the overview for staff, public settings and the support assistant."""
+"""Schemas of statistics, the overview for staff, public settings and the support assistant."""
 
 from __future__ import annotations
 
@@ -54,6 +54,20 @@ class LanguageChoiceSchema(Schema):
     label = fields.String(required=True)
 
 
+class ExportFormatSchema(Schema):
+    value = fields.String(
+        required=True,
+        metadata={"description": "The name in a plan's `export_formats`; the path is `/books/{id}/export_<value>/`."},
+    )
+    label = fields.String(required=True)
+    use = fields.String(required=True, metadata={"description": "What the format is for, in a sentence."})
+    extension = fields.String(required=True)
+    content_type = fields.String(required=True)
+    settings = fields.List(
+        fields.String(), required=True, metadata={"description": "The export settings that can change the file."}
+    )
+
+
 class PublicSettingsSchema(Schema):
     site_name = fields.String(required=True)
     registration_enabled = fields.Boolean(required=True)
@@ -65,6 +79,7 @@ class PublicSettingsSchema(Schema):
     genres = fields.List(fields.String(), required=True)
     trim_sizes = fields.List(fields.Nested(TrimSizeChoiceSchema), required=True)
     languages = fields.List(fields.Nested(LanguageChoiceSchema), required=True)
+    export_formats = fields.List(fields.Nested(ExportFormatSchema), required=True)
     export_settings = fields.Dict(required=True)
     features = fields.Dict(keys=fields.String(), values=fields.Boolean(), required=True)
 

@@ -1,4 +1,4 @@
-"""Plans, the caller's subscription and usage, buying a plan or changing it."""
+"""Subscriptions: plans, the caller's subscription and usage, and checkout."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def read_current(request: web.Request) -> web.Response:
     subscription = errors.must_exist(await subscriptions.find(db, account_id))
     standing = await quota.standing(db, account_id)
     record = shapes.shown_subscription(subscription, standing)
-    # The contract says that the record is contained, and gives it no name: it is found in either place.
+    # The contract nests the record without naming the field, so it is in both places.
     return replies.json(
         {
             **record,
@@ -89,7 +89,7 @@ async def checkout(request: web.Request) -> web.Response:
 
 
 async def subscription_of(request: web.Request, account_id: int) -> dict[str, Any] | None:
-    """The nested form; None for an account without a subscription."""
+    """The subscription as it is nested in a profile, or None for an account without one."""
     db = request.app[SERVICES].database.http
     subscription = await subscriptions.find(db, account_id)
     if subscription is None:

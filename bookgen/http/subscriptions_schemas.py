@@ -1,4 +1,4 @@
-"""Shapes of plans, subscriptions and usage."""
+"""Schemas of plans, subscriptions and usage."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class PlanCheckoutSchema(CheckoutSchema):
 
 
 class PlanCheckoutResultSchema(Schema):
-    """Either a session to pay in, or the news that the plan was changed at once."""
+    """A checkout session, or the result of a plan that was changed at once."""
 
     sessionId = fields.String()
     url = fields.String()
@@ -81,7 +81,7 @@ def shown_plan(plan: Plan) -> dict[str, Any]:
 
 
 def shown_subscription(subscription: Subscription, standing: Standing) -> dict[str, Any]:
-    """The subscription with the plan that it entitles to now."""
+    """The subscription with the plan that applies now."""
     return shown(
         SubscriptionSchema,
         subscription,

@@ -1,13 +1,16 @@
-"""The export formats. URL paths, plans, commands, file names and the API document are derived from these entries.
+"""The export formats, one table entry each.
 
-Writers are imported only when they run, in a worker, so the service itself does not load them.
+Routes, the OpenAPI document, plans, commands, the page and the guides read this table. A writer is imported only when
+it runs, in a worker process, so the service itself loads none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
+
+from bookgen.render.settings import ExportSettings
 
 if TYPE_CHECKING:
     from bookgen.render.edition import Edition
@@ -15,12 +18,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """An export format. `name` is used in plans, URL paths and file extensions, `noun` in sentences."""
+    """An export format.
+
+    `name` is the key in a plan's `export_formats` and the end of the path; `label` and `use` are for the page, `noun`
+    is for a sentence. `settings` names the export settings that can change the file.
+    """
 
     name: str
-    noun: str
+    extension: str
     content_type: str
+    label: str
+    noun: str
+    use: str
     write: Callable[[Edition], bytes]
+    settings: frozenset[str]
+
+    @property
+    def path(self) -> str:
+        """The last part of the path of an export in this format."""
+        return f"export_{self.name}"
 
 
 def _pdf(edition: Edition) -> bytes:
@@ -46,13 +62,44 @@ def _epub(edition: Edition) -> bytes:
     return write(edition.manuscript, edition.pagination, edition.settings)
 
 
-_WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+# Neither of the two changes a file: there is one binding, and `require_complete` only decides whether to export.
+_ALL = frozenset(field.name for field in fields(ExportSettings)) - {"binding", "require_complete"}
+_PRESS = {"bleed", "color", "cover_wrap", "paper"}
 
 FORMATS = {
     entry.name: entry
     for entry in (
-        Format("pdf", "a PDF", "application/pdf", _pdf),
-        Format("docx", "a Word document", _WORD, _docx),
-        Format("epub", "an EPUB", "application/epub+zip", _epub),
+        Format(
+            name="pdf",
+            extension="pdf",
+            content_type="application/pdf",
+            label="PDF",
+            noun="a PDF",
+            use="For screens. Choose the Print profile for a printing house.",
+            write=_pdf,
+            settings=_ALL,
+        ),
+        Format(
+            name="docx",
+            extension="docx",
+            content_type="application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+            label="Word",
+            noun="a Word document",
+            use="For editing in a word processor.",
+            write=_docx,
+            settings=_ALL - _PRESS - {"drop_caps"},
+        ),
+        Format(
+            name="epub",
+            extension="epub",
+            content_type="application/epub+zip",
+            label="EPUB",
+            noun="an EPUB",
+            use="For e-readers and phones.",
+            write=_epub,
+            settings=_ALL - _PRESS - {"profile"},
+        ),
     )
 }
+
+LABELS = ", ".join(each.label for each in FORMATS.values())

@@ -92,15 +92,17 @@ class Publisher:
         require_format(plan, format, self._quota.upgrade_url)
         made = await self._made(format, book, parse_settings(settings), plan)
         await exports.count(self._database.http, account_id, format)
-        return _exported(made, FORMATS[format].content_type, file_name(book.title, format))
+        entry = FORMATS[format]
+        return _exported(made, entry.content_type, file_name(book.title, entry.extension))
 
     async def make_files(self, account_id: int, book_id: int) -> None:
-        """Has the files of all the plan's formats ready for exports without settings.
+        """Make and keep the files of all the plan's formats, with the default settings.
 
-        NotFound; Conflict when nothing is written; RenderingFailed.
+        Raises NotFound, Conflict if nothing is written, or RenderingFailed.
         """
         book, plan = await self._book(account_id, book_id)
-        for format in plan.features.export_formats:
+        # A plan is a row that can name a format which this release does not have, as during a rolling upgrade.
+        for format in (each for each in plan.features.export_formats if each in FORMATS):
             await self._made(format, book, parse_settings({}), plan)
 
     async def preview(self, account_id: int, book_id: int, settings: Mapping[str, Any]) -> ExportedFile:

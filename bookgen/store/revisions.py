@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bookgen.models import RevisionOrigin
 
 if TYPE_CHECKING:
-    from asyncpg import Connection
+    from asyncpg import Connection, Record
 
     from bookgen.store.database import DB
 
@@ -26,13 +26,17 @@ class Revision:
     """
 
     id: int
-    origin: str
+    origin: RevisionOrigin
     word_count: int
     created_at: datetime
     content: str | None = None
     title: str | None = None
     summary: str | None = None
     writer: str = ""
+
+
+def _revision_of(row: Record) -> Revision:
+    return Revision(**{**row, "origin": RevisionOrigin(row["origin"])})
 
 
 ADD = """
@@ -78,7 +82,7 @@ OF_CHAPTER = """
 
 async def of_chapter(db: DB, account_id: int, chapter_id: int) -> list[Revision]:
     """The chapter's revisions without their texts, newest first."""
-    return [Revision(**row) for row in await db.fetch(OF_CHAPTER, account_id, chapter_id)]
+    return [_revision_of(row) for row in await db.fetch(OF_CHAPTER, account_id, chapter_id)]
 
 
 FIND = """
@@ -92,4 +96,4 @@ FIND = """
 
 async def find(db: DB, account_id: int, chapter_id: int, revision_id: int) -> Revision | None:
     row = await db.fetchrow(FIND, account_id, chapter_id, revision_id)
-    return Revision(**row) if row else None
+    return _revision_of(row) if row else None

@@ -19,6 +19,12 @@ def field_names(noun: type[Any]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(noun))
 
 
+def text_names(noun: type[Any]) -> tuple[str, ...]:
+    """The fields of a dataclass that hold free text: a `str` or None, but no enum."""
+    hints = get_type_hints(noun)
+    return tuple(name for name in field_names(noun) if hints[name] in (str, str | None))
+
+
 def columns(names: Sequence[str], table: str = "") -> str:
     """The names as an SQL column list, each qualified with `table` if given."""
     return ", ".join(f"{table}.{name}" if table else name for name in names)

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from bookgen.models import Book, Chapter
 from bookgen.store.database import DB
+from bookgen.store.revisions import Revision
+from bookgen.store.rows import text_names
 
-ROW = 1000  # bytes charged for the other columns of a book or a chapter
+ROW = 1000  # bytes that a book or a chapter counts besides its texts
+# The tables whose texts count, each with the dataclass that says which columns are texts.
+COUNTED: dict[str, type[Any]] = {"book": Book, "chapter": Chapter, "chapter_revision": Revision}
 
-# octet_length reads only the header of a long value, so no text and no picture is loaded.
+
+def _texts(table: str, alias: str) -> str:
+    """SQL for the bytes of a row's texts. PostgreSQL reads a long value's length from its header, not the value."""
+    return " + ".join(f"coalesce(octet_length({alias}.{name}), 0)" for name in text_names(COUNTED[table]))
+
+
 BYTES_OF_BOOKS = f"""
-    SELECT coalesce(sum(octet_length(b.title) + octet_length(b.subtitle) + octet_length(b.description)
-                        + octet_length(b.style_notes) + octet_length(b.blurb)
-                        + octet_length(b.authored_bible::text) + {ROW} + c.bytes), 0)::bigint
+    SELECT coalesce(sum({_texts("book", "b")} + octet_length(b.authored_bible::text) + {ROW} + of_chapters.bytes), 0)::bigint
       FROM book b
      CROSS JOIN LATERAL (
-           SELECT coalesce(sum(octet_length(title) + octet_length(summary) + octet_length(content) + {ROW}), 0) AS bytes
-             FROM chapter WHERE book_id = b.id) c
+           SELECT coalesce(sum({_texts("chapter", "c")} + {ROW}), 0) AS bytes
+             FROM chapter c WHERE c.book_id = b.id) of_chapters
      WHERE b.account_id = $1 AND ($2::bigint IS NULL OR b.id = $2)
 """
 
@@ -26,7 +36,7 @@ BYTES_OF_PICTURES = """
 
 BYTES_STORED = f"""
     SELECT ({BYTES_OF_BOOKS})
-         + (SELECT coalesce(sum(octet_length(r.content)), 0)
+         + (SELECT coalesce(sum({_texts("chapter_revision", "r")}), 0)
               FROM book b JOIN chapter c ON c.book_id = b.id JOIN chapter_revision r ON r.chapter_id = c.id
              WHERE b.account_id = $1)
          + ({BYTES_OF_PICTURES})

@@ -84,7 +84,7 @@ async def test_what_the_model_did_not_read_is_still_known_in_the_next_process(
         over = await ended(again, report["id"])
 
         assert (over["status"], after.calls) == ("completed", 1)
-        assert "The rules alone have read chapter 1: the model refused." in over["summary"]
+        assert "Only the rules checked chapter 1: the model refused." in over["summary"]
 
 
 async def test_a_process_that_stops_leaves_a_report_to_the_next(database: Database, tmp_path: Path) -> None:

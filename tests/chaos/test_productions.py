@@ -10,6 +10,7 @@ import aiohttp
 import pytest
 
 from bookgen.models import RunPhase
+from bookgen.render.formats import FORMATS
 from tests.chaos.process import Process
 from tests.chaos.world import Author, World
 from tests.fakes.image_server import ImageServer
@@ -43,7 +44,7 @@ LEFT = """
            (SELECT books_created FROM usage_period WHERE account_id = b.account_id) AS books
       FROM book b WHERE b.id = $1
 """
-ONCE = {"covers": 1, "reports": 1, "files": ["docx", "epub", "pdf"], "uses": 1, "images": 1, "checks": 1, "books": 1}
+ONCE = {"covers": 1, "reports": 1, "files": sorted(FORMATS), "uses": 1, "images": 1, "checks": 1, "books": 1}
 
 
 @pytest.fixture

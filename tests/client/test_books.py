@@ -13,6 +13,7 @@ from bookgen.client import Client, SyncClient, WritingEnded
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.text import TextReply, TextRequest
+from bookgen.render.formats import FORMATS
 from tests.http.conftest import PASSWORD, Api, OpenApi, open_api, visitor
 
 __all__ = ["open_api", "visitor"]
@@ -41,8 +42,19 @@ async def test_a_book_is_made_written_and_saved(visitor: Api, tmp_path: Path) ->
 
     assert (book.status, len(book.chapters)) == ("completed", 2)
     assert told[-1] == "completed"
-    assert {file.name for file in files} == {"The Salt Road.pdf", "The Salt Road.docx", "The Salt Road.epub"}
+    assert {file.name for file in files} == {f"The Salt Road.{each.extension}" for each in FORMATS.values()}
     assert (tmp_path / "out" / "The Salt Road.pdf").read_bytes().startswith(b"%PDF-")
+
+
+async def test_without_formats_a_book_is_saved_in_those_of_its_plan(open_api: OpenApi, tmp_path: Path) -> None:
+    service = await open_api(billing="on")  # the free plan exports PDF only
+    async with Client(address(service)) as client:
+        await client.register("ada", "ada@example.com", PASSWORD)
+        book = await client.books.create("The Salt Road", **SMALL)
+        await book.write(every=0.01)
+        files = await book.save(tmp_path)
+
+    assert [file.name for file in files] == ["The Salt Road.pdf"]
 
 
 @pytest.mark.parametrize("login", ["ada@sea", "ada@example.com"])

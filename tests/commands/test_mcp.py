@@ -25,6 +25,7 @@ from bookgen.commands.mcp import build
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.text import TextReply, TextRequest
+from bookgen.render.formats import FORMATS
 from tests.http.conftest import PASSWORD, Api, OpenApi, open_api, visitor
 from tests.http.test_generation import HeldModel
 from tests.service import environment
@@ -96,6 +97,8 @@ async def test_an_agent_makes_a_book(tmp_path: Path, account: Api) -> None:
         saved = await ask(client, "export", **book, folder=str(tmp_path / "out"), formats=["epub"])
         await ask(client, "chapter", **book, chapter_number=2, content="")
         without = await ask(client, "export", **book, folder=str(tmp_path / "out"), formats=["epub"])
+        every = await ask(client, "export", **book, folder=str(tmp_path / "all"))
+        unknown = await refusal(client, "export", **book, folder=str(tmp_path), formats=["mobi"])
 
     assert changed["chapters"][0]["title"] == "Salt"
     assert status["generation_status"] == "completed"
@@ -103,6 +106,8 @@ async def test_an_agent_makes_a_book(tmp_path: Path, account: Api) -> None:
     assert chapter["content"] == "By hand."
     assert Path(saved["files"][0]).read_bytes().startswith(b"PK")
     assert (saved["missing_chapters"], without["missing_chapters"]) == ([], [2])
+    assert {Path(file).suffix for file in every["files"]} == {f".{each.extension}" for each in FORMATS.values()}
+    assert f"must be one of {', '.join(FORMATS)} (got 'mobi')" in unknown
 
 
 async def test_an_agent_sets_reads_and_changes_the_blurb(account: Api) -> None:

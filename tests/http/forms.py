@@ -11,6 +11,8 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from bookgen.render.formats import FORMATS
+
 
 def is_id(value: Any) -> bool:
     return type(value) is int and value >= 0
@@ -57,7 +59,7 @@ PLAN_FEATURES = {
     "ai_images_per_month": maximum,
     "ai_edits_per_month": maximum,
     "proofreading_checks_per_month": maximum,
-    "export_formats": [one_of("pdf", "docx", "epub")],
+    "export_formats": [one_of(*FORMATS)],
     "watermark": bool,
     "max_word_count_per_book": is_integer,
     "max_stored_mb": maximum,
@@ -387,6 +389,9 @@ PUBLIC_SETTINGS = {
     "genres": [str],
     "trim_sizes": [{"value": str, "label": str, "width_mm": is_number, "height_mm": is_number}],
     "languages": [{"value": str, "label": str}],
+    "export_formats": [
+        {"value": str, "label": str, "use": str, "extension": str, "content_type": str, "settings": [str]}
+    ],
     "export_settings": dict,
     "features": dict,
 }

@@ -9,6 +9,7 @@ import pytest
 
 from bookgen.providers.access import Access
 from bookgen.providers.registry import ModelSettings, build_image_model
+from bookgen.render.formats import FORMATS
 from tests.fakes.image_server import ImageServer, json, painted, refused, sent, status
 from tests.http.conftest import Api, OpenApi
 from tests.http.test_covers import images_used
@@ -142,7 +143,7 @@ async def test_a_cover_that_cannot_be_made_leaves_the_book_unharmed_and_the_run_
 
     (cover,) = (await painting.get(f"/books/{book['id']}/")).body["covers"]
     assert cover["style"] == "picture"
-    assert await files(painting, book) == ["docx", "epub", "pdf"]
+    assert await files(painting, book) == sorted(FORMATS)
     assert await images_used(painting) == 1
     paid = "SELECT count(*) FROM model_call WHERE run_id = $1::uuid AND stage = 'cover' AND cost_micros = $2"
     assert await db.fetchval(paid, run["task_id"], 50 * 8 + 1000 * 30) == 3, "two that were of no use, and the cover"

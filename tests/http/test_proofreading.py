@@ -475,7 +475,7 @@ async def test_a_chapter_that_the_model_does_not_read_is_named_in_the_summary(
 
     assert (report["status"], report["failure"]) == ("completed", None)
     assert report["summary"].startswith("2 chapters read; ")
-    assert "The rules alone have read chapter 2: " in report["summary"]
+    assert "Only the rules checked chapter 2: " in report["summary"]
     assert report["summary"].endswith(f"{why}.")
     used = (await author.get("/auth/subscriptions/current/")).body["usage"]
     assert used["proofreading_checks_used"] == 1

@@ -4,11 +4,12 @@ import asyncio
 
 import pytest
 
+from bookgen.render.formats import FORMATS
 from tests.http.conftest import PREFIX, Api
 from tests.http.judge import ROOT, command
 
 # They draw and set what each of a hundred requests names: all of those are in the long run, their examples here.
-OF_FILES = ("export_pdf", "export_docx", "export_epub", "preview_pdf", "generate_cover", "generate_image")
+OF_FILES = (*(each.path for each in FORMATS.values()), "preview_pdf", "generate_cover", "generate_image")
 
 
 @pytest.mark.timeout(600)

@@ -5,6 +5,7 @@ from yarl import URL
 
 from bookgen.errors import catalogue
 from bookgen.http.books_schemas import LANGUAGES
+from bookgen.render.formats import FORMATS
 from bookgen.render.trim import TRIMS
 from tests.http.conftest import PREFIX, Api, OpenApi
 
@@ -18,7 +19,7 @@ async def test_the_demo_book_is_whole_and_worth_reading(visitor: Api) -> None:
     assert book["status"] == "completed"
 
 
-async def test_the_demo_book_has_the_shape_of_anybodys_book(api: Api) -> None:
+async def test_the_demo_book_has_the_schema_of_a_book(api: Api) -> None:
     mine = await api.outlined()
     demo = (await api.get("/books/demo/")).body
 
@@ -59,13 +60,15 @@ async def test_recent_books_are_five_in_list_form(api: Api) -> None:
     assert "chapters" not in recent[0]
 
 
-async def test_public_settings_list_what_fields_take(visitor: Api) -> None:
+async def test_public_settings_list_the_allowed_values(visitor: Api) -> None:
     settings = (await visitor.get("/public-settings/")).body
 
     assert [size["value"] for size in settings["trim_sizes"]] == list(TRIMS)
     assert settings["trim_sizes"][3] == {
         "value": "6x9", "label": "6 × 9 in (trade paperback)", "width_mm": 152.4, "height_mm": 228.6,
     }  # fmt: skip
+    assert [one["value"] for one in settings["export_formats"]] == list(FORMATS)
+    assert {one["value"] for one in settings["export_formats"] if "cover_wrap" in one["settings"]} == {"pdf"}
     assert len(settings["languages"]) == len(LANGUAGES) >= 21
     assert settings["models"] == ["offline"]
     assert settings["google_client_id"] is None
@@ -94,7 +97,7 @@ async def test_the_assistant_answers_from_documents_that_can_be_read(visitor: Ap
         {"question": "a", "history": [{"role": "user", "content": "b"}] * 11},
     ],
 )
-async def test_a_question_keeps_its_bounds(visitor: Api, body: dict[str, object]) -> None:
+async def test_a_question_has_a_maximum_length(visitor: Api, body: dict[str, object]) -> None:
     assert (await visitor.post("/chatbot/ask/", body)).status == 400
 
 
@@ -128,7 +131,7 @@ async def test_the_catalogue_has_an_anchor_for_every_code(visitor: Api) -> None:
     assert "`" not in page
 
 
-async def test_the_documents_overview_leads_to_pages_that_exist(visitor: Api) -> None:
+async def test_the_links_of_the_openapi_overview_lead_to_pages(visitor: Api) -> None:
     overview = (await visitor.get("/schema/")).body["info"]["description"]
 
     links = re.findall(r"\]\(([^)]+)\)", overview)
@@ -175,7 +178,7 @@ async def test_without_its_database_the_service_is_alive_but_not_ready(visitor: 
     assert int(unready.headers["Retry-After"]) > 0
 
 
-async def test_metrics_are_for_the_machine_itself_or_a_token(open_api: OpenApi) -> None:
+async def test_metrics_are_for_loopback_or_a_token(open_api: OpenApi) -> None:
     visitor = await open_api(metrics_token="let-me-see")
 
     local = await visitor.get("/metrics", prefix="")
@@ -198,7 +201,7 @@ async def test_metrics_are_for_the_machine_itself_or_a_token(open_api: OpenApi) 
     assert (await visitor.raw(no_text)).startswith(b"HTTP/1.1 404")
 
 
-async def test_metrics_name_templates_and_never_ids_or_tokens(visitor: Api) -> None:
+async def test_metrics_contain_route_templates_and_no_ids_or_tokens(visitor: Api) -> None:
     await visitor.get("/auth/verify-email/MQ/canary-77/")
     await visitor.get("/canary-77/")
 
@@ -209,7 +212,7 @@ async def test_metrics_name_templates_and_never_ids_or_tokens(visitor: Api) -> N
 
 
 @pytest.mark.parametrize("name", ["api", "configure", "install", "models", "operate", "payments"])
-async def test_a_document_leads_to_others_and_never_nowhere(visitor: Api, name: str) -> None:
+async def test_the_links_between_documents_work(visitor: Api, name: str) -> None:
     page = URL(f"{PREFIX}/docs/{name}/")
     text = (await visitor.get(str(page), prefix="")).raw.decode()
 
@@ -217,7 +220,7 @@ async def test_a_document_leads_to_others_and_never_nowhere(visitor: Api, name: 
         assert (await visitor.get(page.join(URL(link)).path, prefix="")).status == 200, link
 
 
-async def test_below_a_path_of_a_proxy_every_link_keeps_that_path(open_api: OpenApi) -> None:
+async def test_behind_a_proxy_with_a_path_every_link_has_that_path(open_api: OpenApi) -> None:
     visitor = await open_api(public_url="https://example.org/books")
 
     page = (await visitor.get("/docs/")).raw.decode()

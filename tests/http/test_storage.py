@@ -8,6 +8,7 @@ from bookgen.http.edge.contract import grows
 from bookgen.http.routes import ROUTES
 from bookgen.providers.access import Access
 from bookgen.providers.registry import ModelSettings, build_image_model
+from bookgen.render.formats import FORMATS
 from bookgen.store import storage
 from tests.fakes.image_server import ImageServer, held_until
 from tests.http.conftest import Api, OpenApi, Reply
@@ -45,7 +46,7 @@ async def filled(api: Api, **fields: int) -> dict:
     return book
 
 
-async def test_a_text_beyond_what_the_plan_keeps_is_402_and_leaves_the_chapter(small: Api) -> None:
+async def test_a_text_beyond_the_storage_limit_is_402_and_leaves_the_chapter(small: Api) -> None:
     chapter = (await small.outlined())["chapters"][0]
     assert (await save(small, chapter["id"], 600_000)).status == 200
 
@@ -59,7 +60,7 @@ async def test_a_text_beyond_what_the_plan_keeps_is_402_and_leaves_the_chapter(s
 
 
 @pytest.mark.parametrize(("letter", "letters"), [("x", 330_000), ("ж", 165_000)])
-async def test_former_texts_count_by_their_bytes(small: Api, letter: str, letters: int) -> None:
+async def test_revisions_count_by_their_bytes(small: Api, letter: str, letters: int) -> None:
     chapter = (await small.outlined())["chapters"][0]["id"]
 
     saved = [await small.patch(f"/chapters/{chapter}/", {"content": letter * (letters + more)}) for more in range(4)]
@@ -68,7 +69,7 @@ async def test_former_texts_count_by_their_bytes(small: Api, letter: str, letter
     assert 3 * 330_000 < await kept(small) <= MEGABYTE
 
 
-async def test_summaries_that_are_spelt_in_longer_letters_grow(small: Api) -> None:
+async def test_growth_is_counted_in_bytes_and_not_in_characters(small: Api) -> None:
     book = await small.outlined()
     chapter = book["chapters"][0]["id"]
     plain = {"id": chapter, "summary": "a" * 1_000}
@@ -87,7 +88,7 @@ async def test_summaries_that_are_spelt_in_longer_letters_grow(small: Api) -> No
     assert await kept(small) <= MEGABYTE
 
 
-async def test_what_has_no_text_counts_as_well(small: Api) -> None:
+async def test_books_without_text_count_too(small: Api) -> None:
     book = await small.outlined(chapter_count=100, target_word_count=20_000)
 
     copies = [await small.post(f"/books/{book['id']}/duplicate/") for _ in range(10)]
@@ -95,7 +96,7 @@ async def test_what_has_no_text_counts_as_well(small: Api) -> None:
     assert {copy.status for copy in copies} == {201, 402}
 
 
-async def test_of_copies_made_at_the_same_moment_only_those_are_kept_that_the_plan_holds(small: Api) -> None:
+async def test_concurrent_copies_cannot_exceed_the_storage_limit(small: Api) -> None:
     book = await small.outlined()
     await save(small, book["chapters"][0]["id"], 300_000)
 
@@ -105,7 +106,7 @@ async def test_of_copies_made_at_the_same_moment_only_those_are_kept_that_the_pl
     assert await kept(small) <= MEGABYTE
 
 
-async def test_what_grows_is_refused_where_nothing_fits_any_more(small: Api) -> None:
+async def test_every_growing_request_is_refused_at_the_storage_limit(small: Api) -> None:
     book = await filled(small)
     chapter = book["chapters"][1]
     await small.patch(f"/chapters/{chapter['id']}/", {"content": "short"})
@@ -133,7 +134,7 @@ async def test_what_grows_is_refused_where_nothing_fits_any_more(small: Api) -> 
     assert await kept(small) == MEGABYTE
 
 
-async def test_what_does_not_grow_is_saved_beyond_the_bound_and_a_deleted_book_makes_room(small: Api) -> None:
+async def test_beyond_the_limit_shrinking_changes_are_saved_and_a_deletion_frees_space(small: Api) -> None:
     book = await filled(small)
     chapter = book["chapters"][0]["id"]
     await small.services.database.http.execute(
@@ -151,7 +152,7 @@ async def test_what_does_not_grow_is_saved_beyond_the_bound_and_a_deleted_book_m
     assert await kept(small) == 0
 
 
-async def test_a_run_that_has_filled_the_account_keeps_what_it_wrote_and_goes_on_once_there_is_room(small: Api) -> None:
+async def test_a_run_that_reaches_the_limit_keeps_its_text_and_resumes_once_there_is_room(small: Api) -> None:
     book = await filled(small, chapter_count=3)
     full, last, missing = (chapter["id"] for chapter in book["chapters"])
     assert (await small.post(f"/books/{book['id']}/generate/")).status == 202
@@ -171,7 +172,7 @@ async def test_a_run_that_has_filled_the_account_keeps_what_it_wrote_and_goes_on
     assert (await small.get(f"/chapters/{last}/")).body["content"] == written
 
 
-async def test_pictures_count_as_well(small: Api) -> None:
+async def test_pictures_count_too(small: Api) -> None:
     await small.services.database.http.execute(TWO_MEGABYTES)
     book = await small.outlined()
     before = await kept(small)
@@ -185,7 +186,7 @@ async def test_pictures_count_as_well(small: Api) -> None:
     )
 
 
-async def test_a_picture_that_finds_no_room_is_not_painted(small: Api) -> None:
+async def test_no_picture_is_generated_beyond_the_storage_limit(small: Api) -> None:
     book = await filled(small)
 
     refused = await small.post(f"/books/{book['id']}/generate-cover/", {"count": 1})
@@ -203,7 +204,7 @@ async def test_a_picture_that_finds_no_room_is_not_painted(small: Api) -> None:
     ids=["the room is taken", "the book is deleted"],
 )
 @pytest.mark.parametrize("what", ["a cover", "an illustration"])
-async def test_a_picture_for_which_there_is_no_place_any_more_once_it_is_painted_counts(
+async def test_a_generated_picture_counts_even_if_it_cannot_be_stored(
     open_api: OpenApi, what: str, meanwhile: str, answer: int
 ) -> None:
     async with ImageServer() as server:
@@ -232,7 +233,7 @@ async def test_a_picture_for_which_there_is_no_place_any_more_once_it_is_painted
         assert await db.fetchval("SELECT count(*) FROM image_hold") == 0
 
 
-async def test_the_bound_is_among_the_plans_features_wherever_they_are_listed(small: Api) -> None:
+async def test_the_limit_is_among_the_plan_features_wherever_they_are_listed(small: Api) -> None:
     current = (await small.get("/auth/subscriptions/current/")).body
     sold = {
         plan["slug"]: plan["features"]["max_stored_mb"] for plan in (await small.get("/auth/subscriptions/plans/")).body
@@ -242,14 +243,14 @@ async def test_the_bound_is_among_the_plans_features_wherever_they_are_listed(sm
     assert sold == {"free": 1, "starter": 500, "pro": 2000}
 
 
-async def test_without_billing_nothing_is_bounded(api: Api) -> None:
+async def test_without_billing_storage_is_unlimited(api: Api) -> None:
     chapter = (await api.outlined())["chapters"][0]["id"]
 
     assert (await api.get("/auth/subscriptions/current/")).body["limits"]["max_stored_mb"] == -1
     assert (await save(api, chapter, 1_000_000)).status == 200
 
 
-async def test_a_bound_that_an_operator_sets_for_everybody_holds_from_the_next_save(api: Api) -> None:
+async def test_a_limit_set_by_the_operator_applies_from_the_next_save(api: Api) -> None:
     chapter = (await api.outlined())["chapters"][0]["id"]
     assert (await save(api, chapter, 600_000)).status == 200
 
@@ -274,22 +275,20 @@ SMALL = {
     "/books/{id}/resume-generation/",
     "/books/{id}/stop-generation/",
     "/books/{id}/select-cover/",
-    "/books/{id}/export_pdf/",
-    "/books/{id}/export_docx/",
-    "/books/{id}/export_epub/",
+    *(f"/books/{{id}}/{each.path}/" for each in FORMATS.values()),
     "/books/{id}/preview_pdf/",
     "/proofreading-reports/{id}/suggestions/{suggestion_id}/dismiss/",
 }
 GROWING = [route for route in ROUTES if grows.is_on(route.handler)]
 
 
-def test_every_write_either_grows_or_is_known_to_be_small() -> None:
+def test_every_write_is_marked_as_growing_or_listed_as_small() -> None:
     writes = {route.path for route in ROUTES if route.method in ("POST", "PATCH") and not route.public}
 
     assert writes == {route.path for route in GROWING} | SMALL
 
 
-async def test_on_a_disk_that_is_almost_full_nothing_grows_and_everything_can_be_read(open_api: OpenApi) -> None:
+async def test_on_an_almost_full_disk_nothing_grows_and_everything_is_readable(open_api: OpenApi) -> None:
     api = await (await open_api(least_free=1 << 62)).as_new_account("ada")
 
     refused = [

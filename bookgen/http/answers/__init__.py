@@ -1,1 +1,1 @@
-"""Large answers: sent in pieces, and kept while they are true."""
+"""Large answers, sent in pieces and cached."""

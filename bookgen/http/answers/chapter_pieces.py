@@ -27,10 +27,10 @@ def in_pieces(
     after: bytes,
     status: int = 200,
 ) -> pieces.InPieces:
-    """JSON with the chapters as a list between `before` and `after`. PayloadTooLarge.
+    """JSON with the list of chapters between `before` and `after`. Raises PayloadTooLarge.
 
-    Nothing is held while the caller takes a piece, neither a connection nor the next one; what is saved meanwhile is
-    sent as it is then, under the tag of what was there in the beginning.
+    While the caller reads a piece, neither a connection nor the next piece is held. A chapter that is saved meanwhile
+    is sent in its new version, under the ETag of the old one.
     """
     pieces.require_sendable(sum(each.bytes for each in sketches))
     versions = [(each.chapter.content_version, shown_chapter(each.chapter, ())) for each in sketches]
@@ -44,15 +44,15 @@ async def _pieces(
     yield before
     comma = b""
     for batch in pieces.batches([(each.chapter.id, each.bytes) for each in sketches]):
-        # in the account's turn, however many of its answers are on their way
+        # One read at a time per account, however many of its answers are being sent.
         async with request.app[LINES].turn(request[ACCOUNT_ID], LimitClass.READ):
             found = await chapters.some(request.app[SERVICES].database.http, request[ACCOUNT_ID], batch)
-        for chapter in found:  # of those that are gone by now there is nothing
+        for chapter in found:  # deleted ones are left out
             yield comma + piece_of(chapter, pictures)
             comma = b","
     yield after
 
 
 def piece_of(chapter: Chapter, pictures: Pictures) -> bytes:
-    """A chapter with its text and its pictures."""
+    """A chapter as JSON, with its text and its pictures."""
     return replies.dump(shown_chapter(chapter, pictures.get(chapter.id, ())))

@@ -1,4 +1,4 @@
-"""Large answers as they were given last, each kept until the version of what it shows changes."""
+"""A cache of encoded answers, each valid until the version of its content changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_BOOK_BYTES, MAX_LIST_BYTES = 64 << 20, 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class KeptList:
-    """An account's books as they are listed."""
+    """An account's encoded list of books."""
 
     version: str
     encoded: bytes
@@ -27,12 +27,12 @@ class KeptList:
         return len(self.encoded)
 
 
-_OF_A_SKETCH = 1024  # bytes, about, beside what it says
+_OF_A_SKETCH = 1024  # bytes of a sketch besides its texts, roughly
 
 
 class KeptChapter(NamedTuple):
-    """An encoded chapter, and its sketch without the text. `version` is empty where it has pictures, which its row does
-    not tell of."""
+    """An encoded chapter, and its sketch without the text. `version` is empty if it has pictures, because a change of
+    them does not change the chapter's row."""
 
     version: str
     sketch: Sketch
@@ -46,9 +46,9 @@ class KeptChapter(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KeptBook:
-    """An encoded book but for its estimate, which what the model's server shows changes at any time.
+    """An encoded book without its estimate, which changes with the speed of the model.
 
-    `head` has everything but the chapters, which are by their ids in their order.
+    `head` has everything but the chapters. They are stored by id, in order.
     """
 
     version: str
@@ -61,7 +61,7 @@ class KeptBook:
         return len(self.head) + sum(each.size for each in self.chapters.values())
 
     def unchanged(self, versions: Mapping[int, str]) -> dict[int, KeptChapter]:
-        """The chapters that have these versions still."""
+        """The cached chapters that still have these versions."""
         return {number: each for number, each in self.chapters.items() if each.version == versions.get(number)}
 
 
@@ -69,9 +69,9 @@ K = TypeVar("K", KeptBook, KeptList)
 
 
 class KeptAnswers(Generic[K]):
-    """Answers of one kind by the id of what they show, at most so many bytes of them together.
+    """A cache of one kind of answers by the id of their resource, bounded in bytes.
 
-    Whoever asks has read the version from the database just now, as the owner, so that nothing old is ever given.
+    The caller has just read the version from the database as the owner, so no stale answer is returned.
     """
 
     def __init__(self, most_bytes: int) -> None:
@@ -80,11 +80,11 @@ class KeptAnswers(Generic[K]):
         self._answers: OrderedDict[int, K] = OrderedDict()
 
     def latest(self, number: int) -> K | None:
-        """The answer in the version in which it was kept last."""
+        """The cached answer in its latest version."""
         return self._answers.get(number)
 
     def find(self, number: int, version: str) -> K | None:
-        """The answer in this version."""
+        """The cached answer, if it has this version."""
         kept = self.latest(number)
         if kept is None or kept.version != version:
             return None
@@ -92,7 +92,7 @@ class KeptAnswers(Generic[K]):
         return kept
 
     def keep(self, number: int, kept: K) -> None:
-        """In the place of an older version; the answer unread for longest goes when there is no room."""
+        """Cache the answer instead of an older version. The least recently used ones are evicted to make room."""
         self.forget(number)
         self._answers[number] = kept
         self._held += kept.size

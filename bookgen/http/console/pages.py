@@ -1,6 +1,6 @@
-"""The pages for people: the one at `/`, those that mailed links open, and those that a buyer comes back to.
+"""The HTML pages: the one at `/`, those of mailed links, and those that a checkout returns to.
 
-All are clients of the API only. A mailed link's page asks before it acts, so that a mail scanner uses no link up.
+All of them only use the API. The page of a mailed link asks before it acts, so that mail scanners do not use up links.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from bookgen.http.edge.keys import SERVICES
 from bookgen.http.edge.routing import Handler
 
 TEMPLATES = Path(__file__).parent
-# What every first visit needs; a browser asks for it at once instead of one module after the other.
+# Modules of every first visit. The browser preloads them instead of following the imports one by one.
 PRELOADED = (
     "api", "app", "format", "hooks", "idea", "live", "router", "session", "shelf", "sign", "signal", "site", "tile",
     "ui", "vendor/preact", "welcome",
 )  # fmt: skip
 
-# Nothing but this host is ever asked for anything, nothing inline runs, and no text becomes markup.
+# Nothing is loaded from other hosts, nothing inline runs, and no text becomes markup.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -50,7 +50,7 @@ async def index(request: web.Request) -> web.Response:
 
 
 def _told(title: str, body: str) -> Handler:
-    """The handler that answers a page of this title."""
+    """The handler of a page with this title."""
 
     async def page(request: web.Request) -> web.Response:
         return await _page(request, "letter.html", title=title, body=body)

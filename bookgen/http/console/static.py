@@ -1,4 +1,4 @@
-"""The files of the web page: read once, compressed once, addressed by what is in them."""
+"""The files of the web page, read and compressed once, with their digest in the URL."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Asset:
 
 @dataclass(frozen=True, slots=True)
 class Assets:
-    """The files by name. `version` is the digest of them all and part of their address."""
+    """The files by name. `version` is the digest of all files and part of their URLs."""
 
     version: str
     files: Mapping[str, Asset]
@@ -54,7 +54,7 @@ def _read() -> Iterator[tuple[str, Asset]]:
 
 @refuses(errors.NotFound)
 async def asset(request: web.Request) -> web.Response:
-    """A file of this version. One of another version is not there: what it belongs with is gone as well."""
+    """A file of this version. NotFound for another version, whose other files are gone too."""
     known = await asyncio.to_thread(assets)
     found = known.files.get(request.match_info["name"])
     if found is None or request.match_info["version"] != known.version:

@@ -1,4 +1,4 @@
-"""The demo book: written by hand for this project, three chapters, the same shape as anybody's book."""
+"""The demo book: three chapters written by hand, in the same schema as any book."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WRITTEN = datetime(2026, 11, 20, tzinfo=UTC)
 
 @cache
 def body() -> bytes:
-    """The book as the API answers it; no account owns it and no run wrote it."""
+    """The demo book as the API returns it. It belongs to no account and had no run."""
     told = json.loads((FOLDER / "book.json").read_text("utf-8"))
     chapters = [_chapter(number, entry) for number, entry in enumerate(told.pop("chapters"), 1)]
     book = _book(told, len(chapters), sum(chapter.word_count for chapter in chapters))

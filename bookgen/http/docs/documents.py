@@ -1,4 +1,4 @@
-"""What people and agents read about the API: the document, a page to try it, the error catalogue, the guides."""
+"""The API's documentation: the OpenAPI document, a page to try it, the error catalogue and the guides."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from aiohttp import web
 from bookgen import errors
 from bookgen.http.edge.contract import answers_content, conditional, docs, refuses
 from bookgen.http.edge.keys import DOCUMENT, SERVICES
+from bookgen.limits import LimitClass
+from bookgen.render.formats import FORMATS, LABELS
 from bookgen.support.retrieval import slug
 
 ASSETS = Path(__file__).parent / "assets"
 GUIDES = Path(__file__).parent / "guides"
 SWAGGER = ASSETS / "swagger-ui"
 
-# Nothing but this host is ever asked for anything. Swagger UI sets styles on elements itself.
+# The page loads nothing from other hosts. Swagger UI sets inline styles.
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -36,9 +38,13 @@ FILES = {
 }
 
 TEXT = {"type": "string"}
+EXPORTS = "\n".join(
+    f'    POST {{base_url}}/books/{{id}}/{each.path}/  {{"settings": {{}}}}    → {each.content_type}'
+    for each in FORMATS.values()
+)
 
 
-@docs("site", "This document", "OpenAPI 3.1, generated from the running code.")
+@docs("site", "Read this document", "OpenAPI 3.1, generated from the running code.")
 @answers_content("application/json", {"type": "object"}, "OpenAPI 3.1")
 @conditional
 async def schema(request: web.Request) -> web.Response:
@@ -46,13 +52,13 @@ async def schema(request: web.Request) -> web.Response:
     return web.Response(body=body, headers={"Content-Type": "application/json", "Cache-Control": PUBLIC_FOR_AN_HOUR})
 
 
-@docs("site", "A page to browse and try the API", "HTML; it loads nothing from another host.")
+@docs("site", "Browse and try the API", "HTML; it loads nothing from another host.")
 @answers_content("text/html", TEXT, "A page")
 async def browse(request: web.Request) -> web.Response:
     return _page(request, (ASSETS / "docs.html").read_text("utf-8"))
 
 
-@docs("site", "The error catalogue", "HTML: every error code with its cause, its remedy and its details.")
+@docs("site", "Read the error catalogue", "HTML: every error code with its cause, its remedy and its details.")
 @answers_content("text/html", TEXT, "A page")
 async def error_catalogue(request: web.Request) -> web.Response:
     page = (ASSETS / "errors.html").read_text("utf-8")
@@ -70,11 +76,11 @@ def _entry(entry: errors.ErrorCode) -> str:
 
 
 def _marked(text: str) -> str:
-    """What stands in backticks, as code."""
+    """The text as HTML, with backticks as `<code>`."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
 
 
-@docs("site", "How an agent drives the API", "Markdown that contains this server's own address.")
+@docs("site", "Read the guide for agents", "Markdown that contains this server's own address.")
 @answers_content("text/markdown", TEXT, "Markdown")
 async def agents_guide(request: web.Request) -> web.Response:
     return _guide(request, "agents.md", "text/markdown")
@@ -94,12 +100,12 @@ async def manual(request: web.Request) -> web.Response:
 
 @cache
 def _manual_page(file: Path) -> str:
-    from markdown_it import MarkdownIt  # a start does without it
+    from markdown_it import MarkdownIt  # imported late to keep the start fast
     from mdit_py_plugins.anchors import anchors_plugin
 
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     markdown.use(anchors_plugin, max_level=4, slug_func=slug, permalink=False)
-    # Documents name each other as files; here each is a folder beside the others.
+    # Manuals link to each other as files; here each is a folder.
     text = re.sub(r"\]\(([a-z-]+)\.md(#[^)]*)?\)", r"](../\1/\2)", file.read_text("utf-8"))
     title = html.escape(text.partition("\n")[0].lstrip("# "))
     page = (ASSETS / "manual.html").read_text("utf-8")
@@ -121,7 +127,9 @@ async def asset(request: web.Request) -> web.StreamResponse:
 
 
 def _guide(request: web.Request, name: str, content_type: str) -> web.Response:
-    text = (GUIDES / name).read_text("utf-8").replace("{base_url}", f"{request.app[SERVICES].site.public_url}/api/v1")
+    text = (GUIDES / name).read_text("utf-8").replace("{exports}", EXPORTS).replace("{formats}", LABELS)
+    text = text.replace("{limits}", ", ".join(LimitClass))
+    text = text.replace("{base_url}", f"{request.app[SERVICES].site.public_url}/api/v1")
     return web.Response(text=text, content_type=content_type, charset="utf-8")
 
 

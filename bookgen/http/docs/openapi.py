@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, made from the route table, the schemas and what each handler says of itself."""
+"""The OpenAPI 3.1 document, generated from the routes, the schemas and the handlers' decorators."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from bookgen.http.docs import wire_documents
 from bookgen.http.edge import contract, replies
 from bookgen.http.edge.routing import LARGEST_ID, Handler, Route, is_id
 from bookgen.http.edge.schemas import Integer, String
+from bookgen.render.formats import LABELS
 
 PREFIX = "/api/v1"
 
@@ -45,7 +46,7 @@ TAGS = {
 
 @functools.lru_cache(maxsize=16)
 def encoded(routes: tuple[Route, ...], public_url: str) -> bytes:
-    """The document as JSON, made once in a process for the same routes: it takes a tenth of a second."""
+    """The document as JSON, cached because generating it takes a tenth of a second."""
     return replies.dump(build(routes, public_url))
 
 
@@ -58,7 +59,7 @@ def build(routes: Iterable[Route], public_url: str) -> dict[str, Any]:
         "3.1.0",
         plugins=[plugin],
         info={
-            "summary": "From a book idea to a finished manuscript: outline, chapters, PDF, DOCX, EPUB.",
+            "summary": f"From a book idea to a finished manuscript: outline, chapters, {LABELS}.",
             "description": wire_documents.OVERVIEW.replace("](/", f"]({root}/"),
             "contact": {"name": "The operator of this server", "url": f"{public_url}{PREFIX}/docs/"},
             "license": {"name": "AGPL-3.0-or-later", "identifier": "AGPL-3.0-or-later"},
@@ -192,7 +193,7 @@ def _successes(route: Route, said: dict[str, Any]) -> dict[str, Any]:
 
 
 def refusals(route: Route) -> list[type[errors.BookgenError]]:
-    """What a route may refuse: what its handler says, and what follows from the row itself."""
+    """The errors of a route: those of its handler, and those that follow from the route itself."""
     found: list[type[errors.BookgenError]] = [*contract.refusals(route.handler)]
     takes_text = any(not is_id(name) for name in _names(route))
     if contract.body_schema(route.handler) or contract.query_schema(route.handler) or takes_text:
@@ -249,5 +250,5 @@ def _bounds_of_integers(_converter: Any, field: Any, **_: Any) -> dict[str, Any]
 
 
 def _pattern_of_texts(_converter: Any, field: Any, **_: Any) -> dict[str, Any]:
-    """PostgreSQL's text cannot hold U+0000; what must not be empty must not be blank either."""
+    """The pattern of a text: no U+0000, which PostgreSQL cannot store, and not blank if it must not be empty."""
     return {"pattern": field.pattern} if isinstance(field, String) else {}

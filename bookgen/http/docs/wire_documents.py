@@ -1,4 +1,4 @@
-"""What the OpenAPI document says about every answer: headers, the error envelope, the overview."""
+"""Parts of the OpenAPI document: the overview, common headers, and the error envelope."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ HEADERS: dict[str, dict[str, Any]] = {
 
 
 def _optional(name: str, text: str, **more: str) -> dict[str, Any]:
-    """A header that a caller may send."""
+    """An optional request header."""
     return {"in": "header", "name": name, "required": False, "description": text, "schema": {"type": "string"}, **more}
 
 
@@ -88,7 +88,7 @@ _NEWEST_REVISION = {"id": "$request.path.id", "revision_id": "$response.body#/0/
 _WATCHED = dict.fromkeys(
     ("generation_status", "pause_generation", "resume_generation", "stop_generation", "export_pdf"), _ITS_RUN
 )
-# By operation: what to call next, and where its ids are in the answer.
+# Links by operation: what to call next, with the ids from the answer.
 LINKS: dict[str, dict[str, dict[str, str]]] = {
     "create_book": {"generate_outline": _THE_BOOK},
     "generate_outline": {"update_outline": _THE_BOOK, "generate": _THE_BOOK, "change_chapter": _FIRST_CHAPTER},

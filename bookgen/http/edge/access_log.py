@@ -1,4 +1,4 @@
-"""What is kept of every request: its numbers, and one line that names the template and never the path."""
+"""The metrics and the log line of each request. The line names the route's template, never the path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who calls, and whether their budget lets them in."""
+"""Authentication, and the rate limit of the caller."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from bookgen.errors import (
 from bookgen.http.edge import clients
 from bookgen.http.edge.keys import ACCOUNT_ID, LINES, OUTGOING, SERVICES, VERDICT
 from bookgen.http.edge.routing import Route
-from bookgen.limits import LimitClass, Verdict, address_bucket
+from bookgen.limits import LimitClass, Scope, Verdict, address_bucket
 from bookgen.store import buckets
 
 if TYPE_CHECKING:
     from bookgen.accounts.service import Accounts
 
 SESSION_COOKIE = "bookgen_session"
-SHORTAGE_SECONDS = 60  # somebody has to make room first
+SHORTAGE_SECONDS = 60  # an operator has to free space first
 
 
 async def authenticate(request: web.Request, route: Route, app: web.Application) -> None:
@@ -50,14 +50,14 @@ async def _account_id(request: web.Request, route: Route, accounts: Accounts) ->
 
 
 async def admit(request: web.Request, route: Route, app: web.Application) -> None:
-    """Takes a token from the caller's bucket: of its account, or of its address where there is none."""
+    """Take a token from the bucket of the caller's account or, on a public route, of its address."""
     limiter = app[SERVICES].limiter
     if route.limit is None:
         return
     if route.public:
         verdict = limiter.take(route.limit, address_bucket(clients.address(request, app)))
-    elif route.limit is LimitClass.EXPENSIVE:
-        async with app[LINES].turn(request[ACCOUNT_ID], route.limit):  # the bucket is a row, which one takes at a time
+    elif route.limit.scope is Scope.SHARED:
+        async with app[LINES].turn(request[ACCOUNT_ID], route.limit):  # one request at a time locks the row
             verdict = await _take_shared(request[ACCOUNT_ID], route.limit, app)
     else:
         verdict = limiter.take(route.limit, request[ACCOUNT_ID])
@@ -75,13 +75,13 @@ async def _take_shared(account_id: int, limit: LimitClass, app: web.Application)
 
 
 def require_disk(app: web.Application) -> None:
-    """Refuses what grows while the disk of the embedded database is almost full, which would take it down."""
+    """Raise Unavailable while the disk of the embedded database is almost full: a full disk would stop it."""
     if reason := app[SERVICES].shortage():
         raise Unavailable(reason, retry_after=SHORTAGE_SECONDS)
 
 
 def admit_stranger(request: web.Request, app: web.Application) -> None:
-    """Paths that do not exist and tokens that are no good are counted by address."""
+    """Count a request to an unknown path, or with an invalid token, against the caller's address."""
     verdict = app[SERVICES].limiter.take(LimitClass.PUBLIC, address_bucket(clients.address(request, app)))
     _hold_to(request, verdict, LimitClass.PUBLIC)
 

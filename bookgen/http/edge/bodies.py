@@ -1,4 +1,4 @@
-"""Reading a request body once, within a deadline, as JSON."""
+"""Read a request body once, within a deadline, as JSON."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from bookgen.errors import InvalidInput, PayloadTooLarge
 
 MAX_BYTES = 2 * 1024 * 1024
 MAX_DEPTH = 32
-MAX_LISTS = 10_000  # with the objects
+MAX_LISTS = 10_000  # lists and objects together
 READ_SECONDS = 15.0
 
-# Strings and what is between them, up to a bracket; one without an end goes on to that of the body. A match gives
-# nothing back, so that nothing is read twice.
+# Strings and the text between them, up to a bracket. An unclosed string reaches to the end of the body. The
+# quantifiers are possessive, so nothing is read twice.
 _TEXTS = re.compile(rb'(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"?[^"{}\[\]]*+)++', re.DOTALL)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
 
 
 async def read(request: web.Request) -> bytes:
-    """The raw body, at most MAX_BYTES, as it was sent: a small one may unpack to gigabytes."""
+    """The raw body of at most MAX_BYTES, still compressed: a small body may unpack to gigabytes."""
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise InvalidInput(
             non_field_errors=["Compressed bodies are not supported. Send the body without Content-Encoding."]
@@ -48,7 +48,7 @@ def refuse_large(request: web.Request) -> None:
 
 
 async def read_object(request: web.Request) -> dict[str, Any]:
-    """The JSON object in the body; an absent body is an empty object."""
+    """The JSON object in the body, or an empty one if there is no body."""
     raw = await read(request)
     if not raw:
         return {}
@@ -61,8 +61,8 @@ async def read_object(request: web.Request) -> dict[str, Any]:
 
 
 def parse(raw: bytes) -> Any:
-    """orjson refuses NaN, infinities, lone surrogates and bytes that are not UTF-8. Depth is ours to refuse."""
-    # Brackets are counted first because nearly no body needs a closer look.
+    """The parsed JSON. orjson refuses NaN, infinities, lone surrogates and invalid UTF-8; the depth is checked here."""
+    # Counting the brackets is fast, and almost no body has enough of them to need the exact check.
     if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH:
         _refuse_deep(raw)
     try:
@@ -72,7 +72,7 @@ def parse(raw: bytes) -> Any:
 
 
 def _refuse_deep(raw: bytes) -> None:
-    """Before it is parsed: to make hundreds of thousands of lists would hold up the loop."""
+    """Refuse a body with too many lists before it is parsed, since building them would block the event loop."""
     most = 2 * MAX_LISTS
     brackets = _TEXTS.sub(b"", raw, count=most + 2).translate(None, _NO_BRACKETS)  # of more, there are as many brackets
     if len(brackets) > most:

@@ -1,4 +1,4 @@
-"""Where a request comes from."""
+"""The address of a request's client."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ log = structlog.get_logger(__name__)
 
 
 def address(request: web.BaseRequest, app: web.Application) -> str:
-    """The socket's peer, or what a trusted proxy says of it."""
+    """The socket's peer, or the address that a trusted proxy reports."""
     trusted, peer = app[SERVICES].site.trusted_proxies, request.remote or ""
-    # Of a request that could not be read aiohttp has no headers, and an empty dict in their place.
+    # For a request that aiohttp could not parse, the headers are an empty dict.
     forwarded = request.headers.getall("X-Forwarded-For", ()) if request.headers else ()
     if forwarded and not app[UNKNOWN_PROXIES] and not is_proxy(peer, trusted):
         app[UNKNOWN_PROXIES].add(peer)
@@ -25,6 +25,6 @@ def address(request: web.BaseRequest, app: web.Application) -> str:
 
 
 def is_proxy(address: str, trusted: Iterable[Network]) -> bool:
-    """Whether the address is that of a trusted proxy."""
+    """Whether the address belongs to a trusted proxy."""
     parsed = parse_address(address)
     return parsed is not None and any(parsed in network for network in trusted)

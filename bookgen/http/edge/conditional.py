@@ -1,4 +1,4 @@
-"""Answers that the caller already has, and changes to what the caller has read: ETag, If-None-Match, If-Match."""
+"""Conditional requests: ETag, If-None-Match and If-Match."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _KEPT = ("Cache-Control", "Preference-Applied")
 
 
 class Known:
-    """What the caller has already, by its tag."""
+    """Compares the caller's If-None-Match with the tag of the answer."""
 
     def __init__(self, request: web.BaseRequest) -> None:
         self._given = request.headers.get("If-None-Match")
         self.tag = ""
 
     def __call__(self, body: bytes) -> bool:
-        """Whether the caller has this very body; `tag` is that body's from now on."""
+        """Whether the caller has this body already. Sets `tag` to the body's."""
         return self.by_tag(_tag(body))
 
     def by_tag(self, tag: str) -> bool:
-        """The same of what has this tag."""
+        """Whether the caller has the body with this tag already. Sets `tag`."""
         self.tag = tag
         return self._given is not None and _names(self._given, tag)
 
@@ -36,13 +36,13 @@ class Known:
 
 
 def unless_known(request: web.Request, response: web.StreamResponse) -> web.StreamResponse:
-    """The answer with its tag, or 304 without a body when the caller's own tag is the same."""
+    """The answer with its tag, or 304 without a body if the caller has the same tag."""
     known = Known(request)
     match response:
         case InPieces(tag=tag):
             has = known.by_tag(tag)
         case _ if "ETag" in response.headers:
-            return response  # its handler has compared
+            return response  # the handler has compared the tags
         case web.Response(body=bytes() as body):
             has = known(body)
         case _:
@@ -54,13 +54,13 @@ def unless_known(request: web.Request, response: web.StreamResponse) -> web.Stre
 
 
 def is_expected(request: web.Request, body: bytes) -> bool:
-    """Whether this is still the answer that If-Match names. RFC 9110's strong comparison would fail behind a proxy."""
+    """Whether If-Match names this answer. Compared weakly: a compressing proxy turns strong tags into weak ones."""
     given = request.headers.get("If-Match")
     return given is None or _names(given, _tag(body))
 
 
 def _names(given: str, tag: str) -> bool:
-    """Compared weakly, as RFC 9110 asks: a cache or a compressing proxy on the way may have put W/ before it."""
+    """Whether the header names the tag. RFC 9110's weak comparison: caches and compressing proxies add `W/`."""
     return given.strip() == "*" or tag in (each.strip().removeprefix("W/") for each in given.split(","))
 
 
@@ -68,5 +68,5 @@ def _tag(body: bytes) -> str:
     return _tag_of_small(body) if len(body) < _SMALL else tag_of(body)
 
 
-# A polled status is the same bytes object until it changes.
+# A polled status is the same bytes object until it changes, so its tag is cached.
 _tag_of_small = lru_cache(maxsize=4096)(tag_of)

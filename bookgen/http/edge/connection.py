@@ -1,7 +1,6 @@
-"""What never comes to the middleware: one connection too many, one that never says what it wants or says it in crumbs,
-and requests that can't be read.
+"""Connections that end before the middleware: one too many, a slow or fragmented request, an unreadable request.
 
-The last are answered in the envelope all the same.
+Unreadable requests are answered with the usual error envelope.
 
 aiohttp has no settings for these bounds, so they override public but undocumented methods of its `RequestHandler`
 (`connection_made`, `connection_lost`, `data_received`, `finish_response`, `handle_error`) and the `__call__` of its
@@ -30,21 +29,21 @@ from bookgen.http.edge.middleware import request_id
 from bookgen.http.edge.pieces import LARGE, MAX_PIECE_BYTES, MAX_RESPONSE_BYTES, InPieces
 from bookgen.limits import LimitClass, address_bucket
 
-# Who reads an answer more slowly than this is not reading it. Smaller ones fit into the socket's buffers anyway.
+# A client that reads more slowly than this has stopped reading. Smaller answers fit into the socket's buffers.
 GRACE_SECONDS = 30.0
 BYTES_A_SECOND = 8 * 1024
 LARGE_ANSWER = 64 * 1024
-MAX_SECONDS = 900.0  # whatever the size
+MAX_SECONDS = 900.0  # for an answer of any size
 
-# A chunk of a few bytes costs as much as a long one to take, so that a read of nothing but such ones, which no client
-# sends, would hold up the loop for everybody. A match gives nothing back, so that no byte is read twice.
+# A chunk of a few bytes costs as much to parse as a long one. A read full of such chunks, which no real client sends,
+# would block the event loop. The quantifiers are possessive, so no byte is read twice.
 TINY_CHUNK = re.compile(rb"\r\n0*+[1-3]?[0-9a-fA-F](?:[ \t;][^\r\n]*+)?\r\n")
 MAX_TINY_CHUNKS = 1000
-MIN_CHECKED_BYTES = 6 * MAX_TINY_CHUNKS  # bytes: fewer cannot hold so many
+MIN_CHECKED_BYTES = 6 * MAX_TINY_CHUNKS  # fewer bytes cannot hold so many chunks
 
 
 class BoundedServer(web.Server):
-    """aiohttp's `inner`, with connections of ours. Each has `head_seconds` for its first request's head."""
+    """aiohttp's server `inner`, with the connections below. A first request has `head_seconds` for its head."""
 
     def __init__(
         self,
@@ -68,7 +67,7 @@ class BoundedServer(web.Server):
         return connection
 
     def _begin(self, message: Any, payload: Any, connection: Any, *rest: Any) -> web.BaseRequest:
-        """The request whose head is whole."""
+        """Handle a request whose head is complete."""
         connection.head_deadline.cancel()
         return self._inner.request_factory(message, payload, connection, *rest)
 
@@ -76,14 +75,14 @@ class BoundedServer(web.Server):
         try:
             return await self._inner.request_handler(request)
         except (web.HTTPExpectationFailed, UnicodeEncodeError):
-            # aiohttp looks at Expect before it calls the middleware, and would repeat what it cannot encode.
+            # aiohttp handles Expect before the middleware, and its answer would repeat text that it cannot encode.
             request[REQUEST_ID] = request_id(request)
             error = InvalidInput(non_field_errors=["The only supported Expect value is 100-continue."])
             return _refusal(request, error, self._app)
 
 
 class BoundedConnection(web.RequestHandler):
-    """One of the connections that its address may have open; a further one is cut off at once.
+    """A connection that counts against its address. One too many is closed at once.
 
     aiohttp bounds the wait for the first request's head only by the keep-alive, which is longer than any head takes:
     `head_deadline` cuts it short.
@@ -101,7 +100,7 @@ class BoundedConnection(web.RequestHandler):
         self.lost = asyncio.Event()
 
     def call_off(self, task: asyncio.Task[Any] | None) -> None:
-        """Names what ends when the caller hangs up: only what changes nothing. None when it is over."""
+        """Set the task to cancel if the caller disconnects; it must not change anything. None clears it."""
         if task is not None and self.lost.is_set():
             raise CallerLeft
         self._called_off = task
@@ -132,14 +131,14 @@ class BoundedConnection(web.RequestHandler):
             super().data_received(data)
 
     def cut(self) -> None:
-        """Ends it at once, whatever is under way."""
+        """Close the connection at once, whatever is in progress."""
         if self.transport is not None:
             self.transport.abort()
 
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
-        """Sends the answer; whoever does not take it would keep it in memory for ever."""
+        """Send the answer within a time limit: a caller that stops reading would keep it in memory."""
         size, held = _sizes(resp)
         if size < LARGE_ANSWER:
             return await super().finish_response(request, resp, start_time)
@@ -160,7 +159,7 @@ class BoundedConnection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        super().handle_error(request, status, exc, message)  # logs, and gives up an answer that was begun
+        super().handle_error(request, status, exc, message)  # logs the error and aborts an answer that has started
         request[REQUEST_ID] = request_id(request)
         error = (
             BookgenError(
@@ -180,9 +179,9 @@ def _is_in_tiny_chunks(data: bytes) -> bool:
 
 
 def _sizes(response: web.StreamResponse) -> tuple[int, int]:
-    """How many bytes an answer has, at most, and how many of them are held until they are sent.
+    """The size of an answer in bytes (an upper bound), and how many of them stay in memory until they are sent.
 
-    One that is whole in memory is handed to the socket in parts, or the loop would wait for the copy of it.
+    A body that is in memory is written to the socket in parts, because copying it whole would block the event loop.
     """
     if type(response) is not web.Response:
         return (MAX_RESPONSE_BYTES, MAX_PIECE_BYTES) if isinstance(response, InPieces) else (bodies.MAX_BYTES,) * 2
@@ -194,7 +193,7 @@ def _sizes(response: web.StreamResponse) -> tuple[int, int]:
 
 
 def _refusal(request: web.BaseRequest, error: BookgenError, app: web.Application) -> web.Response:
-    """What the middleware would have answered."""
+    """The error response that the middleware would have sent."""
     request[VERDICT] = app[SERVICES].limiter.take(LimitClass.PUBLIC, address_bucket(clients.address(request, app)))
     response = errors.envelope(error, app[SERVICES].site.public_url)
     headers.add_to(response, request, app)

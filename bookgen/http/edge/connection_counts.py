@@ -1,4 +1,4 @@
-"""A bound on the connections that one address has open."""
+"""The limit on open connections per address."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from bookgen.limits import Network, address_bucket, parse_address
 
 
 class ConnectionCounts:
-    """The connections of each address, as many entries as there are addresses connected.
+    """The number of open connections of each connected address.
 
-    This machine is not counted, nor is a trusted proxy, whose connections are those of all its clients.
+    Loopback is not counted, nor are trusted proxies, which hold the connections of all their clients.
     """
 
     def __init__(self, trusted: Iterable[Network], most: int) -> None:
@@ -19,7 +19,7 @@ class ConnectionCounts:
         self._open: dict[str, int] = {}
 
     def enter(self, peer: str) -> str | None:
-        """Counts a connection under the name to `leave` by; None for a peer that is not counted."""
+        """Count a connection. Returns the key for `leave`, or None for a peer that is not counted."""
         address = parse_address(peer)
         if address is None or address.is_loopback or any(address in network for network in self._trusted):
             return None
@@ -33,5 +33,5 @@ class ConnectionCounts:
             del self._open[name]
 
     def is_full(self, name: str) -> bool:
-        """Whether the address has more connections open than it may have."""
+        """Whether the address is over its limit."""
         return self._open[name] > self._most

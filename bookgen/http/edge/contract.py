@@ -1,4 +1,4 @@
-"""What a handler says about itself: aiohttp-apispec's decorators, and the refusals that are its own.
+"""Decorators that describe a handler: aiohttp-apispec's, and the errors that it can answer with.
 
     @docs("books", "Create a book", "Nothing is consumed until its writing completes.")
     @json_schema(BookCreation)
@@ -6,7 +6,7 @@
     @refuses(errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
     async def create(request): ...
 
-Refusals that follow from the route (401, 404 of an id, 405, 413, 429, 500, 503) need no mention.
+Errors that follow from the route (401, 404 of an id, 405, 413, 429, 500, 503) are not listed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _F = TypeVar("_F", bound=Handler)
 
 
 class Mark(Protocol):
-    """A decorator that notes something on a handler and gives it back."""
+    """A decorator that adds a note to a handler and returns the handler."""
 
     def __call__(self, handler: _F, /) -> _F: ...
 
@@ -36,28 +36,28 @@ response_schema: Callable[..., Mark] = aiohttp_apispec.response_schema
 
 
 def docs(tag: str, summary: str, description: str) -> Mark:
-    """Says what a handler is for: its section of the document, its title, and what a caller should know of it."""
+    """Set a handler's section in the document, its title and its description."""
     mark: Mark = aiohttp_apispec.docs(tags=[tag], summary=summary, description=description)
     return mark
 
 
 def answers_content(content_type: str, schema: Mapping[str, str], description: str, **more: Any) -> Mark:
-    """Says that a success is no JSON of a shape of ours."""
+    """Declare that a success is not JSON of one of the schemas."""
     content = {content_type: {"schema": schema}}
     mark: Mark = aiohttp_apispec.docs(responses={200: {"description": description, "content": content, **more}})
     return mark
 
 
 def file_response(content_type: str, description: str, more: Mapping[str, str] | None = None) -> Mark:
-    """Says that a success is a file. `more`: other headers that it may have, with what each says."""
+    """Declare that a success is a file. `more`: further response headers with their descriptions."""
     told = {"Content-Disposition": "A file name after RFC 5987.", "ETag": "Of these very bytes."} | dict(more or {})
     headers = {name: {"description": text, "schema": {"type": "string"}} for name, text in told.items()}
-    # The format is not JSON Schema's any more, but what generated clients know bytes by.
+    # JSON Schema 2020-12 has dropped `binary`, but client generators still recognize bytes by it.
     return answers_content(content_type, {"type": "string", "format": "binary"}, description, headers=headers)
 
 
 class Trait:
-    """A decorator that notes one trait of a handler."""
+    """A decorator that marks a handler with one trait."""
 
     def __init__(self, name: str) -> None:
         self._name = f"__{name}__"
@@ -70,16 +70,16 @@ class Trait:
         return getattr(handler, self._name, False)
 
 
-conditional = Trait("conditional")  # an answer carries a tag, and a caller who has it already is told so
-guarded = Trait("guarded")  # a caller may name the answer that the change is made to
-waits = Trait("waits")  # a caller who has the answer may wait for the next one
-grows = Trait("grows")  # more text or pictures are kept afterwards: refused while the disk is almost full
+conditional = Trait("conditional")  # the answer has an ETag; If-None-Match is answered with 304
+guarded = Trait("guarded")  # If-Match is checked before the change
+waits = Trait("waits")  # `Prefer: wait` waits for the next answer
+grows = Trait("grows")  # stores more text or pictures: refused while the disk is almost full
 
 _REFUSES = "__refuses__"
 
 
 def refuses(*refusals: type[BookgenError]) -> Mark:
-    """Names the errors that this handler may answer with, besides those of its route."""
+    """List the errors that this handler can answer with, besides those of its route."""
 
     def mark(handler: _F, /) -> _F:
         setattr(handler, _REFUSES, refusals)
@@ -103,7 +103,7 @@ def query_schema(handler: Handler) -> Schema | None:
 
 
 class Endpoint(NamedTuple):
-    """A route with what its handler says of itself, looked up once."""
+    """A route with its handler's notes, looked up once."""
 
     route: Route
     query: Schema | None

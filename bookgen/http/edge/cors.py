@@ -1,4 +1,4 @@
-"""Which other origins a browser may call this service from. No cookie ever travels with such a call."""
+"""CORS: the other origins that a browser may call this service from, always without cookies."""
 
 from __future__ import annotations
 

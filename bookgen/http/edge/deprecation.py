@@ -1,4 +1,4 @@
-"""How a version of the API says that it is going away."""
+"""The headers of a deprecated API version."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOTICE = timedelta(days=182)
 
 @dataclass(frozen=True, slots=True)
 class Deprecation:
-    """Since when a version is deprecated, when it goes, and where that is explained."""
+    """When a version was deprecated, when it ends, and the URL that explains it."""
 
     since: datetime
     sunset: datetime

@@ -1,4 +1,4 @@
-"""What a handler raised as a response: the domain error, its status and code, and the envelope around it."""
+"""Error responses: the domain error, its status and code, and the envelope."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def as_domain_error(error: Exception, request_id: str) -> errors.BookgenError:
 
 
 def is_unforeseen(error: Exception) -> bool:
-    """Whether an error would be answered with a bare 500."""
+    """Whether an error is unexpected and answered with a bare 500."""
     return as_domain_error(error, "").wire.status == HTTPStatus.INTERNAL_SERVER_ERROR
 
 
@@ -67,7 +67,7 @@ def _headers(error: errors.BookgenError, status: HTTPStatus) -> Iterator[tuple[s
 
 
 def _until(period_end: object) -> int:
-    """Seconds until a spent allowance is full again; an hour when it never says."""
+    """Seconds until the allowance is renewed, or an hour if the error has no period."""
     if isinstance(period_end, str):
         period_end = datetime.fromisoformat(period_end)
     if not isinstance(period_end, datetime):

@@ -1,4 +1,4 @@
-"""The headers of every answer, whatever it is."""
+"""The headers that every answer has."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALWAYS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
-# What an answer may have said otherwise.
+# An answer may set these itself.
 UNLESS_SAID = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
@@ -31,7 +31,7 @@ def add_to(response: web.StreamResponse, request: web.BaseRequest, app: web.Appl
 
 
 def _of_site(site: Site) -> dict[str, str]:
-    """The same for every answer of this process that says none of them otherwise."""
+    """The headers that are the same for all answers of this process, unless an answer sets its own."""
     headers = ALWAYS | UNLESS_SAID
     if site.secure:
         headers["Strict-Transport-Security"] = "max-age=31536000"
@@ -41,7 +41,7 @@ def _of_site(site: Site) -> dict[str, str]:
 
 
 def _of_request(request: web.BaseRequest, app: web.Application) -> dict[str, str]:
-    """What tells an answer from those of other requests: its id, the caller's budget, and whose page may read it."""
+    """The headers that depend on the request: its id, the caller's rate limit, and CORS."""
     site = app[SERVICES].site
     verdict = request.get(VERDICT) or app[SERVICES].limiter.peek(
         LimitClass.PUBLIC, address_bucket(clients.address(request, app))

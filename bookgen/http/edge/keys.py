@@ -1,4 +1,4 @@
-"""What a handler finds in the application and in its request, under typed keys."""
+"""Typed keys for what handlers find in the application and in the request."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The service's public face: settings that callers may see or that shape what they get."""
+    """Settings that callers may see, or that change their answers."""
 
     public_url: str
     site_name: str = "bookgen"
@@ -48,7 +48,7 @@ class Site:
     export_defaults: Mapping[str, Any] = field(default_factory=dict)
     deprecation: Deprecation | None = None
     console: bool = True  # whether the web page is served
-    documents: Path | None = None  # the folder of the Markdown files that the support assistant knows
+    documents: Path | None = None  # the folder of the manuals, which the support assistant reads
 
     @property
     def secure(self) -> bool:
@@ -56,13 +56,13 @@ class Site:
 
     @property
     def root(self) -> str:
-        """The path below which a proxy shows the service to the world; empty when that is the whole host."""
+        """The path under which a proxy publishes the service; empty at the root of the host."""
         return urlsplit(self.public_url).path
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What `app.py` builds for the handlers: `request.app[SERVICES]`."""
+    """The services that `app.py` builds for the handlers: `request.app[SERVICES]`."""
 
     database: Database
     supervisor: Supervisor
@@ -75,16 +75,16 @@ class Services:
     support: Support
     limiter: Limiter
     site: Site
-    estimate: Callable[[Book, Sequence[Chapter]], Callable[[], Estimate]]  # of this moment, whenever it is
-    unready: Callable[[], str | None] = lambda: None  # why no work should be sent here
-    shortage: Callable[[], str | None] = lambda: None  # why nothing may grow
+    estimate: Callable[[Book, Sequence[Chapter]], Callable[[], Estimate]]  # computed when called
+    unready: Callable[[], str | None] = lambda: None  # why a load balancer should send nothing here
+    shortage: Callable[[], str | None] = lambda: None  # why nothing more may be stored
 
 
 SERVICES: web.AppKey[Services] = web.AppKey("services")
 OUTGOING: web.AppKey[Outgoing] = web.AppKey("outgoing")
 LINES: web.AppKey[RequestLines] = web.AppKey("lines")
 WAITING: web.AppKey[Waiters] = web.AppKey("waiting")
-UNKNOWN_PROXIES: web.AppKey[set[str]] = web.AppKey("unknown_proxies")  # the first peer that was told of
+UNKNOWN_PROXIES: web.AppKey[set[str]] = web.AppKey("unknown_proxies")  # the first untrusted peer, once logged
 DOCUMENT: web.AppKey[Callable[[], bytes]] = web.AppKey("document")  # encodes the OpenAPI document, slow once
 
 REQUEST_ID: web.RequestKey[str] = web.RequestKey("request_id")

@@ -1,4 +1,4 @@
-"""Requests of one account at once: few, so that those which wait leave connections and memory to others."""
+"""Limits how many requests of one account run at once, to leave connections and memory for other accounts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ AT_ONCE = 2
 
 
 class RequestLines:
-    """A line for an account's reads, one for its writes, and one to the bucket of what is expensive.
+    """For each account a queue for its reads, one for its writes, and one for its bucket of expensive requests.
 
-    Who waits in it holds no connection to the database.
+    A waiting request holds no database connection.
     """
 
     def __init__(self) -> None:
         self._lines: WeakValueDictionary[tuple[int, LimitClass], asyncio.Semaphore] = WeakValueDictionary()
 
     def turn(self, account_id: int, limit: LimitClass) -> asyncio.Semaphore:
-        """What is held while one of the account's requests of that class is carried out."""
+        """The semaphore to hold while one of the account's requests of that class runs."""
         return self._lines.setdefault((account_id, limit), asyncio.Semaphore(AT_ONCE))

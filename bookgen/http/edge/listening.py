@@ -1,4 +1,4 @@
-"""Whether a caller still listens: slow work for one who has left is called off."""
+"""Cancels slow work when its caller disconnects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 async def while_listening(request: web.Request, work: Coroutine[Any, Any, T]) -> T:
-    """What the work brings. CallerLeft when the caller hangs up, and the work is cancelled."""
+    """The result of the work. If the caller disconnects, cancels the work and raises CallerLeft."""
     task = asyncio.create_task(work)
     left = asyncio.create_task(cast(BoundedConnection, request.protocol).lost.wait())
     try:

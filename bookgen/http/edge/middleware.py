@@ -1,4 +1,4 @@
-"""What happens to every request, in one visible order, around its handler."""
+"""The steps around every handler, in order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bookgen.store.access import owns
 
 TABLE: web.AppKey[Mapping[web.AbstractRoute, Endpoint]] = web.AppKey("table")
 
-# What a path's `{id}` names, by the collection that it stands in.
+# The kind of resource that `{id}` names, by the collection in the path.
 TABLE_OF = {"books": "book", "chapters": "chapter", "illustrations": "illustration", "proofreading-reports": "report"}
 SAFE = ("GET", "HEAD")  # methods that change nothing
 _GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -33,7 +33,7 @@ _numbers = itertools.count(1)
 
 @web.middleware
 async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """One request. The order of the steps is the order of the lines."""
+    """Handle one request. The steps run in the order of the lines."""
     began = time.perf_counter()
     app = request.app
     endpoint = app[TABLE].get(request.match_info.route)
@@ -69,7 +69,7 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
 
 
 def _turn(request: web.Request, endpoint: Endpoint) -> AbstractAsyncContextManager[None]:
-    """What is held from the reading of the body on: a read or a write of an account waits for those before it."""
+    """The lock to hold from reading the body on: an account's reads wait for each other, and so do its writes."""
     limit = endpoint.route.limit
     if endpoint.route.public or endpoint.waits or limit not in (LimitClass.READ, LimitClass.WRITE):
         return contextlib.nullcontext()
@@ -77,7 +77,7 @@ def _turn(request: web.Request, endpoint: Endpoint) -> AbstractAsyncContextManag
 
 
 def request_id(request: web.BaseRequest) -> str:
-    """The caller's own, if it is fit to be repeated."""
+    """The caller's X-Request-Id if it is valid, or else a new id."""
     given = request.headers.get("X-Request-Id")
     if given and _GIVEN_ID.fullmatch(given):
         return given
@@ -94,7 +94,7 @@ async def _validate(request: web.Request, endpoint: Endpoint) -> None:
 
 
 async def _require_own(request: web.Request, route: Route) -> None:
-    """NotFound for what is another account's, whatever is wrong with the body or the query."""
+    """Raise NotFound for another account's resource before the body and the query are validated."""
     _, collection, *rest = route.path.split("/")
     table = TABLE_OF.get(collection)
     if table is None or "{id}" not in rest:

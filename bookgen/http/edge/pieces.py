@@ -1,4 +1,4 @@
-"""Large answers: read from the database and sent a piece at a time, so that none is ever whole in memory."""
+"""Large answers, read from the database and sent in pieces, so that none is in memory as a whole."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from aiohttp import web
 
 from bookgen.errors import PayloadTooLarge, RateLimited
 
-LARGE = 1 << 20  # bytes; what is smaller is sent whole
+LARGE = 1 << 20  # bytes; smaller answers are sent as a whole
 PIECE = 256 << 10
 MAX_RESPONSE_BYTES = 512 << 20
-# Of answers that an account has asked for and not taken yet.
+# Of answers that an account has requested and not read yet.
 MAX_ACCOUNT_BYTES = 64 << 20
 MAX_PIECE_BYTES = 4 << 20  # one chapter, in bytes of UTF-8
 
 
 class InPieces(web.Response):
-    """JSON that is made while it is sent; `tag` names its content before it is made."""
+    """JSON that is encoded while it is sent. `tag` is its ETag, known before."""
 
     __slots__ = ("tag",)
 
@@ -30,12 +30,12 @@ class InPieces(web.Response):
 
 
 def tag_of(version: bytes) -> str:
-    """The tag of an answer whose content `version` tells from every other."""
+    """The ETag of an answer whose content is identified by `version`."""
     return f'"{blake2b(version, digest_size=16).hexdigest()}"'
 
 
 def batches(sizes: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
-    """Ids in their order, a piece's worth at a time; `sizes` has the bytes that each brings."""
+    """The ids in order, in batches of at most one piece. `sizes`: the bytes of each id's content."""
     batch: list[int] = []
     held = 0
     for number, size in sizes:
@@ -49,7 +49,7 @@ def batches(sizes: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
 
 
 def require_sendable(size: int) -> None:
-    """Refuses an answer that is larger than one may be. PayloadTooLarge."""
+    """Raise PayloadTooLarge if the answer is larger than the limit."""
     if size > MAX_RESPONSE_BYTES:
         raise PayloadTooLarge(
             f"The response would exceed {MAX_RESPONSE_BYTES >> 20} MiB. Read the books one by one (GET /books/{{id}}/)."
@@ -57,13 +57,13 @@ def require_sendable(size: int) -> None:
 
 
 class Outgoing:
-    """How many bytes of answers wait for each account to take them."""
+    """The bytes of answers that each account has not read yet."""
 
     def __init__(self) -> None:
         self._of_account: Counter[int] = Counter()
 
     def require_room(self, account_id: int) -> None:
-        """Refuses a caller who does not take what was sent before. RateLimited."""
+        """Raise RateLimited if the caller does not read its earlier answers."""
         if self._of_account[account_id] >= MAX_ACCOUNT_BYTES:
             raise RateLimited(
                 "Earlier responses to you are still being sent. Read them first, then try again.",
@@ -73,7 +73,7 @@ class Outgoing:
 
     @contextmanager
     def sending(self, account_id: int, size: int) -> Iterator[None]:
-        """Counts an answer of so many bytes until it has been taken."""
+        """Count an answer of so many bytes until the caller has read it."""
         self._of_account[account_id] += size
         try:
             yield

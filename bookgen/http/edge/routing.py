@@ -1,4 +1,4 @@
-"""What a row of the route table is."""
+"""The rows of the route table."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ LARGEST_ID = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One endpoint.
+    """An endpoint.
 
-    `limit` None: not counted. `public`: no token. `cookie`: the session cookie is accepted as well.
-    `quiet`: polled so often that its successes are counted but not logged. `gate`: what the plan decides.
-    `once`: a GET that uses something up, so that none who only looks whether it is there may ask by HEAD.
+    `limit` None: no rate limit. `public`: no token needed. `cookie`: the session cookie is accepted too.
+    `quiet`: polled so often that successes are counted but not logged. `gate`: what depends on the plan.
+    `once`: a GET that works once, such as a link in an e-mail, so HEAD is not allowed.
     """
 
     method: str
@@ -37,7 +37,7 @@ class Route:
 
     @property
     def pattern(self) -> str:
-        """The path for aiohttp's router: what names an id is digits, everything else one segment."""
+        """The path for aiohttp's router: ids are digits, other names match one segment."""
         return re.sub(r"{(\w+)}", lambda name: f"{{{name[1]}:{_shape(name[1])}}}", self.path)
 
 
@@ -50,7 +50,7 @@ def is_id(name: str) -> bool:
 
 
 def path_id(request: web.Request, name: str = "id") -> int:
-    """An id of the path. One that no row can have is simply not found."""
+    """An id in the path. Raises NotFound for a number that no row can have."""
     text = request.match_info[name]
     if len(text) > 19 or (number := int(text)) > LARGEST_ID:
         raise NotFound

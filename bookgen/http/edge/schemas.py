@@ -1,4 +1,4 @@
-"""The strict building blocks of request and response shapes, and how a request is held against one."""
+"""Strict fields for request and response schemas, and the validation of requests."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _S = TypeVar("_S", bound=Schema)
 
 
 def says(**keywords: Any) -> Callable[[type[_S]], type[_S]]:
-    """Adds JSON Schema keywords to what the document says of a shape.
+    """Add JSON Schema keywords to a schema in the document.
 
-    None that generated clients cannot make a class of: a union at the top (`anyOf`) they take for anything at all.
+    Do not use `anyOf` at the top level: client generators then make a class that accepts anything.
     """
 
     def mark(shape: type[_S]) -> type[_S]:
@@ -30,14 +30,14 @@ def says(**keywords: Any) -> Callable[[type[_S]], type[_S]]:
 
 
 class Body(Schema):
-    """A request: what it does not name is dropped."""
+    """The schema of a request. Unknown fields are dropped."""
 
     class Meta:
         unknown = EXCLUDE
 
 
 class Integer(fields.Integer):
-    """A JSON integer (5 or 5.0), in a query its digits; no bool, no fraction, nothing beyond a bigint."""
+    """A JSON integer (5 or 5.0), or digits in a query. Booleans, fractions and values beyond a bigint are refused."""
 
     def __init__(
         self, *, minimum: int = -LARGEST - 1, maximum: int = LARGEST, from_text: bool = False, **kwargs: Any
@@ -59,7 +59,7 @@ class Integer(fields.Integer):
 
 
 class Flag(fields.Boolean):
-    """true or false, nothing that merely resembles them; in a query their names."""
+    """JSON true or false and nothing else, or their names in a query."""
 
     def __init__(self, *, from_text: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -73,13 +73,13 @@ class Flag(fields.Boolean):
         return value
 
 
-# What a blank text is made of: white space, for JavaScript and for Python, and what no file of a book may have.
+# Characters of a blank text: white space in JavaScript or Python, and characters that no book file may contain.
 _BLANK = r"\s\u0001-\u001f\u007f-\u009f\u00ad\ufdd0-\ufdef\ufeff\ufffe\uffff"
 _BLANKS = re.compile(f"[{_BLANK}]*")
 
 
 def _trimmed(text: str) -> str:
-    """The end is looked for from behind: a pattern would begin anew at each blank within."""
+    """The text without blanks at its ends. A regular expression would be quadratic in inner blanks."""
     return text[_end_of_blanks(text) : len(text) - _end_of_blanks(text[::-1])]
 
 
@@ -89,7 +89,7 @@ def _end_of_blanks(text: str) -> int:
 
 
 class String(fields.String):
-    """Text of at most `maximum` characters, its ends trimmed. What must not be blank says `minimum=1`."""
+    """Text of at most `maximum` characters, trimmed. `minimum=1` refuses blank text."""
 
     def __init__(self, maximum: int, *, minimum: int = 0, trim: bool = True, **kwargs: Any) -> None:
         super().__init__(validate=validate.Length(min=minimum or None, max=maximum), **kwargs)
@@ -100,12 +100,12 @@ class String(fields.String):
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         text = str(super()._deserialize(value, attr, data, **kwargs))
         if len(text) > self._maximum:
-            raise ValidationError(f"Longer than maximum length {self._maximum}.")
+            raise ValidationError(f"Must have at most {self._maximum} characters (got {len(text)}).")
         return _trimmed(text) if self._trim else text
 
 
 class List(fields.List[Any]):
-    """At most `maximum` items, which are counted before any is looked at."""
+    """A list of at most `maximum` items. They are counted before any is validated."""
 
     def __init__(self, inner: fields.Field[Any], maximum: int, *, minimum: int = 0, **kwargs: Any) -> None:
         super().__init__(inner, validate=validate.Length(min=minimum or None, max=maximum), **kwargs)
@@ -113,12 +113,12 @@ class List(fields.List[Any]):
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> list[Any]:
         if isinstance(value, list) and len(value) > self._maximum:
-            raise ValidationError(f"Longer than maximum length {self._maximum}.")
+            raise ValidationError(f"Must have at most {self._maximum} items (got {len(value)}).")
         return super()._deserialize(value, attr, data, **kwargs)
 
 
 def shown(shape: type[Schema], noun: object, /, **others: Any) -> dict[str, Any]:
-    """A noun in the given shape: each field from `others`, else from the noun's attribute of that name."""
+    """The fields of the schema, each from `others` or else from the noun's attribute of that name."""
     return {name: others[name] if name in others else getattr(noun, name) for name in _field_names(shape)}
 
 
@@ -132,7 +132,7 @@ def choice(values: Iterable[str]) -> validate.OneOf:
 
 
 def load(schema: Schema, data: Mapping[str, Any]) -> dict[str, Any]:
-    """The validated request, or InvalidInput with the messages of each field."""
+    """The validated request. Raises InvalidInput with the messages of each field."""
     try:
         loaded: dict[str, Any] = schema.load(data)
     except ValidationError as error:
@@ -145,7 +145,7 @@ def load(schema: Schema, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _holds_nul(value: Any) -> bool:
-    """PostgreSQL's text cannot hold U+0000, which JSON can."""
+    """Whether the value contains U+0000, which JSON allows and PostgreSQL's text does not."""
     match value:
         case str():
             return "\0" in value
@@ -157,7 +157,7 @@ def _holds_nul(value: Any) -> bool:
 
 
 def by_field(messages: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Each field with a flat list of messages, as the contract has them."""
+    """Each field with a flat list of messages, as in the contract."""
     return {("non_field_errors" if name == "_schema" else name): _flat(found) for name, found in messages.items()}
 
 

@@ -1,4 +1,4 @@
-"""Serves until told to stop: binds the port, listens, and at the end lets work in flight finish."""
+"""Serving until a stop signal: bind the port, listen, and drain work in flight at the end."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ MAX_FILES = 65_536
 
 
 def allow_open_files() -> None:
-    """As many as the machine lets us have: the usual 1,024 are fewer than the connections that are no burden."""
+    """Raise the limit of open files to the machine's maximum. The usual 1,024 are fewer than the connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MAX_FILES if hard == resource.RLIM_INFINITY else min(MAX_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
-        with contextlib.suppress(ValueError, OSError):  # a system may have a bound of its own
+        with contextlib.suppress(ValueError, OSError):  # the system may have a lower limit
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """The port is ours from here on; nobody is answered before `listen`."""
+    """Bind the port. No connection is accepted before `listen`."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -67,7 +67,7 @@ def url(host: str, port: int) -> str:
 
 
 def is_everywhere(bound: socket.socket) -> bool:
-    """Whether it listens on every address of the machine, so that its own is none to go to."""
+    """Whether the host means all addresses of the machine, so that it cannot be used as a URL."""
     return ip_address(bound.getsockname()[0]).is_unspecified
 
 
@@ -77,7 +77,7 @@ async def listen(runner: web.AppRunner, bound: socket.socket) -> None:
 
 
 class StopSignal:
-    """The first SIGTERM or SIGINT asks for the drain, the second cuts it short."""
+    """The first SIGTERM or SIGINT starts the drain, the second ends it."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -99,7 +99,7 @@ class StopSignal:
 
 
 async def drain(work: Callable[[float], Awaitable[None]], seconds: float, cut: asyncio.Event) -> None:
-    """`work(seconds)`, or `work(0)` as soon as the drain is cut short."""
+    """Run `work(seconds)`, or `work(0)` as soon as the drain is cut short."""
     draining = asyncio.ensure_future(work(seconds))
     cutting = asyncio.ensure_future(cut.wait())
     await asyncio.wait((draining, cutting), return_when=asyncio.FIRST_COMPLETED)

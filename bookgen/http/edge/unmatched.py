@@ -1,4 +1,4 @@
-"""Paths that are no endpoint: the slash rule, a browser's preflight, 404 and 405."""
+"""Requests that match no route: the slash redirect, CORS preflight, 404 and 405."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PREFIX = "/api/"
 
 
 async def answer(request: web.Request) -> web.Response:
-    """A redirect or a preflight's answer; raises HTTPNotFound or HTTPMethodNotAllowed."""
+    """A redirect or the answer to a preflight. Raises HTTPNotFound or HTTPMethodNotAllowed."""
     refusal = request.match_info.http_exception or web.HTTPNotFound()
     if isinstance(refusal, web.HTTPMethodNotAllowed) and _is_preflight(request):
         return web.Response(status=204, headers=cors.preflight(refusal.allowed_methods))
@@ -34,7 +34,7 @@ def _is_preflight(request: web.Request) -> bool:
 
 
 async def _exists_with_slash(request: web.Request) -> bool:
-    """Only below the API's prefix, so a redirect never leaves this host."""
+    """Whether the path with a slash is a route of the API. A redirect within the prefix never leaves this host."""
     path = request.rel_url.raw_path
     if not path.startswith(PREFIX) or path.endswith("/"):
         return False

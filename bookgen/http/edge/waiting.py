@@ -1,4 +1,4 @@
-"""`Prefer: wait=N` (RFC 7240): a caller who has the answer already may wait for the next one."""
+"""Long polling by `Prefer: wait=N` (RFC 7240): a caller that has the current answer waits for the next one."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _WAIT = re.compile(r'\s*wait\s*=\s*"?([0-9]{1,9})[0-9]*"?\s*(?:;.*)?', re.I)
 
 
 class Waiters:
-    """Counts who waits. One for whom there is no room is answered at once, as without the preference."""
+    """Counts the waiting requests. A request beyond the limit is answered at once."""
 
     def __init__(self) -> None:
         self._of_account: Counter[int] = Counter()
 
     @contextlib.contextmanager
     def admitted(self, request: web.Request, account_id: int) -> Iterator[int]:
-        """For how many seconds the caller may wait: 0 where it did not ask, or there is no room."""
+        """The seconds that the caller may wait: 0 without the preference, or beyond the limit."""
         seconds = preferred(request.headers.getall("Prefer", ()))
         if not seconds or self._of_account[account_id] >= MAX_PER_ACCOUNT or self._of_account.total() >= MAX_TOTAL:
             yield 0
@@ -39,6 +39,6 @@ class Waiters:
 
 
 def preferred(headers: Iterable[str]) -> int:
-    """The seconds that the first `wait` of the Prefer headers asks for, at most MAX_SECONDS; 0 where none does."""
+    """The seconds of the first `wait` in the Prefer headers, at most MAX_SECONDS; 0 if there is none."""
     found = (_WAIT.fullmatch(each) for header in headers for each in header.split(","))
     return next((min(int(wait[1]), MAX_SECONDS) for wait in found if wait), 0)

@@ -1,4 +1,4 @@
-"""Notices an event loop that is held up, while it is held up: nobody is answered then, and the lease runs."""
+"""Reports a blocked event loop while it is blocked: no request is answered then, and the lease runs out."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ FRAMES = 6
 
 
 class Watchdog:
-    """A heartbeat on the loop, and a thread that looks whether it still beats.
+    """A heartbeat on the event loop, and a thread that watches it.
 
-    `observe` is told how late each beat was. Only the thread can say which code holds the loop, since it is the one
-    that still runs.
+    `observe` gets the delay of each beat. Only the thread can report the code that blocks the loop, because it still
+    runs then.
     """
 
     def __init__(self, observe: Callable[[float], None]) -> None:
@@ -63,7 +63,7 @@ class Watchdog:
                 log.warning("event_loop_blocked", where=self._where())
 
     def _where(self) -> list[str]:
-        """The innermost calls of the loop's thread."""
+        """The innermost stack frames of the loop's thread."""
         frame = sys._current_frames().get(self._loop_thread)
         calls = traceback.extract_stack(frame)[-FRAMES:] if frame else []
         return [f"{call.filename}:{call.lineno} {call.name}" for call in calls]

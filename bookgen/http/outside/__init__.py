@@ -1,1 +1,1 @@
-"""What is served outside the API but pages: pictures, and what operators ask."""
+"""Endpoints outside the API: pictures, health checks and metrics."""

@@ -1,4 +1,4 @@
-"""Pictures by their unguessable addresses, cacheable for ever."""
+"""Pictures by their unguessable URLs, which can be cached forever."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bookgen.http.edge.keys import SERVICES
 from bookgen.store import media
 
 JPEG = "image/jpeg"
-_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what the database is asked for
+_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")  # anything else is not looked up
 _FOR_EVER = "public, max-age=31536000, immutable"
 
 
@@ -41,7 +41,7 @@ async def show(request: web.Request) -> web.Response:
 
 
 def _part(request: web.Request, length: int, tag: str) -> range | None:
-    """The one range that was asked for; None for the whole, as for what is no range of bytes."""
+    """The single requested byte range; None for the whole picture or an invalid range."""
     if request.headers.get("If-Range", tag) != tag:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What an operator's tools ask: alive, ready, metrics. Outside the API."""
+"""Health, readiness and metrics for an operator's tools."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def alive(request: web.Request) -> web.Response:
 
 
 async def ready(request: web.Request) -> web.Response:
-    """The database answers (it was migrated before the start), the runs are restored and the disk has room."""
+    """200 if the database answers, the runs are restored and the disk has room. Migrations ran before the start."""
     if reason := request.app[SERVICES].unready():
         raise Unavailable(reason, retry_after=1)
     try:
@@ -33,7 +33,7 @@ async def ready(request: web.Request) -> web.Response:
 
 
 async def metrics(request: web.Request) -> web.Response:
-    """For a loopback caller without a proxy in between, or with the operator's token; else there is nothing here."""
+    """The metrics, for a loopback caller without a proxy or with the operator's token. NotFound otherwise."""
     if not (_is_local(request) or _has_token(request)):
         raise NotFound
     return web.Response(body=telemetry.metrics(), headers={"Content-Type": telemetry.CONTENT_TYPE_LATEST})

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from pypdfium2 import PdfDocument
 
+from bookgen.render.formats import FORMATS
 from tests.checkers import NODE_MODULES, require
 from tests.http.conftest import PREFIX, Api
 
@@ -23,11 +24,7 @@ AS_BYTES = json.dumps(
     {
         "post_hooks": [],
         "content_type_overrides": dict.fromkeys(
-            (
-                "application/pdf",
-                "application/epub+zip",
-                "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-            ),
+            [each.content_type for each in FORMATS.values()],
             "application/octet-stream",
         ),
     }

@@ -11,6 +11,7 @@ from bookgen.http.docs import openapi
 from bookgen.http.edge.replies import dump
 from bookgen.http.edge.schemas import load
 from bookgen.http.routes import ROUTES
+from bookgen.render.formats import FORMATS
 from tests.http.conftest import Api
 from tests.http.document import DOCUMENT
 
@@ -147,7 +148,7 @@ def test_every_error_code_has_a_constants_name_of_its_own() -> None:
     assert len(names) == len(code["enum"]) == len({name.upper() for name in names})
 
 
-@pytest.mark.parametrize("name", ["export_pdf", "export_docx", "export_epub", "preview_pdf"])
+@pytest.mark.parametrize("name", [*(each.path for each in FORMATS.values()), "preview_pdf"])
 def test_a_file_is_said_to_be_bytes(name: str) -> None:
     (content,) = DOCUMENT["paths"][f"/books/{{id}}/{name}/"]["post"]["responses"]["200"]["content"].values()
 

@@ -35,7 +35,7 @@ async def report_on(api: Api, book: dict[str, Any]) -> int:
     return int(report["id"])
 
 
-async def test_what_is_polled_and_read_again_is_not_sent_twice(api: Api) -> None:
+async def test_an_unchanged_answer_is_304(api: Api) -> None:
     paths = await paths_of(api)
 
     for path in paths:
@@ -50,7 +50,7 @@ async def test_what_is_polled_and_read_again_is_not_sent_twice(api: Api) -> None
 
 
 @pytest.mark.parametrize("given", ["{tag}", "W/{tag}", '"other", {tag}', 'W/"other",W/{tag}', "*"])
-async def test_a_tag_is_found_however_it_is_sent(api: Api, given: str) -> None:
+async def test_if_none_match_takes_weak_tags_lists_and_a_star(api: Api, given: str) -> None:
     await api.book()
     tag = (await api.get("/books/")).headers["ETag"]
 
@@ -58,11 +58,11 @@ async def test_a_tag_is_found_however_it_is_sent(api: Api, given: str) -> None:
 
 
 @pytest.mark.parametrize("given", ["", '"other"', "nonsense", 'W/""', ","])
-async def test_another_tag_gets_the_answer(api: Api, given: str) -> None:
+async def test_a_different_etag_gets_the_answer(api: Api, given: str) -> None:
     assert (await api.get("/books/", headers={"If-None-Match": given})).status == 200
 
 
-async def test_a_change_changes_the_tags_of_what_shows_it(api: Api) -> None:
+async def test_a_change_changes_the_etags_of_all_answers_that_show_it(api: Api) -> None:
     book = await api.written()
     chapter = book["chapters"][0]["id"]
     paths = ["/books/", f"/books/{book['id']}/", "/chapters/", f"/chapters/{chapter}/"]
@@ -75,7 +75,7 @@ async def test_a_change_changes_the_tags_of_what_shows_it(api: Api) -> None:
         assert (reply.status, reply.headers["ETag"] != tag) == (200, True), path
 
 
-async def test_a_status_is_told_again_when_the_run_moved(api: Api) -> None:
+async def test_the_status_has_a_new_etag_after_progress(api: Api) -> None:
     book = await api.written()
     path = f"/books/{book['id']}/generation-status/"
     tag = (await api.get(path)).headers["ETag"]
@@ -87,7 +87,7 @@ async def test_a_status_is_told_again_when_the_run_moved(api: Api) -> None:
     assert moved.body["task_id"] != book["generation_progress"]["task_id"]
 
 
-async def test_a_tag_opens_nothing(api: Api) -> None:
+async def test_an_etag_grants_no_access(api: Api) -> None:
     book = await api.book()
     tag = (await api.get(f"/books/{book['id']}/")).headers["ETag"]
     eve = await api.as_new_account("eve")
@@ -96,7 +96,7 @@ async def test_a_tag_opens_nothing(api: Api) -> None:
     assert (await eve.get(f"/books/{book['id']}/", headers={"If-None-Match": "*"})).status == 404
 
 
-def test_the_document_says_which_answers_have_tags() -> None:
+def test_the_openapi_document_says_which_answers_have_etags() -> None:
     documented = {
         (path, method)
         for path, methods in DOCUMENT["paths"].items()

@@ -82,14 +82,14 @@ async def edge(open_api: OpenApi) -> Api:
         b"\xef\xbb\xbf{}",
     ],
 )
-async def test_a_body_that_is_no_sound_json_object_is_400(edge: Api, raw: bytes) -> None:
+async def test_a_body_that_is_not_a_valid_json_object_is_400(edge: Api, raw: bytes) -> None:
     reply = await edge.call("POST", "/echo/", data=raw, headers={"Content-Type": "application/json"})
 
     assert (reply.status, reply.code) == (400, "VALIDATION_ERROR")
     assert all(isinstance(messages, list) for messages in reply.body["error"]["details"].values())
 
 
-def test_a_body_is_nested_32_deep_at_most_however_many_brackets_it_has() -> None:
+def test_a_body_may_be_nested_32_levels_deep() -> None:
     flat, deepest = [[] for _ in range(40)], b"[" * 31 + b"]" * 31
 
     assert bodies.parse(b"[" + deepest + b"," + b"[]," * 40 + b"[]]")[1:] == [*flat, []]
@@ -97,21 +97,21 @@ def test_a_body_is_nested_32_deep_at_most_however_many_brackets_it_has() -> None
         bodies.parse(b"[[" + deepest + b"]]")
 
 
-def test_brackets_in_texts_are_none() -> None:
+def test_brackets_in_strings_do_not_count() -> None:
     text = '[{"\\' * 20_000
 
     assert bodies.parse(orjson.dumps([text, {"a": text}])) == [text, {"a": text}]
 
 
 @pytest.mark.parametrize("bomb", [b"[" + b"[]," * 10_000 + b"[]]", b'{"a":[' + b'{"b":1},' * 10_000 + b"1]}"])
-def test_a_body_of_many_lists_is_refused_before_they_are_made(bomb: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_of_many_lists_is_refused_before_parsing(bomb: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(orjson, "loads")
 
     with pytest.raises(InvalidInput, match="10,000"):
         bodies.parse(bomb)
 
 
-def test_a_text_without_an_end_is_looked_at_once() -> None:
+def test_an_unclosed_string_is_scanned_once() -> None:
     began = time.process_time()
 
     with pytest.raises(InvalidInput, match="JSON"):
@@ -127,13 +127,13 @@ async def test_a_wrong_content_type_is_400_under_non_field_errors(edge: Api) -> 
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "application/json; charset=utf-8", "APPLICATION/JSON"])
-async def test_json_is_taken_however_it_is_spelled(edge: Api, content_type: str) -> None:
+async def test_the_json_content_type_is_accepted_in_any_spelling(edge: Api, content_type: str) -> None:
     reply = await edge.call("POST", "/echo/", data=b'{"text": "\xc3\xa4"}', headers={"Content-Type": content_type})
 
     assert (reply.status, reply.body) == (200, {"text": "ä"})
 
 
-async def test_a_proxy_that_is_not_trusted_is_told_of_once_with_the_setting(open_api: OpenApi) -> None:
+async def test_an_untrusted_proxy_is_logged_once_with_the_setting(open_api: OpenApi) -> None:
     told = []
     for proxies in ("", "127.0.0.0/8"):
         visitor = await open_api(trusted_proxies=proxies)
@@ -159,7 +159,7 @@ async def test_a_body_over_two_mebibytes_is_413(edge: Api, chunked: bool) -> Non
     assert "RateLimit-Limit" in reply.headers
 
 
-async def test_a_body_that_never_ends_is_given_up(edge: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_body_that_never_ends_times_out(edge: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bodies, "READ_SECONDS", 0.1)
 
     answer = await edge.raw(
@@ -173,7 +173,7 @@ async def test_a_body_that_never_ends_is_given_up(edge: Api, monkeypatch: pytest
 # Failures
 
 
-async def test_an_unforeseen_failure_tells_its_request_and_nothing_else(edge: Api) -> None:
+async def test_an_unexpected_error_reveals_only_the_request_id(edge: Api) -> None:
     reply = await edge.get("/fail/", headers={"X-Request-Id": "my-request.1"})
 
     assert (reply.status, reply.code) == (500, "SERVER_ERROR")
@@ -183,7 +183,7 @@ async def test_an_unforeseen_failure_tells_its_request_and_nothing_else(edge: Ap
     assert reply.headers["X-API-Version"] == "v1"
 
 
-async def test_a_database_that_is_away_is_503_with_retry_after(edge: Api) -> None:
+async def test_an_unreachable_database_is_503_with_retry_after(edge: Api) -> None:
     reply = await edge.get("/away/")
 
     assert (reply.status, reply.code) == (503, "SERVICE_UNAVAILABLE")
@@ -196,7 +196,7 @@ async def test_a_callers_request_id_comes_back(edge: Api, given: str) -> None:
 
 
 @pytest.mark.parametrize("given", ["", "x" * 65, "has space", "ünïcode", "a;b"])
-async def test_a_request_id_of_another_shape_is_replaced(edge: Api, given: str) -> None:
+async def test_an_invalid_request_id_is_replaced(edge: Api, given: str) -> None:
     made = (await edge.get("/none/", headers={"X-Request-Id": given})).headers["X-Request-Id"]
 
     assert made != given
@@ -280,7 +280,7 @@ async def test_behind_a_trusted_proxy_each_client_has_its_own_budget(open_api: O
 # Headers
 
 
-async def test_every_answer_says_what_browsers_may_not_do(edge: Api) -> None:
+async def test_every_answer_has_the_security_headers(edge: Api) -> None:
     for path in ("/echo/", "/none/", "/fail/", "/echo"):
         headers = (await edge.get(path)).headers
         assert headers["X-Content-Type-Options"] == "nosniff"
@@ -292,13 +292,13 @@ async def test_every_answer_says_what_browsers_may_not_do(edge: Api) -> None:
         assert "Deprecation" not in headers
 
 
-async def test_behind_https_browsers_are_held_to_it(open_api: OpenApi) -> None:
+async def test_behind_https_answers_have_hsts(open_api: OpenApi) -> None:
     visitor = await open_api(public_url="https://books.example.org")
 
     assert (await visitor.get("/books/demo/")).headers["Strict-Transport-Security"] == "max-age=31536000"
 
 
-async def test_a_version_that_goes_away_says_so_on_every_answer(open_api: OpenApi) -> None:
+async def test_a_deprecated_version_says_so_in_every_answer(open_api: OpenApi) -> None:
     going = Deprecation(datetime(2027, 1, 1, tzinfo=UTC), datetime(2027, 9, 1, tzinfo=UTC), "https://x.example/v2")
     visitor = await open_api(site={"deprecation": going})
 
@@ -318,7 +318,7 @@ def test_a_version_is_not_removed_before_six_months_have_passed() -> None:
 ORIGIN = "https://app.example.org"
 
 
-async def test_only_listed_origins_are_told_that_they_may_read(open_api: OpenApi) -> None:
+async def test_only_allowed_origins_get_cors_headers(open_api: OpenApi) -> None:
     visitor = await open_api(allowed_origins=ORIGIN)
 
     listed = (await visitor.get("/books/demo/", headers={"Origin": ORIGIN})).headers
@@ -331,7 +331,7 @@ async def test_only_listed_origins_are_told_that_they_may_read(open_api: OpenApi
     assert listed["Vary"] == stranger["Vary"] == "Origin"
 
 
-async def test_a_preflight_is_answered_for_listed_origins_only(open_api: OpenApi) -> None:
+async def test_a_preflight_is_answered_for_allowed_origins_only(open_api: OpenApi) -> None:
     visitor = await open_api(allowed_origins=ORIGIN)
     ask = {"Access-Control-Request-Method": "PATCH", "Access-Control-Request-Headers": "authorization"}
 
@@ -360,9 +360,7 @@ async def test_the_log_names_the_template_and_never_the_path(log_lines: io.Strin
     assert "/auth/verify-email/{uid}/{token}/" in log_lines.getvalue()
 
 
-async def test_an_answer_that_is_not_ready_holds_up_a_stop_for_a_moment_only(
-    open_api: OpenApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_slow_answer_delays_a_stop_only_briefly(open_api: OpenApi, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = asyncio.Event()
 
     async def never(_request: web.Request) -> web.Response:

@@ -51,7 +51,7 @@ def test_of_a_list_that_is_too_long_no_item_is_looked_at() -> None:
     with pytest.raises(InvalidInput) as refused:
         load(Sample(), {"inner": [0] * 4})
 
-    assert refused.value.details == {"inner": ["Longer than maximum length 3."]}
+    assert refused.value.details == {"inner": ["Must have at most 3 items (got 4)."]}
 
 
 def test_every_list_of_a_request_has_a_bound() -> None:

@@ -10,11 +10,6 @@ import { settings } from "./site.js";
 import { isPictureBook } from "./spreads.js";
 import { Action, Check, Field, Heading, Notice } from "./ui.js";
 
-const FORMATS = [
-  ["pdf", "PDF", "For screens. Choose the Print profile for a printing house."],
-  ["epub", "EPUB", "For e-readers and phones."],
-  ["docx", "Word", "For editing in a word processor."],
-];
 const SWITCHES = {
   include_cover: "Cover",
   include_title_page: "Title page",
@@ -48,7 +43,7 @@ export default function Files({ book }) {
   const { data: user } = useResource("/auth/profile/");
   const [chosen, choose] = useKept("files-look", book);
   const features = user?.subscription?.plan.features;
-  const allowed = features?.export_formats ?? ["pdf"];
+  const allowed = features?.export_formats ?? [];
   const missing = book.chapters.filter(({ content }) => !content.trim()).map((chapter) => chapter.chapter_number);
   const put = (name, value) => choose({ ...chosen, [name]: value });
   const load = (format, more) => () => download(`/books/${book.id}/${format}/`, { ...wanted(chosen), ...more });
@@ -57,13 +52,13 @@ export default function Files({ book }) {
     ${features?.watermark && html`<${Notice}><p>Files on your plan carry a small “Made with bookgen” mark. <a href="#/plan">See other plans</a></p><//>`}
     ${missing.length > 0 && html`<${Notice}><p>${named(isPictureBook(book) ? "Spread" : "Chapter", missing)} ${missing.length === 1 ? "has" : "have"} no text yet and ${missing.length === 1 ? "is" : "are"} left out of the files.</p><//>`}
     <ul class="plain formats">
-      ${FORMATS.map(([format, name, use]) => html`
+      ${site?.export_formats.map(({ value: format, label: name, use, settings: takes }) => html`
         <li key=${format} class="card">
           <h2>${name}</h2><p class="quiet">${use}</p>
           ${allowed.includes(format)
             ? html`
               <div class="row"><${Action} kind="primary" busy="Creating the file …" aria-label="Download as ${name}" work=${load(`export_${format}`)}>Download<//>
-                ${format === "pdf" && chosen?.profile === "print" && html`<${Action} busy="Creating the file …" work=${load("export_pdf", { cover_wrap: true })}>Download print cover<//>`}</div>`
+                ${takes.includes("cover_wrap") && chosen?.profile === "print" && html`<${Action} busy="Creating the file …" work=${load(`export_${format}`, { cover_wrap: true })}>Download print cover<//>`}</div>`
             : html`<p>Not included in your plan. <a href="#/plan">See plans</a></p>`}
         </li>`)}
     </ul>

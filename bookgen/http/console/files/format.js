@@ -7,12 +7,15 @@ const whole = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 0 });
 const day = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium" });
 const moment = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", timeStyle: "short" });
 const list = new Intl.ListFormat("en");
+const choice = new Intl.ListFormat("en", { type: "disjunction" });
 const ago = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
 export const number = (value) => whole.format(value);
 export const count = (value, one, many = `${one}s`) => `${number(value)} ${value === 1 ? one : many}`;
 /** Such as "Chapter 2" or "Chapters 2, 5, and 6". */
 export const named = (one, numbers) => `${one}${numbers.length === 1 ? "" : "s"} ${list.format(numbers.map(String))}`;
+/** Such as "PDF or EPUB". */
+export const either = (names) => choice.format(names);
 export const words = (value) => count(value, "word");
 export const date = (value) => day.format(new Date(value));
 export const time = (value) => moment.format(new Date(value));

@@ -47,6 +47,8 @@ function Meter({ name, used, limit }) {
 }
 
 function Plans({ plans, now, reload }) {
+  const formats = useSignal(settings)?.export_formats;
+  const labelOf = (name) => formats?.find(({ value }) => value === name)?.label ?? name;
   const [interval, pick] = useState("monthly");
   const yearly = interval === "yearly";
   const sold = plans.filter(({ slug }) => slug !== "free");
@@ -77,7 +79,7 @@ function Plans({ plans, now, reload }) {
           <ul>
             <li>${count(plan.features.books_per_month, "book")} per month, up to ${words(plan.features.max_word_count_per_book)} each</li>
             ${plan.features.max_stored_mb > 0 && html`<li>${number(plan.features.max_stored_mb)} MB of text and pictures</li>`}
-            <li>${plan.features.export_formats.map((format) => format.toUpperCase()).join(", ")}${plan.features.watermark ? ", with a watermark" : ""}</li>
+            <li>${plan.features.export_formats.map(labelOf).join(", ")}${plan.features.watermark ? ", with a watermark" : ""}</li>
           </ul>
           ${plan.slug === now.plan.slug ? html`<p><b>Your plan</b></p>` : choice(plan)}
         </li>`)}

@@ -1,5 +1,6 @@
 // Where somebody starts who has no book yet.
 
+import { either } from "./format.js";
 import { html, useState } from "./hooks.js";
 import { keepIdea, keptIdea } from "./idea.js";
 import { go } from "./router.js";
@@ -9,7 +10,8 @@ import { Field, Heading, Notice } from "./ui.js";
 
 export function Welcome({ session }) {
   const [idea, write] = useState(() => keptIdea().description ?? "");
-  const offline = useSignal(settings)?.models?.every((name) => name.startsWith("offline"));
+  const site = useSignal(settings);
+  const offline = site?.models?.every((name) => name.startsWith("offline"));
   const start = (event) => {
     event.preventDefault();
     keepIdea({ ...keptIdea(), description: idea });
@@ -19,7 +21,7 @@ export function Welcome({ session }) {
     <div class="welcome">
       <${Heading} title="Welcome">Turn an idea into a book.<//>
       <p class="lead">Describe your book. You get an outline that you can edit, and then the chapters are written one by one.
-        Read and edit each chapter as it is finished, then download PDF, Word or EPUB.</p>
+        Read and edit each chapter as it is finished, then download the book${site ? ` as ${either(site.export_formats.map(({ label }) => label))}` : ""}.</p>
       ${offline && html`<${Notice}><p>No language model is set up yet, so books contain <b>sample text</b>. Everything else
         works. <a href=${new URL("../../api/v1/docs/models/", import.meta.url).href}>Set up a model</a></p><//>`}
       <form onSubmit=${start} class="idea">
