@@ -46,7 +46,7 @@ def test_a_withdrawn_advisory_is_none(tmp_path: Path) -> None:
     assert advisories.main(str(tmp_path), str(_checkout(tmp_path, text, "1.0"))) == 0
 
 
-def test_what_is_no_checkout_is_no_audit(tmp_path: Path) -> None:
+def test_a_folder_without_advisories_fails_the_audit(tmp_path: Path) -> None:
     assert advisories.main(str(tmp_path)) == 2
 
 

@@ -34,7 +34,7 @@ def test_a_missing_checker_is_a_failure_in_ci(monkeypatch: pytest.MonkeyPatch) -
         checkers.require("qpdf")
 
 
-def test_what_is_here_is_no_reason_to_skip() -> None:
+def test_an_installed_program_skips_no_test() -> None:
     checkers.require()
 
 

@@ -24,7 +24,7 @@ def is_file(name: str) -> bool:
     return (ROOT / "bookgen" / name).is_file() or (ROOT / name).is_file()
 
 
-def test_there_is_a_recipe_for_what_is_added_most() -> None:
+def test_the_most_common_additions_have_a_recipe() -> None:
     assert RECIPES.keys() >= {
         "An endpoint", "A column", "An export format", "A provider", "An error", "A limit class", "A setting",
         "A console view",

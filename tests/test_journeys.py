@@ -260,7 +260,7 @@ async def test_write_uses_a_running_server(tmp_path: Path, dsn: str) -> None:
     assert titles == ["The Salt Road"]
 
 
-async def test_write_says_what_is_otherwise_in_a_book_that_is_begun(tmp_path: Path, dsn: str) -> None:
+async def test_write_reports_the_settings_in_which_an_existing_book_differs(tmp_path: Path, dsn: str) -> None:
     words = ("write", "The Salt Road", "--chapters", "3", "--words", "800", "--genre", "Novel", "--language", "EN")
     async with ServiceProcess(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service, Client(service.url) as client:
         await signed_in(client)
@@ -288,7 +288,7 @@ async def test_write_makes_itself_an_account_on_a_server_that_is_open(tmp_path: 
     assert "The book with this title is finished" in again[1]
 
 
-async def test_where_nobody_may_register_write_asks_for_a_login(tmp_path: Path, dsn: str) -> None:
+async def test_write_asks_for_a_login_if_registration_is_closed(tmp_path: Path, dsn: str) -> None:
     async with ServiceProcess(tmp_path, BOOKGEN_DATABASE_URL=dsn, BOOKGEN_REGISTRATION="closed") as service:
         code, _, complained = await run(tmp_path, "write", "The Salt Road", "--server", service.url)
 
@@ -306,7 +306,7 @@ async def test_write_has_no_cap_for_strangers_whom_its_server_has_none_of(tmp_pa
     assert "strangers_may_spend" not in (tmp_path / "data" / "write.log").read_text()
 
 
-async def test_a_failing_model_is_told_with_what_to_do(tmp_path: Path, models: ModelServer) -> None:
+async def test_a_model_failure_is_reported_with_a_remedy(tmp_path: Path, models: ModelServer) -> None:
     models.script(fault("status", status=401, message="invalid x-api-key", times=99))
     settings = {"ANTHROPIC_API_KEY": "wrong", "ANTHROPIC_BASE_URL": models.anthropic_url}
 
@@ -320,7 +320,7 @@ async def test_a_failing_model_is_told_with_what_to_do(tmp_path: Path, models: M
     ]
 
 
-async def test_sigterm_answers_what_is_open_and_ends_with_zero(tmp_path: Path) -> None:
+async def test_sigterm_stops_the_service_and_its_database_with_exit_code_zero(tmp_path: Path) -> None:
     async with ServiceProcess(tmp_path) as service, Client(service.url) as client:
         await signed_in(client)
         code = await service.stop()

@@ -98,7 +98,7 @@ def test_a_rate_is_read_from_its_setting(text: str, budget: Budget) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "0/minute", "5", "5/fortnight", "-1/minute", "5/minute/minute"])
-def test_what_is_no_rate_is_refused(text: str) -> None:
+def test_an_invalid_rate_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a rate"):
         Budget.parse(text)
 

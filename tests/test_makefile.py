@@ -27,7 +27,7 @@ def set_up(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(SET_UP, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_uv_is_told_the_file_of_the_python_that_is_new_enough(tmp_path: Path) -> None:
+def test_uv_gets_the_path_of_a_recent_enough_python(tmp_path: Path) -> None:
     """By its name uv might take an older one, or fetch one."""
     program(tmp_path / "python3", f'exec "{sys.executable}" "$@"')
     program(tmp_path / "uv", 'printf "%s\\n" "$@"')

@@ -8,7 +8,7 @@ import threading
 from bookgen import threads
 
 
-async def test_what_computes_does_so_one_after_the_other_and_not_on_the_loop() -> None:
+async def test_computations_run_one_at_a_time_and_off_the_event_loop() -> None:
     inside, most, called_by = 0, 0, set[int]()
 
     def work(number: int) -> int:
@@ -27,7 +27,7 @@ async def test_what_computes_does_so_one_after_the_other_and_not_on_the_loop() -
     assert threading.get_ident() not in called_by
 
 
-async def test_what_nobody_waits_for_any_more_is_not_begun() -> None:
+async def test_a_cancelled_computation_is_not_started() -> None:
     go, done = threading.Event(), list[str]()
     first = asyncio.create_task(threads.compute(go.wait))
     second = asyncio.create_task(threads.compute(done.append, "second"))

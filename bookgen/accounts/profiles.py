@@ -32,10 +32,10 @@ class Profiles:
     # --- names and address --------------------------------------------------------------------------
 
     async def update(self, account_id: int, changes: Mapping[str, Any]) -> tuple[Account, str | None]:
-        """Change names and ask for an address. The account, and the address that was mailed a link.
+        """Change the names or request a new address. Returns the account, and the address that gets a link, if any.
 
-        Another address has to be fit for a new account. It is pending until the link mailed to it is followed, and
-        the old one is mailed a link that takes the change back.
+        A new address must meet the rules for registration. It is pending until its owner follows the link. The old
+        address gets a link that undoes the change.
         """
         before = await self.find(account_id)
         moves = False

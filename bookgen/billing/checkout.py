@@ -205,7 +205,7 @@ class Payments:
             if each.id == processor_id and each.status is not SubscriptionStatus.CANCELED:
                 return each
         await fulfilment.refresh_customer(customer)
-        raise Conflict("Your subscription has ended at the payment processor. Try again to buy a plan anew.")
+        raise Conflict("Your subscription has ended at the payment processor. Try again to buy a new plan.")
 
     async def _monthly(self, account_id: int, slug: str) -> OwnedAddon | None:
         """The monthly add-on, if it is paid for or the processor still bills it."""

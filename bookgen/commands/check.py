@@ -162,8 +162,8 @@ async def model(settings: Config) -> str:
         raise _unusable(_why(calls.model.name, error)) from error
     except TimeoutError as error:
         raise _unusable(
-            f"{name}: No answer within {CALL_SECONDS:g} seconds. Try again where it was loading its model; one that is "
-            "as slow as that needs hours for a book."
+            f"{name}: No answer within {CALL_SECONDS:g} seconds. If the server was loading its model, try again. "
+            "A model this slow needs hours for a book."
         ) from error
     finally:
         await calls.model.close()

@@ -1,1 +1,1 @@
-"""What can be done with a book beside writing it: each module is one service to its author."""
+"""Everything an author can do with a book besides generating it: editing, artwork, proofreading and publishing."""

@@ -1,4 +1,4 @@
-"""Artwork: covers and illustrations, from the allowance that pays for them to the rows that keep them."""
+"""Artwork: covers and illustrations, including their allowance and storage."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bookgen.store import accounts, books, chapters, covers, illustrations, medi
 from bookgen.store.database import DB, Database
 
 MAX_ALT_CHARACTERS = 300
-PICTURE_BYTES = 1_000_000  # what a painted one takes, with its thumbnail; few take more
+PICTURE_BYTES = 1_000_000  # of a painted picture with its thumbnail; few are larger
 
 
 class Artwork:
@@ -29,7 +29,7 @@ class Artwork:
     async def generate_covers(
         self, account_id: int, book_id: int, *, count: int, style: str, prompt: str
     ) -> list[Cover]:
-        """New variants, at most `count`: one that cannot be made is given back, if another was."""
+        """Make up to `count` new cover variants. Failed ones return their allowance if at least one succeeds."""
         db = self._database.http
         book = await self._book(account_id, book_id)
         await self._require_room(account_id, count)
@@ -38,7 +38,7 @@ class Artwork:
         async with held_images(self._database, self._quota, account_id, count) as held:
             made = await self._maker.covers(order, copy, range(before, before + count), style, prompt)
             async with db.acquire() as connection, held.bringing(connection, len(made)):
-                await held.consume(connection, len(made))  # before other locks, as whatever writes chapters does
+                await held.consume(connection, len(made))  # before all other locks, in the lock order of `editing`
                 must_exist(await books.lock(connection, account_id, book_id))
                 kept = [await _keep_cover(connection, book_id, each, style, prompt) for each in made]
                 await books.touch(connection, book_id)
@@ -48,10 +48,10 @@ class Artwork:
     async def paint_cover(
         self, account_id: int, book_id: int, run_id: UUID, halt: Halt
     ) -> Callable[[DB], Awaitable[None]] | None:
-        """A cover for a run: what keeps and selects it, in the run's own transaction. None: one is selected already.
+        """Make a cover for a run. Returns the function that stores and selects it, for the run's own transaction.
 
-        The allowance is held under the run's id: by whoever comes after a crash, anew. NotFound, UpstreamAIError,
-        QuotaExceeded, PlanUpgradeRequired.
+        None if the book already has a selected cover. The allowance is held under the run's id, so a repetition after a
+        crash holds it only once. Raises NotFound, UpstreamAIError, QuotaExceeded or PlanUpgradeRequired.
         """
         db = self._database.http
         book = await self._book(account_id, book_id)
@@ -69,7 +69,7 @@ class Artwork:
 
         async def keep(connection: DB) -> None:
             if await books.lock(connection, account_id, book_id) is None or await covers.selected(connection, book_id):
-                await held.give_back(connection)  # its author was faster
+                await held.give_back(connection)  # the author has selected a cover in the meantime
                 return
             cover = await _keep_cover(connection, book_id, made, "", "")
             await covers.select(connection, book_id, cover.id)
@@ -89,11 +89,11 @@ class Artwork:
             await books.touch(connection, book_id)
 
     async def illustrate(self, account_id: int, chapter_id: int, *, prompt: str, caption: str) -> Illustration:
-        """A new picture in the middle of the chapter."""
+        """Add a new picture in the middle of the chapter."""
         db = self._database.http
         chapter = must_exist(await chapters.find(db, account_id, chapter_id))
         book = await self._book(account_id, chapter.book_id)
-        if book.kind is BookKind.PROSE:  # pictures are what a children's book was bought for
+        if book.kind is BookKind.PROSE:  # a children's book includes its pictures
             require_chapter_images(await self._quota.plan(db, account_id), self._quota.upgrade_url)
         await self._require_room(account_id)
         order = PictureOrder(account_id, book, ILLUSTRATION, chapter.chapter_number, await self._sheet(book))
@@ -120,7 +120,7 @@ class Artwork:
                 return kept
 
     async def _require_room(self, account_id: int, pictures: int = 1) -> None:
-        """Refuses what would be painted and find no room then."""
+        """Raise PlanUpgradeRequired if the account has no room to store the pictures, before they are painted."""
         db, quota = self._database.http, self._quota
         await require_room(db, quota, await quota.standing(db, account_id), growth=pictures * PICTURE_BYTES)
 
@@ -136,7 +136,7 @@ class Artwork:
 
 
 async def _keep_cover(connection: DB, book_id: int, made: MadeCover, style: str, prompt: str) -> Cover:
-    """`style` and `prompt` as they were asked for; without a style its name is that of the design."""
+    """Store a cover. `style` and `prompt` are those of the request; an empty style becomes the name of the design."""
     finished = made.finished
     picture, small = finished.picture, finished.thumbnail
     return await covers.add(
@@ -153,5 +153,5 @@ async def _keep_cover(connection: DB, book_id: int, made: MadeCover, style: str,
 
 
 def _alternative(finished: FinishedPicture, prompt: str, caption: str, chapter: Chapter) -> str:
-    """What somebody who cannot see the picture is told."""
+    """The alt text of the picture."""
     return (finished.shows or prompt or caption or chapter.summary or chapter.title)[:MAX_ALT_CHARACTERS]

@@ -1,4 +1,4 @@
-"""Children's books: made as a draft whose chapters are spreads, each of two pages."""
+"""Creates children's books: drafts whose chapters are spreads of two pages."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ PAGES_OF_A_SPREAD = 2
 
 
 async def create_childrens(connection: Connection, quota: Quota, account_id: int, new: Mapping[str, Any]) -> Book:
-    """Stores a draft with its spreads, which the first run plans, or `generate-outline` before it.
+    """Store a draft with empty spreads. `generate-outline` or the first run plans them.
 
-    PlanUpgradeRequired without the add-on, or without room; BookQuotaExceeded when nothing could pay for the book.
+    Raises PlanUpgradeRequired without the add-on or without room, and BookQuotaExceeded if nothing could pay for the
+    book.
     """
     age, spreads = AgeRange(new["age_range"]), new["page_count"] // PAGES_OF_A_SPREAD
     words = READINGS[age].words

@@ -1,4 +1,4 @@
-"""Corrections: suggestions of proofreading reports put into their chapters."""
+"""Applies suggestions of proofreading reports to their chapters."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ MAX_TRIES = 10
 
 @dataclass(frozen=True, slots=True)
 class AppliedSuggestions:
-    """The result of applying several suggestions: how many were applied, how many are stale (now or before), and the
-    chapters that changed.
-    """
+    """The result of applying suggestions: how many were applied, how many are stale, and the changed chapters."""
 
     applied: int
     stale: int
@@ -37,14 +35,14 @@ class AppliedSuggestions:
 
 
 class Corrections:
-    """Changes the chapters of one database."""
+    """Applies corrections to chapters in the database."""
 
     def __init__(self, pool: Pool, quota: Quota) -> None:
         self._pool = pool
         self._quota = quota
 
     async def apply(self, account_id: int, report_id: int, chosen: Callable[[Suggestion], bool]) -> AppliedSuggestions:
-        """Apply the chosen suggestions that are pending, a chapter in one transaction. Former texts are kept.
+        """Apply the chosen pending suggestions, one transaction per chapter. Former texts become revisions.
 
         A finding without a replacement stays pending.
         """
@@ -59,7 +57,7 @@ class Corrections:
         return AppliedSuggestions(applied, stale + found_stale, [chapter for chapter, (a, _) in done.items() if a])
 
     async def apply_safe_of_run(self, account_id: int, run_id: UUID) -> None:
-        """Apply the safe suggestions of a production's report, if it has made one. Idempotent."""
+        """Apply the safe suggestions of a production's report, if it has one. Idempotent."""
         report_id = await reports.of_run(self._pool, run_id, ReportKind.PROOFREADING)
         if report_id is not None:
             await self.apply(account_id, report_id, lambda each: each.safe)
@@ -67,13 +65,13 @@ class Corrections:
     async def place(self, account_id: int, chapter_id: int) -> None:
         """Find the chapter's pending suggestions again in a text that has changed.
 
-        If the chapter keeps changing, the suggestions keep their places: reading them must not fail for that.
+        If the chapter keeps changing, the suggestions keep their old offsets, because reading them must not fail.
         """
         with contextlib.suppress(Conflict):
             await self._apply(account_id, chapter_id, ())
 
     async def _apply_all(self, account_id: int, chapter_id: int, chosen: set[int]) -> tuple[int, int]:
-        """Apply suggestions in as many transactions as it takes. Returns how many were applied and are stale."""
+        """Apply suggestions, in several transactions if needed. Returns how many were applied and are stale."""
         applied = stale = 0
         while chosen:
             result = await self._apply(account_id, chapter_id, chosen)
@@ -99,7 +97,7 @@ class Corrections:
             corrected = await compute(_corrected, pending, chapter, chosen)
             if await self._save(account_id, chapter, pending, corrected):
                 return corrected.placement
-        raise Conflict("This chapter keeps changing. Wait until nobody edits it, then apply the suggestions again.")
+        raise Conflict("This chapter keeps changing. Stop editing it, then apply the suggestions again.")
 
     async def _save(
         self, account_id: int, chapter: Chapter, pending: Sequence[Suggestion], corrected: CorrectedChapter

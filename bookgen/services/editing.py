@@ -1,28 +1,28 @@
 """Editing: an author's changes to a book, its outline and its chapters.
 
-Each function is one transaction on the given connection. Like every transaction of the service, it locks the rows that
-it needs in one order, so that no two transactions wait for each other:
+Each function is one transaction on the given connection. Like every transaction of the service, it locks rows in a
+fixed order, so that transactions never deadlock:
 
     rank  rows                            locked by
-    1     the account                     `addresses.lock`, where its address or its tokens change
-    2     the account's slot              `slots.lock`: no run is accepted, and none ends, meanwhile
+    1     the account                     `addresses.lock`, if its address or its tokens change
+    2     the account's slot              `slots.lock`: while it is held, no run is accepted and none ends
     3     the account's usage period      `subscriptions.lock`, before anything is counted, held or spent
     4     the book's newest run           `book_state.lock`, which locks 2 to 5
-    5     the book                        `books.lock`; `books.keep` where it only must not be deleted
+    5     the book                        `books.lock`, or `books.keep` if it only must not be deleted
     6     the book's chapters, in order   `chapters.lock_of_book`, or one of them by `chapters.lock`
     7     the book's proofreading report  `reports.lock_owned`
-    8     what the account keeps          `storage.lock`, the last step where an account's texts grow
+    8     the account's storage           `storage.lock`, the last step if an account's texts grow
 
-A transaction may leave ranks out, and may come back to a table of which it holds a row: the account's next run is
-promoted last, under the slot. It never takes its first lock of a lower rank after one of a higher rank.
+A transaction may skip ranks. It may also lock more rows of a table in which it already holds a lock: the account's next
+run is promoted last, under the slot. It never takes its first lock of a lower rank after a lock of a higher rank.
 
-- The row of the subscription stands for the usage period, which has no row of its own until something is counted.
-- An INSERT locks the rows that it refers to, and a DELETE waits for that lock. Whoever deletes a book has locked its
-  runs and the book; whoever writes rows of a report locks the book first.
-- The parts of one statement have no order of their own. A part that locks reads a row of the part that locks before it.
-- A statement that claims whatever is free (`reports.claim`, `ownership.claim`) skips locked rows.
+- The subscription's row stands for the usage period, which has no row until something is counted.
+- An INSERT locks the rows that it refers to, and a DELETE waits for that lock. A transaction that deletes a book has
+  locked its runs and the book. A transaction that writes rows of a report locks the book first.
+- The parts of one statement have no fixed order, so each part that locks reads a row of the part that must lock before.
+- A statement that claims free rows (`reports.claim`, `ownership.claim`) skips locked ones.
 
-`tests/store/test_locks.py` reads the statements, and `tests/locks.py` the transactions of every test.
+`tests/store/test_locks.py` checks the statements, and `tests/locks.py` the transactions of every test.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ _OF_CHILDRENS = frozenset(("theme", "characters"))
 
 
 async def create_book(connection: Connection, quota: Quota, account_id: int, fields: Mapping[str, Any]) -> Book:
-    """A draft, with ten chapters or one for each 50 words, whichever is less, where `fields` do not say how many.
+    """Create a draft. Without a chapter count in `fields` it gets ten chapters, or one per 50 words if that is less.
 
-    InvalidInput, BookQuotaExceeded, PlanUpgradeRequired.
+    Raises InvalidInput, BookQuotaExceeded or PlanUpgradeRequired.
     """
     words = fields["target_word_count"]
     chapter_count = fields.get("chapter_count") or max(1, min(DEFAULT_CHAPTERS, words // WORDS_A_CHAPTER))
@@ -79,7 +79,7 @@ async def create_book(connection: Connection, quota: Quota, account_id: int, fie
 
 
 def require_word_each(words: int, chapter_count: int, field: str = "target_word_count") -> None:
-    """InvalidInput, for `field`, of a book that has fewer words than chapters."""
+    """Raise InvalidInput, about `field`, if a book would have fewer words than chapters."""
     if words < chapter_count:
         raise InvalidInput(
             **{field: [f"A book needs at least one word per chapter (got {words} words for {chapter_count} chapters)."]}
@@ -87,7 +87,10 @@ def require_word_each(words: int, chapter_count: int, field: str = "target_word_
 
 
 async def duplicate_book(connection: Connection, quota: Quota, account_id: int, book_id: int) -> Book:
-    """A draft with the same texts and pictures. NotFound; PlanUpgradeRequired when the plan does not keep both."""
+    """Create a draft with the same texts and pictures.
+
+    Raises NotFound, and PlanUpgradeRequired if the plan has no room for both books.
+    """
     async with connection.transaction():
         growth = await storage.of_book(connection, account_id, book_id)
         await require_stored(connection, quota, account_id, growth=growth)
@@ -102,11 +105,11 @@ async def duplicate_book(connection: Connection, quota: Quota, account_id: int, 
 async def change_book(
     connection: Connection, quota: Quota, account_id: int, book_id: int, changes: Mapping[str, Any]
 ) -> None:
-    """Changes fields of the book; a new length is shared out over the chapters that are not written yet.
+    """Change fields of the book. A new length is distributed over the unwritten chapters.
 
-    NotFound; Conflict when the number of chapters is the outline's affair; PlanUpgradeRequired; InvalidInput for what
-    only a children's book has, and for fewer words than chapters; GenerationInProgress when that would change while a
-    run goes by it.
+    Raises NotFound; Conflict if the outline decides the number of chapters; PlanUpgradeRequired; InvalidInput for
+    fields that only children's books have, and for fewer words than chapters; GenerationInProgress for fields that an
+    active run depends on.
     """
     async with connection.transaction():
         found = must_exist(await books.find(connection, account_id, book_id))
@@ -150,20 +153,19 @@ async def save_chapter(
     writer: str | None = None,
     words: int | None = None,
 ) -> SavedChapter:
-    """Changes fields of the chapter. An overwritten text is kept as a revision; a blank text counts as no text.
+    """Change fields of the chapter. An overwritten text becomes a revision. A blank text counts as no text.
 
-    `writer`: the model that wrote the new text, if known. `words`: the words of the new text if the caller has counted
-    them.
+    `writer`: the model that wrote the new text, if known. `words`: its word count, if the caller has counted.
 
-    NotFound; Conflict when the chapter is no longer as it was `read`; PlanUpgradeRequired when its new budget makes the
-    book too long, or its text is more than the plan keeps.
+    Raises NotFound; Conflict if the chapter has changed since it was `read`; PlanUpgradeRequired if its new target
+    makes the book too long, or if its text exceeds the plan's storage.
     """
     if changes.get("content", "").isspace():
         changes = {**changes, "content": ""}
     if words is None:
         words = await _count_words(changes.get("content", ""))
     told = account_id, chapter_id, changes, words, origin
-    alone = read is None and "target_word_count" not in changes  # a transaction of its own, if anything may be kept
+    alone = read is None and "target_word_count" not in changes  # one statement suffices if storage is unlimited
     if alone and (plan := quota.plan_of_all):
         saved = await chapters.save(connection, *told, unbounded=plan, writer=writer)
         if saved:
@@ -185,7 +187,10 @@ async def save_chapter(
 async def restore_revision(
     connection: Connection, quota: Quota, account_id: int, chapter_id: int, revision_id: int
 ) -> SavedChapter:
-    """Puts a former text back, which makes the one that it replaces a revision; or a title and a summary. NotFound."""
+    """Restore a revision: a former text, or a title and summary. The replaced text becomes a revision.
+
+    Raises NotFound.
+    """
     revision = must_exist(await revisions.find(connection, account_id, chapter_id, revision_id))
     changes, told = {"content": revision.content}, (connection, quota, account_id, chapter_id)
     if revision.title is not None:
@@ -202,10 +207,10 @@ async def revise_outline(
     *,
     replace: bool,
 ) -> None:
-    """Changes, adds and, with `replace`, removes and reorders chapters as the entries say.
+    """Change and add chapters as in the entries. With `replace`, also remove and reorder them.
 
-    NotFound; Conflict while model work outside a run is done on the book, or for what a paused run has written;
-    GenerationInProgress while a run writes it; InvalidInput; PlanUpgradeRequired.
+    Raises NotFound; Conflict while the book has a job, or for chapters that a paused run has written;
+    GenerationInProgress while a run is active; InvalidInput; PlanUpgradeRequired.
     """
     async with connection.transaction():
         state = must_exist(await book_state.lock(connection, account_id, book_id, call_seconds=0))
@@ -226,7 +231,7 @@ async def revise_outline(
 
 
 async def _require_budgets(connection: Connection, quota: Quota, account_id: int, book_id: int) -> None:
-    """Budgets are taken as given, but together they buy no longer book than the plan has."""
+    """Raise PlanUpgradeRequired if the chapters' targets add up to a longer book than the plan allows."""
     words = await chapters.words_beyond_target(connection, book_id)
     if words is not None:
         await quota.require_words(connection, account_id, book_id, words)
@@ -241,13 +246,13 @@ def _described(outline: Iterable[Chapter | RevisedChapter]) -> int:
 
 
 async def _count_words(text: str) -> int:
-    """In a thread where it takes long: a piece holds the interpreter, wherever it is read."""
+    """Count words, in the compute thread if the text is long."""
     return count_words(text) if len(text) <= PIECE else await threads.compute(count_words, text)
 
 
 @dataclass(frozen=True, slots=True)
 class RevisedChapter:
-    """What stands at one place of a revised outline: a chapter that exists, or one to be made."""
+    """One chapter of a revised outline: an existing one, or a new one."""
 
     chapter: Chapter | None
     title: str
@@ -267,7 +272,7 @@ class RevisedChapter:
 def revised_chapters(
     book: Book, existing: Sequence[Chapter], entries: Sequence[Mapping[str, Any]], *, replace: bool
 ) -> list[RevisedChapter]:
-    """The outline as it shall be, in order."""
+    """The chapters of the revised outline, in order."""
     matches = [_match(existing, entry) for entry in entries]
     named = [chapter.id for chapter in matches if chapter]
     if len(named) != len(set(named)):
@@ -285,13 +290,13 @@ def revised_chapters(
 
 
 def _match(existing: Sequence[Chapter], entry: Mapping[str, Any]) -> Chapter | None:
-    """By id, else by number."""
+    """The chapter that an entry refers to, by id or otherwise by number."""
     by_id = next((chapter for chapter in existing if chapter.id == entry.get("id")), None)
     return by_id or next((c for c in existing if c.chapter_number == entry.get("chapter_number")), None)
 
 
 def _revised(chapter: Chapter | None, entry: Mapping[str, Any], budget: int) -> RevisedChapter:
-    """`budget` is what a new chapter gets whose entry names none."""
+    """The revised chapter. `budget` is the word target of a new chapter without one in its entry."""
     if chapter is None and "title" not in entry:
         raise InvalidInput(chapters=["A new chapter must have a title."])
     return RevisedChapter(
@@ -303,7 +308,7 @@ def _revised(chapter: Chapter | None, entry: Mapping[str, Any], budget: int) -> 
 
 
 def _protect_written(existing: Sequence[Chapter], revised: Sequence[RevisedChapter], run: Run) -> None:
-    """A paused run's written chapters, and the one whose call is in flight, stay as they are."""
+    """Raise Conflict if a chapter changes that a paused run has written or is finishing."""
     left_alone = {
         each.chapter.id
         for number, each in enumerate(revised, 1)

@@ -1,4 +1,4 @@
-"""Pictures of children's books: painted by an image model or drawn here, looked at and made anew either way."""
+"""Makes pictures of children's books: painted by an image model, or drawn here. Either way a worker re-encodes them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ UNUSABLE = "The image provider did not return a usable picture."
 
 
 class Painter:
-    """`images` None: everything is drawn here. Every failure is an UpstreamAIError whose `spent` was paid; of a
-    cancellation `spent_before` tells it."""
+    """Paints with the image model `images`, or draws everything here if it is None.
+
+    Every failure is an UpstreamAIError whose `spent` has to be paid. For a cancellation, `spent_before` has it.
+    """
 
     def __init__(self, images: ImageModel | None, pool: RenderPool) -> None:
         self._images, self._pool = images, pool
@@ -29,11 +31,11 @@ class Painter:
 
     @property
     def outage(self) -> Outage | None:
-        """What the pictures of runs wait for."""
+        """The outage of the image provider that pictures of runs wait for, if any."""
         return self._patient.outage if self._patient else None
 
     async def sheet(self, book: Book, budget: CallBudget | None, halt: Halt) -> Painted:
-        """The book's character sheet."""
+        """Make the book's character sheet."""
         job = SheetJob(_seed(book), pictures.cast(book))
         request = ImageRequest(STAGE, pictures.sheet(book), WIDE, book.account_id, None, halt=halt, budget=budget)
         return await self._made(job, request)
@@ -49,7 +51,7 @@ class Painter:
         *,
         patience: float | None = None,
     ) -> Painted:
-        """A spread's picture. `sheet`: the character sheet that it goes by. `patience` as in ImageRequest."""
+        """Make a spread's picture. `sheet` is the character sheet to follow; `patience` is that of ImageRequest."""
         told = f"{scene.picture}\n{chapter.title}\n{chapter.summary}\n{book.theme}"
         job = SceneJob(_seed(book), pictures.cast(book), told, chapter.chapter_number)
         request = ImageRequest(
@@ -81,7 +83,7 @@ class Painter:
     async def _worked(
         self, job: SceneJob | SheetJob | ReceivedJob, request: ImageRequest, paid: Sequence[Spent]
     ) -> FinishedPicture:
-        """What a worker makes of the job. They have other work, and a picture that is paid for waits for one."""
+        """Run the job in a worker. It waits for a free worker, since the picture is already paid for."""
         try:
             finished: FinishedPicture = await self._pool.run_patiently(request.account_id, job)
         except RenderTimeout as error:

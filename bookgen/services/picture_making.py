@@ -1,4 +1,4 @@
-"""How covers and illustrations are made: painted by an image model or drawn here, and what was paid for entered."""
+"""Makes covers and illustrations: painted by an image model or drawn here. Records their cost."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from bookgen.writing.material import Scene
 from bookgen.writing.picture_book import pictures
 
 COVER, ILLUSTRATION = "cover", "illustration"
-PATIENCE = 60.0  # seconds that a caller who waits gives a busy or absent provider
+PATIENCE = 60.0  # seconds that a waiting client allows a busy or unavailable provider
 
 COVER_PROMPT = """\
 Cover artwork for a book, portrait, without any text, letters, numbers, logos or borders.
@@ -59,7 +59,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class PictureOrder:
-    """One request's pictures, and what was paid for them and is not entered yet. `run_id`: of the run that asks."""
+    """The pictures of one request, and their costs that are not recorded yet. `run_id`: the run that requests them."""
 
     account_id: int
     book: Book
@@ -73,14 +73,14 @@ class PictureOrder:
 
 @dataclass(frozen=True, slots=True)
 class MadeCover:
-    """A cover, and its design where it was drawn here."""
+    """A cover, with its design if it was drawn here."""
 
     finished: FinishedCover
     design: CoverDesign | None = None
 
 
 class PictureMaker:
-    """`images` None: everything is drawn here. Whatever ends a making, what was paid for it is entered."""
+    """Makes pictures. If `images` is None, everything is drawn here. Costs are recorded however the work ends."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class PictureMaker:
     async def covers(
         self, order: PictureOrder, copy: Copy, variants: Iterable[int], style: str, prompt: str
     ) -> list[MadeCover]:
-        """Those of the variants that could be made; the first failure if none could."""
+        """Make the variants and return the covers that succeeded. Raises the first failure if none did."""
         return await self._all_made(order, [self._cover(order, copy, each, style, prompt) for each in variants])
 
     async def illustration(self, order: PictureOrder, chapter: Chapter, variant: int, prompt: str) -> FinishedPicture:
@@ -125,7 +125,7 @@ class PictureMaker:
         return MadeCover(await self._finished(order, job, reply))
 
     async def _spread(self, order: PictureOrder, chapter: Chapter, prompt: str) -> FinishedPicture:
-        """A picture of a children's book, whose figures are settled."""
+        """Make a picture of a children's book, with its given characters."""
         scene = Scene(prompt or f"{chapter.title}. {chapter.summary}", "")
         try:
             painted = await self._painter.spread(
@@ -154,7 +154,7 @@ class PictureMaker:
         return received
 
     async def _drawn(self, order: PictureOrder, job: CoverJob | PictureJob | ReceivedJob, *, paid: bool = False) -> Any:
-        """What a worker makes of the job. A run waits for one, and so does a picture that is paid for."""
+        """Run the job in a worker. Runs, and pictures already paid for, wait until one is free."""
         if paid or order.run_id is not None:
             return await self._pool.run_patiently(order.account_id, job)
         async with self._pool.turn(order.account_id):
@@ -181,7 +181,7 @@ class PictureMaker:
             raise
 
     async def _finished(self, order: PictureOrder, job: CoverJob | ReceivedJob, reply: ImageReply) -> Any:
-        """What came from outside, looked at and made anew in a worker process."""
+        """Check and re-encode a picture from the provider in a worker process."""
         order.paid += reply.spent
         try:
             return await self._drawn(order, job, paid=True)
@@ -192,7 +192,7 @@ class PictureMaker:
             raise UpstreamAIError(UNUSABLE, stage=order.stage, retryable=True, chapter_number=number) from error
 
     async def _all_made(self, order: PictureOrder, makers: Sequence[Awaitable[T]]) -> list[T]:
-        """Those that could be made; the first failure if none could."""
+        """Run all makers and return the pictures that succeeded. Raises the first failure if none did."""
         try:
             outcomes = await asyncio.gather(*makers, return_exceptions=True)
         finally:
@@ -213,7 +213,7 @@ class PictureMaker:
         return CostBudget(self._database.http, self._caps, self._price, purpose)
 
     async def _charge(self, order: PictureOrder) -> None:
-        """Enters what the pictures cost, and those that could not be made. A run waits for a database that is away."""
+        """Record the cost of all pictures, also of failed ones. For a run, wait out a database outage."""
         calls = tuple(
             model_calls.PaidCall(spent.model, spent.usage, self._price(spent.model, spent.usage), spent.call_id)
             for spent in order.paid

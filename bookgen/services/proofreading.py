@@ -1,6 +1,6 @@
-"""Reports asked for, and their suggestions previewed, applied or dismissed by the book's author.
+"""Reports of proofreaders and editors: starting them, and previewing, applying and dismissing their suggestions.
 
-A report itself is made by `actors/reports.py`; `services/corrections.py` puts what it suggests into the chapters.
+`actors/reports.py` makes a report. `services/corrections.py` applies its suggestions to the chapters.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CUT_WORD_AFTER = re.compile(r"\s+\S{,20}$")
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """One suggestion as it would change its chapter; the digests are SHA-256 of the whole content, in hexadecimal."""
+    """How a suggestion would change its chapter. The digests are hexadecimal SHA-256 of the whole text."""
 
     before: str
     after: str
@@ -48,8 +48,7 @@ class Preview:
 
 
 class Proofreading:
-    """Reports and suggestions of one database. `wake` and `call_off` tell whoever makes the reports that there is one
-    to make, and that one is not wanted any more."""
+    """Reports and suggestions. `wake` and `call_off` tell `actors/reports.py` about a new and a cancelled report."""
 
     def __init__(
         self,
@@ -72,10 +71,10 @@ class Proofreading:
         chapter_ids: Sequence[int] | None = None,
         kind: ReportKind = ReportKind.PROOFREADING,
     ) -> Report:
-        """Ask for a report of the given chapters, or of all that are written.
+        """Request a report on the given chapters, or on all written ones.
 
-        NotFound, InvalidInput; GenerationInProgress while a run of the book is active; Conflict while other work is
-        done on it, or when nothing of it is written; PlanUpgradeRequired; QuotaExceeded.
+        Raises NotFound; InvalidInput; GenerationInProgress while a run of the book is active; Conflict if the book has
+        a job or no text; PlanUpgradeRequired; QuotaExceeded.
         """
         async with self._pool.acquire() as connection, connection.transaction():
             state = must_exist(await book_state.lock(connection, account_id, book_id, call_seconds=0))
@@ -99,16 +98,22 @@ class Proofreading:
         return must_exist(await reports.find(self._pool, account_id, report_id))
 
     async def delete(self, account_id: int, report_id: int) -> None:
-        """One that is begun counts as it would have at its end: what it has told may be applied by now. NotFound."""
+        """Delete a report. One that was begun counts as a check, since its suggestions may have been applied already.
+
+        Raises NotFound.
+        """
         async with self._pool.acquire() as connection, connection.transaction():
             await subscriptions.lock(connection, account_id)
             if must_exist(await reports.delete(connection, account_id, report_id)):
-                with contextlib.suppress(QuotaExceeded):  # all is used up meanwhile, which is no reason to keep it
+                with contextlib.suppress(QuotaExceeded):  # a used-up allowance must not prevent the deletion
                     await self._quota.spend(connection, account_id, Allowance.PROOFREADING_CHECKS)
         self._call_off(report_id)
 
     async def page(self, account_id: int, report_id: int, chosen: Filter, number: int) -> tuple[int, list[Suggestion]]:
-        """How many suggestions are chosen, and those of a page, the most severe first. NotFound beyond the last."""
+        """The number of matching suggestions, and one page of them, the most severe first.
+
+        Raises NotFound beyond the last page.
+        """
         await self._place(account_id, report_id)
         count = await suggestions.count(self._pool, account_id, report_id, chosen)
         if number > max(1, -(-count // PAGE_SIZE)):
@@ -118,7 +123,7 @@ class Proofreading:
         return count, found
 
     async def preview(self, account_id: int, report_id: int, suggestion_id: int) -> Preview:
-        """NotFound; Conflict when the suggestion is not pending any more."""
+        """The preview of a suggestion. Raises NotFound, and Conflict if the suggestion is no longer pending."""
         await self._place(account_id, report_id)
         suggestion = await self._suggestion(account_id, report_id, suggestion_id)
         chapter = must_exist(await chapters.find(self._pool, account_id, suggestion.chapter_id))
@@ -127,15 +132,15 @@ class Proofreading:
         return await compute(_preview, suggestion, chapter)
 
     async def apply(self, account_id: int, report_id: int, suggestion_ids: Collection[int]) -> AppliedSuggestions:
-        """Applies the pending ones of these suggestions, a chapter in one transaction; the former text is kept."""
+        """Apply the pending ones of these suggestions, one transaction per chapter. Former texts become revisions."""
         return await self._corrections.apply(account_id, report_id, lambda each: each.id in suggestion_ids)
 
     async def apply_safe(self, account_id: int, report_id: int) -> AppliedSuggestions:
-        """Applies every pending suggestion that need not be looked at."""
+        """Apply all pending suggestions that need no review."""
         return await self._corrections.apply(account_id, report_id, lambda each: each.safe)
 
     async def apply_one(self, account_id: int, report_id: int, suggestion_id: int) -> Suggestion:
-        """The suggestion as it is now: applied or stale. NotFound; Conflict when it was dismissed."""
+        """Apply a suggestion and return it, applied or stale. Raises NotFound, and Conflict if it was dismissed."""
         suggestion = await self._suggestion(account_id, report_id, suggestion_id)
         if suggestion.status is SuggestionStatus.DISMISSED:
             raise Conflict("This suggestion was dismissed, so it cannot be applied.")
@@ -145,11 +150,14 @@ class Proofreading:
         return await self._suggestion(account_id, report_id, suggestion_id)
 
     async def apply_severe(self, account_id: int, report_id: int, severities: Collection[str]) -> AppliedSuggestions:
-        """Applies every pending suggestion of these severities."""
+        """Apply all pending suggestions of these severities."""
         return await self._corrections.apply(account_id, report_id, lambda each: each.severity in severities)
 
     async def dismiss(self, account_id: int, report_id: int, suggestion_id: int) -> Suggestion:
-        """Dismisses the suggestion for this report and the book's next ones. NotFound; Conflict when it was applied."""
+        """Dismiss the suggestion, for this report and the book's later ones.
+
+        Raises NotFound, and Conflict if it was applied.
+        """
         await suggestions.dismiss(self._pool, account_id, report_id, suggestion_id)
         suggestion = await self._suggestion(account_id, report_id, suggestion_id)
         if suggestion.status is SuggestionStatus.APPLIED:
@@ -160,7 +168,7 @@ class Proofreading:
         return must_exist(await suggestions.find(self._pool, account_id, report_id, suggestion_id))
 
     async def _place(self, account_id: int, report_id: int) -> None:
-        """Finds suggestions again in chapters that have changed since."""
+        """Find the suggestions again in chapters that have changed since."""
         for chapter_id in await suggestions.outdated(self._pool, account_id, report_id):
             await self._corrections.place(account_id, chapter_id)
 
@@ -197,7 +205,7 @@ def _preview(suggestion: Suggestion, chapter: Chapter) -> Preview:
 
 
 def _diff(before: str, start: int, end: int, replacement: str) -> str:
-    """A unified diff without context of a change within a line: to look for it would take minutes in some texts."""
+    """A unified diff, without context, of the known change. Computing a diff would take minutes for some texts."""
     first, last = before.rfind("\n", 0, start) + 1, before.find("\n", end)
     last = len(before) if last < 0 else last
     number = before.count("\n", 0, first) + 1
@@ -206,7 +214,7 @@ def _diff(before: str, start: int, end: int, replacement: str) -> str:
 
 
 def _from_a_word(text: str) -> str:
-    """The end of the text, without the rest of a word where it was cut; some scripts have no spaces to cut at."""
+    """The last CONTEXT characters of the text, beginning at a whole word if the script has spaces."""
     near = text[-CONTEXT:]
     return near if len(text) <= CONTEXT else _CUT_WORD_BEFORE.sub("", near)
 

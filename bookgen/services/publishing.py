@@ -1,4 +1,4 @@
-"""Publishing: plan gate, load once, render off the loop, keep what was made."""
+"""Publishing: checks the plan, loads the book once, renders it in a worker, and caches the file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_HOPELESS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ExportedFile:
-    """`missing_chapters`: the numbers of those that have no text, and so are not in the file."""
+    """An exported file. `missing_chapters`: the numbers of chapters without text, which the file leaves out."""
 
     body: bytes
     content_type: str
@@ -40,7 +40,7 @@ class ExportedFile:
 
 @dataclass(frozen=True, slots=True)
 class BookPages:
-    """`json`: an object of `page_count` and `pages`, which are HTML."""
+    """The pages of a book. `json` is an object with `page_count` and `pages` as HTML."""
 
     book: Book
     covers: Sequence[Cover]
@@ -56,14 +56,14 @@ class _MadeFile:
 
 @dataclass(slots=True)
 class _Shared:
-    """A file that is being made, and how many wait for it."""
+    """A file that is being made, and the number of callers waiting for it."""
 
     task: asyncio.Task[bytes]
     callers: int = 0
 
 
 class Publisher:
-    """`_hopeless`: which kinds of file of a book took too long, and when that book had been changed last."""
+    """Makes files. `_hopeless`: the kinds of file that took too long, by book, with the book's last change."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Publisher:
         await self._pool.close()
 
     async def export(self, account_id: int, book_id: int, format: str, settings: Mapping[str, Any]) -> ExportedFile:
-        """A file in one of the plan's formats. The plan decides about the watermark, never a setting."""
+        """The book as a file in one of the plan's formats. Only the plan decides about the watermark."""
         book, plan = await self._book(account_id, book_id)
         require_format(plan, format, self._quota.upgrade_url)
         made = await self._made(format, book, parse_settings(settings), plan)
@@ -96,9 +96,9 @@ class Publisher:
         return _exported(made, entry.content_type, file_name(book.title, entry.extension))
 
     async def make_files(self, account_id: int, book_id: int) -> None:
-        """Make and keep the files of all the plan's formats, with the default settings.
+        """Make and cache the files in all formats of the plan, with default settings.
 
-        Raises NotFound, Conflict if nothing is written, or RenderingFailed.
+        Raises NotFound, RenderingFailed, and Conflict if the book has no text.
         """
         book, plan = await self._book(account_id, book_id)
         # A plan is a row that can name a format which this release does not have, as during a rolling upgrade.
@@ -106,20 +106,20 @@ class Publisher:
             await self._made(format, book, parse_settings({}), plan)
 
     async def preview(self, account_id: int, book_id: int, settings: Mapping[str, Any]) -> ExportedFile:
-        """The first pages with PREVIEW across them, on every plan."""
+        """The first pages as PDF with the watermark PREVIEW, for all plans."""
         book, plan = await self._book(account_id, book_id)
         made = await self._made(PREVIEW, book, parse_settings(settings), plan)
         name = file_name(f"{book.title} (preview)", "pdf")
         return _exported(made, FORMATS["pdf"].content_type, name)
 
     async def pages(self, account_id: int, book_id: int) -> BookPages:
-        """The pages as the PDF would have them."""
+        """The pages as HTML, laid out as in the PDF."""
         book, plan = await self._book(account_id, book_id)
         made = await self._made(PAGES, book, ExportSettings(), plan)
         return BookPages(book, await covers.of_book(self._database.http, book.id), made.body)
 
     async def _book(self, account_id: int, book_id: int) -> tuple[Book, Plan]:
-        """With the plan that its owner is on."""
+        """The book and its owner's plan."""
         book = must_exist(await books.find(self._database.http, account_id, book_id))
         return book, await self._quota.plan(self._database.http, account_id)
 
@@ -138,7 +138,7 @@ class Publisher:
         return Picture(body, cover.width, cover.height) if cover and body else None
 
     async def _pictures(self, book_id: int) -> list[PlacedPicture]:
-        """The illustrations; one that is deleted meanwhile is left out."""
+        """The book's illustrations, without any deleted in the meantime."""
         found = []
         for each in await illustrations.of_book(self._database.http, book_id):
             if body := await media.find(self._database.http, each.image_key):
@@ -147,9 +147,9 @@ class Publisher:
         return found
 
     async def _made(self, kind: str, book: Book, settings: ExportSettings, plan: Plan) -> _MadeFile:
-        """A file that is kept, or is made once however many ask at the same time.
+        """The file from the cache, or made now; concurrent requests for the same file share the work.
 
-        The account's turn is awaited first: a book is many megabytes, and those who wait hold none of them.
+        It waits for the account's turn before loading the book, so waiting requests do not hold its many megabytes.
         """
         async with self._pool.turn(book.account_id):
             written, missing = _parted(await chapters.of_book(self._database.http, book.id))
@@ -160,7 +160,7 @@ class Publisher:
                     f"{_named(missing)} not written yet. Write the missing text, or export without require_complete.",
                     missing_chapters=missing,
                 )
-            settings = replace(settings, require_complete=False)  # the file is the same
+            settings = replace(settings, require_complete=False)  # does not affect the file, so it can share the cache
             job = await self._job(kind, book, written, settings, plan)
             self._refuse_hopeless(job)
             digest = await asyncio.to_thread(lambda: job.digest)
@@ -168,7 +168,7 @@ class Publisher:
             return _MadeFile(digest, found or await self._once(digest, lambda: self._make(job, digest)), missing)
 
     async def _once(self, key: str, make: Callable[[], Coroutine[Any, Any, bytes]]) -> bytes:
-        """What `make` makes, called off when all who asked for it have left."""
+        """The result of `make`, run once per key. It is cancelled when all its callers have left."""
         shared = self._under_way.get(key)
         if shared is None:
             shared = self._under_way[key] = _Shared(asyncio.create_task(make()))
@@ -187,7 +187,7 @@ class Publisher:
         except RenderTimeout:
             self._remember_hopeless(job)
             raise
-        if not self._shortage():  # it can be made again
+        if not self._shortage():  # not cached on a full disk, since the file can be made again
             await exports.keep(self._database.http, job.book.id, digest, job.kind, body)
         return body
 
@@ -208,19 +208,19 @@ def _exported(made: _MadeFile, content_type: str, name: str) -> ExportedFile:
 
 
 def _parted(outline: Sequence[Chapter]) -> tuple[list[Chapter], list[int]]:
-    """The chapters that have text, and the numbers of those that have none."""
+    """The chapters with text, and the numbers of those without."""
     written = [chapter for chapter in outline if chapter.content.strip()]
     return written, [chapter.chapter_number for chapter in outline if not chapter.content.strip()]
 
 
 def _named(numbers: Sequence[int]) -> str:
-    """Such as "Chapter 2 is" or "Chapters 2, 5 and 6 are"."""
+    """The chapters as a subject with verb, such as "Chapter 2 is" or "Chapters 2, 5 and 6 are"."""
     *others, last = map(str, numbers)
     return f"Chapters {', '.join(others)} and {last} are" if others else f"Chapter {last} is"
 
 
 def _design(cover: Cover | None) -> CoverDesign | None:
-    """None: the cover is not one that was drawn here."""
+    """The cover's design, or None if it was not drawn here."""
     told = cover and cover.design
     return CoverDesign(**told | {"copy": Copy(**told["copy"])}) if told else None
 
@@ -229,11 +229,11 @@ def _changed(job: Job) -> datetime:
     return max(job.book.updated_at, *(chapter.updated_at for chapter in job.chapters))
 
 
-MAX_NAME_BYTES = 200  # with an extension still less than any file system takes
+MAX_NAME_BYTES = 200  # below the limit of all file systems, even with an extension
 
 
 def file_name(title: str, extension: str) -> str:
-    """The title as a file name that every system takes."""
+    """The title as a file name that is valid on all systems."""
     name = one_line(re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*]+', " ", title))
     name = name.strip(". ").encode()[:MAX_NAME_BYTES].decode(errors="ignore").strip(". ")
     return f"{name or 'book'}.{extension}"

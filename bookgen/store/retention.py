@@ -1,4 +1,4 @@
-"""Deletes rows that only grow, once nobody needs them any more.
+"""Deletes old rows of tables that otherwise only grow, once they are no longer needed.
 
 Each statement deletes a bounded number of rows and leaves out rows that another transaction has locked.
 """

@@ -27,7 +27,7 @@ async def received(data: bytes) -> WorkerAnswer:
 
 
 @pytest.mark.parametrize("result", RESULTS, ids=lambda result: type(result).__name__)
-async def test_what_was_made_comes_over_as_it_was(result: Result) -> None:
+async def test_a_result_is_transferred_unchanged(result: Result) -> None:
     assert answers.result_of(await received(b"".join(answers.done(result).packed()))) == result
 
 
@@ -73,7 +73,7 @@ async def test_a_worker_that_was_taken_over_runs_nothing_here(tmp_path: Path) ->
         orjson.dumps({"outcome": "done", "about": {}, "lengths": [1 << 40]}),
     ],
 )
-async def test_what_is_no_answer_is_the_end_of_the_worker_and_asks_for_no_memory(head: bytes) -> None:
+async def test_an_unreadable_answer_ends_the_worker_without_allocating_memory(head: bytes) -> None:
     with pytest.raises(UnreadableAnswer):
         await received(LENGTH.pack(len(head)) + head)
 

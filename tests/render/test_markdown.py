@@ -122,7 +122,7 @@ def test_an_ornament_alone_between_paragraphs_is_a_scene_break(mark: str) -> Non
 
 
 @pytest.mark.parametrize("text", ["…", "?!", "...", "1", "II.", "★★★★☆", "❤", "♥", "`*`", "A*"])
-def test_what_says_something_is_no_scene_break(text: str) -> None:
+def test_text_with_meaning_is_not_a_scene_break(text: str) -> None:
     assert not any(isinstance(block, SceneBreak) for block in blocks(f"One.\n\n{text}\n\nTwo."))
 
 

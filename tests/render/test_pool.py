@@ -127,7 +127,7 @@ async def test_a_job_that_takes_too_long_is_given_up_and_its_worker_replaced() -
         await pool.close()
 
 
-async def test_a_job_that_nobody_waits_for_ends_its_worker_and_leaves_its_place(pool: RenderPool) -> None:
+async def test_a_cancelled_job_ends_its_worker_and_frees_its_place(pool: RenderPool) -> None:
     await pool.run(job())
     (worker,) = pool._idle
     called_off = asyncio.create_task(pool.run(job("pdf")))
@@ -174,7 +174,7 @@ async def test_a_job_that_needs_more_memory_than_there_is_is_given_up_and_its_wo
     assert after.pid != before.pid
 
 
-async def test_what_a_worker_refuses_is_refused_here(pool: RenderPool) -> None:
+async def test_a_workers_refusal_is_raised_to_the_caller(pool: RenderPool) -> None:
     chapters = [replace(CHAPTERS[0], content="\U00012000")]
 
     with pytest.raises(InvalidInput):

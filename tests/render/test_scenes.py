@@ -114,7 +114,7 @@ def test_night_is_darker_than_day() -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_who_is_told_of_is_seen_and_nobody_else() -> None:
+def test_only_mentioned_figures_are_drawn() -> None:
     alone = pixels(SCENE)
     two = pixels(replace(SCENE, told="Pip and Bruno in the meadow by day"))
     blue = figures.colour("#3f7fc4")
@@ -128,7 +128,7 @@ def test_who_is_told_of_is_seen_and_nobody_else() -> None:
     assert not has_hat(alone)
 
 
-def test_a_picture_from_outside_is_made_anew_and_what_is_none_is_refused() -> None:
+def test_an_uploaded_picture_is_reencoded_and_anything_else_is_refused() -> None:
     painted = red_picture(400, 400)
 
     kept = keep_picture(ReceivedJob(painted.data))
@@ -139,7 +139,7 @@ def test_a_picture_from_outside_is_made_anew_and_what_is_none_is_refused() -> No
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG"])
-def test_a_picture_whose_metadata_nobody_can_read_is_as_good_as_another(kind: str) -> None:
+def test_a_picture_with_unreadable_metadata_is_accepted(kind: str) -> None:
     orientation, date = (0x0112, 3, 1, 6), (0x0132, 11, 1, 0x3FC00000)  # the date is a number, which none is
     tags = b"".join(struct.pack("<HHII", *tag) for tag in (orientation, date))
     told = io.BytesIO()

@@ -64,7 +64,7 @@ def test_marks_are_the_languages_own(tag: str, typed: str, printed: str) -> None
     assert polisher(language(tag))(typed) == printed
 
 
-def test_what_is_typeset_already_is_left_alone() -> None:
+def test_typographic_marks_are_left_unchanged() -> None:
     text = "“Curly” — and … ‘fine’"
 
     assert polisher(language("en"))(text) == text

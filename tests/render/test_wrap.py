@@ -126,7 +126,7 @@ def test_type_stands_on_a_spine_only_where_printers_take_it(make: Make) -> None:
     assert ["Ingrid Lindqvist" in each for each in said] == [False, True]
 
 
-def test_what_no_printer_binds_is_refused_by_name(make: Make) -> None:
+def test_a_book_too_thick_to_bind_is_refused_naming_the_paper(make: Make) -> None:
     with pytest.raises(InvalidInput) as thick:
         write_wrap(make("A line."), 778, ExportSettings(paper="cream"))
     with pytest.raises(InvalidInput) as hard:

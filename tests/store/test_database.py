@@ -68,7 +68,7 @@ async def test_a_connection_whose_transaction_failed_to_begin_is_as_good_as_new_
     await pool.close()
 
 
-async def test_whoever_waits_for_a_connection_gets_it_in_the_order_of_arrival_as_long_as_they_come_back(
+async def test_waiting_callers_get_connections_in_order_of_arrival_while_some_are_returned(
     dsn: str,
 ) -> None:
     """Each holds it for a while, and all of them together for much longer than the patience."""
@@ -85,7 +85,7 @@ async def test_whoever_waits_for_a_connection_gets_it_in_the_order_of_arrival_as
     await pool.close()
 
 
-async def test_who_comes_when_a_connection_is_just_given_back_waits_behind_the_others(dsn: str) -> None:
+async def test_a_newcomer_waits_behind_earlier_callers_for_a_returned_connection(dsn: str) -> None:
     pool, served = await open_pool(dsn, size=1), list[str]()
 
     async def use(name: str) -> None:
@@ -105,7 +105,7 @@ async def test_who_comes_when_a_connection_is_just_given_back_waits_behind_the_o
     await pool.close()
 
 
-async def test_nobody_waits_for_a_connection_for_ever(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_waiting_for_a_connection_has_a_time_limit(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database_module, "QUEUE_SECONDS", 0.2)
     pool = await open_pool(dsn, size=1, patience=0.1)
 
@@ -120,7 +120,7 @@ async def test_nobody_waits_for_a_connection_for_ever(dsn: str, monkeypatch: pyt
     await pool.close()
 
 
-async def test_whoever_gives_up_waiting_leaves_the_connection_to_the_others(dsn: str) -> None:
+async def test_a_caller_that_gives_up_leaves_its_connection_to_others(dsn: str) -> None:
     pool = await open_pool(dsn, size=1)
     for moments in range(8):
         held = await pool.acquire()
@@ -208,7 +208,7 @@ async def test_an_unreachable_server_is_unavailable_at_opening() -> None:
         await open_pool("postgresql://nobody@127.0.0.1:1/nothing", size=1)
 
 
-async def test_a_turn_that_comes_to_one_who_has_just_given_up_goes_to_the_next(dsn: str) -> None:
+async def test_a_turn_given_to_a_cancelled_caller_passes_to_the_next(dsn: str) -> None:
     pool = await open_pool(dsn, size=1)
 
     async def use() -> None:

@@ -59,7 +59,7 @@ async def test_a_step_that_is_stored_again_is_entered_once(pool: asyncpg.Pool, a
     assert await pool.fetchval(ENTERED) == 7
 
 
-async def test_what_was_paid_twice_for_one_step_is_entered_twice(pool: asyncpg.Pool, asked: Asked) -> None:
+async def test_two_paid_calls_for_one_step_are_both_recorded(pool: asyncpg.Pool, asked: Asked) -> None:
     again = Asked(asked.account_id, asked.book_id, None, "chapter", 1, (a_call(5),))
     await steps.save(pool, Step("key", {"text": "First."}, asked))
 

@@ -54,7 +54,9 @@ async def test_a_failing_file_leaves_nothing_of_itself(empty_dsn: str, folder: P
 
 
 @pytest.mark.parametrize("ask", [migrate, pending])
-async def test_a_role_that_may_make_no_tables_is_told_how_it_may(cluster_dsn: str, folder: Path, ask: Ask) -> None:
+async def test_a_role_without_create_permission_gets_the_command_to_grant_it(
+    cluster_dsn: str, folder: Path, ask: Ask
+) -> None:
     async with empty_database(cluster_dsn) as dsn:
         await command(dsn, "DO $$ BEGIN CREATE ROLE a_visitor; EXCEPTION WHEN duplicate_object THEN NULL; END $$")
         with pytest.raises(StartupError, match=r"role a_visitor may not .* OWNER TO a_visitor$"):
@@ -64,7 +66,7 @@ async def test_a_role_that_may_make_no_tables_is_told_how_it_may(cluster_dsn: st
 
 
 @pytest.mark.parametrize("ask", [migrate, pending])
-async def test_a_database_that_can_not_hold_every_script_is_refused(cluster_dsn: str, folder: Path, ask: Ask) -> None:
+async def test_a_database_without_utf8_encoding_is_refused(cluster_dsn: str, folder: Path, ask: Ask) -> None:
     async with empty_database(cluster_dsn, "template0 ENCODING 'LATIN1' LOCALE 'C'") as dsn:
         with pytest.raises(
             StartupError,
@@ -100,7 +102,7 @@ async def test_a_schema_that_is_one_migration_ahead_is_served_so_that_an_update_
     assert await migrate(empty_dsn, folder) == []
 
 
-async def test_a_migration_that_waits_too_long_for_a_lock_says_who_holds_it(
+async def test_a_migration_that_waits_too_long_for_a_lock_names_its_holder(
     empty_dsn: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await migrate(empty_dsn, folder)
@@ -188,7 +190,7 @@ async def test_a_folder_without_migrations_is_refused(empty_dsn: str, tmp_path: 
         await migrate(empty_dsn, tmp_path / "nowhere")
 
 
-async def test_what_is_missing_can_be_asked_without_changing_anything(empty_dsn: str, folder: Path) -> None:
+async def test_pending_migrations_can_be_listed_without_applying_them(empty_dsn: str, folder: Path) -> None:
     assert await pending(empty_dsn, folder) == ["0001_first.sql", "0002_second.sql"]
     assert await tables(empty_dsn) == set()
 

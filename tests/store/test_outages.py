@@ -23,7 +23,7 @@ async def test_an_operation_is_begun_again_while_the_database_is_away() -> None:
     assert await through_outages(operation) == 42
 
 
-async def test_an_outage_that_lasts_is_told_in_the_end_and_a_bug_at_once() -> None:
+async def test_a_long_outage_is_raised_at_the_deadline_and_a_bug_at_once() -> None:
     async def away() -> None:
         raise ConnectionRefusedError
 
@@ -69,7 +69,7 @@ async def test_a_cancellation_that_an_error_has_replaced_ends_the_waiting_all_th
         await asyncio.wait_for(waiting, 5.0)
 
 
-async def test_what_a_cancelled_task_has_yet_to_store_is_waited_for() -> None:
+async def test_a_cancelled_task_still_stores_its_result() -> None:
     begun, answers = asyncio.Event(), [Unavailable(), 42]
 
     async def store() -> int:

@@ -74,7 +74,7 @@ async def test_replies_of_a_run_that_failed_long_ago_go_and_those_of_others_stay
     assert sorted(row["status"] for row in left) == ["error", "paused"]
 
 
-async def test_a_locked_row_delays_nobody(pool: asyncpg.Pool) -> None:
+async def test_a_locked_row_is_skipped(pool: asyncpg.Pool) -> None:
     await pool.execute(AUDIT)
     async with pool.acquire() as other, other.transaction():
         await other.execute("SELECT FROM audit WHERE action = 'old' FOR UPDATE")

@@ -74,7 +74,7 @@ async def draft_spreads(book: Book, steps: Steps, chapters: Sequence[Chapter] = 
 def reading_of(book: Book) -> Reading:
     """What the book's readers read."""
     if book.age_range is None:
-        raise ValueError(f"book {book.id} is no children's book")
+        raise ValueError(f"book {book.id} is not a children's book")
     return READINGS[book.age_range]
 
 

@@ -143,7 +143,7 @@ def _lines(value: object) -> str:
 
 
 def _difficulties(text: str, material: Material) -> list[Finding]:
-    """What is hard about a text for its age. The words of the book's own plan are no strangers to its readers."""
+    """Findings about what is too hard in a text for its age. Words from the book's own plan count as known."""
     book = material.book
     plan = (context.bible(book.bible), context.book_data(book), context.outline(material.chapters))
     return difficulties(text, reading_of(book), book.content_language, plan)

@@ -1,4 +1,4 @@
-"""Suggestions in a text that changes: found again, applied, and moved by what is applied beside them."""
+"""Places suggestions in a changed text, applies them, and shifts the offsets of the others."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def _sound(book: BookText, found: Mapping[int, Iterable[Correction]]) -> dict[in
 
 
 def _kept(content: str, corrections: Iterable[Correction]) -> Iterator[Correction]:
-    """Those that change only words, as far as it can be judged."""
+    """The corrections that change only words and no Markdown structure, within a limit on the text examined."""
     budget = ReadingBudget()
     for each in corrections:
         if budget.pays_for(content, each.start, each.end) and keeps_structure(

@@ -68,7 +68,7 @@ def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
 
 
 def _finds(chapter_id: int, text: ChapterText, letters: Collection[str]) -> Iterator[_Find]:
-    """`letters`: those that are words."""
+    """Find wrong spaces around punctuation. `letters`: the single letters that are words."""
 
     def find(match: re.Match[str], replacement: str, manner: str, mark: str) -> _Find:
         reason = Reason(SuggestionType.PUNCTUATION, Severity.MINOR, manner, "spacing")

@@ -1,4 +1,4 @@
-"""What of a book one call can read: the whole of it, or parts that overlap."""
+"""Divides a book into overlapping parts, each short enough for one model call."""
 
 from __future__ import annotations
 

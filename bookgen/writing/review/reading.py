@@ -119,7 +119,7 @@ class QuotedPassage:
 
 @dataclass(frozen=True, slots=True)
 class FindingClaim:
-    """A finding as the editor sends it, before anything in it is checked. An empty `replacement` is none."""
+    """A finding as the editor model sends it, unchecked. An empty `replacement` means that it proposes none."""
 
     kind: str
     severity: str

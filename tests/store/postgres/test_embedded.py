@@ -159,7 +159,7 @@ async def test_a_killed_postmaster_is_started_again_with_its_rows(server: Embedd
     assert postmaster(tmp_path / "data") != killed
 
 
-async def test_the_server_dies_with_its_starter_and_starts_anew(server: EmbeddedPostgres, tmp_path: Path) -> None:
+async def test_the_server_dies_with_its_starter_and_can_be_restarted(server: EmbeddedPostgres, tmp_path: Path) -> None:
     starter = await Starter.on(tmp_path / "data")
     await query(starter.dsn, "CREATE TABLE kept AS SELECT 42 AS answer")
     pid = postmaster(tmp_path / "data")
@@ -259,9 +259,7 @@ async def test_a_data_folder_that_can_not_be_made_is_said_in_one_line(tmp_path: 
         await EmbeddedPostgres(tmp_path / "file" / "data").start()
 
 
-async def test_a_socket_folder_made_by_somebody_else_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_socket_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     planted = embedded._socket_folder((tmp_path / "data").resolve())
     planted.symlink_to(tmp_path)

@@ -26,6 +26,6 @@ def test_a_file_that_holds_no_secret_is_named_and_left_as_it_is(tmp_path: Path, 
     assert path.read_bytes() == found
 
 
-def test_a_secret_that_can_not_be_kept_is_said(tmp_path: Path) -> None:
+def test_a_secret_that_cannot_be_stored_gives_an_error(tmp_path: Path) -> None:
     with pytest.raises(StartupError, match=r"can't be used: No such file or directory\.$"):
         kept_secret(tmp_path / "nowhere" / "secret.key")

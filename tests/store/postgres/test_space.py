@@ -5,7 +5,7 @@ from pathlib import Path
 from bookgen.store.postgres.space import DiskGuard
 
 
-def test_a_disk_is_short_below_the_bound_and_said_once(tmp_path: Path, log_lines: io.StringIO) -> None:
+def test_a_disk_shortage_is_detected_and_logged_once(tmp_path: Path, log_lines: io.StringIO) -> None:
     free = shutil.disk_usage(tmp_path).free
     guard = DiskGuard(tmp_path, least_free=free * 2)
 
