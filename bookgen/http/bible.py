@@ -5,17 +5,15 @@ from __future__ import annotations
 from aiohttp import web
 
 from bookgen import errors
-from bookgen.billing.storage import require_stored
 from bookgen.http import bible_schemas as shapes
 from bookgen.http.edge import replies
 from bookgen.http.edge.conditional import is_expected
 from bookgen.http.edge.contract import conditional, docs, grows, guarded, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.routing import path_id
+from bookgen.models import Book
+from bookgen.services import bible
 from bookgen.store import books
-from bookgen.writing.bible import authors_changes
-
-CHANGED = "The bible has changed since you read it. Read it again, then send your change."
 
 
 @docs(
@@ -45,13 +43,13 @@ async def read_bible(request: web.Request) -> web.Response:
 @guarded
 @conditional
 async def change_bible(request: web.Request) -> web.Response:
-    services, account_id, book_id = request.app[SERVICES], request[ACCOUNT_ID], path_id(request)
-    sent = request[BODY]
-    async with services.database.http.acquire() as connection, connection.transaction():
-        before = errors.must_exist(await books.lock(connection, account_id, book_id))
-        if not is_expected(request, replies.dump(shapes.shown_bible(before))):
-            raise errors.Conflict(CHANGED)
-        changes = authors_changes(before, sent)
-        changed = errors.must_exist(await books.change_bible(connection, account_id, book_id, changes))
-        await require_stored(connection, services.quota, account_id)
+    services, book_id = request.app[SERVICES], path_id(request)
+
+    def is_as_read(book: Book) -> bool:
+        return is_expected(request, replies.dump(shapes.shown_bible(book)))
+
+    async with services.database.http.acquire() as connection:
+        changed = await bible.change(
+            connection, services.quota, request[ACCOUNT_ID], book_id, request[BODY], is_as_read
+        )
     return replies.json(shapes.shown_bible(changed))

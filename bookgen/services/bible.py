@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from bookgen.billing.quota import Quota
+from bookgen.billing.storage import require_stored
+from bookgen.errors import Conflict, must_exist
 from bookgen.models import Book, BookKind
+from bookgen.store import books
 from bookgen.writing.voice import story_kind
+
+if TYPE_CHECKING:
+    from asyncpg import Connection
+
+CHANGED = "The bible has changed since you read it. Read it again, then send your change."
 
 
 class StoryKind(StrEnum):
@@ -90,6 +99,27 @@ def _entries(value: object) -> list[dict[str, str]]:
         for entry in entries
         if _text(entry.get("name"))
     ]
+
+
+async def change(
+    connection: Connection,
+    quota: Quota,
+    account_id: int,
+    book_id: int,
+    sent: Mapping[str, Any],
+    is_as_read: Callable[[Book], bool],
+) -> Book:
+    """Change the author's entries in one transaction.
+
+    Raises NotFound, PlanUpgradeRequired, and Conflict if the book is no longer `is_as_read`.
+    """
+    async with connection.transaction():
+        before = must_exist(await books.lock(connection, account_id, book_id))
+        if not is_as_read(before):
+            raise Conflict(CHANGED)
+        changed = must_exist(await books.change_bible(connection, account_id, book_id, authors_changes(before, sent)))
+        await require_stored(connection, quota, account_id)
+    return changed
 
 
 def authors_changes(book: Book, sent: Mapping[str, Any]) -> dict[str, Any]:
