@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 from bookgen.models import Usage
 from bookgen.providers.loops import first_round
-from bookgen.providers.text import TextReply, TextRequest
+from bookgen.providers.text import CALL_SECONDS, ShownSpeed, TextReply, TextRequest
 
 
 class FailureKind(StrEnum):
@@ -125,15 +126,41 @@ def counted(told: Any) -> int:
     return min(max(int(told or 0), 0), MAX_REPORTED_TOKENS)
 
 
-class Provider(Protocol):
-    """A model at its provider. An `attempt` is one HTTP call, or a few while a server's ways are learned."""
+class Provider(ABC):
+    """The base of every provider: a model without retries. The defaults are those of TextModel."""
 
     @property
-    def name(self) -> str: ...
+    @abstractmethod
+    def name(self) -> str:
+        """The model's name, as in TextModel."""
 
-    async def attempt(self, request: TextRequest) -> TextReply: ...
+    @abstractmethod
+    async def attempt(self, request: TextRequest) -> TextReply:
+        """Make one call: one HTTP request, or a few until it is known what the server supports. Raises CallFailed."""
 
+    @abstractmethod
     def most(self, request: TextRequest) -> Usage:
-        """The most that an attempt can use."""
+        """Return the most that an attempt can use."""
 
-    async def close(self) -> None: ...
+    @property
+    def shown_speed(self) -> ShownSpeed | None:
+        """The measured speed; None before the first reply."""
+        return None
+
+    @property
+    def calls_at_once(self) -> int | None:
+        """How many concurrent calls the provider's rate limits allow; None if it reports no limits."""
+        return None
+
+    @property
+    def call_seconds(self) -> float:
+        """The longest bound of the calls in flight, or the bound of the last call if there are none."""
+        return CALL_SECONDS
+
+    async def find_name(self) -> None:
+        """Ask the server for the model's name if it is unknown. After any failure it stays unknown."""
+        return
+
+    async def close(self) -> None:
+        """Close the connections."""
+        return

@@ -95,7 +95,7 @@ class OpenAIProvider(SdkProvider):
         if len(names) != 1:
             there = ", ".join(names[:MAX_NAMES]) or "no model"
             raise CallFailed(f"has {there}; name one of them as BOOKGEN_MODEL=openai:NAME", FailureKind.DENIED)
-        self._chosen, self.name = True, f"{self.provider}:{names[0]}"
+        self._chosen, self._model = True, names[0]
         for protocol in self._protocols.values():
             protocol.model = names[0]
 

@@ -13,11 +13,11 @@ from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.attempt import CallFailed, FailureKind, PartialReply
 from bookgen.providers.failures import said
-from bookgen.providers.images import ImageReply, ImageRequest, Spent
+from bookgen.providers.images import ImageModel, ImageReply, ImageRequest, Spent
 from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.openai_usage import usage_of
 from bookgen.providers.sdk import most_tokens
-from bookgen.providers.text import Message, Outage, Patient, StopReason, TextModel, TextRequest, paid_for
+from bookgen.providers.text import Message, Outage, StopReason, TextModel, TextRequest, paid_for
 
 QUALITY = "medium"
 _OPTIONAL = ("quality", "output_format", "moderation", "input_fidelity")  # what other servers may not know
@@ -94,8 +94,8 @@ class OpenAIImageProvider(OpenAIProvider):
                 self._unknown |= named
 
 
-class OpenAIImages:
-    """An ImageModel over a text model's pacing and retries."""
+class OpenAIImages(ImageModel):
+    """Uses the pacing and retries of a text model over OpenAIImageProvider."""
 
     def __init__(self, model: TextModel) -> None:
         self._model = model
@@ -106,7 +106,7 @@ class OpenAIImages:
 
     @property
     def outage(self) -> Outage | None:
-        return self._model.outage if isinstance(self._model, Patient) else None
+        return self._model.outage
 
     async def close(self) -> None:
         await self._model.close()

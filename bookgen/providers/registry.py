@@ -94,9 +94,8 @@ def build_image_model(spec: str, settings: ModelSettings) -> ImageModel | None:
 
 
 def without_price(model: TextModel) -> list[str]:
-    """The names of those models in `model` whose calls no cost cap can count."""
-    names = model.names if isinstance(model, FallbackModel) else (model.name,)
-    return [name for name in names if prices().of(name) is None]
+    """Return the names of the models in `model` that have no price, so that cost caps cannot count their calls."""
+    return [name for name in model.names if prices().of(name) is None]
 
 
 def chosen(spec: str, settings: ModelSettings) -> str:

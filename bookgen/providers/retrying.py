@@ -25,18 +25,14 @@ from bookgen.providers.lockout import Lockout
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.slots import Slot
 from bookgen.providers.text import (
-    CALL_SECONDS,
-    Bounded,
     CallsHalted,
-    Discovering,
-    Limited,
     Outage,
     PromptTooLong,
     ShownSpeed,
     Spent,
+    TextModel,
     TextReply,
     TextRequest,
-    Timed,
     paid_for,
 )
 from bookgen.providers.window import DoesNotFit
@@ -80,8 +76,8 @@ class BusyGate:
             await asyncio.sleep(left)
 
 
-class RetryingModel:
-    """A TextModel over a provider: paced, retried, and quiet while the provider is down."""
+class RetryingModel(TextModel):
+    """A provider with pacing and retries. It makes no call while the provider is down."""
 
     def __init__(
         self,
@@ -94,18 +90,16 @@ class RetryingModel:
         waits: bool = True,
         follows: bool = False,
     ) -> None:
-        """`waits`: whether to sit out an outage. Not where another model stands ready. `follows`: as many calls at once
-        as the provider's limits have room for, where it tells them."""
+        """`waits`: whether to wait until an outage ends; False if a fallback follows. `follows`: whether to make as
+        many concurrent calls as the provider's reported limits allow."""
         self._provider, self._pacing = provider, pacing
         self._breaker, self._rules = breaker or CircuitBreaker(), rules or RetryRules()
         self._lockout = lockout or Lockout(provider.name)
         self._gate = BusyGate()
         self._waits = waits
-        self._timed = provider if isinstance(provider, Timed) else None  # to find it out costs more than to ask it
-        self._bounded = provider if isinstance(provider, Bounded) else None
-        self._limited = provider if follows and isinstance(provider, Limited) else None
+        self._follows = follows
         self._calls = 0
-        self.outage: Outage | None = None  # while a call waits for its end
+        self._outage: Outage | None = None  # set only while a call waits for its end
         self._tell_busy: Callable[[str, float], None] = lambda name, seconds: None
 
     def tell_busy(self, tell: Callable[[str, float], None]) -> None:
@@ -122,9 +116,12 @@ class RetryingModel:
     def name(self) -> str:
         return self._provider.name
 
+    @property
+    def outage(self) -> Outage | None:
+        return self._outage
+
     async def find_name(self) -> None:
-        if isinstance(self._provider, Discovering):
-            await self._provider.find_name()
+        await self._provider.find_name()
 
     @property
     def refusals(self) -> dict[str, Outage]:
@@ -133,11 +130,11 @@ class RetryingModel:
 
     @property
     def shown_speed(self) -> ShownSpeed | None:
-        return self._timed.shown_speed if self._timed else None
+        return self._provider.shown_speed
 
     @property
     def call_seconds(self) -> float:
-        return self._bounded.call_seconds if self._bounded else CALL_SECONDS
+        return self._provider.call_seconds
 
     async def close(self) -> None:
         await self._provider.close()
@@ -167,7 +164,7 @@ class RetryingModel:
             halt.waits_for = None
             self._calls -= 1
             if not self._calls:
-                self.outage = None
+                self._outage = None
 
     async def _complete(self, request: TextRequest, halt: Halt, spent: list[Spent]) -> TextReply:
         sits_out = self._waits and request.patience is None and self._rules.outage > 0
@@ -189,9 +186,9 @@ class RetryingModel:
                 refused = sits_out and locked_out
                 failures += failure.costs_a_try and not (away or refused)
                 absences = absences + 1 if away or refused else 0
-                if away and self.outage is None:
+                if away and self._outage is None:
                     now = _now()
-                    self.outage = Outage(now, now + timedelta(seconds=self._rules.outage), str(failed))
+                    self._outage = Outage(now, now + timedelta(seconds=self._rules.outage), str(failed))
                 if not failure.is_known or request.patience is not None or self._rules.outage == 0:
                     self._log(request, failed, failures)
                 if (failed.failure in FINAL and not refused) or failures >= self._rules.tries:
@@ -263,8 +260,8 @@ class RetryingModel:
             raise
         self._breaker.succeeded()
         self._lockout.accepted()
-        self.outage = None
-        if self._limited and (calls := self._limited.calls_at_once):
+        self._outage = None
+        if self._follows and (calls := self._provider.calls_at_once):
             self._pacing.allow(calls)
         return reply
 

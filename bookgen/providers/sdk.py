@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,7 +17,7 @@ import structlog
 
 from bookgen.models import Usage
 from bookgen.providers.access import Access
-from bookgen.providers.attempt import THINKING_ROOM, CallFailed, Cure, FailureKind, Looped, PartialReply
+from bookgen.providers.attempt import THINKING_ROOM, CallFailed, Cure, FailureKind, Looped, PartialReply, Provider
 from bookgen.providers.deadlines import Deadlines
 from bookgen.providers.failures import MAX_DETAIL_CHARACTERS, failure_of, filtered, no_answer, said, too_long
 from bookgen.providers.prices import prices
@@ -52,8 +52,8 @@ _REFUSES = re.compile(
 _ANSWERS_TO_PEOPLE = ("support",)
 
 
-class SdkProvider(ABC):
-    """`name` is `provider:model`, as in settings, ledger and price table."""
+class SdkProvider(Provider):
+    """The base of the providers that use an SDK. `name` is `provider:model`."""
 
     provider: ClassVar[str]
     needs_key: ClassVar[bool] = True
@@ -61,7 +61,6 @@ class SdkProvider(ABC):
     def __init__(
         self, model: str, access: Access | None = None, *, deadlines: Deadlines | None = None, connections: int = 16
     ) -> None:
-        self.name = f"{self.provider}:{model}"
         self._model, self._access = model, access or Access()
         self._deadlines, self._connections = deadlines, connections
         self._bounds: list[float] = []  # of the calls under way, in seconds
@@ -71,6 +70,10 @@ class SdkProvider(ABC):
         self._rate_limits = RateLimits()
         self._more_room = 0  # tokens beyond what was asked for, since the model thinks longer than foreseen
         self._opening: asyncio.Task[Any] | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.provider}:{self._model}"
 
     def most(self, request: TextRequest) -> Usage:
         schema = json.dumps(request.schema) if request.schema is not None else ""
