@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from bookgen.models import Usage
+from bookgen.providers.deadlines import Deadlines
 from bookgen.providers.loops import first_round
 from bookgen.providers.text import CALL_SECONDS, ShownSpeed, TextReply, TextRequest
 
@@ -82,6 +83,7 @@ CHECKED_EVERY = 400  # characters
 class PartialReply:
     """What a reply said so far. It outlives a call that breaks, whose tokens are paid all the same."""
 
+    deadlines: Deadlines = field(default_factory=Deadlines)
     text: list[str] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     events: int = 0

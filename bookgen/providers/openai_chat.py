@@ -8,13 +8,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from bookgen.providers.attempt import THINKING_ROOM, PartialReply
 from bookgen.providers.events import read_events
-from bookgen.providers.failures import filtered, no_answer, output_limit, said, sentence, too_long
+from bookgen.providers.failures import filtered, no_answer, output_limit, said, sentence, status_of, too_long
 from bookgen.providers.json_mode import JsonLadder, JsonMode
 from bookgen.providers.openai_usage import usage_of
+from bookgen.providers.reading import StreamedReply
 from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
 from bookgen.providers.whole import parts, whole_reply
@@ -49,8 +51,6 @@ SCHEMA_SHOWN = " It must fit this JSON Schema:\n<schema>{schema}</schema>"
 class ChatProtocol:
     """What a server was found to know lives as long as this object."""
 
-    path = "/chat/completions"
-
     def __init__(self, model: str, window: ContextWindow) -> None:
         self.model = model
         self._window = window
@@ -84,7 +84,7 @@ class ChatProtocol:
         if limit is not None and limit < body[self._token_field]:
             self._most_tokens = limit
             return True
-        status = getattr(error, "status_code", None)
+        status = status_of(error)
         if too_long(error):
             return self._learned_window(words, body)
         if status in (400, 422, 501) and _UNKNOWN_FIELD.search(words) and self._learned_field(words, body):
@@ -112,10 +112,15 @@ class ChatProtocol:
         self._thinking_room = min(max(left, 0), self._thinking_room - 1)
         return True
 
-    async def listen(self, stream: Any, partial: PartialReply) -> StopReason | None:
+    def response(self, client: Any, body: dict[str, Any]) -> AbstractAsyncContextManager[Any]:
+        """Return the SDK's response to `body`, which is sent when it is entered."""
+        response: AbstractAsyncContextManager[Any] = client.chat.completions.with_streaming_response.create(**body)
+        return response
+
+    async def listen(self, streamed: StreamedReply, partial: PartialReply) -> StopReason | None:
         finish, refused = None, False
         try:
-            async for chunk in _chunks(stream.response):
+            async for chunk in _chunks(streamed):
                 partial.events += 1
                 if told := chunk.get("usage"):
                     self._read_usage(partial, told)
@@ -168,11 +173,11 @@ class ChatProtocol:
         return {"type": "json_schema", "json_schema": schema}
 
 
-async def _chunks(response: Any) -> AsyncIterator[dict[str, Any]]:
+async def _chunks(streamed: StreamedReply) -> AsyncIterator[dict[str, Any]]:
     """A whole reply is one chunk, with a message where chunks have a delta."""
-    whole = await whole_reply(response)
+    whole = await whole_reply(streamed)
     if whole is None:
-        async for chunk in read_events(response):
+        async for chunk in read_events(streamed.reads()):
             yield chunk
     elif parts(whole, "choices"):
         yield whole

@@ -12,7 +12,7 @@ from typing import Any
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.attempt import CallFailed, FailureKind, PartialReply
-from bookgen.providers.failures import said
+from bookgen.providers.failures import said, status_of
 from bookgen.providers.images import ImageModel, ImageReply, ImageRequest, Spent
 from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.openai_usage import usage_of
@@ -85,9 +85,10 @@ class OpenAIImageProvider(OpenAIProvider):
         while True:
             asked = {name: value for name, value in body.items() if name not in self._unknown}
             try:
-                return await send(**asked)
+                with self._reported_errors():
+                    return await send(**asked)
             except Exception as error:
-                words, status = said(error), getattr(error, "status_code", None)
+                words, status = said(error), status_of(error)
                 named = {name for name in _OPTIONAL if name in asked and name in words}
                 if status not in (400, 422) or not named:
                     raise
@@ -139,7 +140,7 @@ class OpenAIImages(ImageModel):
 
 def _knows_no_references(error: Exception) -> bool:
     """Whether the server has no edits, or none with this model; a picture that it refuses is something else."""
-    status, words = getattr(error, "status_code", None), said(error)
+    status, words = status_of(error), said(error)
     return status in _NO_SUCH_WAY or (status in (400, 422) and ("edits" in words or "'image'" in words))
 
 

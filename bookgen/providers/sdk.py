@@ -1,4 +1,4 @@
-"""What both SDK providers share: a client made in a thread when first needed, one deadline, one reading of errors."""
+"""The common base of the SDK providers: the client, the bounds of a call, errors and what calls teach."""
 
 from __future__ import annotations
 
@@ -8,23 +8,32 @@ import os
 import re
 from abc import abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
+import httpx2
 import structlog
 
 from bookgen.models import Usage
 from bookgen.providers.access import Access
 from bookgen.providers.attempt import THINKING_ROOM, CallFailed, Cure, FailureKind, Looped, PartialReply, Provider
 from bookgen.providers.deadlines import Deadlines
-from bookgen.providers.failures import MAX_DETAIL_CHARACTERS, failure_of, filtered, no_answer, said, too_long
+from bookgen.providers.failures import (
+    MAX_DETAIL_CHARACTERS,
+    ProviderError,
+    failure_of,
+    filtered,
+    no_answer,
+    said,
+    too_long,
+)
 from bookgen.providers.prices import prices
 from bookgen.providers.rate_limits import RateLimits
+from bookgen.providers.reading import StreamedReply, bytes_within, limit_size
 from bookgen.providers.speed import Speed
 from bookgen.providers.text import ShownSpeed, StopReason, TextReply, TextRequest
-from bookgen.providers.transport import OF_THIS_CALL, BoundedClient
 from bookgen.providers.window import AROUND, ContextWindow, DoesNotFit
 from bookgen.words import tokens
 
@@ -35,6 +44,7 @@ CLOUDS = (
     *("openai.com", "anthropic.com", "azure.com", "googleapis.com", "amazonaws.com", "openrouter.ai", "mistral.ai"),
     *("groq.com", "deepseek.com", "together.xyz", "fireworks.ai", "cerebras.ai", "x.ai"),
 )
+KEPT_SECONDS = 15.0  # an idle connection
 MIN_SECRET_CHARACTERS = 8  # a shorter key, such as `local` or `none`, is a placeholder for one's own server
 MIN_KEPT_CHARACTERS = 600  # of prose, which are kept when a bound ends the call
 CHARACTERS_PER_TOKEN = 4  # for servers that tell no usage
@@ -86,8 +96,8 @@ class SdkProvider(Provider):
         request = replace(request, max_tokens=request.max_tokens + self._more_room)
         stop = None
         try:
-            with self._bounded(request) as deadlines:
-                async with asyncio.timeout(deadlines.total):
+            with self._bounded(request) as partial.deadlines:
+                async with asyncio.timeout(partial.deadlines.total):
                     stop = await self._ask(client, request, partial)
             self._learn_speed(request, partial)
             self._learn_rate_limits(request, partial)
@@ -142,7 +152,6 @@ class SdkProvider(Provider):
         """The bounds of one call: as given, else by the speed that the server has shown."""
         room = request.max_tokens + THINKING_ROOM
         deadlines = self._deadlines or self._speed.deadlines(_tokens(_characters(request)), room, len(self._bounds))
-        token = OF_THIS_CALL.set(deadlines)
         self._bounds.append(deadlines.total)
         tell = request.on_bound or (lambda bound: None)
         tell(deadlines.total)
@@ -152,7 +161,6 @@ class SdkProvider(Provider):
             tell(None)
             self._bounds.remove(deadlines.total)
             self._last_bound = deadlines.total
-            OF_THIS_CALL.reset(token)
 
     def _learn_speed(self, request: TextRequest, partial: PartialReply) -> None:
         if partial.first_word is None:
@@ -194,21 +202,58 @@ class SdkProvider(Provider):
             return  # one that could not be made has nothing to close
         await client.close()
 
+    @property
+    @abstractmethod
+    def _sdk(self) -> Any:
+        """The SDK's module. Importing it takes a while, so the first import is in a thread."""
+
     @abstractmethod
     def _open(self) -> Any:
-        """The SDK's client. Imports the SDK and reads the trust store, so it runs in a thread."""
+        """Return the SDK's client. It imports the SDK and reads the trust store, so it runs in a thread."""
 
     def _client_options(self) -> dict[str, Any]:
-        """What both SDKs' clients are made with; their own retries are off."""
+        """Return the options that both SDKs' clients are made with. The SDKs' own retries are off."""
+        own, connect = self.is_own_server, (self._deadlines or Deadlines()).connect
+        kept_seconds = 0.0 if own else KEPT_SECONDS
         return {
             "api_key": self._access.key or "none",
             "max_retries": 0,
-            "http_client": BoundedClient(self._deadlines or Deadlines(), connections=self._connections),
+            # llama.cpp closes a connection after its reply although it says that it keeps it.
+            "default_headers": {"Connection": "close"} if own else {},
+            "http_client": self._sdk.DefaultAioHttpClient(
+                timeout=httpx2.Timeout(connect=connect, read=None, write=30, pool=None),
+                limits=httpx2.Limits(max_connections=self._connections, keepalive_expiry=kept_seconds),
+                event_hooks={"response": [limit_size]},
+            ),
         }
+
+    async def _streamed(
+        self, held: AsyncExitStack, response: AbstractAsyncContextManager[Any], partial: PartialReply
+    ) -> StreamedReply:
+        """Send a request and wait for the headers. `held` closes the response. Raises ProviderError.
+
+        `response`: the return value of a method of the SDK's `with_streaming_response`.
+        """
+        deadlines = partial.deadlines
+        with self._reported_errors():
+            async with bytes_within(deadlines.connect + deadlines.first_byte):
+                streamed = StreamedReply(await held.enter_async_context(response), deadlines)
+        partial.headers = streamed.headers
+        return streamed
+
+    @contextmanager
+    def _reported_errors(self) -> Iterator[None]:
+        """Raise the SDK's error for a status of 400 or more as a ProviderError."""
+        try:
+            yield
+        except self._sdk.APIStatusError as error:
+            raise ProviderError(
+                str(error), error.body, status=error.status_code, headers=error.response.headers
+            ) from error
 
     @abstractmethod
     async def _ask(self, client: Any, request: TextRequest, partial: PartialReply) -> StopReason | None:
-        """Sends the request and listens to the end. None: the reply ended without saying why."""
+        """Send the request and read the reply to its end. Return None if the reply does not say why it ended."""
 
     async def _client(self) -> Any:
         if self._opening is None:
