@@ -21,7 +21,7 @@ BASE_URL = "https://api.anthropic.com"
 MAX_BREAKPOINTS = 4
 MAX_TOKENS = 128_000
 EFFORT = "low"
-_SPOKEN = {"effort": "effort", "format": "output format"}  # what errors call the parts of output_config
+_SPOKEN = {"effort": "effort", "format": "output format"}  # the names that errors use
 # Unknown stop reasons are newer than this table; treat the text as cut.
 _STOPS = {
     "end_turn": StopReason.END,
@@ -108,7 +108,7 @@ def _messages(request: TextRequest) -> list[dict[str, Any]]:
 
 
 def _breakpoints(request: TextRequest) -> set[int]:
-    """The ids of the parts that end a cached prefix: the last four that ask for it."""
+    """Return the ids of the parts that end a cached prefix: the last four that are marked."""
     parts: list[Block | Message] = [*request.system, *request.messages]
     return {id(part) for part in [part for part in parts if part.cache and part.text][-MAX_BREAKPOINTS:]}
 
@@ -146,7 +146,7 @@ async def _listen(streamed: StreamedReply, partial: PartialReply) -> StopReason 
 
 
 def _read_usage(partial: PartialReply, told: Mapping[str, Any] | None) -> None:
-    """The counts are running totals; the last one told holds."""
+    """Record the usage. The counts are running totals, so the last one counts."""
     if told is None:
         return
     fields = {

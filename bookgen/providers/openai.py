@@ -1,4 +1,4 @@
-"""OpenAI through its SDK: Responses at OpenAI itself, Chat at every server that speaks its language."""
+"""OpenAI through its SDK: the Responses API at OpenAI, Chat Completions at compatible servers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Protocol = Literal["responses", "chat"]
 
 
 class OpenAIProvider(SdkProvider):
-    """`protocol` None: Responses at OpenAI itself; elsewhere Chat, or Responses where only that is answered."""
+    """`protocol` None: Responses at OpenAI; elsewhere Chat, or Responses if the server has no Chat."""
 
     provider = "openai"
     needs_key = False
@@ -121,6 +121,6 @@ class OpenAIProvider(SdkProvider):
 
 
 def _with_version(base_url: str) -> str:
-    """The SDK wants the version in the URL; `http://localhost:11434` means `http://localhost:11434/v1`."""
+    """Return the URL with a version, as the SDK needs it: `http://localhost:11434` becomes `…:11434/v1`."""
     base_url = base_url.rstrip("/")
     return base_url if urlsplit(base_url).path else f"{base_url}/v1"

@@ -20,12 +20,12 @@ from bookgen.providers.whole import parts, whole_reply
 
 MAX_TOKENS = 128_000
 EFFORT = "low"
-Told: TypeAlias = Mapping[str, Any]  # JSON of the server
+Told: TypeAlias = Mapping[str, Any]  # JSON from the server
 _POLICIES = re.compile(r"policy|invalid_prompt|content_filter|moderation")
 
 
 class ResponsesProtocol:
-    """`official`: OpenAI itself. Its own fields go nowhere else."""
+    """`official`: the server is OpenAI, so fields that only OpenAI knows are sent."""
 
     def __init__(self, model: str, *, official: bool) -> None:
         self.model, self._official = model, official
@@ -34,7 +34,7 @@ class ResponsesProtocol:
         self._most_tokens = MAX_TOKENS
 
     def added(self, request: TextRequest) -> str:
-        """Its prompt is the request's."""
+        """Return what it adds to the prompt: nothing."""
         return ""
 
     def body(self, request: TextRequest, prompt: int = 0) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class ResponsesProtocol:
                 case "response.completed" | "response.incomplete":
                     whole = event["response"]
                     _read_usage(partial, whole)
-                    partial.text[:] = partial.text or _texts(whole)  # some tell it at the end alone
+                    partial.text[:] = partial.text or _texts(whole)  # some servers send it only at the end
                     refused = refused or _has_refusal(whole)
                     stop = _stop_of(whole)
                 case "response.failed":
@@ -136,7 +136,7 @@ def _has_refusal(response: Told) -> bool:
 
 
 def _is_aside(item: Told) -> bool:
-    """What a model says of its work before it answers is no part of the answer."""
+    """Whether the item is the model's commentary on its work, which is not part of the answer."""
     return item.get("phase") == "commentary"
 
 
@@ -147,7 +147,7 @@ def _failed(partial: PartialReply, response: Told) -> StopReason:
 
 
 def _refusal_or_raise(error: Told) -> StopReason:
-    """Some refusals come as errors."""
+    """Return REFUSAL if the error is a refusal. Raises CallFailed for any other error."""
     code, message = str(error.get("code", "")), str(error.get("message", ""))
     if _POLICIES.search(code):
         return StopReason.REFUSAL

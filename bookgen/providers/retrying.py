@@ -1,7 +1,7 @@
-"""The one retry loop of model calls. The SDKs' own loops are off.
+"""The retry loop of model calls. The SDKs' own retries are off.
 
-Written out instead of taken from a library, because its rules are about two kinds of waiting that such libraries
-know nothing of: a 429 and an open breaker cost no try, and while one call waits all others of the provider do too.
+Retry libraries do not know two of its rules: a 429 and an open breaker cost no try, and while one call waits, all
+other calls of the provider wait too.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RetryRules:
-    """Seconds. `patience` bounds the waiting of one call for a busy or absent provider, `outage` that of a run's call;
-    without `outage` each failure of an absent provider costs a try."""
+    """When to retry, in seconds. `patience`: how long a call waits for a busy or absent provider; `outage`: how long a
+    run's call does. If `outage` is 0, each failure of an absent provider costs a try."""
 
     tries: int = 4
     first_delay: float = 2
@@ -54,12 +54,12 @@ class RetryRules:
     longest_delay: float = 30
 
     def delay(self, failures: int) -> float:
-        """2, 4, 8 … seconds and up to a quarter more, so that many books do not come back in one moment."""
+        """Return 2, 4, 8 … seconds plus up to a quarter, so that many books do not retry at the same moment."""
         return min(self.first_delay * 2.0 ** (failures - 1), self.longest_delay) * random.uniform(1, 1.25)
 
 
 class BusyGate:
-    """Shut while a provider asks for patience; one 429 holds every call of the provider back."""
+    """Closed while a provider asks for a pause. One 429 holds back all calls of the provider."""
 
     def __init__(self) -> None:
         self._until = 0.0
@@ -168,7 +168,7 @@ class RetryingModel(TextModel):
 
     async def _complete(self, request: TextRequest, halt: Halt, spent: list[Spent]) -> TextReply:
         sits_out = self._waits and request.patience is None and self._rules.outage > 0
-        lockout = self._lockout if sits_out else None  # a caller who waits for the answer is told at once
+        lockout = self._lockout if sits_out else None  # a caller who waits for the answer gets the error at once
         usual = self._rules.outage if sits_out else self._rules.patience
         patience = _Patience(usual if request.patience is None else request.patience)
         failures = absences = 0
@@ -215,9 +215,9 @@ class RetryingModel(TextModel):
         waits_for: Outage | None,
         lockout: Lockout | None,
     ) -> TextReply | None:
-        """None: the provider went away or got busy while this call waited for its turn; no try was made.
+        """Try once. Return None if the provider became busy or absent while the call waited for its turn.
 
-        `waits_for`: what it is told to wait for while it is tried. `lockout` is waited for, however long it lasts.
+        `waits_for`: the wait that is shown during the try. `lockout`: is waited for without a time limit.
         """
         async with AsyncExitStack() as held:
             if lockout:
@@ -246,7 +246,7 @@ class RetryingModel(TextModel):
             is_known = self._hear_of(failed)
             if failed.failure is FailureKind.BUSY:
                 asked = failed.retry_after
-                # 0, or a date that has gone by, would have it asked again at once, and for ever.
+                # Without a minimum, a 0 or a date in the past would retry at once, forever.
                 asked = self._rules.busy_delay if asked is None else max(asked, self._rules.first_delay)
                 self._gate.shut(min(asked, self._rules.longest_wait))
                 self._tell_busy(self.name, asked)
@@ -266,7 +266,7 @@ class RetryingModel(TextModel):
         return reply
 
     def _hear_of(self, failed: CallFailed) -> bool:
-        """Notes what a failure says of the provider. Whether it was known that it refuses this server."""
+        """Record what a failure says about the provider. Return whether it was already refusing this server."""
         if failed.failure is FailureKind.AWAY:
             self._breaker.failed()
             return False
@@ -274,8 +274,8 @@ class RetryingModel(TextModel):
         return self._lockout.heard(failed)
 
     async def _within_budget(self, request: TextRequest, spent: list[Spent]) -> TextReply:
-        """An attempt for which there is room in the budget. One that nobody sees the end of keeps its room: what was
-        told of it is entered as a call of its own."""
+        """Make an attempt within the budget. If the reply breaks off, the reservation stays, since its real cost is
+        unknown, and the reported usage is recorded as a separate call."""
         call_id = uuid4()
         if request.budget is not None:
             await request.budget.reserve(call_id, self.name, self._provider.most(request))
@@ -299,7 +299,7 @@ class RetryingModel(TextModel):
             return await self._breaker.admitted()
 
     async def _sit_out(self, patience: _Patience, absences: int) -> None:
-        """An outage costs a run no try; how long it is waited for is bounded by the patience."""
+        """Wait during an outage. It costs a run no try, but uses its patience."""
         delay = self._rules.delay(absences)
         patience.spend(delay)
         await asyncio.sleep(delay)
@@ -310,7 +310,7 @@ class RetryingModel(TextModel):
             await asyncio.sleep(max(self._rules.delay(failures), asked))
 
     def _log(self, request: TextRequest, failed: CallFailed, failures: int) -> None:
-        # Only the operator ends these: a key, a balance, a model's name.
+        # Only the operator can fix these: a key, a balance, a model's name.
         level = log.error if failed.failure in FINAL else log.warning
         level(
             "model_call_failed",
@@ -336,7 +336,7 @@ class RetryingModel(TextModel):
 
 
 def _begins(slot: Slot, halt: Halt) -> None:
-    """Notes that the reply begins, which ends the waiting."""
+    """Record that the reply has begun, which ends the wait."""
     slot.answered()
     halt.waits_for = None
 
@@ -346,7 +346,7 @@ def _now() -> datetime:
 
 
 class _Failed(Exception):
-    """`is_known`: the provider refused this server before, and the operator knows of it."""
+    """A failed try. `is_known`: the provider was already refusing this server, which has been logged."""
 
     def __init__(self, call: CallFailed, *, costs_a_try: bool, is_known: bool) -> None:
         super().__init__(str(call))
@@ -358,7 +358,7 @@ class _OutOfPatience(Exception):
 
 
 class _Patience:
-    """The time that one call may still spend on waiting and on tries that count as nothing else."""
+    """The time that a call may still spend on waiting and on tries that are not counted."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

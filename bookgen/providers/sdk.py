@@ -39,18 +39,18 @@ from bookgen.words import tokens
 
 log = structlog.get_logger(__name__)
 
-BRIEF_HEADER = "TEST_BRIEF_HEADER"  # names the header that tells a model server of the tests what a call is for
+BRIEF_HEADER = "TEST_BRIEF_HEADER"  # with the name of a header for the model server of the tests
 CLOUDS = (
     *("openai.com", "anthropic.com", "azure.com", "googleapis.com", "amazonaws.com", "openrouter.ai", "mistral.ai"),
     *("groq.com", "deepseek.com", "together.xyz", "fireworks.ai", "cerebras.ai", "x.ai"),
 )
-KEPT_SECONDS = 15.0  # an idle connection
+KEPT_SECONDS = 15.0  # for an idle connection
 MIN_SECRET_CHARACTERS = 8  # a shorter key, such as `local` or `none`, is a placeholder for one's own server
-MIN_KEPT_CHARACTERS = 600  # of prose, which are kept when a bound ends the call
-CHARACTERS_PER_TOKEN = 4  # for servers that tell no usage
-MAX_WEIGHT = 1.5  # of an estimated token, in those of a cloud's model
-MIN_EXTRA_TOKENS, MAX_EXTRA_TOKENS = 8_000, 32_000  # tokens for thoughts
-MAX_REFUSAL_CHARACTERS = 600  # prose that was asked for is longer
+MIN_KEPT_CHARACTERS = 600  # of prose: a longer text is used although a bound ended the call
+CHARACTERS_PER_TOKEN = 4  # for servers that report no usage
+MAX_WEIGHT = 1.5  # tokens of a cloud's model in one estimated token
+MIN_EXTRA_TOKENS, MAX_EXTRA_TOKENS = 8_000, 32_000  # for a model that thinks
+MAX_REFUSAL_CHARACTERS = 600  # requested prose is longer
 _REFUSES = re.compile(
     r"(?:i['’]m sorry|i am sorry|sorry|i apologi[sz]e|unfortunately)?[,.]?\s*(?:but )?"
     r"(?:i (?:can['’]?t|can ?not|won['’]t|am unable to|am not able to)|i['’]m (?:unable|not able) to)\s+"
@@ -73,12 +73,12 @@ class SdkProvider(Provider):
     ) -> None:
         self._model, self._access = model, access or Access()
         self._deadlines, self._connections = deadlines, connections
-        self._bounds: list[float] = []  # of the calls under way, in seconds
+        self._bounds: list[float] = []  # of the calls in flight, in seconds
         self._last_bound = (deadlines or Deadlines()).total
         self._speed = Speed(Deadlines(), own=self.is_own_server)
         self._window = ContextWindow(own=self.is_own_server)
         self._rate_limits = RateLimits()
-        self._more_room = 0  # tokens beyond what was asked for, since the model thinks longer than foreseen
+        self._more_room = 0  # tokens beyond the request, for a model that thinks longer than expected
         self._opening: asyncio.Task[Any] | None = None
 
     @property
@@ -134,7 +134,7 @@ class SdkProvider(Provider):
             raise failed from error
 
     async def _explain(self, client: Any, failed: CallFailed) -> None:
-        """Says for the operator where this was, what may be done about it and which models there are."""
+        """Add for the operator the address, what to do, and which models there are."""
         failed.address = self._access.url
         if failed.cure is Cure.MODEL and self.is_own_server and (names := await self._names(client)):
             failed.detail = f"{failed.detail.rstrip('.')}; it has {', '.join(names)}"
@@ -144,12 +144,12 @@ class SdkProvider(Provider):
         failed.to_do = (cure or "").format(provider=self.provider.upper())
 
     async def _names(self, client: Any) -> list[str]:
-        """Of the models that the server has, as far as it tells them."""
+        """Return the names of some of the server's models, if it lists them."""
         return []
 
     @contextmanager
     def _bounded(self, request: TextRequest) -> Iterator[Deadlines]:
-        """The bounds of one call: as given, else by the speed that the server has shown."""
+        """Yield the bounds of one call: the configured ones, or bounds based on the server's measured speed."""
         room = request.max_tokens + THINKING_ROOM
         deadlines = self._deadlines or self._speed.deadlines(_tokens(_characters(request)), room, len(self._bounds))
         self._bounds.append(deadlines.total)
@@ -181,7 +181,7 @@ class SdkProvider(Provider):
 
     @property
     def is_own_server(self) -> bool:
-        """Whether it is none of the known clouds: its speed and how much it serves at once must be found out."""
+        """Whether it is not a known cloud. Its speed and how many calls it serves at once have to be measured."""
         host = urlsplit(self._access.url).hostname or ""
         return bool(host) and not any(host == cloud or host.endswith(f".{cloud}") for cloud in CLOUDS)
 
@@ -199,7 +199,7 @@ class SdkProvider(Provider):
         try:
             client = await self._opening
         except Exception:
-            return  # one that could not be made has nothing to close
+            return  # the client was never created
         await client.close()
 
     @property
@@ -284,8 +284,8 @@ class SdkProvider(Provider):
         return TextReply(text, stop, self._usage(request, partial), self.name, json_mode=partial.json_mode)
 
     def _fit(self, request: TextRequest, partial: PartialReply, added: str = "") -> None:
-        """Notes the length of the prompt, of which `added` is no part of the request. DoesNotFit when it leaves no
-        room for the reply, as far as the window is known."""
+        """Record the length of the prompt, with the text `added` to the request. Raises DoesNotFit if the known window
+        leaves no room for the reply."""
         partial.prompt, partial.asked = sum(map(tokens, [*request.texts, added])), request.max_tokens
         self._window.check(partial.prompt, self._least(request))
 
@@ -294,14 +294,14 @@ class SdkProvider(Provider):
         return asked if request.least_tokens is None else min(asked, request.least_tokens)
 
     def _fits_with_less(self, error: Exception, request: TextRequest, partial: PartialReply) -> bool:
-        """Whether what was refused for its length fits with less room for its reply, as is known now."""
+        """Whether a request that was refused as too long fits the window, which is known now, with a shorter reply."""
         if request.least_tokens is None or not too_long(error):
             return False
         refused = self._window.refused(said(error), partial.prompt, request.max_tokens)
         return partial.prompt + self._least(request) <= refused.window
 
     def _learn_window(self, request: TextRequest, partial: PartialReply, stop: StopReason | None) -> None:
-        """DoesNotFit when the server read a part of the prompt: Ollama drops the rest without a word."""
+        """Raise DoesNotFit if the server read only a part of the prompt. Ollama drops the rest silently."""
         if (cut := self._window.answered(partial.prompt, partial.usage, partial.asked, stop)) is not None:
             log.warning(
                 "prompt_was_cut",
@@ -316,31 +316,31 @@ class SdkProvider(Provider):
         usage, guessed = partial.usage, _guessed(request, partial)
         if not usage.calls:
             usage = guessed
-        elif partial.stopped:  # what was told came with the first word
+        elif partial.stopped:  # the reported count came with the first word
             usage = replace(usage, output_tokens=max(usage.output_tokens, guessed.output_tokens))
         return prices().priced(usage, self.name)
 
 
 def _briefed(client: Any, request: TextRequest) -> Any:
-    """The client; where the tests ask for it, one that sends the brief of `request` in a header."""
+    """Return the client. In tests, it also sends the request's brief in a header."""
     header = os.environ.get(BRIEF_HEADER)
     return client.with_options(default_headers={header: json.dumps(request.described())}) if header else client
 
 
 def _is_worth_keeping(request: TextRequest, partial: PartialReply) -> bool:
-    """Prose is good as far as it goes; half an object is not."""
+    """Whether the partial reply can be used: prose can, half a JSON object cannot."""
     return request.schema is None and sum(map(len, partial.text)) >= MIN_KEPT_CHARACTERS
 
 
 def _reads_as_refusal(request: TextRequest, text: str) -> bool:
-    """A model may refuse in plain words and call that finished."""
+    """Whether the text is a refusal in plain words, which a model may end normally."""
     if request.schema is not None or request.stage in _ANSWERS_TO_PEOPLE or len(text) > MAX_REFUSAL_CHARACTERS:
         return False
     return bool(_REFUSES.match(text.strip()))
 
 
 def _guessed(request: TextRequest, partial: PartialReply) -> Usage:
-    """By the length of the texts, where a server does not say. Servers of one's own send each token by itself."""
+    """Estimate the usage from the length of the texts. Local servers send one event per token."""
     written = max(_tokens(partial.written or sum(map(len, partial.text))), partial.events)
     return Usage(calls=1, input_tokens=_tokens(_characters(request)), output_tokens=written)
 
@@ -350,7 +350,7 @@ def _characters(request: TextRequest) -> int:
 
 
 def most_tokens(text: str) -> int:
-    """The most tokens that a model may read `text` as, with what it puts around it."""
+    """Return the most tokens that a model may count for `text`, with its chat template."""
     return round(tokens(text) * MAX_WEIGHT) + AROUND
 
 
