@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
 import pytest
 
-from bookgen.providers import sdk
+from bookgen.providers import reading, sdk
 from bookgen.providers.access import Access
 from bookgen.providers.attempt import CallFailed, Cure, FailureKind, Provider
 from bookgen.providers.events import read_events
@@ -161,6 +161,15 @@ async def test_nobody_at_the_address_and_one_who_hangs_up_are_away(server, make)
     assert (hung_up.failure, hung_up.bound) == (nobody.failure, nobody.bound) == (FailureKind.AWAY, False)
     assert (hung_up.detail, hung_up.cure) == ("Server disconnected", Cure.WAIT)
     assert (nobody.detail, nobody.cure) == (f"{server.url.removeprefix('http://')}: Connection refused", Cure.START)
+    await provider.close()
+
+
+@ANY
+async def test_a_reply_beyond_the_size_limit_is_garbled(server, make, monkeypatch) -> None:
+    monkeypatch.setattr(reading, "MAX_REPLY_BYTES", 500)
+    provider = make(server)
+
+    assert (await failure(provider)).failure is FailureKind.GARBLED
     await provider.close()
 
 
