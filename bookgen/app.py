@@ -43,7 +43,7 @@ from bookgen.providers.images import ImageModel
 from bookgen.providers.mail import Mailer, OutboxMailer
 from bookgen.providers.prices import prices
 from bookgen.providers.registry import PROVIDERS, ModelSettings, build_image_model, build_text_model, without_price
-from bookgen.providers.text import ShownSpeed, TextModel, Timed
+from bookgen.providers.text import TextModel
 from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings
 from bookgen.services.artwork import Artwork
@@ -289,7 +289,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
             _price,
             image_model_name=images.name if images else "",
             picture_tokens=prices().picture_tokens,
-            speed=_speed(model),
+            speed=lambda: model.shown_speed,
         ),
         unready=lambda: supervisor.unready,
         shortage=shortage,
@@ -392,12 +392,6 @@ def _caps(config: Config, model: TextModel, *, alone: bool = False) -> CostCaps:
 def _price(model: str, usage: Usage) -> int | None:
     price = prices().of(model)
     return None if price is None else price.of(usage)
-
-
-def _speed(model: TextModel) -> Callable[[], ShownSpeed | None]:
-    """A function that returns the model's measured speed. It runs for every book, so types are checked here, once."""
-    timed = model if isinstance(model, Timed) else None
-    return lambda: timed.shown_speed if timed else None
 
 
 def _public_url(config: Config) -> str:

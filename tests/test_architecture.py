@@ -168,6 +168,11 @@ MIRROR = "bookgen/client/errors.py"  # says to callers what bookgen/errors.py sa
 ASKED_FOR = {"Meta"}  # the name of an inner class, as marshmallow and Django want it
 
 
+def test_no_protocol_is_checked_at_run_time() -> None:
+    # A base class with defaults says what a provider can do; a check against a Protocol costs more than the call.
+    assert not [file for file in PACKAGE.rglob("*.py") if "runtime_checkable" in file.read_text()]
+
+
 def test_a_class_name_means_one_thing_in_the_whole_tree() -> None:
     places: dict[str, list[str]] = {}
     for file in (file for folder in ("bookgen", "tests", "bench") for file in (PACKAGE.parent / folder).rglob("*.py")):

@@ -39,7 +39,7 @@ def test_everything_declared_is_pinned_within_its_bounds_with_its_hashes(lock: s
     versions = pinned(lock)
 
     for declared in DECLARED[lock]:
-        name, low, bounds = re.match(r"([\w.-]+)(?:[>=]=([\d.b]+))?(.*)", declared).groups()  # type: ignore[union-attr]
+        name, low, bounds = re.match(r"([\w.-]+)(?:\[[\w,-]+\])?(?:[>=]=([\d.b]+))?(.*)", declared).groups()  # type: ignore[union-attr]
         version = versions[normal(name)]
         assert version >= numbers(low or ""), declared
         if below := re.search(r"<([\d.]+)", bounds):

@@ -23,7 +23,7 @@ from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.models import Usage
-from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
+from bookgen.providers.text import Message, StopReason, TextModel, TextReply, TextRequest
 from bookgen.store.checkpoints import FinishedChapter, commit
 from bookgen.store.database import Database
 from bookgen.writing.material import ChapterDraft, Material
@@ -62,7 +62,7 @@ SECONDS_TAKEN = """
 CHAPTERS = "SELECT id FROM chapter WHERE book_id = $1 ORDER BY chapter_number"
 
 
-class InstantModel:
+class InstantModel(TextModel):
     """Answers after `seconds`, a fifth more or less; None never answers. `begun` counts the calls, `slept` sums the
     seconds by book.
     """
@@ -85,9 +85,6 @@ class InstantModel:
             self.slept[int(request.messages[0].text.split()[0])] += seconds
             await asyncio.sleep(seconds)
         return TextReply(self.text, StopReason.END, Usage(calls=1), self.name)
-
-    async def close(self) -> None:
-        pass
 
 
 async def write_chapter(

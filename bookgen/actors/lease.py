@@ -17,7 +17,6 @@ from bookgen.actors.book import BookActor
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.resources import LeaseState, Resources
 from bookgen.errors import Unavailable
-from bookgen.providers.text import Shared
 from bookgen.store import notifications, processes
 
 log = structlog.get_logger()
@@ -36,20 +35,16 @@ class ProviderLimits:
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
-        self._model = resources.model if isinstance(resources.model, Shared) else None
-        if self._model:
-            self._model.tell_busy(self._tell)
+        resources.model.tell_busy(self._tell)
 
     def count_others(self, others: int) -> None:
         """Set how many other processes are alive."""
         self._resources.other_processes = others
-        if self._model:
-            self._model.share(others + 1)
+        self._resources.model.share(others + 1)
 
     def heard(self, name: str, seconds: float) -> None:
         """Handle the news from another process that the provider of the model `name` is busy."""
-        if self._model:
-            self._model.hold_back(name, seconds)
+        self._resources.model.hold_back(name, seconds)
 
     def _tell(self, name: str, seconds: float) -> None:
         if self._resources.other_processes:

@@ -24,7 +24,6 @@ from bookgen.actors.status import Statuses
 from bookgen.actors.transaction import Transactions
 from bookgen.errors import Unavailable
 from bookgen.models import Run, RunStatus
-from bookgen.providers.text import refusals_of
 from bookgen.store import ownership, slots
 from bookgen.store.outages import is_outage
 
@@ -116,7 +115,7 @@ class Recovery:
 
     def _tell_of_refusals(self) -> None:
         """Update the metric of models whose providers refuse this server."""
-        refusing = set(refusals_of(self._resources.model))
+        refusing = set(self._resources.model.refusals)
         for model in refusing | self._refusing | {self._resources.model.name}:
             telemetry.MODEL_REFUSES.labels(model).set(model in refusing)
         self._refusing = refusing

@@ -16,17 +16,7 @@ from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.models import SAMPLE_WRITER, Book, Chapter, Digest, RevisionMode, Run, Usage
 from bookgen.providers.images import Painted
-from bookgen.providers.text import (
-    CALL_SECONDS,
-    Bounded,
-    CallBudget,
-    Discovering,
-    Halt,
-    Outage,
-    Patient,
-    TextModel,
-    known_name,
-)
+from bookgen.providers.text import CALL_SECONDS, CallBudget, Halt, Outage, TextModel, known_name
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter, Scene
 from bookgen.writing.steps import Steps
 from bookgen.writing.window import WINDOW
@@ -61,6 +51,9 @@ class Writing:
 
 class PaintsSpreads(Protocol):
     """Paints pictures. Every failure is an UpstreamAIError with the calls that were paid; CallsHalted after `halt`."""
+
+    @property
+    def outage(self) -> Outage | None: ...
 
     async def sheet(self, book: Book, budget: CallBudget | None, halt: Halt, /) -> Painted: ...
 
@@ -158,15 +151,6 @@ class Resources:
     backlog: Backlog = field(default_factory=Backlog)
     ledger_writes: LedgerWrites = field(default_factory=LedgerWrites)
     blurb_asked: asyncio.Event = field(default_factory=asyncio.Event)
-    _patient: Patient | None = field(init=False)
-    _patient_painter: Patient | None = field(init=False)
-    _bounded: Bounded | None = field(init=False)
-
-    def __post_init__(self) -> None:
-        # Asked for at every poll; to hold a model against a Protocol takes longer than the rest of the answer.
-        self._patient = self.model if isinstance(self.model, Patient) else None
-        self._patient_painter = self.painter if isinstance(self.painter, Patient) else None
-        self._bounded = self.model if isinstance(self.model, Bounded) else None
 
     @property
     def writer(self) -> str | None:
@@ -175,7 +159,7 @@ class Resources:
 
     async def find_writer(self) -> None:
         """Ask the model's server for the model's name if it is unknown."""
-        if self.writer is None and isinstance(self.model, Discovering):
+        if self.writer is None:
             await self.model.find_name()
 
     @property
@@ -204,17 +188,17 @@ class Resources:
     @property
     def call_seconds(self) -> float:
         """How many seconds a call in flight may last."""
-        return self._bounded.call_seconds if self._bounded else CALL_SECONDS
+        return self.model.call_seconds
 
     @property
     def outage(self) -> Outage | None:
         """The outage of the model that runs wait for, if there is one."""
-        return self._patient.outage if self._patient else None
+        return self.model.outage
 
     @property
     def outage_of_pictures(self) -> Outage | None:
         """The outage of the painting model that runs wait for, if there is one."""
-        return self._patient_painter.outage if self._patient_painter else None
+        return self.painter.outage
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,15 +20,7 @@ from bookgen.errors import BookgenError, StartupError, UpstreamAIError
 from bookgen.http.edge import serving
 from bookgen.models import SAMPLE_WRITER
 from bookgen.providers.attempt import CallFailed
-from bookgen.providers.text import (
-    Discovering,
-    Message,
-    PromptTooLong,
-    TextModel,
-    TextReply,
-    TextRequest,
-    known_name,
-)
+from bookgen.providers.text import Message, PromptTooLong, TextModel, TextReply, TextRequest, known_name
 from bookgen.render.fonts.typeface import without_font
 from bookgen.store import run_list
 from bookgen.store.database import LEASE_CONNECTIONS, LISTENERS, room
@@ -202,8 +194,7 @@ class _Calls:
 async def runs(settings: Config) -> str:
     """Check that this server's model may continue every unfinished book. Raises StartupError if some have to wait."""
     chosen = build_model(settings, tries=1)
-    if isinstance(chosen, Discovering):
-        await chosen.find_name()
+    await chosen.find_name()
     await chosen.close()
     if (writer := known_name(chosen)) is None:
         return "not checked: the model server does not report its model's name"

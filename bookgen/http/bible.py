@@ -43,13 +43,11 @@ async def read_bible(request: web.Request) -> web.Response:
 @guarded
 @conditional
 async def change_bible(request: web.Request) -> web.Response:
-    services, book_id = request.app[SERVICES], path_id(request)
+    services, book_id, sent = request.app[SERVICES], path_id(request), request[BODY]
 
     def is_as_read(book: Book) -> bool:
         return is_expected(request, replies.dump(shapes.shown_bible(book)))
 
     async with services.database.http.acquire() as connection:
-        changed = await bible.change(
-            connection, services.quota, request[ACCOUNT_ID], book_id, request[BODY], is_as_read
-        )
+        changed = await bible.change(connection, services.quota, request[ACCOUNT_ID], book_id, sent, is_as_read)
     return replies.json(shapes.shown_bible(changed))

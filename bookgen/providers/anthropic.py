@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
 
 from bookgen.models import Usage
 from bookgen.providers.attempt import THINKING_ROOM, PartialReply, counted
 from bookgen.providers.events import read_events
-from bookgen.providers.failures import output_limit, said
+from bookgen.providers.failures import output_limit, said, status_of
+from bookgen.providers.reading import StreamedReply
 from bookgen.providers.schema import strict
 from bookgen.providers.sdk import SdkProvider
 from bookgen.providers.text import Block, Message, StopReason, TextRequest
@@ -19,7 +21,7 @@ BASE_URL = "https://api.anthropic.com"
 MAX_BREAKPOINTS = 4
 MAX_TOKENS = 128_000
 EFFORT = "low"
-_SPOKEN = {"effort": "effort", "format": "output format"}  # what errors call the parts of output_config
+_SPOKEN = {"effort": "effort", "format": "output format"}  # the names that errors use
 # Unknown stop reasons are newer than this table; treat the text as cut.
 _STOPS = {
     "end_turn": StopReason.END,
@@ -37,18 +39,22 @@ class AnthropicProvider(SdkProvider):
     _most_tokens = MAX_TOKENS
     _unknown: frozenset[str] = frozenset()  # parts of output_config that this model or server does not know
 
-    def _open(self) -> Any:
+    @property
+    def _sdk(self) -> Any:
         import anthropic
 
+        return anthropic
+
+    def _open(self) -> Any:
         base_url = (self._access.url or BASE_URL).rstrip("/").removesuffix("/v1")
-        return anthropic.AsyncAnthropic(base_url=base_url, **self._client_options())
+        return self._sdk.AsyncAnthropic(base_url=base_url, **self._client_options())
 
     async def _ask(self, client: Any, request: TextRequest, partial: PartialReply) -> StopReason | None:
         self._fit(request, partial)
-        while True:
-            sent = self._options(request)
-            try:
-                stream = await client.messages.create(
+        async with AsyncExitStack() as held:
+            while True:
+                sent = self._options(request)
+                response = client.messages.with_streaming_response.create(
                     model=self._model,
                     max_tokens=min(request.max_tokens + THINKING_ROOM, self._most_tokens),
                     system=_system(request),
@@ -56,13 +62,13 @@ class AnthropicProvider(SdkProvider):
                     stream=True,
                     **({"output_config": sent} if sent else {}),
                 )
-                break
-            except Exception as error:
-                if not self._learned(error, sent):
-                    raise
-        partial.headers = stream.response.headers
-        async with stream:
-            return await _listen(stream.response, partial)
+                try:
+                    streamed = await self._streamed(held, response, partial)
+                    break
+                except Exception as error:
+                    if not self._learned(error, sent):
+                        raise
+            return await _listen(streamed, partial)
 
     def _options(self, request: TextRequest) -> dict[str, Any]:
         options: dict[str, Any] = {"effort": EFFORT}
@@ -71,9 +77,9 @@ class AnthropicProvider(SdkProvider):
         return {name: value for name, value in options.items() if name not in self._unknown}
 
     def _learned(self, error: Exception, sent: Iterable[str]) -> bool:
-        """A 400 that names an optional field is about that field: never send it again. One that names the most
-        tokens a model writes is kept to."""
-        if getattr(error, "status_code", None) not in (400, 422):
+        """Whether the request is worth sending again: without an optional field that the error names, or with fewer
+        tokens if the error says how many the model writes."""
+        if status_of(error) not in (400, 422):
             return False
         limit = output_limit(error)
         if limit is not None and limit < self._most_tokens:
@@ -102,7 +108,7 @@ def _messages(request: TextRequest) -> list[dict[str, Any]]:
 
 
 def _breakpoints(request: TextRequest) -> set[int]:
-    """The ids of the parts that end a cached prefix: the last four that ask for it."""
+    """Return the ids of the parts that end a cached prefix: the last four that are marked."""
     parts: list[Block | Message] = [*request.system, *request.messages]
     return {id(part) for part in [part for part in parts if part.cache and part.text][-MAX_BREAKPOINTS:]}
 
@@ -120,11 +126,11 @@ def _read_whole(partial: PartialReply, message: Mapping[str, Any]) -> StopReason
     return _STOPS.get(reason, StopReason.LENGTH) if reason else None
 
 
-async def _listen(response: Any, partial: PartialReply) -> StopReason | None:
-    if (whole := await whole_reply(response)) is not None:
+async def _listen(streamed: StreamedReply, partial: PartialReply) -> StopReason | None:
+    if (whole := await whole_reply(streamed)) is not None:
         return _read_whole(partial, whole)
     reason, finished = None, False
-    async for event in read_events(response):
+    async for event in read_events(streamed.reads()):
         partial.events += 1
         match event.get("type"):
             case "message_start":
@@ -140,7 +146,7 @@ async def _listen(response: Any, partial: PartialReply) -> StopReason | None:
 
 
 def _read_usage(partial: PartialReply, told: Mapping[str, Any] | None) -> None:
-    """The counts are running totals; the last one told holds."""
+    """Record the usage. The counts are running totals, so the last one counts."""
     if told is None:
         return
     fields = {

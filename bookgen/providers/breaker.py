@@ -1,4 +1,4 @@
-"""A provider that is down is left alone for a while, then asked by one caller only."""
+"""A circuit breaker: a provider that is down gets no calls for a while, then one probe."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ MAX_DOUBLINGS = 30
 
 
 class CircuitBreaker:
-    """Opens after `threshold` calls in a row found nobody there; every `open_seconds` one probe may try.
+    """Opens after `threshold` failures in a row. While it is open, one caller may probe every `open_seconds`.
 
-    A caller that waits here has not tried, so an outage costs it none of its tries. `longest_open_seconds`: each probe
-    that fails doubles the wait, up to so long.
+    Callers wait here before they try, so an outage costs them no try. `longest_open_seconds`: each failed probe
+    doubles the wait, up to this.
     """
 
     def __init__(
@@ -35,11 +35,11 @@ class CircuitBreaker:
 
     @property
     def probing(self) -> bool:
-        """Whether a probe is under way."""
+        """Whether a probe is in flight."""
         return self._probing
 
     async def admitted(self) -> bool:
-        """Waits until this caller may try. True: it is the probe."""
+        """Wait until this caller may try. Return whether it is the probe."""
         while not self.closed:
             if self.take_probe():
                 return True
@@ -61,12 +61,12 @@ class CircuitBreaker:
         self._tell()
 
     def let_go(self) -> None:
-        """The probe was given up: the next caller may probe at once."""
+        """Give up the probe, so that the next caller may probe at once."""
         self._probing = False
         self._tell()
 
     def take_probe(self) -> bool:
-        """Whether this caller may probe now, without waiting for it."""
+        """Return whether this caller may probe now. Never waits."""
         if self._probing or self._seconds_left() > 0:
             return False
         self._probing = True

@@ -1,4 +1,4 @@
-"""How long a server may take for what."""
+"""The time limits of a call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """Seconds. `total` bounds a call; the others are its parts."""
+    """Seconds. `total` bounds the whole call, the others its parts."""
 
     connect: float = 10
     first_byte: float = 60
@@ -16,5 +16,5 @@ class Deadlines:
 
     @classmethod
     def of(cls, total: float) -> Deadlines:
-        """The usual parts of a total: 10, 60 and 30 of 180. A slower server is given more of everything."""
+        """Return deadlines in the usual proportions: 10, 60 and 30 of 180 seconds."""
         return cls(connect=min(10, total), first_byte=total / 3, idle=total / 6, total=total)

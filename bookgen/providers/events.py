@@ -1,6 +1,6 @@
 """A model's stream of server-sent events: read as bytes, each event parsed once.
 
-The SDKs make an object of every event, which costs more than all else that is done for a token.
+The SDKs build an object of every event, which takes more CPU time than everything else done for a token.
 """
 
 from __future__ import annotations
@@ -11,33 +11,25 @@ import json
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-import httpx2
 import orjson
 
+from bookgen.providers.failures import ProviderError
+
 DONE = b"[DONE]"  # the last event of OpenAI's Chat
-DRAIN_SECONDS = 0.1  # for what stands behind it, so that the connection can be used again
-
-
-class ToldError(Exception):
-    """The server said in mid-stream that it failed. `body`: what it told, `code` its name for it."""
-
-    def __init__(self, message: str, body: Any, request: httpx2.Request) -> None:
-        super().__init__(message)
-        self.body, self.request = body, request
-        self.code = body.get("code") if isinstance(body, dict) else None
+DRAIN_SECONDS = 0.1  # for the bytes after DONE, so that the connection can be used again
 
 
 class EventDecoder:
-    """Cuts bytes into events, however they are split over the reads: https://html.spec.whatwg.org/#event-stream."""
+    """Splits bytes into events, wherever the reads end: https://html.spec.whatwg.org/#event-stream."""
 
     def __init__(self) -> None:
-        self._unread: list[bytes] = []  # the beginning of a line
+        self._unread: list[bytes] = []  # the start of a line
         self._name = b""
         self._data: list[bytes] = []
 
     def feed(self, read: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """The name and the data of each event that is whole now."""
-        last = max(read.rfind(b"\n"), read.rfind(b"\r", 0, -1)) + 1  # a CR at the end may be half of a CRLF
+        """Yield the name and the data of each event that is complete now."""
+        last = max(read.rfind(b"\n"), read.rfind(b"\r", 0, -1)) + 1  # a CR at the end may be half a CRLF
         if not last and not (self._unread and self._unread[-1].endswith(b"\r")):
             self._unread.append(read)
             return
@@ -57,17 +49,15 @@ class EventDecoder:
                 self._data.append(b"")
 
 
-async def read_events(response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
-    """The events of a response, to their end. ToldError where one says that the server failed; ValueError where one
-    cannot be read."""
+async def read_events(reads: AsyncIterator[bytes]) -> AsyncIterator[dict[str, Any]]:
+    """Yield the events in the bytes. Raises ProviderError if an event reports one, ValueError if one is unreadable."""
     decoder, done = EventDecoder(), False
-    reads = aiter(response.aiter_bytes())
     async for read in reads:
         for name, data in decoder.feed(read):
             if data.startswith(DONE):
                 done = True
                 break
-            event = _parsed(name, data, response.request)
+            event = _parsed(name, data)
             if event is not None:
                 yield event
         if done:
@@ -76,8 +66,8 @@ async def read_events(response: httpx2.Response) -> AsyncIterator[dict[str, Any]
         await _drain(reads)
 
 
-def _parsed(name: bytes, data: bytes, request: httpx2.Request) -> dict[str, Any] | None:
-    """None: nothing that is told of the reply."""
+def _parsed(name: bytes, data: bytes) -> dict[str, Any] | None:
+    """Return the event; None if it is no part of the reply. Raises as read_events."""
     if name == b"ping" or not data:
         return None
     try:
@@ -85,20 +75,20 @@ def _parsed(name: bytes, data: bytes, request: httpx2.Request) -> dict[str, Any]
     except ValueError:
         if name != b"error":
             raise
-        raise ToldError(data.decode(errors="replace"), None, request) from None
+        raise ProviderError(data.decode(errors="replace"), None) from None
     if not isinstance(event, dict):
         raise ValueError("an event is no object")
     told = event.get("error")
     if name == b"error" and not told:
-        told = event if event.get("type") != "error" else None  # Responses tell theirs in fields of the event
+        told = event if event.get("type") != "error" else None  # the Responses API has the error in the event itself
     if told:
         message = told.get("message") if isinstance(told, dict) else told
-        raise ToldError(str(message or told), told, request)
+        raise ProviderError(str(message or told), told)
     return event
 
 
 def loads(data: bytes) -> Any:
-    """As json.loads, which takes what orjson does not: half a character, since some servers cut texts there."""
+    """Parse JSON. Some servers cut texts within a surrogate pair, which only json.loads accepts."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -106,7 +96,7 @@ def loads(data: bytes) -> Any:
 
 
 async def _drain(reads: AsyncIterator[bytes]) -> None:
-    with contextlib.suppress(TimeoutError, httpx2.HTTPError):
+    with contextlib.suppress(Exception):  # the reply is complete; only the connection is lost
         async with asyncio.timeout(DRAIN_SECONDS):
             async for _ in reads:
                 pass

@@ -1,23 +1,23 @@
-"""What an SDK's error means for the next try.
-
-Both SDKs are made by the same generator and name things alike, so one reading serves both without importing either.
-"""
+"""What an error of a call means for the next try."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+import ssl
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+import aiohttp
 import httpx2
 
 from bookgen.providers.attempt import CallFailed, Cure, FailureKind
 from bookgen.providers.headers import retry_after
-from bookgen.providers.transport import ReplyTooLarge
+from bookgen.providers.reading import ReplyTooLarge, SilentServer
 
 CREDIT_SPENT = "says that this server's credit with it is spent"
 MAX_DETAIL_CHARACTERS = 500
-MAX_SEARCHED_CHARACTERS = 20_000  # of an error; one with megabytes says no more than its first page
+MAX_SEARCHED_CHARACTERS = 20_000  # of an error, which may be megabytes long
 _FILTERED = re.compile(
     r"content[_ ]filter|content_policy|moderation_blocked|content management policy|safety system|policy_violation|"
     r"bio_policy|prompt was flagged"
@@ -26,7 +26,7 @@ _TOO_LONG = re.compile(
     r"context[ _](?:length|window|size)|maximum context|n_ctx|context the overflows|prompt is too long|"
     r"input (?:is )?too long|`inputs`|prompt contains \d+ tokens|maximum number of tokens allowed"
 )
-_REFUSED_BY_LENGTH = (None, 200, 400, 413, 422, 500, 501)  # statuses; some servers know no better than 500
+_REFUSED_BY_LENGTH = (None, 200, 400, 413, 422, 500, 501)  # statuses; some servers answer 500
 _UNKNOWN_MODEL = re.compile(
     r"model\b.{0,120}?(?:not found|not exist|unknown|not_found)|unknown model|model_not_found|not a valid model|"
     r"invalid model"
@@ -39,25 +39,43 @@ _OUTPUT_LIMIT = re.compile(
     r"max_(?:completion_|output_)?tokens\D{1,60}(?:less than or equal to|at most|<=) *(\d+)|"
     r"range of max_tokens is \[1, (\d+)\]"
 )
-_SENTENCES = ("error", "message", "detail", "title")  # fields that hold one, or an object that does
-# What has no end goes on to that of the text, so that nothing is read twice: an error may be megabytes of them.
+_SENTENCES = ("error", "message", "detail", "title")  # fields with a message, or with an object that has one
+# An element without an end tag ends with the text, which keeps this linear: an error may be megabytes long.
 _MARKUP = re.compile(r"<(style|script)\b.*?(?:</\1>|\Z)|<[^<>]*>", re.DOTALL | re.IGNORECASE)
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _BUSY_EVENTS = ("rate_limit",)
 _DENIED_EVENTS = ("invalid_request", "not_found")
-# What an event says of the key or of the credit, as the status that it would have.
+# Events about the key or the credit, with the status that a response would have.
 _LOCKED_EVENTS = {"authentication": 401, "permission": 403, "insufficient_quota": 402, "billing": 402}
 
 
+class ProviderError(Exception):
+    """An error that the provider reported. `status`: of the response; None if a stream reported it after status 200.
+
+    `body`: the error as parsed JSON, or as text.
+    """
+
+    def __init__(
+        self, message: str, body: Any, *, status: int | None = None, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.body, self.status = body, status
+        self.headers: Mapping[str, str] = headers or {}
+        self.code = body.get("code") if isinstance(body, dict) else None
+
+
 def failure_of(error: Exception) -> CallFailed:
-    """Any error of a call as a CallFailed."""
+    """Return any error of a call as a CallFailed."""
     if isinstance(error, CallFailed):
         return error
-    status = getattr(error, "status_code", None)
-    if isinstance(status, int) and status >= 400:
-        return _of_status(status, error)
-    cause = error.__cause__ or error
-    detail = _told(error) if _said_by_provider(error) and cause is error else str(cause) or type(cause).__name__
+    if isinstance(error, ProviderError):
+        return _of_event(error) if error.status is None else _of_status(error.status, error)
+    cause = _cause(error)
+    detail = str(cause) or type(cause).__name__
+    if isinstance(cause, SilentServer | aiohttp.ServerTimeoutError):
+        return CallFailed(
+            "did not answer in time; BOOKGEN_MODEL_TIMEOUT bounds a call", FailureKind.AWAY, detail=detail, bound=True
+        )
     if isinstance(error, TimeoutError):
         return CallFailed(
             "took longer than it may; BOOKGEN_MODEL_TIMEOUT bounds a call",
@@ -67,62 +85,89 @@ def failure_of(error: Exception) -> CallFailed:
         )
     if isinstance(cause, ReplyTooLarge):
         return CallFailed("sent far more than was asked", FailureKind.GARBLED, detail=detail)
-    if isinstance(cause, httpx2.TimeoutException):
-        return CallFailed(
-            "did not answer in time; BOOKGEN_MODEL_TIMEOUT bounds a call", FailureKind.AWAY, detail=detail, bound=True
-        )
-    if isinstance(cause, httpx2.HTTPError | httpx2.StreamError | OSError):
-        cure = Cure.START if isinstance(cause, httpx2.ConnectError) else Cure.WAIT
-        return CallFailed("could not be reached or broke off", FailureKind.AWAY, detail=detail, cure=cure)
-    if _said_by_provider(error):
-        return _of_event(error, detail)
+    if isinstance(cause, aiohttp.ClientConnectorError):
+        detail = f"{cause.host}:{cause.port}: {_why(cause.os_error)}"
+        return CallFailed("could not be reached or broke off", FailureKind.AWAY, detail=detail, cure=Cure.START)
+    if isinstance(cause, aiohttp.ClientError | httpx2.HTTPError | httpx2.StreamError | OSError):
+        return CallFailed("could not be reached or broke off", FailureKind.AWAY, detail=detail, cure=Cure.WAIT)
     return no_answer(detail)
 
 
+def _cause(error: Exception) -> BaseException:
+    """Return what began the chain of errors, or aiohttp's error.
+
+    The SDKs wrap httpx2's error, which wraps aiohttp's. Only that one tells a lost connection from a timeout.
+    """
+    chain = list(_chain(error))
+    return next((each for each in chain if isinstance(each, aiohttp.ClientError)), chain[-1])
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _why(error: OSError) -> str:
+    """Return the reason alone: asyncio's message repeats the address and leaves the reason out."""
+    if error.errno is None or error.errno <= 0 or isinstance(error, ssl.SSLError):
+        return error.strerror or str(error)
+    return os.strerror(error.errno)
+
+
 def no_answer(detail: str) -> CallFailed:
-    """Whoever was asked is no model, or none at this path."""
+    """Return the failure of a server that is no model, or has none at this path."""
     return CallFailed(
         "sent a response that is not a model's answer", FailureKind.GARBLED, detail=detail, cure=Cure.PATH
     )
 
 
 def filtered(error: Exception) -> bool:
-    """A provider's content filter answered with an error instead of a stop reason, at once or in mid-stream."""
-    status = getattr(error, "status_code", 200 if _said_by_provider(error) else None)
-    return status in (200, 400, 403) and bool(_FILTERED.search(said(error)))
+    """Whether a content filter caused the error, instead of a stop reason."""
+    return (
+        isinstance(error, ProviderError)
+        and error.status in (None, 200, 400, 403)
+        and bool(_FILTERED.search(said(error)))
+    )
 
 
 def too_long(error: Exception) -> bool:
-    """The prompt, with the room for its reply, does not fit the model's window."""
-    status = getattr(error, "status_code", None)
-    return _said_by_provider(error) and status in _REFUSED_BY_LENGTH and bool(_TOO_LONG.search(said(error)))
+    """Whether the prompt, with the room for its reply, does not fit the model's window."""
+    return (
+        isinstance(error, ProviderError) and error.status in _REFUSED_BY_LENGTH and bool(_TOO_LONG.search(said(error)))
+    )
+
+
+def status_of(error: Exception) -> int | None:
+    """Return the HTTP status of a provider's error; None for any other error."""
+    return error.status if isinstance(error, ProviderError) else None
 
 
 def said(error: Exception) -> str:
-    """What the provider said of the error, in one string."""
-    return f"{error} {getattr(error, 'code', '')} {getattr(error, 'body', '')}"[:MAX_SEARCHED_CHARACTERS].lower()
+    """Return all that the error says, in lower case."""
+    told = f"{error} {error.code} {error.body}" if isinstance(error, ProviderError) else str(error)
+    return told[:MAX_SEARCHED_CHARACTERS].lower()
 
 
 def sentence(told: Any) -> str:
-    """What a provider told of an error, in its own words and in one line; of a page, its text."""
+    """Return the message in an error's body, on one line. Of a page, it is the text."""
     while isinstance(told, dict):
         told = next((told[name] for name in _SENTENCES if told.get(name)), "")
     return " ".join(_MARKUP.sub(" ", _UNPRINTABLE.sub(" ", str(told))).split())[:MAX_DETAIL_CHARACTERS]
 
 
-def _told(error: Exception) -> str:
-    return sentence(getattr(error, "body", None) or error)
+def _told(error: ProviderError) -> str:
+    return sentence(error.body or error)
 
 
 def output_limit(error: Exception) -> int | None:
-    """The most tokens that a model writes, where an error says it."""
-    found = _OUTPUT_LIMIT.search(said(error)) if getattr(error, "status_code", None) in (400, 422) else None
+    """Return the most tokens that the model writes, if the error says it."""
+    found = _OUTPUT_LIMIT.search(said(error)) if status_of(error) in (400, 422) else None
     return int(next(filter(None, found.groups()))) if found else None
 
 
-def _of_status(status: int, error: Exception) -> CallFailed:
-    headers: Mapping[str, str] = getattr(getattr(error, "response", None), "headers", {})
-    wait, detail = retry_after(headers), _told(error)
+def _of_status(status: int, error: ProviderError) -> CallFailed:
+    wait, detail = retry_after(error.headers), _told(error)
     if status == 429 and not _SPENT.search(said(error)):
         return CallFailed("is busy", FailureKind.BUSY, retry_after=wait, detail=detail, cure=Cure.WAIT)
     if status in (408, 409) or status >= 500:
@@ -130,14 +175,14 @@ def _of_status(status: int, error: Exception) -> CallFailed:
     return _denied(status, error, detail)
 
 
-def _denied(status: int, error: Exception, detail: str) -> CallFailed:
+def _denied(status: int, error: ProviderError, detail: str) -> CallFailed:
     message, cure = _denial(status, error)
     locked_out = status in (401, 402, 403) or cure is Cure.CREDIT
     return CallFailed(message, FailureKind.LOCKED_OUT if locked_out else FailureKind.DENIED, detail=detail, cure=cure)
 
 
-def _denial(status: int, error: Exception) -> tuple[str, Cure | None]:
-    """Why the same call fails again, and what the operator can do about it."""
+def _denial(status: int, error: ProviderError) -> tuple[str, Cure | None]:
+    """Return why the same call would fail again, and what the operator can do about it."""
     words = said(error)
     if status == 402 or _SPENT.search(words):
         return CREDIT_SPENT, Cure.CREDIT
@@ -152,13 +197,9 @@ def _denial(status: int, error: Exception) -> tuple[str, Cure | None]:
     return f"answered {status}", Cure.PATH if status in (404, 405) and _NO_ROUTE.search(words) else None
 
 
-def _said_by_provider(error: Exception) -> bool:
-    return hasattr(error, "body") and hasattr(error, "request")
-
-
-def _of_event(error: Exception, detail: str) -> CallFailed:
-    """An error in mid-stream: the status was 200, so its kind is in the body."""
-    body: Any = getattr(error, "body", None)
+def _of_event(error: ProviderError) -> CallFailed:
+    """Return the failure that a stream reported. Its kind is in the body, since the status was 200."""
+    body, detail = error.body, _told(error)
     inner = body.get("error", body) if isinstance(body, dict) else {}
     kind = f"{inner.get('type', '')} {inner.get('code', '')}" if isinstance(inner, dict) else ""
     if any(word in kind for word in _BUSY_EVENTS):

@@ -1,4 +1,4 @@
-"""A second model for what the first refuses or cannot be asked."""
+"""A model that passes requests on to a second model if the first one fails or refuses."""
 
 from __future__ import annotations
 
@@ -10,29 +10,24 @@ import structlog
 from bookgen.errors import CostCapReached, UpstreamAIError
 from bookgen.providers.text import (
     CallsHalted,
-    Discovering,
     Outage,
-    Patient,
-    Shared,
     ShownSpeed,
     Spent,
     StopReason,
     TextModel,
     TextReply,
     TextRequest,
-    Timed,
-    bound_of,
     paid_for,
-    refusals_of,
 )
 
 log = structlog.get_logger(__name__)
 
 
-class FallbackModel:
+class FallbackModel(TextModel):
+    """Asks `first`, then `second`. Its outage is that of `second`, since only that one waits for an outage to end."""
+
     def __init__(self, first: TextModel, second: TextModel) -> None:
         self._first, self._second = first, second
-        self._shared = [model for model in (first, second) if isinstance(model, Shared)]
 
     @property
     def name(self) -> str:
@@ -40,39 +35,38 @@ class FallbackModel:
 
     @property
     def outage(self) -> Outage | None:
-        return self._second.outage if isinstance(self._second, Patient) else None
+        return self._second.outage
 
     async def find_name(self) -> None:
-        if isinstance(self._first, Discovering):
-            await self._first.find_name()
+        await self._first.find_name()
 
     @property
     def refusals(self) -> dict[str, Outage]:
-        return {name: each for model in (self._first, self._second) for name, each in refusals_of(model).items()}
+        return {**self._first.refusals, **self._second.refusals}
 
     @property
     def shown_speed(self) -> ShownSpeed | None:
-        return self._first.shown_speed if isinstance(self._first, Timed) else None
+        return self._first.shown_speed
 
     @property
     def call_seconds(self) -> float:
-        return max(bound_of(self._first), bound_of(self._second))
+        return max(self._first.call_seconds, self._second.call_seconds)
 
     @property
     def names(self) -> tuple[str, ...]:
-        return self._first.name, self._second.name
+        return (*self._first.names, *self._second.names)
 
     def tell_busy(self, tell: Callable[[str, float], None]) -> None:
-        for model in self._shared:
-            model.tell_busy(tell)
+        self._first.tell_busy(tell)
+        self._second.tell_busy(tell)
 
     def share(self, processes: int) -> None:
-        for model in self._shared:
-            model.share(processes)
+        self._first.share(processes)
+        self._second.share(processes)
 
     def hold_back(self, name: str, seconds: float) -> None:
-        for model in self._shared:
-            model.hold_back(name, seconds)
+        self._first.hold_back(name, seconds)
+        self._second.hold_back(name, seconds)
 
     async def complete(self, request: TextRequest) -> TextReply:
         try:

@@ -1,4 +1,4 @@
-"""Google sign-in: whose access token this is, if it was given to us."""
+"""Google sign-in: checks whose access token it is and that it was issued for this site."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class GooglePerson:
 
 
 class GoogleSignIn:
-    """Asks Google about access tokens. Without a client id nobody can sign in this way."""
+    """Verifies access tokens at Google. Without a client id, Google sign-in is off."""
 
     def __init__(self, session: aiohttp.ClientSession, *, client_id: str | None, api_base: str | None = None) -> None:
         self._session = session
@@ -43,7 +43,7 @@ class GoogleSignIn:
                 access_token=["Google sign-in is not available on this server."],
             )
         token = await self._token_info(access_token)
-        # A token that another site was given would otherwise open its visitors' accounts here.
+        # Otherwise another site could use its visitors' tokens to sign in to their accounts here.
         if token.get("aud") != self._client_id:
             raise InvalidCredentials("This Google token was not issued for this service. Sign in with Google again.")
         bearer = {"Authorization": f"Bearer {access_token}"}
@@ -52,7 +52,7 @@ class GoogleSignIn:
     async def _token_info(self, access_token: str) -> Mapping[str, Any]:
         form = {"access_token": access_token}
         status, body = await self._call("POST", self._tokeninfo_url, data=form)
-        if status in (404, 405):  # a server in Google's place that only knows the documented query form
+        if status in (404, 405):  # a replacement server that only knows the documented query form
             status, body = await self._call("GET", self._tokeninfo_url, params=form)
         return _answer(status, body)
 
@@ -64,7 +64,7 @@ class GoogleSignIn:
             ):
                 return reply.status, await _read(reply)
         except ValueError:
-            # A token that no header can carry.
+            # The token is not valid in a header.
             raise InvalidCredentials("Google rejected this token. Sign in with Google again.") from None
         except (aiohttp.ClientError, TimeoutError):
             raise Unavailable("Google cannot be reached. Try again in a moment.") from None
@@ -95,7 +95,7 @@ async def _read(reply: aiohttp.ClientResponse) -> bytes:
 
 def _person(token: Mapping[str, Any], user: Mapping[str, Any]) -> GooglePerson:
     subject, email = user.get("sub"), user.get("email")
-    # tokeninfo names the person only when the token carries the openid scope.
+    # tokeninfo includes the subject only if the token has the openid scope.
     if not isinstance(subject, str) or not subject or token.get("sub", subject) != subject:
         raise InvalidCredentials("Google rejected this token. Sign in with Google again.")
     # tokeninfo says "true", userinfo says true.

@@ -1,4 +1,4 @@
-"""When no further model call is wanted: none is begun, and none waits for its turn."""
+"""Halting model calls, and the outage that a call waits for."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-TOLD_SECONDS = 5.0  # what takes no longer is worth no word
+TOLD_SECONDS = 5.0  # a shorter wait is not shown
 
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """A provider that runs wait for. `until`: when they give up, where it is away; both moments in UTC.
+    """A wait of runs for a provider. `since` and `until` are in UTC.
 
-    `by_operator`: it lasts until the operator has done something.
+    `until`: when the runs give up, if the provider is away. `by_operator`: it lasts until the operator fixes something.
     """
 
     since: datetime
@@ -25,13 +25,13 @@ class Outage:
 
 
 class Halted(Exception):
-    """What was waited for is no longer wanted."""
+    """The wait ended because calls are halted."""
 
 
 class Halt:
-    """While it is set no call is begun, and what waits to begin one gives up. A call under way is not disturbed.
+    """While it is set, no call begins and waiting calls give up. Calls in flight continue.
 
-    `waits_for`: why the call is not answered yet, from its first failure on, or while it waits for its turn.
+    `waits_for`: why the call has no answer yet, after its first failure or while it waits for its turn.
     """
 
     __slots__ = ("_set", "_waits", "waits_for")
@@ -62,7 +62,7 @@ class Halt:
 
     @asynccontextmanager
     async def waiting(self) -> AsyncIterator[None]:
-        """Raises Halted when it is set, before the block or within it."""
+        """Raise Halted if it is set before or during the block."""
         if self._set:
             raise Halted
         wait = asyncio.timeout(None)

@@ -1,4 +1,4 @@
-"""What the headers of a provider's answer say in numbers."""
+"""Numbers in the headers of a response."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 
 
 def number(text: str) -> float | None:
-    """The number that is told, 0 for a negative one; None for what is no number, or not finite."""
+    """Return the number, 0 if it is negative; None if it is not a finite number."""
     try:
         told = float(text)
     except ValueError:
@@ -18,7 +18,7 @@ def number(text: str) -> float | None:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date."""
+    """Return the seconds to wait, from `retry-after-ms` or from `Retry-After` in seconds or as a date."""
     exact, usual = number(headers.get("retry-after-ms", "")), headers.get("retry-after", "")
     if exact is not None:
         return exact / 1000

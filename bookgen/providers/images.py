@@ -1,11 +1,11 @@
-"""Image models behind one Protocol: what is asked, what comes back."""
+"""The base class of image models, their requests and their replies."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
-from bookgen.providers.halt import Halt
+from bookgen.providers.halt import Halt, Outage
 from bookgen.providers.text import CallBudget
 from bookgen.providers.text import Spent as Spent
 
@@ -15,10 +15,12 @@ WIDE = LANDSCAPE
 
 @dataclass(frozen=True, slots=True)
 class ImageRequest:
-    """One picture. `size`, WIDTHxHEIGHT in pixels, is a wish. `patience`: the seconds that the caller gives a busy
-    provider; None, where nobody waits, sits out an outage, and `halt` ends that. `stage` and `chapter_number` name the
-    call in errors and in the ledger. `references`: pictures of the figures, which go with it where the provider takes
-    any; the prompt says in words what they show. `budget` as in TextRequest."""
+    """A request for one picture.
+
+    - `size`: WIDTHxHEIGHT in pixels. The provider may choose another size.
+    - `patience`, `halt`, `budget`, `stage` and `chapter_number`: as in TextRequest.
+    - `references`: pictures of the characters, for providers that accept some. The prompt also describes them.
+    """
 
     stage: str
     prompt: str
@@ -33,7 +35,7 @@ class ImageRequest:
 
 @dataclass(frozen=True, slots=True)
 class ImageReply:
-    """`data` is whatever the provider sent: nobody has looked at it yet. `spent`: all that it has cost."""
+    """`data`: the unchecked bytes from the provider. `spent`: all calls that were paid for it."""
 
     data: bytes
     model: str
@@ -42,7 +44,7 @@ class ImageReply:
 
 @dataclass(frozen=True, slots=True)
 class Painted:
-    """A JPEG that was looked at and made anew here, with what was paid for it."""
+    """A checked and re-encoded JPEG, with the calls that were paid for it."""
 
     data: bytes
     width: int
@@ -50,13 +52,26 @@ class Painted:
     paid: tuple[Spent, ...]
 
 
-class ImageModel(Protocol):
-    """Raises UpstreamAIError for every failure and every refusal, after its own retries; its `spent` was paid. Of a
-    cancellation `spent_before` tells it."""
+class ImageModel(ABC):
+    """The base of every image model."""
 
     @property
-    def name(self) -> str: ...
+    @abstractmethod
+    def name(self) -> str:
+        """The name in settings, the ledger and the price table."""
 
-    async def paint(self, request: ImageRequest) -> ImageReply: ...
+    @abstractmethod
+    async def paint(self, request: ImageRequest) -> ImageReply:
+        """Return a picture, after the model's own retries. Every failure and refusal is an UpstreamAIError.
 
-    async def close(self) -> None: ...
+        The error's `spent` was paid; after a cancellation, `spent_before` returns what was.
+        """
+
+    @property
+    def outage(self) -> Outage | None:
+        """The outage that runs wait for now."""
+        return None
+
+    async def close(self) -> None:
+        """Close the connections."""
+        return

@@ -1,4 +1,4 @@
-"""How a server is asked for JSON: by a schema, in its JSON mode, or in the prompt alone."""
+"""The ways to ask a server for JSON: with a schema, in its JSON mode, or only in the prompt."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 from enum import StrEnum
 
 SECONDS_UNTIL_ASKED_AGAIN = 3600.0
-REFUSALS = frozenset({400, 415, 422, 500, 501})  # by status, whatever the words
-NAMED_REFUSALS = REFUSALS | {404, 405}  # where the words are about the mode
+REFUSALS = frozenset({400, 415, 422, 500, 501})  # whatever the message says
+NAMED_REFUSALS = REFUSALS | {404, 405}  # if the message is about the mode
 
 
 class JsonMode(StrEnum):
@@ -18,7 +18,7 @@ class JsonMode(StrEnum):
 
 
 class JsonLadder:
-    """Steps down to a plainer mode when a server refuses one; after an hour the first is tried again."""
+    """Steps down to a plainer mode when a server rejects one, and tries the first one again after an hour."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -33,7 +33,7 @@ class JsonLadder:
         return self._mode
 
     def step_down(self, status: int | None, *, named: bool) -> bool:
-        """Whether a plainer mode is left for a call that ended in `status`. `named`: the error is about the mode."""
+        """Step down after a call that ended in `status`, if that may help. `named`: the error is about the mode."""
         if self._mode is JsonMode.PROMPT or status not in (NAMED_REFUSALS if named else REFUSALS):
             return False
         if self._proven and not named:
@@ -43,12 +43,12 @@ class JsonLadder:
         return True
 
     def confirm(self) -> None:
-        """Keeps the mode: the server has answered in it."""
+        """Keep the mode, since the server answered in it."""
         if not self._proven and self._mode is not JsonMode.SCHEMA:
             self._until = self._clock() + SECONDS_UNTIL_ASKED_AGAIN
         self._answered, self._proven = self._mode, True
 
     def abandon(self) -> None:
-        """Goes back to the mode before: a call failed in the plainest one as well, so the mode was not the reason."""
+        """Return to the previous mode: the call failed in the plainest one too, so the mode was not the reason."""
         if not self._proven:
             self._mode = self._answered

@@ -1,4 +1,4 @@
-"""A provider that refuses this server's key or credit: one caller at a time asks again, with a slow back-off."""
+"""A provider that refuses this server's key or credit: one caller at a time retries, with a slow back-off."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_DOUBLINGS = 10
 
 
 class Lockout:
-    """`refusal`: since when the provider refuses this server's key or credit, and why. None while it does not."""
+    """`refusal`: since when and why the provider refuses this server's key or credit; None if it does not."""
 
     def __init__(
         self, model: str, poll_seconds: float = POLL_SECONDS, max_poll_seconds: float = MAX_POLL_SECONDS
@@ -32,25 +32,25 @@ class Lockout:
 
     @asynccontextmanager
     async def sat_out(self) -> AsyncIterator[None]:
-        """Waits until the provider accepts calls again, or it is this caller's turn to find out."""
+        """Wait until the provider accepts calls again, or until it is this caller's turn to try."""
         probe = await self._breaker.admitted()
         try:
             yield
         finally:
-            if probe:  # the call itself may have told nothing
+            if probe:  # the call may have had no result
                 self._breaker.let_go()
 
     async def sit_out_one(self, failed: CallFailed, refusals: int) -> None:
-        """Waits before the next try of a call that was refused so often by itself. Others are not held back."""
+        """Wait before the next try of a call that was refused `refusals` times by itself. Others are not delayed."""
         if not failed.of_all_calls:
             doubled = self._poll_seconds * 2.0 ** min(refusals - 1, MAX_DOUBLINGS)
             await asyncio.sleep(min(doubled, self._max_poll_seconds))
 
     def heard(self, failed: CallFailed) -> bool:
-        """Notes a failure of a call that the provider has answered. Whether it was known that it refuses all calls."""
+        """Record a failure that the provider reported. Return whether it was already refusing all calls."""
         known = self.refusal is not None
         if failed.of_all_calls:
-            if self._breaker.closed or self._breaker.probing:  # other callers do not put the next probe off
+            if self._breaker.closed or self._breaker.probing:  # other callers do not delay the next probe
                 self._breaker.failed()
             self.refusal = self.refusal or Outage(datetime.now(UTC), None, str(failed), by_operator=True)
         elif failed.failure is not FailureKind.BUSY:
@@ -58,7 +58,7 @@ class Lockout:
         return known
 
     def accepted(self) -> None:
-        """Notes that the provider has looked at a call, and so accepts the key."""
+        """Record that the provider processed a call, so it accepts the key."""
         if self.refusal is not None:
             log.info("model_accepts_calls_again", model=self._model, refused_since=self.refusal.since.isoformat())
         self.refusal = None

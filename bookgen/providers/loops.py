@@ -1,16 +1,16 @@
-"""Notices a reply that goes round in a circle, while it streams."""
+"""Detects a streaming reply that repeats itself without end."""
 
 from __future__ import annotations
 
-MIN_LOOP_CHARACTERS = 600  # that repeat what stands before them
+MIN_LOOP_CHARACTERS = 600  # that repeat the text before them
 MIN_ROUNDS = 3
-PROBE = 24  # characters whose last occurrence tells how long a round is
+PROBE = 24  # characters whose previous occurrence gives the length of a round
 LOOKED_AT = 6_000  # characters at the end of a reply
 LINES, SAME_LINES, MIN_LINE_CHARACTERS = 16, 10, 12
 
 
 def first_round(text: str) -> int | None:
-    """How much of `text` stands before it begins to repeat itself without end; None when it does not."""
+    """Return the length of `text` before it starts to repeat itself without end; None if it does not."""
     tail = text[-LOOKED_AT:]
     if (repeated := _run(tail)) is not None:
         return len(text) - repeated
@@ -22,7 +22,7 @@ def first_round(text: str) -> int | None:
 
 
 def _run(tail: str) -> int | None:
-    """The characters at the end of `tail` that repeat what stands one round before them, if they are many rounds."""
+    """Return how many characters at the end of `tail` repeat the text one round earlier; None if too few."""
     probe = tail[-PROBE:]
     before = tail.rfind(probe, 0, len(tail) - 1)
     if len(probe) < PROBE or before < 0:

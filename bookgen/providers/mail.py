@@ -1,4 +1,4 @@
-"""A letter as a mail, and where there is no SMTP server, as a file in a folder."""
+"""Builds mails, and writes them to a folder if there is no SMTP server."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from bookgen.models import Letter
 
 
 class MailNotSent(BookgenError):
-    """The letter could not be handed over."""
+    """The mail could not be sent."""
 
 
 class Mailer(Protocol):
     async def send(self, letter: Letter) -> None:
-        """Hand the letter over, or raise MailNotSent."""
+        """Send the mail. Raises MailNotSent."""
 
 
 class OutboxMailer:
-    """Leaves each letter as an .eml file, which mail programs open."""
+    """Writes each mail as an .eml file, which mail programs can open."""
 
     def __init__(self, folder: Path, *, sender: str) -> None:
         self._folder = folder
@@ -38,8 +38,8 @@ class OutboxMailer:
         name = letter.message_id.strip("<>").partition("@")[0] + ".eml"
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            unfinished = self._folder / f".{name}.part"  # no .eml before it is whole
-            # The links in it open accounts: for the owner's eyes only, from the first byte on.
+            unfinished = self._folder / f".{name}.part"  # it becomes an .eml only when it is complete
+            # Its links give access to accounts, so only the owner may read it from the start.
             with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
                 file.write(message(letter, self._sender).as_bytes())
             unfinished.replace(self._folder / name)
@@ -62,5 +62,5 @@ def message(letter: Letter, sender: str) -> EmailMessage:
 
 
 def _encoding(text: str) -> str:
-    """Plain where it can be, so that a link is whole in the file as well."""
+    """Unencoded if possible, so that links in the file are not wrapped."""
     return "7bit" if text.isascii() else "quoted-printable"

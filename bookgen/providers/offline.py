@@ -18,7 +18,7 @@ from bookgen.providers.sample.phrases import language_of, phrases
 from bookgen.providers.sample.prose import write_prose
 from bookgen.providers.sample.shape import shaped
 from bookgen.providers.sample.story import StoryChapter, telling_for
-from bookgen.providers.text import StopReason, TextReply, TextRequest
+from bookgen.providers.text import StopReason, TextModel, TextReply, TextRequest
 from bookgen.words import count_words
 
 NAME = "offline"
@@ -27,17 +27,14 @@ WORDS_WHEN_NOT_SAID = 700
 Bank = Mapping[str, Any]
 
 
-class OfflineModel:
-    """Writes at once and for nothing. The same request gets the same reply, on every machine."""
+class OfflineModel(TextModel):
+    """Writes at once and without cost. The same request gets the same reply on every machine."""
 
     name = NAME
 
     async def complete(self, request: TextRequest) -> TextReply:
         text = await threads.compute(answer, request)
         return TextReply(text, StopReason.END, _usage(request, text), NAME)
-
-    async def close(self) -> None:
-        return None
 
 
 def answer(request: TextRequest) -> str:

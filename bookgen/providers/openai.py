@@ -1,18 +1,17 @@
-"""OpenAI through its SDK: Responses at OpenAI itself, Chat at every server that speaks its language."""
+"""OpenAI through its SDK: the Responses API at OpenAI, Chat Completions at compatible servers."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+from contextlib import AsyncExitStack
 from typing import Any, Literal
 from urllib.parse import urlsplit
-
-import orjson
 
 from bookgen.providers.access import Access
 from bookgen.providers.attempt import CallFailed, FailureKind, PartialReply
 from bookgen.providers.deadlines import Deadlines
-from bookgen.providers.failures import said
+from bookgen.providers.failures import said, status_of
 from bookgen.providers.openai_chat import ChatProtocol
 from bookgen.providers.openai_responses import ResponsesProtocol
 from bookgen.providers.sdk import SdkProvider
@@ -26,7 +25,7 @@ Protocol = Literal["responses", "chat"]
 
 
 class OpenAIProvider(SdkProvider):
-    """`protocol` None: Responses at OpenAI itself; elsewhere Chat, or Responses where only that is answered."""
+    """`protocol` None: Responses at OpenAI; elsewhere Chat, or Responses if the server has no Chat."""
 
     provider = "openai"
     needs_key = False
@@ -51,92 +50,77 @@ class OpenAIProvider(SdkProvider):
         self._spoken: Protocol = protocol or ("responses" if official else "chat")
         self._sure = protocol is not None or official
 
-    def _open(self) -> Any:
+    @property
+    def _sdk(self) -> Any:
         import openai
 
-        return openai.AsyncOpenAI(base_url=self._base_url, **self._client_options())
+        return openai
+
+    def _open(self) -> Any:
+        return self._sdk.AsyncOpenAI(base_url=self._base_url, **self._client_options())
 
     async def _ask(self, client: Any, request: TextRequest, partial: PartialReply) -> StopReason | None:
         if not self._chosen:
             await self._choose_model(client)
-        for _ in range(MAX_LESSONS):
-            protocol = self._protocols[self._spoken]
-            self._fit(request, partial, protocol.added(request))
-            body = protocol.body(request, partial.prompt)
-            try:
-                stream = await _sent(client, self._base_url + protocol.path, body)
-            except Exception as error:
-                if not (
-                    protocol.learned(error, body)
-                    or self._learned_protocol(error)
-                    or self._fits_with_less(error, request, partial)
-                ):
-                    protocol.json.abandon()
-                    raise
-                continue
-            self._sure = True
-            if request.schema is not None:
-                protocol.json.confirm()
-                partial.json_mode = protocol.json.mode
-            partial.headers = stream.response.headers
-            async with stream:
-                return await protocol.listen(stream, partial)
+        async with AsyncExitStack() as held:
+            for _ in range(MAX_LESSONS):
+                protocol = self._protocols[self._spoken]
+                self._fit(request, partial, protocol.added(request))
+                body = protocol.body(request, partial.prompt)
+                try:
+                    streamed = await self._streamed(held, protocol.response(client, body), partial)
+                except Exception as error:
+                    if not (
+                        protocol.learned(error, body)
+                        or self._learned_protocol(error)
+                        or self._fits_with_less(error, request, partial)
+                    ):
+                        protocol.json.abandon()
+                        raise
+                    continue
+                self._sure = True
+                if request.schema is not None:
+                    protocol.json.confirm()
+                    partial.json_mode = protocol.json.mode
+                return await protocol.listen(streamed, partial)
         raise RuntimeError("the server rejects one field after the other")
 
     async def find_name(self) -> None:
         if not self._chosen:
-            with contextlib.suppress(Exception):  # the first call tells what is wrong
+            with contextlib.suppress(Exception):  # the first call reports what is wrong
                 async with asyncio.timeout(NAMING_SECONDS):
                     await self._choose_model(await self._client())
 
     async def _choose_model(self, client: Any) -> None:
-        """Takes the one model that the server has; of more, somebody must say which."""
-        names = await _model_names(client)
+        """Take the server's only model. If it has several, the operator must name one."""
+        names = await self._model_names(client)
         if len(names) != 1:
             there = ", ".join(names[:MAX_NAMES]) or "no model"
             raise CallFailed(f"has {there}; name one of them as BOOKGEN_MODEL=openai:NAME", FailureKind.DENIED)
-        self._chosen, self.name = True, f"{self.provider}:{names[0]}"
+        self._chosen, self._model = True, names[0]
         for protocol in self._protocols.values():
             protocol.model = names[0]
 
     async def _names(self, client: Any) -> list[str]:
-        with contextlib.suppress(Exception):  # it only says more of a failure
+        with contextlib.suppress(Exception):  # the names only explain another failure
             async with asyncio.timeout(NAMING_SECONDS):
-                return (await _model_names(client))[:MAX_NAMES]
+                return (await self._model_names(client))[:MAX_NAMES]
         return []
 
+    async def _model_names(self, client: Any) -> list[str]:
+        with self._reported_errors():
+            return sorted(model.id for model in (await client.models.list()).data)
+
     def _learned_protocol(self, error: Exception) -> bool:
-        """A server without Chat may have Responses; asked once, while nothing has been answered yet."""
-        no_route = getattr(error, "status_code", None) in (404, 405) and "model" not in said(error)
+        """Whether to try Responses: once, if the server has no Chat and has not answered yet."""
+        no_route = status_of(error) in (404, 405) and "model" not in said(error)
         if self._sure or not no_route or self._spoken == "responses":
             return False
         self._spoken, self._sure = "responses", True
         return True
 
 
-async def _model_names(client: Any) -> list[str]:
-    return sorted(model.id for model in (await client.models.list()).data)
-
-
-async def _sent(client: Any, url: str, body: dict[str, Any]) -> Any:
-    """The reply as a stream of the SDK, once its head is here. The SDK's errors.
-
-    The SDK's own methods look for what its types name otherwise, through every message of the prompt; these bodies
-    have the names of the wire.
-    """
-    import openai
-
-    return await client.post(
-        url,
-        content=orjson.dumps(body),
-        options={"security": {"bearer_auth": True}},
-        cast_to=object,
-        stream=True,
-        stream_cls=openai.AsyncStream[object],
-    )
-
-
 def _with_version(base_url: str) -> str:
-    """The SDK wants the version in the URL; `http://localhost:11434` means `http://localhost:11434/v1`."""
+    """Return the URL with a version, as the SDK needs it: `http://localhost:11434` becomes `…:11434/v1`."""
     base_url = base_url.rstrip("/")
     return base_url if urlsplit(base_url).path else f"{base_url}/v1"

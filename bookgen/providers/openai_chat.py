@@ -1,6 +1,6 @@
-"""Chat Completions as servers really speak it: Ollama, vLLM, LM Studio, llama.cpp, gateways.
+"""Chat Completions as compatible servers implement it: Ollama, vLLM, LM Studio, llama.cpp, gateways.
 
-Only fields that they all know are sent, and what a server rejects by name is never sent to it again.
+Requests use only fields that all of them know. A field that a server rejects by name is not sent to it again.
 """
 
 from __future__ import annotations
@@ -8,13 +8,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from bookgen.providers.attempt import THINKING_ROOM, PartialReply
 from bookgen.providers.events import read_events
-from bookgen.providers.failures import filtered, no_answer, output_limit, said, sentence, too_long
+from bookgen.providers.failures import filtered, no_answer, output_limit, said, sentence, status_of, too_long
 from bookgen.providers.json_mode import JsonLadder, JsonMode
 from bookgen.providers.openai_usage import usage_of
+from bookgen.providers.reading import StreamedReply
 from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
 from bookgen.providers.whole import parts, whole_reply
@@ -22,7 +24,7 @@ from bookgen.providers.window import ContextWindow
 from bookgen.words import tokens
 
 MAX_TOKENS = 128_000
-# Servers have words of their own for the end, so that every word that is not here means it.
+# Servers have many words for a normal end, so every word that is missing here means that.
 _STOPS = {
     **dict.fromkeys(("length", "max_tokens", "model_length", "model_context_window_exceeded"), StopReason.LENGTH),
     **dict.fromkeys(("content_filter", "sensitive", "safety", "refusal"), StopReason.REFUSAL),
@@ -47,9 +49,7 @@ SCHEMA_SHOWN = " It must fit this JSON Schema:\n<schema>{schema}</schema>"
 
 
 class ChatProtocol:
-    """What a server was found to know lives as long as this object."""
-
-    path = "/chat/completions"
+    """Remembers which fields and modes a server supports, as long as it lives."""
 
     def __init__(self, model: str, window: ContextWindow) -> None:
         self.model = model
@@ -62,7 +62,7 @@ class ChatProtocol:
         self._thinking_room = THINKING_ROOM
 
     def body(self, request: TextRequest, prompt: int = 0) -> dict[str, Any]:
-        """`prompt`: its estimated tokens, which leave so much of the window to the reply and to thoughts."""
+        """Return the body. `prompt`: its estimated tokens; the rest of the window is for thoughts and the reply."""
         room = min(request.max_tokens + (self._thinking_room if self._thinks else 0), self._most_tokens)
         left = self._window.room(prompt)
         body: dict[str, Any] = {
@@ -78,13 +78,13 @@ class ChatProtocol:
         return body
 
     def learned(self, error: Exception, body: dict[str, Any]) -> bool:
-        """Whether another request is worth sending: without the field that this one was refused for, or with its
-        other name. What a server refuses JSON for, some do not say."""
+        """Whether the request is worth sending again: with a rejected field left out or renamed, or with a plainer way
+        to ask for JSON, since some servers do not say that they rejected that."""
         words, limit = said(error), output_limit(error)
         if limit is not None and limit < body[self._token_field]:
             self._most_tokens = limit
             return True
-        status = getattr(error, "status_code", None)
+        status = status_of(error)
         if too_long(error):
             return self._learned_window(words, body)
         if status in (400, 422, 501) and _UNKNOWN_FIELD.search(words) and self._learned_field(words, body):
@@ -103,7 +103,7 @@ class ChatProtocol:
         return False
 
     def _learned_window(self, words: str, body: dict[str, Any]) -> bool:
-        """A window that cannot hold prompt, reply and thoughts holds at least the first two: thoughts get the rest."""
+        """Whether less room for thoughts helps: the window should at least hold the prompt and the reply."""
         if not self._thinks or not self._thinking_room:
             return False
         window, prompt = _WINDOW.search(words), _PROMPT.search(words)
@@ -112,10 +112,15 @@ class ChatProtocol:
         self._thinking_room = min(max(left, 0), self._thinking_room - 1)
         return True
 
-    async def listen(self, stream: Any, partial: PartialReply) -> StopReason | None:
+    def response(self, client: Any, body: dict[str, Any]) -> AbstractAsyncContextManager[Any]:
+        """Return the SDK's response to `body`, which is sent when it is entered."""
+        response: AbstractAsyncContextManager[Any] = client.chat.completions.with_streaming_response.create(**body)
+        return response
+
+    async def listen(self, streamed: StreamedReply, partial: PartialReply) -> StopReason | None:
         finish, refused = None, False
         try:
-            async for chunk in _chunks(stream.response):
+            async for chunk in _chunks(streamed):
                 partial.events += 1
                 if told := chunk.get("usage"):
                     self._read_usage(partial, told)
@@ -130,7 +135,7 @@ class ChatProtocol:
         return StopReason.REFUSAL if refused else _STOPS.get(finish.lower(), StopReason.END)
 
     def _read_delta(self, partial: PartialReply, delta: Mapping[str, Any]) -> bool:
-        """True: the model refuses."""
+        """Add a piece of the reply. Return whether the model refuses."""
         content = delta.get("content") or ""
         thought = delta.get("reasoning_content") or delta.get("reasoning") or ""
         self._thinks = self._thinks or bool(thought) or "<think" in content
@@ -153,7 +158,7 @@ class ChatProtocol:
         return [{"role": "system", "content": system}, *turns] if system else turns
 
     def added(self, request: TextRequest) -> str:
-        """What asks for JSON in the prompt. A small window has no room for the schema: the prompt shows its form."""
+        """Return the text that asks for JSON. In a small window it leaves the schema out; the prompt shows the form."""
         if request.schema is None or self.json.mode is JsonMode.SCHEMA:
             return ""
         schema, window = json.dumps(request.schema, ensure_ascii=False), self._window.estimated
@@ -168,11 +173,11 @@ class ChatProtocol:
         return {"type": "json_schema", "json_schema": schema}
 
 
-async def _chunks(response: Any) -> AsyncIterator[dict[str, Any]]:
-    """A whole reply is one chunk, with a message where chunks have a delta."""
-    whole = await whole_reply(response)
+async def _chunks(streamed: StreamedReply) -> AsyncIterator[dict[str, Any]]:
+    """Yield the chunks. A reply that comes at once is one chunk, with a message instead of a delta."""
+    whole = await whole_reply(streamed)
     if whole is None:
-        async for chunk in read_events(response):
+        async for chunk in read_events(streamed.reads()):
             yield chunk
     elif parts(whole, "choices"):
         yield whole
@@ -181,7 +186,7 @@ async def _chunks(response: Any) -> AsyncIterator[dict[str, Any]]:
 
 
 def _without_thoughts(text: str) -> str:
-    """Thinking models without a server that parses them think aloud before they answer."""
+    """Return the text without the thoughts before it, which some servers leave in the text."""
     if "</think" in text:
         return _THOUGHT.sub("", text, count=1)
     return _UNFINISHED_THOUGHT.sub("", text)

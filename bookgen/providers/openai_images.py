@@ -1,4 +1,4 @@
-"""OpenAI's Images API, and every server that speaks it."""
+"""OpenAI's Images API, also on compatible servers."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.attempt import CallFailed, FailureKind, PartialReply
-from bookgen.providers.failures import said
-from bookgen.providers.images import ImageReply, ImageRequest, Spent
+from bookgen.providers.failures import said, status_of
+from bookgen.providers.images import ImageModel, ImageReply, ImageRequest, Spent
 from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.openai_usage import usage_of
 from bookgen.providers.sdk import most_tokens
-from bookgen.providers.text import Message, Outage, Patient, StopReason, TextModel, TextRequest, paid_for
+from bookgen.providers.text import Message, Outage, StopReason, TextModel, TextRequest, paid_for
 
 QUALITY = "medium"
-_OPTIONAL = ("quality", "output_format", "moderation", "input_fidelity")  # what other servers may not know
+_OPTIONAL = ("quality", "output_format", "moderation", "input_fidelity")  # other servers may not know these
 _NO_SUCH_WAY = (404, 405, 501)
 REFERRED = (
     "The figures look exactly as on the picture that is given with this: keep faces, shapes, colours and clothes."
@@ -30,9 +30,9 @@ MAX_TOKENS = 6_500  # of a picture at the highest quality, which a server that k
 
 
 class OpenAIImageProvider(OpenAIProvider):
-    """A picture as base64 in the place of a text, so that it is paced, retried and counted as texts are.
+    """Replies with a picture as base64 text, so that pictures are paced, retried and counted like texts.
 
-    The request's first message is the size, its last the prompt; those between are reference pictures, as base64.
+    The first message of a request is the size, the last is the prompt; those between are reference pictures in base64.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -68,7 +68,7 @@ class OpenAIImageProvider(OpenAIProvider):
         return StopReason.END
 
     async def _painted(self, client: Any, body: dict[str, Any], references: list[str]) -> Any:
-        """With the references where the server has a way to take them; the prompt says in words what they show."""
+        """Send the references too if the server accepts them. The prompt also describes what they show."""
         if references and self._takes_references:
             files = [(f"figure{at}.jpg", base64.b64decode(each), "image/jpeg") for at, each in enumerate(references, 1)]
             referred = {"prompt": f"{REFERRED}\n\n{body['prompt']}", "image": files, "input_fidelity": "high"}
@@ -81,21 +81,22 @@ class OpenAIImageProvider(OpenAIProvider):
         return await self._sent(client.images.generate, body)
 
     async def _sent(self, send: Callable[..., Awaitable[Any]], body: dict[str, Any]) -> Any:
-        """Leaves out, from then on, what the server says it does not know."""
+        """Send the request. Fields that the server does not know are left out from then on."""
         while True:
             asked = {name: value for name, value in body.items() if name not in self._unknown}
             try:
-                return await send(**asked)
+                with self._reported_errors():
+                    return await send(**asked)
             except Exception as error:
-                words, status = said(error), getattr(error, "status_code", None)
+                words, status = said(error), status_of(error)
                 named = {name for name in _OPTIONAL if name in asked and name in words}
                 if status not in (400, 422) or not named:
                     raise
                 self._unknown |= named
 
 
-class OpenAIImages:
-    """An ImageModel over a text model's pacing and retries."""
+class OpenAIImages(ImageModel):
+    """Uses the pacing and retries of a text model over OpenAIImageProvider."""
 
     def __init__(self, model: TextModel) -> None:
         self._model = model
@@ -106,7 +107,7 @@ class OpenAIImages:
 
     @property
     def outage(self) -> Outage | None:
-        return self._model.outage if isinstance(self._model, Patient) else None
+        return self._model.outage
 
     async def close(self) -> None:
         await self._model.close()
@@ -131,15 +132,13 @@ class OpenAIImages:
         with paid_for(reply.spent):
             data = await asyncio.to_thread(_decoded, reply.text)
         if data is None:
-            raise _failed(
-                "The image provider sent something that is not a picture.", request, reply.spent, retryable=True
-            )
+            raise _failed("The image provider did not send a picture.", request, reply.spent, retryable=True)
         return ImageReply(data, reply.model, reply.spent)
 
 
 def _knows_no_references(error: Exception) -> bool:
-    """Whether the server has no edits, or none with this model; a picture that it refuses is something else."""
-    status, words = getattr(error, "status_code", None), said(error)
+    """Whether the server or the model has no edits, as opposed to refusing this picture."""
+    status, words = status_of(error), said(error)
     return status in _NO_SUCH_WAY or (status in (400, 422) and ("edits" in words or "'image'" in words))
 
 

@@ -5,27 +5,27 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeAlias
 
 from bookgen.providers.attempt import THINKING_ROOM, CallFailed, Cure, FailureKind, PartialReply
 from bookgen.providers.events import read_events
-from bookgen.providers.failures import CREDIT_SPENT, filtered, output_limit, said
+from bookgen.providers.failures import CREDIT_SPENT, filtered, output_limit, said, status_of
 from bookgen.providers.json_mode import JsonLadder, JsonMode
 from bookgen.providers.openai_usage import usage_of
+from bookgen.providers.reading import StreamedReply
 from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
 from bookgen.providers.whole import parts, whole_reply
 
 MAX_TOKENS = 128_000
 EFFORT = "low"
-Told: TypeAlias = Mapping[str, Any]  # JSON of the server
+Told: TypeAlias = Mapping[str, Any]  # JSON from the server
 _POLICIES = re.compile(r"policy|invalid_prompt|content_filter|moderation")
 
 
 class ResponsesProtocol:
-    """`official`: OpenAI itself. Its own fields go nowhere else."""
-
-    path = "/responses"
+    """`official`: the server is OpenAI, so fields that only OpenAI knows are sent."""
 
     def __init__(self, model: str, *, official: bool) -> None:
         self.model, self._official = model, official
@@ -34,7 +34,7 @@ class ResponsesProtocol:
         self._most_tokens = MAX_TOKENS
 
     def added(self, request: TextRequest) -> str:
-        """Its prompt is the request's."""
+        """Return what it adds to the prompt: nothing."""
         return ""
 
     def body(self, request: TextRequest, prompt: int = 0) -> dict[str, Any]:
@@ -52,7 +52,7 @@ class ResponsesProtocol:
         return {name: value for name, value in body.items() if name not in self._unknown}
 
     def learned(self, error: Exception, body: dict[str, Any]) -> bool:
-        status = getattr(error, "status_code", None)
+        status = status_of(error)
         limit = output_limit(error)
         if limit is not None and limit < body["max_output_tokens"]:
             self._most_tokens = limit
@@ -64,11 +64,16 @@ class ResponsesProtocol:
             return True
         return "text" in body and not filtered(error) and self.json.step_down(status, named="text" in named)
 
-    async def listen(self, stream: Any, partial: PartialReply) -> StopReason | None:
-        if (whole := await whole_reply(stream.response)) is not None:
+    def response(self, client: Any, body: dict[str, Any]) -> AbstractAsyncContextManager[Any]:
+        """Return the SDK's response to `body`, which is sent when it is entered."""
+        response: AbstractAsyncContextManager[Any] = client.responses.with_streaming_response.create(**body)
+        return response
+
+    async def listen(self, streamed: StreamedReply, partial: PartialReply) -> StopReason | None:
+        if (whole := await whole_reply(streamed)) is not None:
             return _read_whole(partial, whole)
         refused, stop, asides = False, None, set()
-        async for event in read_events(stream.response):
+        async for event in read_events(streamed.reads()):
             partial.events += 1
             match event.get("type"):
                 case "response.output_item.added" if _is_aside(event["item"]):
@@ -80,7 +85,7 @@ class ResponsesProtocol:
                 case "response.completed" | "response.incomplete":
                     whole = event["response"]
                     _read_usage(partial, whole)
-                    partial.text[:] = partial.text or _texts(whole)  # some tell it at the end alone
+                    partial.text[:] = partial.text or _texts(whole)  # some servers send it only at the end
                     refused = refused or _has_refusal(whole)
                     stop = _stop_of(whole)
                 case "response.failed":
@@ -131,7 +136,7 @@ def _has_refusal(response: Told) -> bool:
 
 
 def _is_aside(item: Told) -> bool:
-    """What a model says of its work before it answers is no part of the answer."""
+    """Whether the item is the model's commentary on its work, which is not part of the answer."""
     return item.get("phase") == "commentary"
 
 
@@ -142,7 +147,7 @@ def _failed(partial: PartialReply, response: Told) -> StopReason:
 
 
 def _refusal_or_raise(error: Told) -> StopReason:
-    """Some refusals come as errors."""
+    """Return REFUSAL if the error is a refusal. Raises CallFailed for any other error."""
     code, message = str(error.get("code", "")), str(error.get("message", ""))
     if _POLICIES.search(code):
         return StopReason.REFUSAL

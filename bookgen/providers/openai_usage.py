@@ -1,4 +1,4 @@
-"""Tokens as OpenAI counts them: what was read from a cache or written to it is within the prompt."""
+"""Token counts of OpenAI, which includes cached tokens in the prompt."""
 
 from __future__ import annotations
 

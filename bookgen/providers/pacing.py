@@ -1,4 +1,4 @@
-"""How many calls go out at once and how fast, fairly between accounts."""
+"""Limits concurrent calls and requests per minute, fairly between accounts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_ACCOUNTS = 1000
 
 
 class FairQueue:
-    """Lets one through at a time, account by account, first come first served within an account."""
+    """Admits one caller at a time: accounts take turns, and callers of an account are served in order."""
 
     def __init__(self) -> None:
         self._free = True
@@ -64,10 +64,10 @@ class FairQueue:
 
 
 class Pacing:
-    """Calls at once, and requests a minute, spaced evenly so that no minute has more of them.
+    """Bounds concurrent calls and requests per minute. Requests are spaced evenly, so no minute exceeds the limit.
 
-    `learns`: `concurrency` is the most, and how many the server serves at once is found out. Everybody waits in the
-    queue, which is fair; the limiters behind it are not, so one at a time waits there.
+    `learns`: `concurrency` is the maximum, and how many calls the server serves at once is measured. All callers wait
+    in the fair queue; only its first waits at the limiters behind it, which are not fair.
     """
 
     def __init__(self, *, concurrency: int, requests_per_minute: int = 0, learns: bool = False) -> None:
@@ -78,14 +78,14 @@ class Pacing:
         self._bound_requests()
 
     def share(self, processes: int) -> None:
-        """Bounds this one of so many processes to its part of the calls at once and of the requests a minute."""
+        """Keep to this process's part of the concurrent calls and of the requests per minute."""
         if processes != self._processes:
             self._processes = processes
             self._slots.share(processes)
             self._bound_requests()
 
     def allow(self, calls: int) -> None:
-        """So many calls at once from now on, of all processes."""
+        """Set the concurrent calls of all processes together."""
         self._slots.allow(calls)
 
     def _bound_requests(self) -> None:

@@ -1,4 +1,4 @@
-"""What tokens cost, from a table that is data: integer micro-units of one currency."""
+"""The prices of tokens, in integer micro-units of one currency, from a table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DATE = re.compile(r"-\d{4}-?\d{2}-?\d{2}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Micro-units for one million tokens of each kind; `above` for a call whose prompt has more than `over` tokens."""
+    """Micro-units per million tokens of each kind. `above`: the price of a call whose prompt exceeds `over` tokens."""
 
     input: int
     output: int
@@ -29,8 +29,8 @@ class Price:
     above: Price | None = None
 
     def of(self, usage: Usage) -> int:
-        """The cost, rounded up, so that a sum of calls never costs less than what was used. For a sum of calls the
-        length of a prompt is their mean."""
+        """Return the cost, rounded up so that a sum of calls never costs too little. Of several calls, the prompt
+        length is the mean."""
         prompts = usage.input_tokens + usage.cache_write_tokens + usage.cache_read_tokens
         if self.above is not None and prompts > self.over * max(usage.calls, 1):
             return self.above.of(usage)
@@ -45,7 +45,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """`picture_tokens`: what an image model usually writes for a square picture."""
+    """All prices. `picture_tokens`: what an image model usually writes for a square picture."""
 
     currency: str
     verified_on: str
@@ -60,8 +60,8 @@ class Prices:
         return self.windows.get(model) or self.windows.get(_DATE.sub("", model))
 
     def of(self, model: str) -> Price | None:
-        """The price of `provider:model`, or None. A dated name (`model-20261021`, `model-2026-10-21`) has its
-        model's price."""
+        """Return the price of `provider:model`, or None. A dated name (`model-20261021`, `model-2026-10-21`) has the
+        price of its model."""
         return self.models.get(model) or self.models.get(_DATE.sub("", model))
 
     def priced(self, usage: Usage, model: str) -> Usage:

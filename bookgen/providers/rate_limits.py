@@ -1,4 +1,4 @@
-"""How many calls at once the limits of a provider have room for, by what its answers tell of them."""
+"""How many concurrent calls the rate limits in a provider's responses allow."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from bookgen.models import Usage
 from bookgen.providers.headers import number
 
 MIN_CALLS, MAX_CALLS = 1, 256  # calls at once
-SHARE = 0.8  # of a limit: others may call with the same key
-MEMORY = 0.3  # of the newest call in the mean
+SHARE = 0.8  # of a limit: other programs may use the same key
+MEMORY = 0.3  # weight of the newest call in the mean
 
-# The headers that tell what a minute may have, and how much of it a call takes.
+# The headers with a limit per minute, and how much of it a call uses.
 _TAKES: Mapping[str, Callable[[Usage], int]] = {
     "x-ratelimit-limit-requests": lambda usage: 1,
     "x-ratelimit-limit-tokens": lambda usage: usage.input_tokens + usage.cache_read_tokens + usage.output_tokens,
@@ -22,7 +22,7 @@ _TAKES: Mapping[str, Callable[[Usage], int]] = {
 
 
 class RateLimits:
-    """A minute's calls times the minutes of a call are the calls at once. Learns from each that was answered."""
+    """Calls per minute times the minutes of a call are the concurrent calls. Learns from answered calls."""
 
     def __init__(self) -> None:
         self._limits: dict[str, float] = {}
@@ -30,7 +30,7 @@ class RateLimits:
         self._seconds = 0.0
 
     def answered(self, headers: Mapping[str, str], usage: Usage, seconds: float) -> None:
-        """Notes what a call of so many seconds was told, and took."""
+        """Record the headers, the usage and the seconds of a call."""
         self._seconds = _mean(self._seconds, seconds)
         for name, takes in _TAKES.items():
             if limit := number(headers.get(name, "")):
@@ -39,7 +39,7 @@ class RateLimits:
 
     @property
     def calls(self) -> int | None:
-        """None where the provider tells nothing of its limits."""
+        """The concurrent calls; None if the provider reports no limits."""
         a_minute = [limit / taken for name, limit in self._limits.items() if (taken := self._taken[name])]
         if not a_minute or not self._seconds:
             return None

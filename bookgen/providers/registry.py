@@ -1,4 +1,4 @@
-"""From a setting to a text model."""
+"""Builds text and image models from settings."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from bookgen.providers.sdk import SdkProvider
 
 AUTO, OPENAI = "auto", "openai"
-MIN_IMAGE_SECONDS = 180.0  # a picture takes longer than a text's first word
+MIN_IMAGE_SECONDS = 180.0  # a picture takes longer than the first word of a text
 CONCURRENCY = 16  # calls at once
 
-# None but the chosen provider is imported: with what its SDK sends by it takes a twentieth of a start.
+# Only the chosen provider is imported: importing an SDK takes about 5 % of the start-up time.
 
 
 def _anthropic() -> type[SdkProvider]:
@@ -48,9 +48,15 @@ PROVIDERS: Mapping[str, Callable[[], type[SdkProvider]]] = {"anthropic": _anthro
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """`access` by provider. Seconds: `timeout`, None for bounds by the speed that a server shows; `retry_delay`, the
-    first of 2, 4, 8 … between tries; `outage`, how long a run waits for a provider that is away. `concurrency` None:
-    CONCURRENCY, which a server of one's own has to show and a cloud's told limits stand for."""
+    """Settings of all models. Times are in seconds.
+
+    - `access`: by provider.
+    - `timeout`: the bound of a call; None sets bounds by the server's measured speed.
+    - `retry_delay`: the first of the delays between tries, which double.
+    - `outage`: how long a run waits for an absent provider.
+    - `concurrency`: calls at once. None: up to CONCURRENCY, as many as a local server proves to serve or a cloud's
+      reported limits allow.
+    """
 
     access: Mapping[str, Access] = field(default_factory=dict)
     timeout: float | None = None
@@ -62,7 +68,7 @@ class ModelSettings:
 
 
 def build_text_model(spec: str, settings: ModelSettings, *, fallback: str = "") -> TextModel:
-    """`spec`: `auto`, `offline` or `PROVIDER:MODEL`; a provider alone means its default model."""
+    """Return the model. `spec`: `auto`, `offline` or `PROVIDER:MODEL`; a provider alone means its default model."""
     first = _model(chosen(spec, settings), settings, waits=not fallback)
     if not fallback:
         return first
@@ -70,9 +76,9 @@ def build_text_model(spec: str, settings: ModelSettings, *, fallback: str = "") 
 
 
 def build_image_model(spec: str, settings: ModelSettings) -> ImageModel | None:
-    """`spec`: `auto`, `offline` or `openai:MODEL`. None: pictures are drawn here.
+    """Return the image model; None if pictures are drawn locally. `spec`: `auto`, `offline` or `openai:MODEL`.
 
-    `auto` is OpenAI with a key of its own; another server may write and know no pictures.
+    `auto` is OpenAI if its key is set and its URL is not: other servers may have no image model.
     """
     access = settings.access.get(OPENAI, Access())
     if spec == AUTO:
@@ -86,7 +92,7 @@ def build_image_model(spec: str, settings: ModelSettings) -> ImageModel | None:
     provider = OpenAIImageProvider(
         model or prices().image_defaults[OPENAI],
         access,
-        # nothing comes until the whole picture does
+        # the first byte comes with the finished picture
         deadlines=Deadlines(first_byte=total, total=total),
         connections=settings.concurrency or CONCURRENCY,
     )
@@ -94,13 +100,12 @@ def build_image_model(spec: str, settings: ModelSettings) -> ImageModel | None:
 
 
 def without_price(model: TextModel) -> list[str]:
-    """The names of those models in `model` whose calls no cost cap can count."""
-    names = model.names if isinstance(model, FallbackModel) else (model.name,)
-    return [name for name in names if prices().of(name) is None]
+    """Return the names of the models in `model` that have no price, so that cost caps cannot count their calls."""
+    return [name for name in model.names if prices().of(name) is None]
 
 
 def chosen(spec: str, settings: ModelSettings) -> str:
-    """What `auto` stands for: the first provider that has a key, or needs none and has an address."""
+    """Return `spec`, or for `auto` the first provider that has a key, or has an address and needs no key."""
     if spec != AUTO:
         return spec
     access = settings.access
@@ -110,7 +115,7 @@ def chosen(spec: str, settings: ModelSettings) -> str:
 
 
 def _default(provider: str, access: Access) -> str:
-    """The provider's own model; at another address, where it may have others, the only one that there is."""
+    """Return the provider's default model, or THE_ONLY_ONE at another address, which may have other models."""
     return THE_ONLY_ONE if access.url and not PROVIDERS[provider]().needs_key else prices().defaults.get(provider, "")
 
 
@@ -119,7 +124,7 @@ def _model(spec: str, settings: ModelSettings, *, waits: bool) -> TextModel:
     if name == OFFLINE:
         return OfflineModel()
     if name not in PROVIDERS:
-        raise StartupError(f"There is no model provider {name!r}; it is {', '.join(PROVIDERS)} or {OFFLINE}.")
+        raise StartupError(f"Unknown model provider {name!r}. Use {', '.join(PROVIDERS)} or {OFFLINE}.")
     access = settings.access.get(name, Access())
     provider = PROVIDERS[name]()(
         model or _default(name, access),

@@ -1,7 +1,7 @@
-"""The one retry loop of model calls. The SDKs' own loops are off.
+"""The retry loop of model calls. The SDKs' own retries are off.
 
-Written out instead of taken from a library, because its rules are about two kinds of waiting that such libraries
-know nothing of: a 429 and an open breaker cost no try, and while one call waits all others of the provider do too.
+Retry libraries do not know two of its rules: a 429 and an open breaker cost no try, and while one call waits, all
+other calls of the provider wait too.
 """
 
 from __future__ import annotations
@@ -25,18 +25,14 @@ from bookgen.providers.lockout import Lockout
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.slots import Slot
 from bookgen.providers.text import (
-    CALL_SECONDS,
-    Bounded,
     CallsHalted,
-    Discovering,
-    Limited,
     Outage,
     PromptTooLong,
     ShownSpeed,
     Spent,
+    TextModel,
     TextReply,
     TextRequest,
-    Timed,
     paid_for,
 )
 from bookgen.providers.window import DoesNotFit
@@ -46,8 +42,8 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RetryRules:
-    """Seconds. `patience` bounds the waiting of one call for a busy or absent provider, `outage` that of a run's call;
-    without `outage` each failure of an absent provider costs a try."""
+    """When to retry, in seconds. `patience`: how long a call waits for a busy or absent provider; `outage`: how long a
+    run's call does. If `outage` is 0, each failure of an absent provider costs a try."""
 
     tries: int = 4
     first_delay: float = 2
@@ -58,12 +54,12 @@ class RetryRules:
     longest_delay: float = 30
 
     def delay(self, failures: int) -> float:
-        """2, 4, 8 … seconds and up to a quarter more, so that many books do not come back in one moment."""
+        """Return 2, 4, 8 … seconds plus up to a quarter, so that many books do not retry at the same moment."""
         return min(self.first_delay * 2.0 ** (failures - 1), self.longest_delay) * random.uniform(1, 1.25)
 
 
 class BusyGate:
-    """Shut while a provider asks for patience; one 429 holds every call of the provider back."""
+    """Closed while a provider asks for a pause. One 429 holds back all calls of the provider."""
 
     def __init__(self) -> None:
         self._until = 0.0
@@ -80,8 +76,8 @@ class BusyGate:
             await asyncio.sleep(left)
 
 
-class RetryingModel:
-    """A TextModel over a provider: paced, retried, and quiet while the provider is down."""
+class RetryingModel(TextModel):
+    """A provider with pacing and retries. It makes no call while the provider is down."""
 
     def __init__(
         self,
@@ -94,18 +90,16 @@ class RetryingModel:
         waits: bool = True,
         follows: bool = False,
     ) -> None:
-        """`waits`: whether to sit out an outage. Not where another model stands ready. `follows`: as many calls at once
-        as the provider's limits have room for, where it tells them."""
+        """`waits`: whether to wait until an outage ends; False if a fallback follows. `follows`: whether to make as
+        many concurrent calls as the provider's reported limits allow."""
         self._provider, self._pacing = provider, pacing
         self._breaker, self._rules = breaker or CircuitBreaker(), rules or RetryRules()
         self._lockout = lockout or Lockout(provider.name)
         self._gate = BusyGate()
         self._waits = waits
-        self._timed = provider if isinstance(provider, Timed) else None  # to find it out costs more than to ask it
-        self._bounded = provider if isinstance(provider, Bounded) else None
-        self._limited = provider if follows and isinstance(provider, Limited) else None
+        self._follows = follows
         self._calls = 0
-        self.outage: Outage | None = None  # while a call waits for its end
+        self._outage: Outage | None = None  # set only while a call waits for its end
         self._tell_busy: Callable[[str, float], None] = lambda name, seconds: None
 
     def tell_busy(self, tell: Callable[[str, float], None]) -> None:
@@ -122,9 +116,12 @@ class RetryingModel:
     def name(self) -> str:
         return self._provider.name
 
+    @property
+    def outage(self) -> Outage | None:
+        return self._outage
+
     async def find_name(self) -> None:
-        if isinstance(self._provider, Discovering):
-            await self._provider.find_name()
+        await self._provider.find_name()
 
     @property
     def refusals(self) -> dict[str, Outage]:
@@ -133,11 +130,11 @@ class RetryingModel:
 
     @property
     def shown_speed(self) -> ShownSpeed | None:
-        return self._timed.shown_speed if self._timed else None
+        return self._provider.shown_speed
 
     @property
     def call_seconds(self) -> float:
-        return self._bounded.call_seconds if self._bounded else CALL_SECONDS
+        return self._provider.call_seconds
 
     async def close(self) -> None:
         await self._provider.close()
@@ -167,11 +164,11 @@ class RetryingModel:
             halt.waits_for = None
             self._calls -= 1
             if not self._calls:
-                self.outage = None
+                self._outage = None
 
     async def _complete(self, request: TextRequest, halt: Halt, spent: list[Spent]) -> TextReply:
         sits_out = self._waits and request.patience is None and self._rules.outage > 0
-        lockout = self._lockout if sits_out else None  # a caller who waits for the answer is told at once
+        lockout = self._lockout if sits_out else None  # a caller who waits for the answer gets the error at once
         usual = self._rules.outage if sits_out else self._rules.patience
         patience = _Patience(usual if request.patience is None else request.patience)
         failures = absences = 0
@@ -189,9 +186,9 @@ class RetryingModel:
                 refused = sits_out and locked_out
                 failures += failure.costs_a_try and not (away or refused)
                 absences = absences + 1 if away or refused else 0
-                if away and self.outage is None:
+                if away and self._outage is None:
                     now = _now()
-                    self.outage = Outage(now, now + timedelta(seconds=self._rules.outage), str(failed))
+                    self._outage = Outage(now, now + timedelta(seconds=self._rules.outage), str(failed))
                 if not failure.is_known or request.patience is not None or self._rules.outage == 0:
                     self._log(request, failed, failures)
                 if (failed.failure in FINAL and not refused) or failures >= self._rules.tries:
@@ -218,9 +215,9 @@ class RetryingModel:
         waits_for: Outage | None,
         lockout: Lockout | None,
     ) -> TextReply | None:
-        """None: the provider went away or got busy while this call waited for its turn; no try was made.
+        """Try once. Return None if the provider became busy or absent while the call waited for its turn.
 
-        `waits_for`: what it is told to wait for while it is tried. `lockout` is waited for, however long it lasts.
+        `waits_for`: the wait that is shown during the try. `lockout`: is waited for without a time limit.
         """
         async with AsyncExitStack() as held:
             if lockout:
@@ -249,7 +246,7 @@ class RetryingModel:
             is_known = self._hear_of(failed)
             if failed.failure is FailureKind.BUSY:
                 asked = failed.retry_after
-                # 0, or a date that has gone by, would have it asked again at once, and for ever.
+                # Without a minimum, a 0 or a date in the past would retry at once, forever.
                 asked = self._rules.busy_delay if asked is None else max(asked, self._rules.first_delay)
                 self._gate.shut(min(asked, self._rules.longest_wait))
                 self._tell_busy(self.name, asked)
@@ -263,13 +260,13 @@ class RetryingModel:
             raise
         self._breaker.succeeded()
         self._lockout.accepted()
-        self.outage = None
-        if self._limited and (calls := self._limited.calls_at_once):
+        self._outage = None
+        if self._follows and (calls := self._provider.calls_at_once):
             self._pacing.allow(calls)
         return reply
 
     def _hear_of(self, failed: CallFailed) -> bool:
-        """Notes what a failure says of the provider. Whether it was known that it refuses this server."""
+        """Record what a failure says about the provider. Return whether it was already refusing this server."""
         if failed.failure is FailureKind.AWAY:
             self._breaker.failed()
             return False
@@ -277,8 +274,8 @@ class RetryingModel:
         return self._lockout.heard(failed)
 
     async def _within_budget(self, request: TextRequest, spent: list[Spent]) -> TextReply:
-        """An attempt for which there is room in the budget. One that nobody sees the end of keeps its room: what was
-        told of it is entered as a call of its own."""
+        """Make an attempt within the budget. If the reply breaks off, the reservation stays, since its real cost is
+        unknown, and the reported usage is recorded as a separate call."""
         call_id = uuid4()
         if request.budget is not None:
             await request.budget.reserve(call_id, self.name, self._provider.most(request))
@@ -302,7 +299,7 @@ class RetryingModel:
             return await self._breaker.admitted()
 
     async def _sit_out(self, patience: _Patience, absences: int) -> None:
-        """An outage costs a run no try; how long it is waited for is bounded by the patience."""
+        """Wait during an outage. It costs a run no try, but uses its patience."""
         delay = self._rules.delay(absences)
         patience.spend(delay)
         await asyncio.sleep(delay)
@@ -313,7 +310,7 @@ class RetryingModel:
             await asyncio.sleep(max(self._rules.delay(failures), asked))
 
     def _log(self, request: TextRequest, failed: CallFailed, failures: int) -> None:
-        # Only the operator ends these: a key, a balance, a model's name.
+        # Only the operator can fix these: a key, a balance, a model's name.
         level = log.error if failed.failure in FINAL else log.warning
         level(
             "model_call_failed",
@@ -339,7 +336,7 @@ class RetryingModel:
 
 
 def _begins(slot: Slot, halt: Halt) -> None:
-    """Notes that the reply begins, which ends the waiting."""
+    """Record that the reply has begun, which ends the wait."""
     slot.answered()
     halt.waits_for = None
 
@@ -349,7 +346,7 @@ def _now() -> datetime:
 
 
 class _Failed(Exception):
-    """`is_known`: the provider refused this server before, and the operator knows of it."""
+    """A failed try. `is_known`: the provider was already refusing this server, which has been logged."""
 
     def __init__(self, call: CallFailed, *, costs_a_try: bool, is_known: bool) -> None:
         super().__init__(str(call))
@@ -361,7 +358,7 @@ class _OutOfPatience(Exception):
 
 
 class _Patience:
-    """The time that one call may still spend on waiting and on tries that count as nothing else."""
+    """The time that a call may still spend on waiting and on tries that are not counted."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

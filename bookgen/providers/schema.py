@@ -1,4 +1,4 @@
-"""JSON Schemas as providers accept them: every property required, nothing else allowed, no bounds."""
+"""JSON Schemas in the form that providers accept: all properties required, no others allowed, no bounds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BOUNDS = (
 
 
 def strict(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """`schema` in the subset that strict modes share. Bounds move into the description, where a model reads them."""
+    """Return `schema` in the subset that all strict modes accept. Bounds move into the description."""
     bounds = {name: schema[name] for name in _BOUNDS if name in schema}
     plain = {name: _inner(name, value) for name, value in schema.items() if name not in bounds}
     if plain.get("type") == "object" or "properties" in plain:

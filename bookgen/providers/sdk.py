@@ -1,4 +1,4 @@
-"""What both SDK providers share: a client made in a thread when first needed, one deadline, one reading of errors."""
+"""The common base of the SDK providers: the client, the bounds of a call, errors and what calls teach."""
 
 from __future__ import annotations
 
@@ -6,41 +6,51 @@ import asyncio
 import json
 import os
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
+import httpx2
 import structlog
 
 from bookgen.models import Usage
 from bookgen.providers.access import Access
-from bookgen.providers.attempt import THINKING_ROOM, CallFailed, Cure, FailureKind, Looped, PartialReply
+from bookgen.providers.attempt import THINKING_ROOM, CallFailed, Cure, FailureKind, Looped, PartialReply, Provider
 from bookgen.providers.deadlines import Deadlines
-from bookgen.providers.failures import MAX_DETAIL_CHARACTERS, failure_of, filtered, no_answer, said, too_long
+from bookgen.providers.failures import (
+    MAX_DETAIL_CHARACTERS,
+    ProviderError,
+    failure_of,
+    filtered,
+    no_answer,
+    said,
+    too_long,
+)
 from bookgen.providers.prices import prices
 from bookgen.providers.rate_limits import RateLimits
+from bookgen.providers.reading import StreamedReply, bytes_within, limit_size
 from bookgen.providers.speed import Speed
 from bookgen.providers.text import ShownSpeed, StopReason, TextReply, TextRequest
-from bookgen.providers.transport import OF_THIS_CALL, BoundedClient
 from bookgen.providers.window import AROUND, ContextWindow, DoesNotFit
 from bookgen.words import tokens
 
 log = structlog.get_logger(__name__)
 
-BRIEF_HEADER = "TEST_BRIEF_HEADER"  # names the header that tells a model server of the tests what a call is for
+BRIEF_HEADER = "TEST_BRIEF_HEADER"  # with the name of a header for the model server of the tests
 CLOUDS = (
     *("openai.com", "anthropic.com", "azure.com", "googleapis.com", "amazonaws.com", "openrouter.ai", "mistral.ai"),
     *("groq.com", "deepseek.com", "together.xyz", "fireworks.ai", "cerebras.ai", "x.ai"),
 )
+KEPT_SECONDS = 15.0  # for an idle connection
 MIN_SECRET_CHARACTERS = 8  # a shorter key, such as `local` or `none`, is a placeholder for one's own server
-MIN_KEPT_CHARACTERS = 600  # of prose, which are kept when a bound ends the call
-CHARACTERS_PER_TOKEN = 4  # for servers that tell no usage
-MAX_WEIGHT = 1.5  # of an estimated token, in those of a cloud's model
-MIN_EXTRA_TOKENS, MAX_EXTRA_TOKENS = 8_000, 32_000  # tokens for thoughts
-MAX_REFUSAL_CHARACTERS = 600  # prose that was asked for is longer
+MIN_KEPT_CHARACTERS = 600  # of prose: a longer text is used although a bound ended the call
+CHARACTERS_PER_TOKEN = 4  # for servers that report no usage
+MAX_WEIGHT = 1.5  # tokens of a cloud's model in one estimated token
+MIN_EXTRA_TOKENS, MAX_EXTRA_TOKENS = 8_000, 32_000  # for a model that thinks
+MAX_REFUSAL_CHARACTERS = 600  # requested prose is longer
 _REFUSES = re.compile(
     r"(?:i['’]m sorry|i am sorry|sorry|i apologi[sz]e|unfortunately)?[,.]?\s*(?:but )?"
     r"(?:i (?:can['’]?t|can ?not|won['’]t|am unable to|am not able to)|i['’]m (?:unable|not able) to)\s+"
@@ -52,8 +62,8 @@ _REFUSES = re.compile(
 _ANSWERS_TO_PEOPLE = ("support",)
 
 
-class SdkProvider(ABC):
-    """`name` is `provider:model`, as in settings, ledger and price table."""
+class SdkProvider(Provider):
+    """The base of the providers that use an SDK. `name` is `provider:model`."""
 
     provider: ClassVar[str]
     needs_key: ClassVar[bool] = True
@@ -61,16 +71,19 @@ class SdkProvider(ABC):
     def __init__(
         self, model: str, access: Access | None = None, *, deadlines: Deadlines | None = None, connections: int = 16
     ) -> None:
-        self.name = f"{self.provider}:{model}"
         self._model, self._access = model, access or Access()
         self._deadlines, self._connections = deadlines, connections
-        self._bounds: list[float] = []  # of the calls under way, in seconds
+        self._bounds: list[float] = []  # of the calls in flight, in seconds
         self._last_bound = (deadlines or Deadlines()).total
         self._speed = Speed(Deadlines(), own=self.is_own_server)
         self._window = ContextWindow(own=self.is_own_server)
         self._rate_limits = RateLimits()
-        self._more_room = 0  # tokens beyond what was asked for, since the model thinks longer than foreseen
+        self._more_room = 0  # tokens beyond the request, for a model that thinks longer than expected
         self._opening: asyncio.Task[Any] | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.provider}:{self._model}"
 
     def most(self, request: TextRequest) -> Usage:
         schema = json.dumps(request.schema) if request.schema is not None else ""
@@ -83,8 +96,8 @@ class SdkProvider(ABC):
         request = replace(request, max_tokens=request.max_tokens + self._more_room)
         stop = None
         try:
-            with self._bounded(request) as deadlines:
-                async with asyncio.timeout(deadlines.total):
+            with self._bounded(request) as partial.deadlines:
+                async with asyncio.timeout(partial.deadlines.total):
                     stop = await self._ask(client, request, partial)
             self._learn_speed(request, partial)
             self._learn_rate_limits(request, partial)
@@ -121,7 +134,7 @@ class SdkProvider(ABC):
             raise failed from error
 
     async def _explain(self, client: Any, failed: CallFailed) -> None:
-        """Says for the operator where this was, what may be done about it and which models there are."""
+        """Add for the operator the address, what to do, and which models there are."""
         failed.address = self._access.url
         if failed.cure is Cure.MODEL and self.is_own_server and (names := await self._names(client)):
             failed.detail = f"{failed.detail.rstrip('.')}; it has {', '.join(names)}"
@@ -131,15 +144,14 @@ class SdkProvider(ABC):
         failed.to_do = (cure or "").format(provider=self.provider.upper())
 
     async def _names(self, client: Any) -> list[str]:
-        """Of the models that the server has, as far as it tells them."""
+        """Return the names of some of the server's models, if it lists them."""
         return []
 
     @contextmanager
     def _bounded(self, request: TextRequest) -> Iterator[Deadlines]:
-        """The bounds of one call: as given, else by the speed that the server has shown."""
+        """Yield the bounds of one call: the configured ones, or bounds based on the server's measured speed."""
         room = request.max_tokens + THINKING_ROOM
         deadlines = self._deadlines or self._speed.deadlines(_tokens(_characters(request)), room, len(self._bounds))
-        token = OF_THIS_CALL.set(deadlines)
         self._bounds.append(deadlines.total)
         tell = request.on_bound or (lambda bound: None)
         tell(deadlines.total)
@@ -149,7 +161,6 @@ class SdkProvider(ABC):
             tell(None)
             self._bounds.remove(deadlines.total)
             self._last_bound = deadlines.total
-            OF_THIS_CALL.reset(token)
 
     def _learn_speed(self, request: TextRequest, partial: PartialReply) -> None:
         if partial.first_word is None:
@@ -170,7 +181,7 @@ class SdkProvider(ABC):
 
     @property
     def is_own_server(self) -> bool:
-        """Whether it is none of the known clouds: its speed and how much it serves at once must be found out."""
+        """Whether it is not a known cloud. Its speed and how many calls it serves at once have to be measured."""
         host = urlsplit(self._access.url).hostname or ""
         return bool(host) and not any(host == cloud or host.endswith(f".{cloud}") for cloud in CLOUDS)
 
@@ -188,24 +199,61 @@ class SdkProvider(ABC):
         try:
             client = await self._opening
         except Exception:
-            return  # one that could not be made has nothing to close
+            return  # the client was never created
         await client.close()
+
+    @property
+    @abstractmethod
+    def _sdk(self) -> Any:
+        """The SDK's module. Importing it takes a while, so the first import is in a thread."""
 
     @abstractmethod
     def _open(self) -> Any:
-        """The SDK's client. Imports the SDK and reads the trust store, so it runs in a thread."""
+        """Return the SDK's client. It imports the SDK and reads the trust store, so it runs in a thread."""
 
     def _client_options(self) -> dict[str, Any]:
-        """What both SDKs' clients are made with; their own retries are off."""
+        """Return the options that both SDKs' clients are made with. The SDKs' own retries are off."""
+        own, connect = self.is_own_server, (self._deadlines or Deadlines()).connect
+        kept_seconds = 0.0 if own else KEPT_SECONDS
         return {
             "api_key": self._access.key or "none",
             "max_retries": 0,
-            "http_client": BoundedClient(self._deadlines or Deadlines(), connections=self._connections),
+            # llama.cpp closes a connection after its reply although it says that it keeps it.
+            "default_headers": {"Connection": "close"} if own else {},
+            "http_client": self._sdk.DefaultAioHttpClient(
+                timeout=httpx2.Timeout(connect=connect, read=None, write=30, pool=None),
+                limits=httpx2.Limits(max_connections=self._connections, keepalive_expiry=kept_seconds),
+                event_hooks={"response": [limit_size]},
+            ),
         }
+
+    async def _streamed(
+        self, held: AsyncExitStack, response: AbstractAsyncContextManager[Any], partial: PartialReply
+    ) -> StreamedReply:
+        """Send a request and wait for the headers. `held` closes the response. Raises ProviderError.
+
+        `response`: the return value of a method of the SDK's `with_streaming_response`.
+        """
+        deadlines = partial.deadlines
+        with self._reported_errors():
+            async with bytes_within(deadlines.connect + deadlines.first_byte):
+                streamed = StreamedReply(await held.enter_async_context(response), deadlines)
+        partial.headers = streamed.headers
+        return streamed
+
+    @contextmanager
+    def _reported_errors(self) -> Iterator[None]:
+        """Raise the SDK's error for a status of 400 or more as a ProviderError."""
+        try:
+            yield
+        except self._sdk.APIStatusError as error:
+            raise ProviderError(
+                str(error), error.body, status=error.status_code, headers=error.response.headers
+            ) from error
 
     @abstractmethod
     async def _ask(self, client: Any, request: TextRequest, partial: PartialReply) -> StopReason | None:
-        """Sends the request and listens to the end. None: the reply ended without saying why."""
+        """Send the request and read the reply to its end. Return None if the reply does not say why it ended."""
 
     async def _client(self) -> Any:
         if self._opening is None:
@@ -236,8 +284,8 @@ class SdkProvider(ABC):
         return TextReply(text, stop, self._usage(request, partial), self.name, json_mode=partial.json_mode)
 
     def _fit(self, request: TextRequest, partial: PartialReply, added: str = "") -> None:
-        """Notes the length of the prompt, of which `added` is no part of the request. DoesNotFit when it leaves no
-        room for the reply, as far as the window is known."""
+        """Record the length of the prompt, with the text `added` to the request. Raises DoesNotFit if the known window
+        leaves no room for the reply."""
         partial.prompt, partial.asked = sum(map(tokens, [*request.texts, added])), request.max_tokens
         self._window.check(partial.prompt, self._least(request))
 
@@ -246,14 +294,14 @@ class SdkProvider(ABC):
         return asked if request.least_tokens is None else min(asked, request.least_tokens)
 
     def _fits_with_less(self, error: Exception, request: TextRequest, partial: PartialReply) -> bool:
-        """Whether what was refused for its length fits with less room for its reply, as is known now."""
+        """Whether a request that was refused as too long fits the window, which is known now, with a shorter reply."""
         if request.least_tokens is None or not too_long(error):
             return False
         refused = self._window.refused(said(error), partial.prompt, request.max_tokens)
         return partial.prompt + self._least(request) <= refused.window
 
     def _learn_window(self, request: TextRequest, partial: PartialReply, stop: StopReason | None) -> None:
-        """DoesNotFit when the server read a part of the prompt: Ollama drops the rest without a word."""
+        """Raise DoesNotFit if the server read only a part of the prompt. Ollama drops the rest silently."""
         if (cut := self._window.answered(partial.prompt, partial.usage, partial.asked, stop)) is not None:
             log.warning(
                 "prompt_was_cut",
@@ -268,31 +316,31 @@ class SdkProvider(ABC):
         usage, guessed = partial.usage, _guessed(request, partial)
         if not usage.calls:
             usage = guessed
-        elif partial.stopped:  # what was told came with the first word
+        elif partial.stopped:  # the reported count came with the first word
             usage = replace(usage, output_tokens=max(usage.output_tokens, guessed.output_tokens))
         return prices().priced(usage, self.name)
 
 
 def _briefed(client: Any, request: TextRequest) -> Any:
-    """The client; where the tests ask for it, one that sends the brief of `request` in a header."""
+    """Return the client. In tests, it also sends the request's brief in a header."""
     header = os.environ.get(BRIEF_HEADER)
     return client.with_options(default_headers={header: json.dumps(request.described())}) if header else client
 
 
 def _is_worth_keeping(request: TextRequest, partial: PartialReply) -> bool:
-    """Prose is good as far as it goes; half an object is not."""
+    """Whether the partial reply can be used: prose can, half a JSON object cannot."""
     return request.schema is None and sum(map(len, partial.text)) >= MIN_KEPT_CHARACTERS
 
 
 def _reads_as_refusal(request: TextRequest, text: str) -> bool:
-    """A model may refuse in plain words and call that finished."""
+    """Whether the text is a refusal in plain words, which a model may end normally."""
     if request.schema is not None or request.stage in _ANSWERS_TO_PEOPLE or len(text) > MAX_REFUSAL_CHARACTERS:
         return False
     return bool(_REFUSES.match(text.strip()))
 
 
 def _guessed(request: TextRequest, partial: PartialReply) -> Usage:
-    """By the length of the texts, where a server does not say. Servers of one's own send each token by itself."""
+    """Estimate the usage from the length of the texts. Local servers send one event per token."""
     written = max(_tokens(partial.written or sum(map(len, partial.text))), partial.events)
     return Usage(calls=1, input_tokens=_tokens(_characters(request)), output_tokens=written)
 
@@ -302,7 +350,7 @@ def _characters(request: TextRequest) -> int:
 
 
 def most_tokens(text: str) -> int:
-    """The most tokens that a model may read `text` as, with what it puts around it."""
+    """Return the most tokens that a model may count for `text`, with its chat template."""
     return round(tokens(text) * MAX_WEIGHT) + AROUND
 
 

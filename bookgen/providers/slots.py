@@ -1,4 +1,4 @@
-"""How many calls go out at once: a fixed number, or as many as a server shows that it serves."""
+"""How many calls are made at once: a fixed number, or as many as a server proves to serve."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-# Until one more is tried again. It doubles each time, since every call that is tried waits for others to end.
+# Before one more call is tried again. It doubles each time, since the extra call has to wait for others to end.
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 60.0, 3600.0
 
 
 @dataclass(eq=False, slots=True)
 class Slot:
-    """A call on its way. `beyond`: it is one more than the server has shown to serve at once."""
+    """A call in flight. `beyond`: it is one more than the server has proved to serve at once."""
 
     slots: Slots
     beyond: bool
@@ -22,37 +22,37 @@ class Slot:
     first_word: float | None = None
 
     def answered(self) -> None:
-        """Notes that the first word of the reply is here."""
+        """Record that the first word of the reply has arrived."""
         if self.first_word is None:
             self.first_word = _now()
             self.slots.saw(self)
 
 
 class Slots:
-    """`learns`: begins with one and tries one more whenever a call waits, until one had to wait for others to end."""
+    """`learns`: starts with one and tries one more whenever a call waits, until it had to wait for another."""
 
     def __init__(self, most: int, *, learns: bool) -> None:
         self._most, self._shown = most, 0 if learns else most
         self._processes = 1
-        self._in_use = self._told = 0  # calls, and those of them whose reply has begun
-        self._last_reply = (-math.inf, -math.inf)  # when its first word came, and its end
+        self._in_use = self._told = 0  # calls, and those whose reply has begun
+        self._last_reply = (-math.inf, -math.inf)  # the times of its first word and its end
         self._full_until, self._pause = 0.0, FIRST_PAUSE_SECONDS
         self._freed = asyncio.Event()
 
     @property
     def limit(self) -> int:
-        """The calls that may go out at once now."""
+        """How many calls may be made at once now."""
         full = _now() < self._full_until
         return min(max(self._shown + (not full), 1), max(self._most // self._processes, 1))
 
     def allow(self, calls: int) -> None:
-        """Takes another number for that which was set."""
+        """Replace the configured number."""
         if calls != self._most:
             self._most = self._shown = calls
             self._freed.set()
 
     def share(self, processes: int) -> None:
-        """Leaves each of so many processes its part of the most; what a server serves, each finds out for itself."""
+        """Keep to this process's part of the most calls. What a server serves, each process measures itself."""
         self._processes = processes
         self._freed.set()
 
@@ -73,7 +73,7 @@ class Slots:
             self._freed.set()
 
     def saw(self, slot: Slot) -> None:
-        """Learns from a first word: with it, so many replies stream at once."""
+        """Learn from a first word how many replies stream at once."""
         self._told += 1
         if self._told > self._shown:
             self._shown, self._pause = self._told, FIRST_PAUSE_SECONDS
@@ -83,9 +83,9 @@ class Slots:
         self._freed.set()
 
     def _had_to_wait(self, slot: Slot) -> bool:
-        """Whether the call waited mostly while another reply was told, and was answered after its end.
+        """Whether the call spent most of its wait on another reply, and was answered after that one ended.
 
-        Where two begin together and their replies are short, either may end before the other's first word.
+        If two calls with short replies begin together, one may end before the other's first word anyway.
         """
         first_word, ended = self._last_reply
         return 2 * (ended - max(first_word, slot.began)) > _now() - slot.began

@@ -1,4 +1,4 @@
-"""Sending a letter through an SMTP server."""
+"""Sends mails through an SMTP server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TIMEOUT_SECONDS = 30.0
 
 
 class SmtpMailer:
-    """`smtps://` speaks TLS from the start, `smtp://` upgrades to it.
+    """`smtps://` uses TLS from the start, `smtp://` upgrades to it.
 
     A server on this machine need not offer TLS; another one need not only where the URL ends in `?tls=off`.
     """

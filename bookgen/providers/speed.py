@@ -1,28 +1,28 @@
-"""How long a server is waited for, by what it has shown of its speed."""
+"""The deadlines of a call, based on the measured speed of its server."""
 
 from __future__ import annotations
 
 from bookgen.providers.deadlines import Deadlines
 from bookgen.providers.text import ShownSpeed
 
-SLACK = 4.0  # times the longest wait for a first word, for a prompt of the same length
-UNSEEN_FIRST_BYTE = 600.0  # seconds, at a server of one's own that has not answered yet
-MIN_IDLE_SECONDS = 120.0  # there a neighbour's prompt may hold up a reply
+SLACK = 4.0  # times the longest wait for a first word, per prompt token
+UNSEEN_FIRST_BYTE = 600.0  # seconds, for a local server that has not answered yet
+MIN_IDLE_SECONDS = 120.0  # on a local server another call's prompt may delay a reply
 MAX_FIRST_BYTE_SECONDS = 3_600.0
-MIN_SPEED = 1.0  # tokens a second of a server of one's own, before it has shown any
+MIN_SPEED = 1.0  # tokens a second, assumed for a local server until it is measured
 CLOUD_SPEED = 30.0
-SHARE = 0.5  # of the speed seen, which is counted on
-MEMORY = 0.3  # of the newest call in the mean
+SHARE = 0.5  # of the measured speed that is relied on
+MEMORY = 0.3  # weight of the newest call in the mean
 
 
 class Speed:
-    """Learns from the calls that were answered. `own`: a server of one's own, whose speed nobody knows before."""
+    """Learns from answered calls. `own`: a local server, whose speed is unknown at first."""
 
     def __init__(self, usual: Deadlines, *, own: bool) -> None:
         self._usual, self._own = usual, own
-        self._per_token: float | None = None  # seconds of the wait for a first word, for each token of the prompt
+        self._per_token: float | None = None  # longest seconds per prompt token until the first word
         self._speed: float | None = None  # tokens a second
-        self._reading: float | None = None  # the same in the mean
+        self._reading: float | None = None  # mean seconds per prompt token until the first word
         self._silences = 0
 
     @property
@@ -30,8 +30,8 @@ class Speed:
         return None if self._speed is None else ShownSpeed(self._speed, self._reading or 0.0)
 
     def deadlines(self, prompt_tokens: int, max_tokens: int, others: int) -> Deadlines:
-        """The bounds of a call with `others` under way. One that ran into silence is followed by one with twice the
-        patience."""
+        """Return the deadlines of a call while `others` are in flight. Each call that met silence doubles the
+        wait of the next one."""
         first, idle = self._usual.first_byte, self._usual.idle
         if self._own:
             shown = SLACK * self._per_token * prompt_tokens if self._per_token is not None else UNSEEN_FIRST_BYTE
@@ -39,14 +39,14 @@ class Speed:
             first = min(max(first, shown) * patience, MAX_FIRST_BYTE_SECONDS)
             idle = min(max(idle, MIN_IDLE_SECONDS) * patience, MAX_FIRST_BYTE_SECONDS)
         speed = self._speed * SHARE if self._speed else MIN_SPEED if self._own else CLOUD_SPEED
-        if self._own and others:  # a server with one slot answers when they have ended
+        if self._own and others:  # a server with one slot answers them first
             first += max_tokens / speed
         total = max(self._usual.total, first + max_tokens / speed)
         return Deadlines(self._usual.connect, first, idle, total)
 
     def answered(self, prompt_tokens: int, waited: float, tokens: int, seconds: float) -> None:
-        """Notes a call: `waited` seconds for its first word, then `tokens` in `seconds`. `prompt_tokens` is 0 for one
-        that others may have held up."""
+        """Record a call: `waited` seconds until the first word, then `tokens` in `seconds`. `prompt_tokens`: 0 if
+        other calls may have delayed it."""
         self._silences = 0
         if prompt_tokens:
             self._per_token = max(self._per_token or 0.0, waited / prompt_tokens)

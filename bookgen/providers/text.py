@@ -1,13 +1,14 @@
-"""Text models behind one Protocol: what is asked, what comes back, why it stopped."""
+"""The base class of text models, their requests and their replies."""
 
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol
 from uuid import UUID, uuid4
 
 from bookgen.errors import UpstreamAIError
@@ -15,19 +16,19 @@ from bookgen.models import Usage
 from bookgen.providers.halt import Halt as Halt
 from bookgen.providers.halt import Outage as Outage
 
-THE_ONLY_ONE = "auto"  # for a model's name: the one that its server has
+THE_ONLY_ONE = "auto"  # in place of a model's name: the only model of its server
 
 
 class StopReason(StrEnum):
     END = "end"
     LENGTH = "length"  # cut by the provider: the token limit or the context window
-    LOOP = "loop"  # it repeated itself without end and was stopped; its text is what stands before that
-    REFUSAL = "refusal"  # refused or filtered: the text is never prose
+    LOOP = "loop"  # stopped because it repeated itself without end; its text ends before the repetition
+    REFUSAL = "refusal"  # refused or filtered; the text is never prose
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A piece of the system prompt. `cache` ends a prefix that later calls of the book repeat byte for byte."""
+    """A part of the system prompt. `cache` marks the end of a prefix that later calls of the book repeat exactly."""
 
     text: str
     cache: bool = False
@@ -35,7 +36,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """`cache` ends a prefix as in Block; a request has at most four of both together."""
+    """One turn. `cache` marks the end of a prefix, as in Block; a request has at most four of them in all."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -43,27 +44,30 @@ class Message:
 
 
 class CallBudget(Protocol):
-    """What calls may cost. Each is named by an id of its own, under which the ledger knows it."""
+    """What calls may cost. `call_id` identifies a call in the ledger."""
 
     async def reserve(self, call_id: UUID, model: str, most: Usage) -> None:
-        """Makes room for the most that a call of `model` can use, before it goes out. CostCapReached."""
+        """Reserve the most that a call of `model` can use, before it is sent. Raises CostCapReached."""
 
     async def release(self, call_id: UUID) -> None:
-        """Gives back the room of a call that is not charged."""
+        """Return the reservation of a call that is not charged."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextRequest:
     """One model call.
 
-    `max_tokens` bounds the reply; `least_tokens`, where it may be bounded more closely, is what a small context window
-    has to leave for it. `schema` asks for JSON of that JSON Schema where the provider has such a
-    mode (object schemas only). `stage` and `chapter_number` name the call in errors and in the ledger.
-    `brief` says what is asked for as fields: the offline model writes from it, and no provider is sent it.
-    `account_id` paces one account's calls. `patience`: the seconds that a caller who waits for the answer gives a
-    busy or absent provider; None, where nobody waits, sits out an outage. `halt`: what ends that waiting.
-    `on_first_word` is called when the reply begins. `on_bound` is told the seconds that a call which goes out may
-    take, and None when it has ended. `budget`: what makes room for the cost of each try.
+    - `max_tokens` bounds the reply. `least_tokens`: the least that a small context window must leave for it, if that
+      is fewer.
+    - `schema`: a JSON Schema (of an object) that the reply should have, if the provider has such a mode.
+    - `stage` and `chapter_number` identify the call in errors and in the ledger.
+    - `brief`: the request as fields. The offline model writes from it; it is never sent to a provider.
+    - `account_id`: the account whose calls are paced together.
+    - `patience`: how many seconds the caller waits for a busy or absent provider. None: no one waits for the answer,
+      so the call waits until an outage ends. `halt` ends the wait.
+    - `on_first_word` is called when the reply begins.
+    - `on_bound` is called with the bound of the call in seconds when it is sent, and with None when it has ended.
+    - `budget` reserves the cost of each try.
     """
 
     stage: str
@@ -83,17 +87,17 @@ class TextRequest:
 
     @property
     def texts(self) -> list[str]:
-        """All that the model is given to read, in order."""
+        """All texts that the model reads, in order."""
         return [*(block.text for block in self.system), *(message.text for message in self.messages)]
 
     def described(self) -> dict[str, Any]:
-        """The brief, with the stage and the chapter of the call."""
+        """Return the brief, with the stage and the chapter of the call."""
         return {"stage": self.stage, "chapter_number": self.chapter_number, **self.brief}
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a call has used."""
+    """What one call used."""
 
     model: str
     usage: Usage
@@ -102,7 +106,7 @@ class Spent:
 
 @contextmanager
 def paid_for(spent: Sequence[Spent]) -> Iterator[None]:
-    """Has a cancellation within tell what was `spent` by then, which nobody else would know of."""
+    """Attach `spent` to a cancellation inside the block, where `spent_before` finds it. It would be lost otherwise."""
     try:
         yield
     except asyncio.CancelledError as cancelled:
@@ -111,21 +115,21 @@ def paid_for(spent: Sequence[Spent]) -> Iterator[None]:
 
 
 def spent_before(ended: BaseException) -> tuple[Spent, ...]:
-    """What was spent on work before it failed or was cancelled."""
+    """Return what was spent on work before it failed or was cancelled."""
     spent: tuple[Spent, ...] = getattr(ended, "spent", ())
     return spent
 
 
 class CallsHalted(UpstreamAIError):
-    """No further model call is wanted right now."""
+    """Model calls are halted, so this one was not made."""
 
     def __init__(self, stage: str, chapter_number: int | None, spent: tuple[Spent, ...] = ()) -> None:
         super().__init__(self.__doc__, stage=stage, retryable=True, chapter_number=chapter_number, spent=spent)
 
 
 class PromptTooLong(UpstreamAIError):
-    """A request does not fit the model's context window. `window`: the tokens that one may have, with the room for its
-    reply, as `words.tokens` counts them."""
+    """A request does not fit the model's context window. `window`: the tokens that a request and its reply may have
+    together, as counted by `words.tokens`."""
 
     def __init__(
         self, message: str, window: int, *, stage: str, chapter_number: int | None, spent: tuple[Spent, ...] = ()
@@ -136,9 +140,12 @@ class PromptTooLong(UpstreamAIError):
 
 @dataclass(frozen=True, slots=True)
 class TextReply:
-    """`model` is the name that answered (a fallback may), as in the price table and the ledger. `usage` is of the
-    call that answered alone; `also` of those before it that did not. `json_mode`: how JSON was asked for, where a
-    server was found to know only some of the ways."""
+    """The reply to a request.
+
+    `model`: the name of the model that answered (it may be the fallback), as in the price table and the ledger.
+    `usage`: of the call that answered; `also`: of the failed calls before it. `json_mode`: the way in which the server
+    was asked for JSON, if it may not support all of them.
+    """
 
     text: str
     stop: StopReason
@@ -150,114 +157,91 @@ class TextReply:
 
     @property
     def spent(self) -> tuple[Spent, ...]:
-        """All that the reply has cost."""
+        """All that the reply cost."""
         return (*self.also, Spent(self.model, self.usage, self.call_id))
 
     @property
     def is_sample(self) -> bool:
-        """Whether no model wrote it. Samples are in a few languages only, whatever that of the book."""
+        """Whether it is sample text of the offline model, which knows only a few languages."""
         return self.model == "offline"
-
-
-@runtime_checkable
-class Patient(Protocol):
-    """A model whose runs sit outages out."""
-
-    @property
-    def outage(self) -> Outage | None: ...
-
-
-@runtime_checkable
-class Discovering(Protocol):
-    """A model or provider whose name may be found out by asking its server. Until then it ends in THE_ONLY_ONE."""
-
-    async def find_name(self) -> None:
-        """Asks the server for the name, if it is not known. Any failure leaves it unknown."""
-
-
-def known_name(model: TextModel) -> str | None:
-    """The model's name; None where its server has not told it yet."""
-    return None if model.name.endswith(f":{THE_ONLY_ONE}") else model.name
-
-
-@runtime_checkable
-class Refusable(Protocol):
-    """A model whose provider may refuse this server. `refusals`: since when it does and why, by the model's name."""
-
-    @property
-    def refusals(self) -> Mapping[str, Outage]: ...
-
-
-def refusals_of(model: object) -> Mapping[str, Outage]:
-    """The providers behind the model that refuse this server's key or credit now."""
-    return model.refusals if isinstance(model, Refusable) else {}
 
 
 @dataclass(frozen=True, slots=True)
 class ShownSpeed:
-    """What a model has shown: the tokens that it writes a second, and the seconds that it reads a token of a prompt."""
+    """The measured speed of a model: tokens it writes per second, and seconds it needs to read one prompt token."""
 
     tokens_a_second: float
     seconds_a_token_read: float
 
 
-@runtime_checkable
-class Timed(Protocol):
-    """A model or provider that notes how fast its server is. None before its first reply."""
-
-    @property
-    def shown_speed(self) -> ShownSpeed | None: ...
+CALL_SECONDS = 180.0  # the bound of a call unless another one is set or measured
 
 
-@runtime_checkable
-class Limited(Protocol):
-    """A provider that notes what its server tells of its limits. `calls_at_once`: so many have room in them; None where
-    nothing is told."""
+class TextModel(ABC):
+    """The base of every text model. The defaults describe a model without a remote provider.
 
-    @property
-    def calls_at_once(self) -> int | None: ...
-
-
-CALL_SECONDS = 180.0  # which bound a call unless something else is set or seen
-
-
-@runtime_checkable
-class Bounded(Protocol):
-    """A model or provider that bounds its calls. `call_seconds`: the longest bound under way, else the last one."""
-
-    @property
-    def call_seconds(self) -> float: ...
-
-
-def bound_of(model: object) -> float:
-    """The seconds for which a call of the model may be under way."""
-    return model.call_seconds if isinstance(model, Bounded) else CALL_SECONDS
-
-
-@runtime_checkable
-class Shared(Protocol):
-    """A model whose provider's limits hold for all processes of the service together."""
-
-    def tell_busy(self, tell: Callable[[str, float], None]) -> None:
-        """Has `tell` called with the name of the model and the seconds for which its provider wants no call."""
-
-    def share(self, processes: int) -> None:
-        """Keeps to the part of one of so many processes."""
-
-    def hold_back(self, name: str, seconds: float) -> None:
-        """Makes no call of the model `name` for so long: another process was told so."""
-
-
-class TextModel(Protocol):
-    """Raises UpstreamAIError for every failure, after its own retries; cancelling closes the connection, and
-    `spent_before` tells what was spent by then.
-
-    A refusal is a reply: its stop is REFUSAL and its text empty, so that what it cost can be entered.
+    Subclasses override what they know better, so callers never ask which kind of model they have.
     """
 
     @property
-    def name(self) -> str: ...
+    @abstractmethod
+    def name(self) -> str:
+        """The name in settings, the ledger and the price table. It ends in THE_ONLY_ONE until the server tells it."""
 
-    async def complete(self, request: TextRequest) -> TextReply: ...
+    @abstractmethod
+    async def complete(self, request: TextRequest) -> TextReply:
+        """Return the model's reply, after the model's own retries. Every failure is an UpstreamAIError.
 
-    async def close(self) -> None: ...
+        A refusal is a reply with the stop REFUSAL and an empty text, so that its cost can be recorded. Cancelling
+        closes the connection; `spent_before` returns what was spent until then.
+        """
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all models that may answer."""
+        return (self.name,)
+
+    @property
+    def outage(self) -> Outage | None:
+        """The outage that runs wait for now."""
+        return None
+
+    @property
+    def refusals(self) -> Mapping[str, Outage]:
+        """By model name: since when and why its provider refuses this server's key or credit."""
+        return {}
+
+    @property
+    def shown_speed(self) -> ShownSpeed | None:
+        """The measured speed; None before the first reply."""
+        return None
+
+    @property
+    def call_seconds(self) -> float:
+        """The longest bound of the calls in flight, or the bound of the last call if there are none."""
+        return CALL_SECONDS
+
+    async def find_name(self) -> None:
+        """Ask the server for the model's name if it is unknown. After any failure it stays unknown."""
+        return
+
+    def tell_busy(self, tell: Callable[[str, float], None]) -> None:
+        """Call `tell` with the model's name and the seconds whenever its provider asks for a pause."""
+        return
+
+    def share(self, processes: int) -> None:
+        """Keep to this process's part of the provider's limits, which `processes` processes share."""
+        return
+
+    def hold_back(self, name: str, seconds: float) -> None:
+        """Make no call of the model `name` for `seconds`: another process was told to pause."""
+        return
+
+    async def close(self) -> None:
+        """Close the connections."""
+        return
+
+
+def known_name(model: TextModel) -> str | None:
+    """Return the model's name, or None if its server has not told it yet."""
+    return None if model.name.endswith(f":{THE_ONLY_ONE}") else model.name

@@ -1,21 +1,20 @@
-"""Servers and gateways that answer a request for a stream with the whole reply at once."""
+"""Replies of servers and gateways that ignore the request for a stream and send all at once."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import httpx2
-
 from bookgen.providers.attempt import CallFailed, FailureKind
 from bookgen.providers.events import loads
+from bookgen.providers.reading import StreamedReply
 
 
-async def whole_reply(response: httpx2.Response) -> dict[str, Any] | None:
-    """The reply, or None when it does come as a stream."""
-    if "json" not in response.headers.get("content-type", ""):
+async def whole_reply(streamed: StreamedReply) -> dict[str, Any] | None:
+    """Return the reply; None if it is a stream of events."""
+    if "json" not in streamed.headers.get("content-type", ""):
         return None
     try:
-        reply = loads(await response.aread())
+        reply = loads(b"".join([read async for read in streamed.reads()]))
     except ValueError:
         reply = None
     if not isinstance(reply, dict):
@@ -24,6 +23,6 @@ async def whole_reply(response: httpx2.Response) -> dict[str, Any] | None:
 
 
 def parts(owner: Any, name: str) -> list[dict[str, Any]]:
-    """A list of the reply; empty when it is not there."""
+    """Return the objects in the list `name` of the reply; none if there is no such list."""
     value = owner.get(name) if isinstance(owner, dict) else None
     return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []

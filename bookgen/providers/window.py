@@ -1,4 +1,4 @@
-"""How much a model's context window holds: what its server says of it, and what its replies show."""
+"""The size of a model's context window, learned from the server's errors and replies."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collections.abc import Callable
 from bookgen.models import Usage
 from bookgen.providers.text import StopReason
 
-SECONDS_UNTIL_FORGOTTEN = 3600.0  # the model may have been loaded with another window
-SMALLEST, LARGEST = 256, 10_000_000  # tokens; what is told beyond them is no window
-UNTOLD = 0.6  # of what did not fit, where nobody says what does
-AROUND = 32  # tokens that a chat template puts around a prompt
-ROUND = 256  # servers' windows are multiples of it; one that drops a part of a prompt mostly reads so many times 1,024
+SECONDS_UNTIL_FORGOTTEN = 3600.0  # the model may be reloaded with another window
+SMALLEST, LARGEST = 256, 10_000_000  # tokens; a reported size outside of these is not a window
+UNTOLD = 0.6  # of the size that did not fit, if the server does not report the window
+AROUND = 32  # tokens that a chat template adds to a prompt
+ROUND = 256  # windows are multiples of it; a server that cuts a prompt mostly reads a multiple of 1,024 tokens
 READ_AT_ONCE = 1_024
-MIN_COMPARED_TOKENS = 200  # of a prompt whose count is compared with the estimate
+MIN_COMPARED_TOKENS = 200  # a shorter prompt is not compared with the estimate
 LIGHTEST, HEAVIEST = 1.0, 4.0
-CUT, CERTAINLY_CUT = 0.75, 0.3  # of the estimate: a server that counts fewer has not read the whole prompt
+CUT, CERTAINLY_CUT = 0.75, 0.3  # of the estimate: a server that counts fewer tokens has not read the whole prompt
 
 _TOLD = re.compile(
     r"maximum context (?:length|window) (?:is|of) (\d+)|n_ctx['\"]?\s*[:=]\s*(\d+)|(\d+) maximum\b|"
@@ -31,8 +31,8 @@ _PROMPT_TOLD = re.compile(
 
 
 class DoesNotFit(Exception):
-    """A prompt and the room for its reply are more than `window` tokens, as `words.tokens` counts them. `usage`: of a
-    call that was made to find this out."""
+    """A prompt and its reply do not fit `window` tokens, as counted by `words.tokens`. `usage`: of the call that showed
+    it."""
 
     def __init__(self, window: int, usage: Usage | None = None) -> None:
         super().__init__(f"the context window holds some {window} tokens")
@@ -40,8 +40,10 @@ class DoesNotFit(Exception):
 
 
 class ContextWindow:
-    """Unknown until a server refuses a prompt, reads only a part of one, or ends a reply where its window does. `own`:
-    it is none of a cloud's, whose counts say nothing of a window."""
+    """Unknown until a server rejects a prompt, reads only a part of it, or ends a reply at the end of the window.
+
+    `own`: a local server; the token counts of clouds say nothing about the window.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, *, own: bool = True) -> None:
         self._clock, self._own = clock, own
@@ -61,29 +63,29 @@ class ContextWindow:
         return None if self.size is None else int((self.size - AROUND) / self._weight)
 
     def room(self, prompt: int) -> int | None:
-        """The model's tokens that a prompt of so many estimated ones leaves for the reply."""
+        """Return the tokens left for the reply, given the prompt's estimated tokens; None if the window is unknown."""
         return None if self.size is None else self.size - AROUND - int(prompt * self._weight)
 
     def check(self, prompt: int, reply: int) -> None:
-        """DoesNotFit when a prompt of so many estimated tokens leaves too little for a reply of so many."""
+        """Raise DoesNotFit if the prompt and the reply, in estimated tokens, exceed the known window."""
         if self.estimated is not None and prompt + reply > self.estimated:
             raise DoesNotFit(self.estimated)
 
     def refused(self, words: str, prompt: int, reply: int) -> DoesNotFit:
-        """Learns from a server's refusal of a prompt and a reply of so many estimated tokens."""
+        """Learn from the error of a server that rejected a prompt and a reply of these estimated tokens."""
         told = _number(_TOLD, words)
         if (counted := _number(_PROMPT_TOLD, words)) and prompt >= MIN_COMPARED_TOKENS:
             self._weigh(counted / prompt)
         if told is None or not SMALLEST <= told <= LARGEST:
             told = int((prompt + reply) * self._weight * UNTOLD)
         elif prompt + reply <= (told - AROUND) / self._weight:
-            self._weigh(told / (prompt + reply) * 1.1)  # it should have fitted, so the tokens must be smaller
+            self._weigh(told / (prompt + reply) * 1.1)  # it should have fitted: the text has more tokens than estimated
         self._learn(told)
         return DoesNotFit(self.estimated or told)
 
     def answered(self, prompt: int, told: Usage, asked: int, stop: StopReason | None) -> DoesNotFit | None:
-        """Learns from a reply to a prompt of so many estimated tokens, which might have had `asked` of the model's.
-        What is returned says that the prompt was read in part."""
+        """Learn from a reply to a prompt of these estimated tokens, which could have `asked` tokens of the model.
+        Return a DoesNotFit if only a part of the prompt was read."""
         read = told.input_tokens + told.cache_write_tokens + told.cache_read_tokens
         if not self._own or not told.calls or prompt < MIN_COMPARED_TOKENS or not read:
             return None
@@ -100,7 +102,7 @@ class ContextWindow:
         self._size, self._until = size, self._clock() + SECONDS_UNTIL_FORGOTTEN
 
     def _weigh(self, weight: float) -> None:
-        """Keeps the heaviest, so that what fitted once is built alike again."""
+        """Keep the largest weight, so that the same request is always built the same way."""
         self._weight = min(max(self._weight, weight), HEAVIEST)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bookgen.errors import InvalidInput, RenderTimeout, UpstreamAIError
 from bookgen.models import Book, Chapter, Usage
 from bookgen.providers.images import SQUARE, WIDE, ImageModel, ImageRequest, Painted, Spent
-from bookgen.providers.text import CallBudget, Halt, Outage, Patient, paid_for
+from bookgen.providers.text import CallBudget, Halt, Outage, paid_for
 from bookgen.render.cover.job import FinishedPicture, ReceivedJob
 from bookgen.render.pool import RenderPool
 from bookgen.render.scenes.job import SceneJob, SheetJob
@@ -27,12 +27,11 @@ class Painter:
 
     def __init__(self, images: ImageModel | None, pool: RenderPool) -> None:
         self._images, self._pool = images, pool
-        self._patient = images if isinstance(images, Patient) else None
 
     @property
     def outage(self) -> Outage | None:
-        """The outage of the image provider that pictures of runs wait for, if any."""
-        return self._patient.outage if self._patient else None
+        """The outage of the image model that runs wait for now."""
+        return self._images.outage if self._images else None
 
     async def sheet(self, book: Book, budget: CallBudget | None, halt: Halt) -> Painted:
         """Make the book's character sheet."""

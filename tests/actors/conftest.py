@@ -22,6 +22,7 @@ from bookgen.billing.quota import Quota
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Book, Digest, Usage
 from bookgen.providers.text import CALL_SECONDS, Halt, Message, StopReason, TextModel, TextReply, TextRequest
+from bookgen.services.painting import Painter
 from bookgen.store import covers, media
 from bookgen.store.database import Database
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
@@ -36,7 +37,7 @@ BLURB = 99  # as the number of a chapter
 READERS = {"review": -1, "revision": -2}  # what stands for a chapter in the calls that read the whole book
 
 
-class Model:
+class Model(TextModel):
     """Answers a chapter's call when the test says so; `free` answers all but those in `kept` at once. A text
     for a book in `poison` is never made a chapter of: the work hangs over it, as it does when a process is killed at
     that moment. `given` is what each book's chapters were written from. The calls of readers are those of book 0:
@@ -45,6 +46,7 @@ class Model:
     """
 
     name = "scripted"
+    call_seconds = CALL_SECONDS
 
     def __init__(self) -> None:
         self.free = False
@@ -53,7 +55,6 @@ class Model:
         self.findings = '{"findings": []}'
         self.answers = '{"edits": [], "declined": []}'
         self.bound: float | None = None
-        self.call_seconds = CALL_SECONDS
         self.poison: set[int] = set()
         self.stuck: Counter[int] = Counter()
         self.asked: Counter[tuple[int, int]] = Counter()
@@ -87,9 +88,6 @@ class Model:
             self.open -= 1
             self._tell()
         return TextReply(text, StopReason.END, usage, self.name, call_id=call_id)
-
-    async def close(self) -> None:
-        pass
 
     async def write_chapter(
         self,
@@ -230,7 +228,7 @@ def model() -> Model:
 WITHOUT_SERVICES: dict[str, Any] = {
     "price": lambda _model, _usage: None,
     "caps": CostCaps(),
-    "painter": None,
+    "painter": Painter(None, None),  # type: ignore[arg-type]  # never asked to paint
     "chapters_at_once": 64,
     "shortage": lambda: None,
 }

@@ -24,6 +24,7 @@ from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.errors import BookgenError, BookQuotaExceeded
 from bookgen.models import BookKind, Run, RunMode, RunPhase, RunStatus
+from bookgen.providers.offline import OfflineModel
 from bookgen.store import checkpoints, ownership, processes, runs
 from bookgen.store.book_state import BookState
 from bookgen.store.checkpoints import FinishedChapter
@@ -303,7 +304,7 @@ class RealLife:
             Quota(billing=True),
             Writing(never, never, never, never),  # type: ignore[arg-type]
             Products(never, never, never),  # type: ignore[arg-type]
-            model=None,  # type: ignore[arg-type]
+            model=OfflineModel(),
             price=never,  # type: ignore[arg-type]
             caps=CostCaps(),
             painter=None,  # type: ignore[arg-type]

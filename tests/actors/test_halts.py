@@ -11,7 +11,8 @@ import pytest
 
 from bookgen.actors.messages import Command, Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
-from bookgen.providers.attempt import CallFailed, FailureKind
+from bookgen.models import Usage
+from bookgen.providers.attempt import CallFailed, FailureKind, Provider
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.retrying import RetryingModel, RetryRules
@@ -125,7 +126,7 @@ async def test_a_drain_between_the_calls_of_a_chapter_makes_none_and_leaves_the_
     assert await shelf.value("SELECT count(*) FROM step") == gated.asked.total()
 
 
-class Down:
+class Down(Provider):
     """A provider that is never there."""
 
     name = "down"
@@ -137,8 +138,8 @@ class Down:
         self.tried.set()
         raise CallFailed("is away", FailureKind.AWAY)
 
-    async def close(self) -> None:
-        pass
+    def most(self, request: TextRequest) -> Usage:
+        return Usage(calls=1)
 
 
 @pytest.mark.parametrize("how", ["pause", "stop signal"])

@@ -10,7 +10,7 @@ from bookgen.actors import supervisor as supervisor_module
 from bookgen.actors.messages import Generate, Stop
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
-from bookgen.providers.attempt import CallFailed, FailureKind
+from bookgen.providers.attempt import CallFailed, FailureKind, Provider
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.retrying import RetryingModel, RetryRules
 from bookgen.providers.text import Spent, TextReply, TextRequest
@@ -43,7 +43,7 @@ async def test_what_a_failed_call_has_used_is_entered_although_its_run_is_stoppe
     assert (await shelf.run(book))["status"] == "stopped"
 
 
-class Garbled:
+class Garbled(Provider):
     """A provider whose every reply nobody can read. It is paid all the same."""
 
     name = "garbled"
@@ -59,9 +59,6 @@ class Garbled:
 
     def most(self, request: TextRequest) -> Usage:
         return Usage(calls=1)
-
-    async def close(self) -> None:
-        pass
 
 
 @pytest.mark.parametrize("stops", ["the run", "the process"])

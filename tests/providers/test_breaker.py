@@ -8,7 +8,7 @@ import pytest
 
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
-from bookgen.providers.attempt import CallFailed, FailureKind
+from bookgen.providers.attempt import CallFailed, FailureKind, Provider
 from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.retrying import RetryingModel, RetryRules
@@ -17,7 +17,7 @@ from tests.fakes.model_script import fault
 from tests.providers.calls import chapter_request, chat, steady
 
 
-class AbsentProvider:
+class AbsentProvider(Provider):
     """A provider that is away for so many attempts."""
 
     name = "outage"
@@ -36,8 +36,8 @@ class AbsentProvider:
             raise CallFailed("is away", FailureKind.AWAY)
         return TextReply("text", StopReason.END, Usage(calls=1), self.name)
 
-    async def close(self) -> None:
-        return None
+    def most(self, request: TextRequest) -> Usage:
+        return Usage(calls=1)
 
 
 async def test_it_opens_after_five_failures_in_a_row() -> None:

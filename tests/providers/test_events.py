@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
-import httpx2
 import pytest
 
-from bookgen.providers import transport
-from bookgen.providers.attempt import CallFailed, FailureKind
-from bookgen.providers.deadlines import Deadlines
-from bookgen.providers.events import ToldError, read_events
-from bookgen.providers.failures import failure_of
+from bookgen.providers import reading, sdk
+from bookgen.providers.access import Access
+from bookgen.providers.attempt import CallFailed, Cure, FailureKind, Provider
+from bookgen.providers.events import read_events
+from bookgen.providers.failures import ProviderError, failure_of
+from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.text import StopReason
-from bookgen.providers.transport import BoundedClient
-from tests.providers.calls import chapter_request, chat
+from tests.providers.calls import PROVIDERS, chapter_request
+
+ANY = pytest.mark.parametrize("make", PROVIDERS.values(), ids=PROVIDERS)
 
 EVENTS = [{"text": "Ein Käse, “so” 雪 🦊"}, {"text": "two\nlines"}, {"text": ""}]
 STREAM = (
@@ -28,21 +30,15 @@ STREAM = (
 HALVES = b'data: {"text": "\\ud83e"}\n\ndata: {"text": "\\udd8a"}\n\n'
 
 
-class Reads(httpx2.AsyncByteStream):
-    """A body as these reads; `after` is done when they are over."""
-
-    def __init__(self, reads: Sequence[bytes], after: Callable[[], object] = lambda: None) -> None:
-        self._reads, self._after = reads, after
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        for read in self._reads:
-            yield read
-        self._after()
+async def reads_of(reads: Sequence[bytes], after: Callable[[], object] = lambda: None) -> AsyncIterator[bytes]:
+    """Yield a body in these reads, then call `after`."""
+    for read in reads:
+        yield read
+    after()
 
 
 async def events_of(*reads: bytes) -> list[dict[str, object]]:
-    response = httpx2.Response(200, stream=Reads(reads), request=httpx2.Request("POST", "http://model"))
-    return [event async for event in read_events(response)]
+    return [event async for event in read_events(reads_of(reads))]
 
 
 def splits(stream: bytes) -> Iterator[list[bytes]]:
@@ -74,10 +70,9 @@ async def test_halves_of_a_character_do_not_spoil_the_stream() -> None:
 
 async def test_nothing_is_read_of_what_stands_behind_the_last_event() -> None:
     read_to_the_end = asyncio.Event()
-    reads = Reads([STREAM + b"data: [DONE]\n\ndata: nonsense\n\n", b"more"], read_to_the_end.set)
-    response = httpx2.Response(200, stream=reads, request=httpx2.Request("POST", "http://model"))
+    reads = reads_of([STREAM + b"data: [DONE]\n\ndata: nonsense\n\n", b"more"], read_to_the_end.set)
 
-    assert [event async for event in read_events(response)] == EVENTS
+    assert [event async for event in read_events(reads)] == EVENTS
     assert read_to_the_end.is_set()  # so that the connection can be used again
 
 
@@ -93,7 +88,7 @@ async def test_nothing_is_read_of_what_stands_behind_the_last_event() -> None:
     ],
 )
 async def test_an_error_in_mid_stream_is_told_as_what_it_is(stream, kind) -> None:
-    with pytest.raises(ToldError) as told:
+    with pytest.raises(ProviderError) as told:
         await events_of(STREAM, stream)
 
     assert failure_of(told.value).failure is kind
@@ -107,9 +102,11 @@ async def test_what_nobody_can_read_is_garbled(stream) -> None:
     assert failure_of(error.value).failure is FailureKind.GARBLED
 
 
-async def test_a_finished_stream_leaves_its_connection_for_the_next_call(server) -> None:
+@ANY
+async def test_a_finished_reply_leaves_its_connection_for_the_next_call_to_a_cloud(server, make, monkeypatch) -> None:
+    monkeypatch.setattr(sdk, "CLOUDS", ("127.0.0.1",))
     server.configure(chunk=5)
-    provider = chat(server)
+    provider = make(server)
 
     replies = [await provider.attempt(chapter_request(200)) for _ in range(3)]
 
@@ -119,57 +116,64 @@ async def test_a_finished_stream_leaves_its_connection_for_the_next_call(server)
 
 
 class HangsUp:
-    """A server that answers one request on a connection, and hangs up at the next. `asked`: by which connections."""
+    """A server that says it keeps its connections, and closes each at its second request. `asked`: their ports."""
+
+    body = (
+        b'data: {"choices": [{"delta": {"content": "It rained all day."}}]}\n\n'
+        b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
+    )
+    head = b"HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n"
 
     def __init__(self) -> None:
         self.asked: list[int] = []
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.closing(writer), contextlib.suppress(asyncio.IncompleteReadError):  # whoever asks may have left
-            for answer in (b"HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5\r\nContent-Length: 2\r\n\r\nhi", b""):
-                await reader.readuntil(b"\r\n\r\n")
+            for answer in (self.head % len(self.body) + self.body, b""):
+                asked = await reader.readuntil(b"\r\n\r\n")
+                length = re.search(rb"content-length: (\d+)", asked.lower())
+                await reader.readexactly(int(length[1]) if length else 0)
                 self.asked.append(writer.get_extra_info("peername")[1])
                 writer.write(answer)
 
 
-async def test_a_kept_connection_that_the_server_has_closed_is_made_anew() -> None:
-    server, client = HangsUp(), BoundedClient(Deadlines(), connections=4)
+async def test_every_call_to_a_server_of_ones_own_has_a_connection_of_its_own() -> None:
+    server = HangsUp()
     async with await asyncio.start_server(server, "127.0.0.1", 0) as listening:
-        port = listening.sockets[0].getsockname()[1]
-        replies = [await client.post(f"http://127.0.0.1:{port}/", content=b"{}") for _ in range(2)]
-        await client.aclose()
+        provider = OpenAIProvider("local", Access(url=f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"))
+        replies = [await provider.attempt(chapter_request()) for _ in range(3)]
+        await provider.close()
 
-    assert [reply.text for reply in replies] == ["hi", "hi"]
-    assert [server.asked.count(port) for port in dict.fromkeys(server.asked)] == [2, 1]
-
-
-async def test_a_server_that_was_at_work_before_it_hung_up_is_not_asked_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "STALE_SECONDS", -1.0)
-    server, client = HangsUp(), BoundedClient(Deadlines(), connections=4)
-    async with await asyncio.start_server(server, "127.0.0.1", 0) as listening:
-        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
-        await client.post(url, content=b"{}")
-        with pytest.raises(httpx2.RemoteProtocolError):
-            await client.post(url, content=b"{}")
-        await client.aclose()
-
-    assert len(server.asked) == 2
+    assert [reply.text for reply in replies] == ["It rained all day."] * 3
+    assert len(set(server.asked)) == len(server.asked) == 3
 
 
-async def test_nobody_at_the_address_and_one_who_hangs_up_are_away() -> None:
+@ANY
+async def test_nobody_at_the_address_and_one_who_hangs_up_are_away(server, make) -> None:
     hang_up = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", 0)
-    port = hang_up.sockets[0].getsockname()[1]
-    client = BoundedClient(Deadlines(connect=1), connections=1)
+    server.url = f"http://127.0.0.1:{hang_up.sockets[0].getsockname()[1]}"
+    provider = make(server)
 
     async with hang_up:
-        hung_up = await failure(client, port)
-    nobody = await failure(client, port)
+        hung_up = await failure(provider)
+    nobody = await failure(provider)
 
     assert (hung_up.failure, hung_up.bound) == (nobody.failure, nobody.bound) == (FailureKind.AWAY, False)
-    await client.aclose()
+    assert (hung_up.detail, hung_up.cure) == ("Server disconnected", Cure.WAIT)
+    assert (nobody.detail, nobody.cure) == (f"{server.url.removeprefix('http://')}: Connection refused", Cure.START)
+    await provider.close()
 
 
-async def failure(client: BoundedClient, port: int) -> CallFailed:
-    with pytest.raises(httpx2.TransportError) as error:
-        await client.post(f"http://127.0.0.1:{port}/")
-    return failure_of(error.value)
+@ANY
+async def test_a_reply_beyond_the_size_limit_is_garbled(server, make, monkeypatch) -> None:
+    monkeypatch.setattr(reading, "MAX_REPLY_BYTES", 500)
+    provider = make(server)
+
+    assert (await failure(provider)).failure is FailureKind.GARBLED
+    await provider.close()
+
+
+async def failure(provider: Provider) -> CallFailed:
+    with pytest.raises(CallFailed) as failed:
+        await provider.attempt(chapter_request())
+    return failed.value

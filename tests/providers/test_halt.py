@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bookgen.models import Usage
-from bookgen.providers.attempt import CallFailed, FailureKind
+from bookgen.providers.attempt import CallFailed, FailureKind, Provider
 from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.fallback import FallbackModel
 from bookgen.providers.halt import Halt
@@ -18,7 +18,7 @@ from bookgen.providers.text import CallsHalted, StopReason, TextReply, TextReque
 from tests.providers.calls import chapter_request
 
 
-class Gate:
+class Gate(Provider):
     """A provider that answers, or fails as `failing` says, when it is let go."""
 
     name = "gate"
@@ -38,8 +38,8 @@ class Gate:
         failed.usage = Usage(calls=1, output_tokens=7)
         raise failed
 
-    async def close(self) -> None:
-        return None
+    def most(self, request: TextRequest) -> Usage:
+        return Usage(calls=1)
 
 
 def patient(provider: Gate) -> RetryingModel:

@@ -15,7 +15,7 @@ from bookgen.errors import UpstreamAIError
 from bookgen.providers.access import Access
 from bookgen.providers.halt import Halt
 from bookgen.providers.registry import ModelSettings, build_text_model
-from bookgen.providers.text import CallsHalted, TextModel, TextReply, refusals_of
+from bookgen.providers.text import CallsHalted, TextModel, TextReply
 from tests.fakes.model_script import ScriptedFault, fault
 from tests.fakes.model_server import ModelServer
 from tests.providers.calls import chapter_request
@@ -58,7 +58,7 @@ def test_runs_wait_for_as_long_as_it_lasts_and_ask_seldom(name: str, refusal: Sc
                     for number, halt in enumerate(halts)
                 ]
                 await asyncio.sleep(lasting)
-                asked, waits, refused = len(server.requests), [halt.waits_for for halt in halts], refusals_of(model)
+                asked, waits, refused = len(server.requests), [halt.waits_for for halt in halts], model.refusals
                 server.forget_script()
                 replies = await asyncio.gather(*calls)
             await model.close()
@@ -68,7 +68,7 @@ def test_runs_wait_for_as_long_as_it_lasts_and_ask_seldom(name: str, refusal: Sc
         assert told == ["model_call_failed"]
         assert all(wait and wait.by_operator and wait.until is None and wait.reason == reason for wait in waits)
         assert [each.reason for each in refused.values()] == [reason]
-        assert not refusals_of(model)
+        assert not model.refusals
 
     run(scenario())
 
@@ -161,7 +161,7 @@ def test_a_fallback_writes_while_the_first_model_refuses() -> None:
             server.script(fault("status", status=401, times=FOREVER, protocol="anthropic"))
             model = model_at(server, ANTHROPIC, fallback=CHAT)
             reply = await model.complete(chapter_request())
-            assert [*refusals_of(model)] == [ANTHROPIC]
+            assert [*model.refusals] == [ANTHROPIC]
             await model.close()
         return reply
 

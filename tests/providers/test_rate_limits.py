@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from bookgen.models import Usage
+from bookgen.providers.attempt import Provider
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.rate_limits import MAX_CALLS, RateLimits
 from bookgen.providers.retrying import RetryingModel
@@ -60,24 +61,24 @@ async def test_a_provider_hears_its_limits_from_the_answers(server, make) -> Non
     await provider.close()
 
 
-class LimitedProvider:
+class LimitedProvider(Provider):
     """Answers when as many calls are under way as it has room for."""
 
     name = "limited"
     calls_at_once: int | None = 3
 
     def __init__(self) -> None:
-        self.running = self.most = 0
+        self.running = self.most_at_once = 0
 
     async def attempt(self, request: TextRequest) -> TextReply:
         self.running += 1
-        self.most = max(self.most, self.running)
+        self.most_at_once = max(self.most_at_once, self.running)
         await asyncio.sleep(0.001)
         self.running -= 1
         return TextReply("Text.", StopReason.END, USED, self.name)
 
-    async def close(self) -> None:
-        pass
+    def most(self, request: TextRequest) -> Usage:
+        return USED
 
 
 @pytest.mark.parametrize(("follows", "most"), [(True, 3), (False, 5)])
@@ -88,4 +89,4 @@ async def test_a_model_makes_as_many_calls_at_once_as_its_provider_has_room_for(
 
     await asyncio.gather(*(model.complete(chapter_request()) for _ in range(12)))
 
-    assert provider.most == most
+    assert provider.most_at_once == most

@@ -11,7 +11,7 @@ from bookgen.config import PROVIDERS as WITH_SETTINGS
 from bookgen.errors import StartupError, UpstreamAIError
 from bookgen.providers.access import Access
 from bookgen.providers.registry import PROVIDERS, ModelSettings, build_text_model, without_price
-from bookgen.providers.text import Discovering, StopReason, known_name
+from bookgen.providers.text import StopReason, known_name
 from tests.fakes.model_script import fault
 from tests.fakes.model_server import ModelServer
 from tests.providers.calls import chapter_request
@@ -158,7 +158,6 @@ def settings(server, *, timeout: float | None = 5) -> ModelSettings:
 async def test_the_name_of_a_servers_only_model_is_found_before_the_first_call(server: ModelServer) -> None:
     model = build_text_model("auto", ModelSettings({"openai": Access(url=server.url)}), fallback="offline")
     assert known_name(model) is None
-    assert isinstance(model, Discovering)
 
     await model.find_name()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from bookgen.providers.sdk import BRIEF_HEADER
@@ -37,6 +39,19 @@ async def test_no_server_but_one_of_the_tests_is_sent_the_brief(server, make, mo
     assert told.brief["chapter_title"] == "The Bell"
     assert untold.headers.keys() == told.headers.keys() - {HEADER.lower()}
     assert untold.body == told.body
+    await provider.close()
+
+
+@ANY
+async def test_the_proxy_of_the_environment_is_used(server, make, monkeypatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", server.url)
+    far = "http://model.example"
+    provider = make(SimpleNamespace(url=far, anthropic_url=far, openai_url=f"{far}/v1"))
+
+    reply = await provider.attempt(chapter_request())
+
+    assert reply.stop is StopReason.END
+    assert server.requests[0].headers["host"] == "model.example"
     await provider.close()
 
 

@@ -23,7 +23,7 @@ from bookgen.actors.resources import Writing
 from bookgen.actors.steps import StoredSteps
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Book, Chapter, Digest, Usage
-from bookgen.providers.text import CALL_SECONDS, Message, Spent, StopReason, TextReply, TextRequest
+from bookgen.providers.text import Message, Spent, StopReason, TextModel, TextReply, TextRequest
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.steps import Steps
@@ -52,14 +52,13 @@ class ModelCall:
     paid: bool = False
 
 
-class ScriptedProvider:
+class ScriptedProvider(TextModel):
     """Answers after a while, and tells `asked` of each call.
 
     `failing`: the share of calls that fail, of which some may be tried again, and some have used something.
     """
 
     name = NAME
-    call_seconds = CALL_SECONDS
 
     def __init__(
         self,
@@ -116,9 +115,6 @@ class ScriptedProvider:
         call.outcome = "replied"
         self._trace(call.process.name, "hears reply", call.number)
         return TextReply(f"Reply {call.number}.", StopReason.END, usage, self.name)
-
-    async def close(self) -> None:
-        pass
 
     # Writing
 

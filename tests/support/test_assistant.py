@@ -9,7 +9,7 @@ import pytest
 from bookgen.actors.health import LedgerWrites
 from bookgen.errors import Unavailable, UpstreamAIError
 from bookgen.models import Usage
-from bookgen.providers.text import StopReason, TextReply
+from bookgen.providers.text import StopReason, TextModel, TextReply
 from bookgen.store.database import Database
 from bookgen.support.assistant import Support
 from bookgen.support.ledger import Ledger
@@ -51,7 +51,7 @@ def ledger_on(pool, day_cap):
     return Ledger(pool, lambda _model, _usage: 2_000_000, LedgerWrites().begin, day_cap)
 
 
-class AssistantModel:
+class AssistantModel(TextModel):
     name = "scripted"
 
     def __init__(self, text="Use export_epub. [1]", stop=StopReason.END):
@@ -65,9 +65,6 @@ class AssistantModel:
         if request.budget:
             await request.budget.reserve(call_id, self.name, Usage(calls=1))
         return TextReply(self.text, self.stop, Usage(calls=1), "scripted", call_id=call_id)
-
-    async def close(self):
-        return None
 
 
 def test_a_section_is_a_passage_under_its_headings(passages):
