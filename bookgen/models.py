@@ -136,6 +136,7 @@ class LinkPurpose(StrEnum):
     RESET_PASSWORD = "reset-password"
     MAGIC_LOGIN = "magic-login"
     UNDO_EMAIL = "undo-email"
+    APPROVE_EMAIL = "approve-email"
 
 
 class Notice(StrEnum):

@@ -84,6 +84,7 @@ class ProfileChangesSchema(Body):
     first_name = String(150)
     last_name = String(150)
     email = Email()
+    current_password = GivenPassword()
 
 
 class MessageSchema(Schema):

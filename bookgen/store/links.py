@@ -31,8 +31,9 @@ CONSUME = """
        AND link.expires_at > now()
        AND account.id = link.account_id
        AND (link.purpose = 'undo-email'
-            OR folded_address(link.email) = account.email_key
-            OR link.purpose = 'verify-email' AND folded_address(link.email) = folded_address(account.pending_email))
+            OR link.purpose <> 'approve-email' AND folded_address(link.email) = account.email_key
+            OR link.purpose IN ('verify-email', 'approve-email')
+               AND folded_address(link.email) = folded_address(account.pending_email))
     RETURNING link.email
 """
 
@@ -40,8 +41,8 @@ CONSUME = """
 async def consume(db: DB, account_id: int, purpose: LinkPurpose, token_hash: bytes) -> str | None:
     """Use the link up and give the address it was mailed to; None when it is none or is no longer good.
 
-    It is good for the address that the account has or, to verify one, for the one it asked for. One that takes a
-    change back is good whatever the address is by now.
+    It is good for the address that the account has or, to verify one, for the one it asked for. One that approves a
+    change names the new address. One that takes a change back is good whatever the address is by now.
     """
     email: str | None = await db.fetchval(CONSUME, account_id, purpose, token_hash)
     return email

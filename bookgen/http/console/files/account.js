@@ -30,9 +30,12 @@ const api = (path) => new URL(`../../api/v1/${path}`, import.meta.url).href;
 
 function Profile({ user, reload }) {
   const [message, say] = useState("");
+  const [moves, move] = useState(false);
   const { run, busy, error } = useWork(async ({ target }) => {
-    say((await patch("/auth/profile/", Object.fromEntries(new FormData(target)))).message);
+    const sent = [...new FormData(target)].filter(([name, text]) => name !== "current_password" || text);
+    say((await patch("/auth/profile/", Object.fromEntries(sent))).message);
     await reload();
+    move(false);
   });
   const wrong = error?.fields ?? {};
   return html`
@@ -41,7 +44,10 @@ function Profile({ user, reload }) {
       <${Field} label="First name" name="first_name" autocomplete="given-name" defaultValue=${user.first_name} maxlength="150" wrong=${wrong.first_name} />
       <${Field} label="Last name" name="last_name" autocomplete="family-name" defaultValue=${user.last_name} maxlength="150" wrong=${wrong.last_name} />
       <${Field} label="E-mail address" name="email" type="email" autocomplete="email" defaultValue=${user.email} required wrong=${wrong.email}
-        hint=${user.email_verified ? "" : "This address is not verified yet."} />
+        onInput=${({ target }) => move(target.value !== user.email)} hint=${user.email_verified ? "" : "This address is not verified yet."} />
+      ${moves && user.email_verified && html`
+        <${Field} label="Your password" name="current_password" type="password" autocomplete="current-password" wrong=${wrong.current_password}
+          hint="Confirms the new address. If you have none, leave this empty: we also e-mail a link to your current address." />`}
       <${Problem} error=${Object.keys(wrong).length ? null : error} />
       ${message && html`<${Notice}><p role="status">${message}</p><//>`}
       <button class="primary" aria-busy=${busy}>Save</button>
