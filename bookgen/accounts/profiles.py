@@ -10,7 +10,7 @@ import asyncpg
 
 from bookgen.accounts import history, proof, signup
 from bookgen.accounts.blocking import RightsCache
-from bookgen.accounts.passwords import Passwords, require_uncommon
+from bookgen.accounts.passwords import Passwords
 from bookgen.accounts.proof import Proof
 from bookgen.accounts.tokens import decode_uid, link_token_hash
 from bookgen.errors import InvalidInput, NotFound, must_exist
@@ -111,7 +111,7 @@ class Profiles:
 
     async def change_password(self, account_id: int, current: str, new: str) -> None:
         account = await self._require_password(account_id, current)
-        require_uncommon("new_password", new, account.username, account.email)
+        await self._passwords.require_strong("new_password", new, account.username, account.email)
         password_hash = await self._passwords.hash(new)
         async with self._db.acquire() as connection, connection.transaction():
             await self._set_password(connection, account_id, password_hash)
@@ -132,7 +132,7 @@ class Profiles:
             account = await proof.prove_own(connection, account_id, email, now)
             if account is None:
                 raise link_not_good()
-            require_uncommon("new_password", new, account.username, account.email)
+            await self._passwords.require_strong("new_password", new, account.username, account.email)
             await self._set_password(connection, account_id, password_hash)
             await accounts.end_tokens(connection, account_id, now)
             await history.record(connection, account, "password-changed", by="a mailed link")

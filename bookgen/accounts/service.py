@@ -10,7 +10,7 @@ import asyncpg
 
 from bookgen.accounts import history, proof, signup
 from bookgen.accounts.blocking import RightsCache
-from bookgen.accounts.passwords import Passwords, require_uncommon
+from bookgen.accounts.passwords import Passwords
 from bookgen.accounts.profiles import Profiles, consume, link_not_good
 from bookgen.accounts.signup import Caller
 from bookgen.accounts.tokens import Claims, TokenPair, Tokens, TokenType
@@ -125,7 +125,7 @@ class Accounts:
     async def register(self, form: Registration, caller: Caller) -> tuple[Account, TokenPair | None]:
         """Create an account. Returns its tokens too, unless its address has to be verified first."""
         email = signup.personal_email(form.email)
-        require_uncommon("password", form.password, form.username, email)
+        await self._passwords.require_strong("password", form.password, form.username, email)
         new = NewAccount(
             username=signup.valid_username(form.username, email),
             email=email,

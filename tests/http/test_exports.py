@@ -193,7 +193,7 @@ async def test_a_job_whose_caller_has_left_is_called_off(api: Api, action: str) 
 
     _, writer = await asyncio.open_connection("127.0.0.1", api.client.port)
     writer.write(
-        f"{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {api.access}\r\n"
+        f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {api.access}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
         + body
     )

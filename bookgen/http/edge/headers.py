@@ -14,11 +14,17 @@ ALWAYS = {
     "Server": "bookgen",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": (
+        "accelerometer=(), browsing-topics=(), camera=(), geolocation=(), gyroscope=(), magnetometer=(), "
+        "microphone=(), payment=(), usb=()"
+    ),
 }
 # What an answer may have said otherwise.
 UNLESS_SAID = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
 }
 
 
@@ -34,7 +40,7 @@ def _of_site(site: Site) -> dict[str, str]:
     """The same for every answer of this process that says none of them otherwise."""
     headers = ALWAYS | UNLESS_SAID
     if site.secure:
-        headers["Strict-Transport-Security"] = "max-age=31536000"
+        headers["Strict-Transport-Security"] = "max-age=31536000; includeSubDomains"
     if site.deprecation:
         headers.update(site.deprecation.headers())
     return headers
