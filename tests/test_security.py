@@ -55,6 +55,8 @@ CHECKLIST = {
     "no proxy passes metrics on": "test_site metrics_are_for_no_proxy_that_adds_no_header",
     "a password is not guessed soon": "test_passwords a_password_that_is_guessed_soon_is_refused",
     "a body that any page may send is no JSON": "test_edge a_body_without_a_content_type_is_no_json",
+    "a token alone deletes no account": "test_leaving a_token_alone_deletes_nothing",
+    "a deleted account is gone with all it had": "test_leaving a_deleted_account_is_gone_with_all_it_had",
     "what is done with an account is kept and told": "test_proof what_is_done_with_an_account_is_kept_and_",
     "an operator ends all sign-ins": "test_account sessions_end_voids_what_was_signed_in_before",
     "a sign-in from a new place is told": "test_proof a_sign_in_from_a_new_place_is_told_the_owner_once",

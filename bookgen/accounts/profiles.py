@@ -15,7 +15,9 @@ from bookgen.accounts.proof import Proof
 from bookgen.accounts.tokens import decode_uid, link_token_hash
 from bookgen.errors import InvalidInput, NotFound, must_exist
 from bookgen.models import Account, LinkPurpose
-from bookgen.store import accounts, addresses, links, mails
+from bookgen.store import accounts, addresses, leaving, links, mails
+
+LEAVE_SECONDS = 300  # after its sign-in an account without a password may be deleted
 
 
 class Profiles:
@@ -117,6 +119,26 @@ class Profiles:
             await self._set_password(connection, account_id, password_hash)
             await history.record(connection, account, "password-changed", by="the former password")
         self._wake_mail()
+
+    async def require_leave(self, account_id: int, password: str | None, signed_in_at: float) -> None:
+        """Refuse to delete an account without its password or, where it has none, without a recent sign-in."""
+        candidate = await accounts.candidate_by_id(self._db, account_id, {})
+        if candidate.password_hash is not None:
+            if password is None:
+                raise InvalidInput(current_password=["Send the account's password."])
+            await self._require_password(account_id, password)
+        elif signed_in_at < datetime.now(UTC).timestamp() - LEAVE_SECONDS:
+            raise InvalidInput(
+                current_password=[
+                    "This account has no password. Sign in again with Google, then delete it within five minutes."
+                ]
+            )
+
+    async def delete(self, account_id: int) -> None:
+        """Delete the account with all it has left, once its books and its payments are ended."""
+        async with self._db.acquire() as connection, connection.transaction():
+            await leaving.delete(connection, account_id)
+        self._rights.forget(account_id)
 
     async def forgot_password(self, email: str) -> None:
         """Queue the e-mail without checking whether an account has the address, so that the answer reveals nothing."""

@@ -87,6 +87,10 @@ class Accounts:
     async def authenticate_session(self, cookie: str) -> int:
         return await self._entitled(self._tokens.verify(cookie, TokenType.SESSION))
 
+    def signed_in_at(self, token: str) -> float:
+        """When the sign-in of a valid access token was, in seconds since 1970."""
+        return self._tokens.verify(token, TokenType.ACCESS).signed_in_at
+
     async def holder(self, access: str) -> int | None:
         """The account of a token sent with a request that needs none; None without a valid token."""
         try:

@@ -201,6 +201,29 @@ async def change_password(request: web.Request) -> web.Response:
     return replies.json({"message": "Your password is changed."})
 
 
+@docs(
+    "profile",
+    "Delete your account",
+    "Deletes the account and all it has: books, files, credits, history. Ends its subscriptions at once. This cannot "
+    "be undone. An account without a password has to have signed in within the last five minutes.",
+)
+@json_schema(shapes.AccountDeletionSchema)
+@response_schema(shapes.MessageSchema, 200)
+@refuses(InvalidInput, RateLimited)
+async def delete_account(request: web.Request) -> web.Response:
+    services, account_id = request.app[SERVICES], request[ACCOUNT_ID]
+    token = request.headers["Authorization"].removeprefix("Bearer ")
+    async with _own_guess(request):
+        await services.accounts.profiles.require_leave(
+            account_id, request[BODY].get("current_password"), services.accounts.signed_in_at(token)
+        )
+    # The payments first: where they cannot be ended, nothing is lost and the caller may try again.
+    await services.payments.forget(account_id)
+    await services.supervisor.delete_books(account_id)
+    await services.accounts.profiles.delete(account_id)
+    return replies.json({"message": "Your account and everything in it is deleted."})
+
+
 @docs("profile", "Read your profile", "Includes the subscription and its plan. Also accepts the session cookie.")
 @response_schema(shapes.UserSchema, 200)
 async def read_profile(request: web.Request) -> web.Response:

@@ -87,6 +87,12 @@ class ProfileChangesSchema(Body):
     current_password = GivenPassword()
 
 
+class AccountDeletionSchema(Body):
+    """`current_password`, unless the account has none."""
+
+    current_password = GivenPassword()
+
+
 class MessageSchema(Schema):
     message = fields.String(required=True)
 

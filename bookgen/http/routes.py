@@ -50,6 +50,7 @@ ACCOUNT: tuple[Route, ...] = (
     Route("GET", "/auth/profile/", auth.read_profile, READ, cookie=True),
     Route("PATCH", "/auth/profile/", auth.change_profile, WRITE),
     Route("POST", "/auth/change-password/", auth.change_password, WRITE),
+    Route("POST", "/auth/delete-account/", auth.delete_account, WRITE),
     Route("GET", "/admin/overview/", site.read_overview, READ),
 )
 

@@ -11,6 +11,7 @@ ROWS: list[tuple[str, str, bool, tuple[int, ...]]] = [
     ("GET", "/auth/profile/", JWT, (200, 401)),
     ("PATCH", "/auth/profile/", JWT, (200, 400, 401, 403)),
     ("POST", "/auth/change-password/", JWT, (200, 400, 401, 403)),
+    ("POST", "/auth/delete-account/", JWT, (200, 400, 401, 429)),
     ("POST", "/auth/forgot-password/", NONE, (200, 400)),
     ("POST", "/auth/reset-password/{uid}/{token}/", NONE, (200, 400)),
     ("GET", "/auth/verify-email/{uid}/{token}/", NONE, (200, 400, 401, 404)),

@@ -75,6 +75,8 @@ async def test_every_row_of_the_contract_answers_as_written(
     await have_it_proofread(ada, book)
     await have_it_illustrated(ada, book)
     await look_over_everything(ada, book, tmp_path)
+    await ada.call("POST /auth/delete-account/", 200, forms.MESSAGE, body={"current_password": PASSWORD})
+    await ada.refused("GET /books/", "TOKEN_INVALID")
 
     answered = {(method, path): (method, path, statuses[0]) in visitor.seen for method, path, _, statuses in ROWS}
     assert [row for row, seen in answered.items() if not seen] == []
