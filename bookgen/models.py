@@ -139,6 +139,14 @@ class LinkPurpose(StrEnum):
     APPROVE_EMAIL = "approve-email"
 
 
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """What a chapter written again takes: AI edits, and words of books that nothing has paid for."""
+
+    edits: int
+    unpaid_words: int
+
+
 class Notice(StrEnum):
     """What a letter without a link tells of."""
 

@@ -17,7 +17,7 @@ from bookgen.actors.faults import fault
 from bookgen.actors.material import count_outline
 from bookgen.actors.messages import Command, Event, Generate, Resume
 from bookgen.actors.resources import Deciding, Save
-from bookgen.billing import addons
+from bookgen.billing import addons, edits
 from bookgen.billing.addons import AUTOMATED_PRODUCTION, CHILDRENS_BOOK
 from bookgen.billing.images import require_images
 from bookgen.billing.storage import require_room
@@ -125,7 +125,7 @@ class Transactions:
         if job == "outline":
             await count_outline(self._resources, connection, account_id, book_id)
         elif job == "chapter":
-            await self._resources.quota.spend(connection, account_id, Allowance.AI_EDITS)
+            await edits.spend(connection, self._resources.quota, account_id, await jobs.taken(connection, book_id))
 
     @contextlib.asynccontextmanager
     async def locked(

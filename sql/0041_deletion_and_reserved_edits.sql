@@ -10,3 +10,9 @@ BEGIN
     RAISE EXCEPTION 'the credit ledger is append-only' USING ERRCODE = 'integrity_constraint_violation';
 END
 $$;
+
+-- What a job in flight takes once it is saved: AI edits, and words of books that nothing has paid for.
+ALTER TABLE book_job
+    ADD COLUMN edits integer NOT NULL DEFAULT 0 CHECK (edits >= 0),
+    ADD COLUMN unpaid_words integer NOT NULL DEFAULT 0 CHECK (unpaid_words >= 0);
+UPDATE book_job SET edits = 1 WHERE kind = 'chapter';
