@@ -297,7 +297,7 @@ class Run:
     `call_started_at` is set while a chapter is being written, or the work of another phase is done, also when the run
     was paused meanwhile. `remark` says what was left out. `draft_words` are the words of the stored parts of
     `current_chapter`, as long as it is not finished. `writer` is the model that writes the run; None before its first
-    call.
+    call. `salt` is that of a run before it whose stored parts it goes on with.
     """
 
     id: UUID
@@ -326,6 +326,7 @@ class Run:
     remark: str = ""
     draft_words: int = 0
     writer: str | None = None
+    salt: UUID | None = None
 
     @property
     def keeps_writer(self) -> bool:

@@ -151,9 +151,9 @@ def _stop(run: Run) -> Decision:
         case RunStatus.STOPPED:
             return Decision(run)
         case RunStatus.ERROR:
-            return Decision(stopped, frozenset({Effect.CLOSE_STEPS}))
+            return Decision(stopped)
         case RunStatus.QUEUED | RunStatus.RUNNING | RunStatus.PAUSED:
-            return Decision(stopped, frozenset({Effect.RELEASE, Effect.PROMOTE, Effect.SETTLE, Effect.CLOSE_STEPS}))
+            return Decision(stopped, frozenset({Effect.RELEASE, Effect.PROMOTE, Effect.SETTLE}))
     raise _impossible("stopped", run)
 
 

@@ -157,9 +157,11 @@ class Transactions:
         effects = decision.effects
         run = replace(self._owned(state, decision.run), last_op=op)
         if Effect.INSERT in effects:
-            if state.run:  # it may have failed, and now nobody resumes it any more
-                await steps.forget(connection, state.run.id)
             run = await runs.insert(connection, run)
+            if state.run and _goes_on(state.run, effects):
+                run = await runs.inherit(connection, run, state.run)
+            elif state.run:
+                await steps.forget(connection, state.run.id)
         else:
             run = await runs.save(connection, run, to_tail=Effect.TO_TAIL in effects)
         await self._settle_quota(connection, state, run, effects)
@@ -277,3 +279,8 @@ class Transactions:
             updated_at=now,
             finished_at=None,
         )
+
+
+def _goes_on(former: Run, effects: frozenset[Effect]) -> bool:
+    """Whether a new run uses what is stored of the chapter that the former one left unfinished."""
+    return former.status in (RunStatus.STOPPED, RunStatus.ERROR) and Effect.REWRITE not in effects

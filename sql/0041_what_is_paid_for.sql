@@ -16,3 +16,9 @@ ALTER TABLE book_job
     ADD COLUMN edits integer NOT NULL DEFAULT 0 CHECK (edits >= 0),
     ADD COLUMN unpaid_words integer NOT NULL DEFAULT 0 CHECK (unpaid_words >= 0);
 UPDATE book_job SET edits = 1 WHERE kind = 'chapter';
+
+-- A run that follows one that was stopped goes on with the parts that are stored of its unfinished chapter: `salt` is
+-- what their keys were made with, and null means the run's own id. `words_lost` were written and are in no draft.
+ALTER TABLE run
+    ADD COLUMN salt uuid,
+    ADD COLUMN words_lost bigint NOT NULL DEFAULT 0 CHECK (words_lost >= 0);
