@@ -151,9 +151,9 @@ def _stop(run: Run) -> Decision:
         case RunStatus.STOPPED:
             return Decision(run)
         case RunStatus.ERROR:
-            return Decision(stopped)
+            return Decision(stopped, frozenset({Effect.CLOSE_STEPS}))
         case RunStatus.QUEUED | RunStatus.RUNNING | RunStatus.PAUSED:
-            return Decision(stopped, frozenset({Effect.RELEASE, Effect.PROMOTE, Effect.SETTLE}))
+            return Decision(stopped, frozenset({Effect.RELEASE, Effect.PROMOTE, Effect.SETTLE, Effect.CLOSE_STEPS}))
     raise _impossible("stopped", run)
 
 

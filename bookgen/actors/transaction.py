@@ -159,6 +159,7 @@ class Transactions:
         if Effect.INSERT in effects:
             run = await runs.insert(connection, run)
             if state.run and _goes_on(state.run, effects):
+                await steps.forget_finished(connection, state.run.id, state.run.current_chapter)
                 run = await runs.inherit(connection, run, state.run)
             elif state.run:
                 await steps.forget(connection, state.run.id)
@@ -224,7 +225,9 @@ class Transactions:
             await chapters.mark_for_rewrite(connection, run.book_id, run.id)
         if Effect.SETTLE in effects:
             await chapters.settle(connection, run.book_id, failed)
-        if Effect.CLOSE_STEPS in effects:
+        if Effect.CLOSE_STEPS in effects and run.status is RunStatus.STOPPED:
+            await steps.forget_finished(connection, run.id, run.current_chapter)
+        elif Effect.CLOSE_STEPS in effects:
             await steps.forget(connection, run.id)
         if Effect.ASK_BLURB in effects:
             await blurbs.ask(connection, run.book_id)

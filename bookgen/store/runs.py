@@ -184,7 +184,7 @@ async def count_words(connection: asyncpg.Connection, run_id: UUID) -> int:
 
 # The former run's parts become the new one's, and their words, which are counted already.
 INHERIT = """
-    WITH former AS (UPDATE run SET draft_words = 0 WHERE id = $1),
+    WITH former AS (UPDATE run SET draft_words = 0, words_counted = words_counted - $5::bigint WHERE id = $1),
          parts AS (UPDATE step SET run_id = $2 WHERE run_id = $1)
     UPDATE run SET salt = $3, current_chapter = $4, draft_words = $5::bigint, words_counted = $5::bigint
      WHERE id = $2
