@@ -383,6 +383,13 @@ def _caps(config: Config, model: TextModel, *, alone: bool = False) -> CostCaps:
             f"up to {account_day} {currency} per account and {day} {currency} in total per day.",
             to_do="Set BOOKGEN_REGISTRATION=closed, turn billing on, or set the two caps.",
         )
+    elif config.registration == "open" and not alone and model.name != "offline" and day is None:
+        log.warning(
+            "spending_has_no_cap",
+            what=f"Anybody may register, and what free plans have written by {model.name} is at your cost, without a "
+            "cap on the server's day.",
+            to_do="Set BOOKGEN_DAILY_COST_CAP.",
+        )
     caps = CostCaps(_micros(config.book_cost_cap), _micros(account_day), _micros(day), currency)
     for name in without_price(model) if not caps.none else ():
         log.warning("cost_cap_cannot_stop", model=name, advice="Add the model's prices to providers/prices.toml.")

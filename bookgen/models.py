@@ -153,6 +153,15 @@ class LinkPurpose(StrEnum):
     RESET_PASSWORD = "reset-password"
     MAGIC_LOGIN = "magic-login"
     UNDO_EMAIL = "undo-email"
+    APPROVE_EMAIL = "approve-email"
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """What a chapter written again takes: AI edits, and words of books that nothing has paid for."""
+
+    edits: int
+    unpaid_words: int
 
 
 class Notice(StrEnum):
@@ -308,6 +317,7 @@ class Run:
     `remark` says what was left out.
     `draft_words`: the words of the stored parts of `current_chapter` while it is unfinished.
     `writer`: the model that writes the run; None before its first call.
+    `salt`: that of an earlier run whose stored parts this run continues with.
     """
 
     id: UUID
@@ -336,6 +346,7 @@ class Run:
     remark: str = ""
     draft_words: int = 0
     writer: str | None = None
+    salt: UUID | None = None
 
     @property
     def keeps_writer(self) -> bool:

@@ -57,6 +57,7 @@ _SECRET_TEXT = re.compile(
     | (?<=://) [^\s:/@"']*:[^\s@"']+ (?=@)                 # user:password@host
     | (?<=/reset-password/)(?!\{)[^\s"'?]+ | (?<=/verify-email/)(?!\{)[^\s"'?]+ | (?<=/magic-login/)(?!\{)[^\s"'?]+
     | (?<=/undo-email/)(?!\{)[^\s"'?]+
+    | (?<=/approve-email/)(?!\{)[^\s"'?]+
     """
 )
 

@@ -24,7 +24,7 @@ CANARY = "canary5e21b7"
 # A JWT, a link in an e-mail, a payment processor's signature. The service makes these, so no fixture can mark them.
 SHAPES = (
     r"eyJ[\w-]{8,}\.[\w-]{4,}\.",
-    r"/(?:reset-password|verify-email|magic-login)/[\w-]+/[\w-]{16,}",
+    r"/(?:reset-password|verify-email|magic-login|undo-email|approve-email)/[\w-]+/[\w-]{16,}",
     r"t=\d{10},v1=[0-9a-f]{16,}",
 )
 EXCERPT = 120

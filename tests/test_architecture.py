@@ -39,6 +39,7 @@ MAY_IMPORT = {
     "services.artwork": {"services.picture_making"} | SERVICE,
     "services.picture_making": {"services.painting"} | SERVICE,
     "services.childrens": SERVICE,
+    "services.bible": SERVICE,
     "services.painting": SERVICE,
     "services.editing": {"billing", "store"} | NOUNS,
     "actors": {"writing", "billing", "store", "telemetry"} | PROTOCOLS | NOUNS,

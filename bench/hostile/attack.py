@@ -97,7 +97,7 @@ class Attack:
     async def _stall(self) -> None:
         """Asks for megabytes and takes none of them."""
         request = (
-            f"GET /api/v1/chapters/ HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer {self._token}\r\n\r\n"
+            f"GET /api/v1/chapters/ HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self._token}\r\n\r\n"
         ).encode()
         with socket.socket() as reader:
             reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)

@@ -11,6 +11,7 @@ from bookgen.store import audit, mails
 from bookgen.store.database import DB
 
 TOLD = {"password-changed": Notice.PASSWORD_CHANGED, "google-linked": Notice.GOOGLE_LINKED}
+ENDED = {"ended": "yes"}  # of a Google link: the password and the tokens that were there before
 NEW = {"new": "yes"}  # of a sign-in: from a browser and a network that were not seen before
 
 
@@ -19,7 +20,7 @@ async def record(connection: DB, account: Account, action: str, **details: str) 
     await audit.record(connection, actor=account.username, action=action, account_id=account.id, details=details)
     notice = TOLD.get(action)
     if notice and await _is_to_tell(connection, account, action, {}):
-        await mails.enqueue(connection, notice, account.email, account.id)
+        await mails.enqueue(connection, notice, account.email, account.id, **details)
 
 
 async def record_sign_in(connection: DB, account: Account, way: str, origin: Mapping[str, str], *, new: bool) -> None:

@@ -16,6 +16,7 @@ LIFETIME = {
     LinkPurpose.RESET_PASSWORD: timedelta(hours=1),
     LinkPurpose.MAGIC_LOGIN: timedelta(hours=24),
     LinkPurpose.UNDO_EMAIL: timedelta(days=7),
+    LinkPurpose.APPROVE_EMAIL: timedelta(days=3),
 }
 
 
@@ -34,13 +35,19 @@ WORDING: dict[LinkPurpose | Notice, _Wording] = {
         subject="Verify your e-mail address",
         opening="please confirm that this is your e-mail address.",
         action="Verify my address",
-        closing="This link expires in 3 days. If you did not create an account with this address, do not follow it.",
+        closing=(
+            "This link works once and expires in 3 days. Your password stays. Unless you are signed in when you follow "
+            "the link, it signs out all devices. If you did not create an account with this address, do not follow it."
+        ),
     ),
     LinkPurpose.RESET_PASSWORD: _Wording(
         subject="Set a new password",
         opening="we received a request for a new password for your account.",
         action="Set a new password",
-        closing="This link works once and expires in one hour. If you did not request it, ignore this e-mail.",
+        closing=(
+            "This link works once and expires in one hour. Setting a password signs out all devices. If you did not "
+            "request it, ignore this e-mail."
+        ),
     ),
     LinkPurpose.MAGIC_LOGIN: _Wording(
         subject="Your sign-in link",
@@ -55,6 +62,16 @@ WORDING: dict[LinkPurpose | Notice, _Wording] = {
         closing=(
             "This link works once and expires in 7 days. It undoes the change, even after it took effect, and signs "
             "out all devices. If you requested the change, ignore this e-mail."
+        ),
+    ),
+    LinkPurpose.APPROVE_EMAIL: _Wording(
+        subject="Approve your new e-mail address",
+        opening="we received a request to change the e-mail address of your account to {asked}.",
+        action="Approve the change",
+        closing=(
+            "This link works once, expires in 3 days and asks you to sign in. The address changes once you have also "
+            "followed the link that we sent to the new address. If you did not request the change, do not follow it: "
+            "someone else is signed in to your account. Set a new password, which signs out all devices."
         ),
     ),
     Notice.RECEIPT: _Wording(
@@ -84,12 +101,33 @@ WORDING: dict[LinkPurpose | Notice, _Wording] = {
     ),
 }
 
-# The first letter of a guest is the receipt as well.
-BOUGHT = replace(
-    WORDING[LinkPurpose.MAGIC_LOGIN],
-    subject="Your purchase and sign-in link",
-    opening="thank you. You paid for {bought}. This link signs you in to the account that holds your purchase.",
-)
+# Wordings of letters whose details hold the named key.
+VARIANTS: dict[tuple[LinkPurpose | Notice, str], _Wording] = {
+    # The first letter of a guest is the receipt as well.
+    (LinkPurpose.MAGIC_LOGIN, "bought"): replace(
+        WORDING[LinkPurpose.MAGIC_LOGIN],
+        subject="Your purchase and sign-in link",
+        opening="thank you. You paid for {bought}. This link signs you in to the account that holds your purchase.",
+    ),
+    (LinkPurpose.VERIFY_EMAIL, "change"): _Wording(
+        subject="Verify your new e-mail address",
+        opening="please confirm that this is the new e-mail address of your account.",
+        action="Verify my new address",
+        closing=(
+            "This link works once, expires in 3 days and asks you to sign in to the account. Your password stays, and "
+            "all devices stay signed in. If you did not request this change, there is nothing to confirm: ignore this "
+            "e-mail."
+        ),
+    ),
+    (Notice.GOOGLE_LINKED, "ended"): replace(
+        WORDING[Notice.GOOGLE_LINKED],
+        opening=(
+            "the Google account with this e-mail address was linked to your account and can now sign in to it. The "
+            "password was removed and all other devices were signed out, in case someone else had set up the account. "
+            "To sign in by password again, request a new one."
+        ),
+    ),
+}
 
 HTML = """\
 <!DOCTYPE html>
@@ -124,9 +162,7 @@ def compose(
     url: str = "",
 ) -> Letter:
     """The letter of this kind. `home` is our address, `url` its link, `details` what its wording leaves open."""
-    wording = WORDING[what]
-    if "bought" in details and what is LinkPurpose.MAGIC_LOGIN:
-        wording = BOUGHT
+    wording = next((VARIANTS[what, key] for key in details if (what, key) in VARIANTS), WORDING[what])
     words = {
         "name": _greeted(username),
         "subject": wording.subject,

@@ -99,7 +99,7 @@ class Mailing:
         if addressed is None:
             return
         account, recipient = addressed
-        token = await self._link(purpose, account, recipient)
+        token = await self._link(mail, purpose, account, recipient)
         if token is None:
             return
         try:
@@ -118,23 +118,27 @@ class Mailing:
         account = await accounts.find(self._db, mail.account_id)
         return (account, mail.email) if account else None
 
-    async def _link(self, purpose: LinkPurpose, account: Account, recipient: str) -> str | None:
+    async def _link(self, mail: DueMail, purpose: LinkPurpose, account: Account, recipient: str) -> str | None:
         """The token of a new link; None if the e-mail is not wanted. Concurrent e-mails are counted one by one."""
+        # A link that approves a change is good for the address it was asked for, and for no later one.
+        email = mail.details["asked"] if purpose is LinkPurpose.APPROVE_EMAIL else recipient
         async with self._counting:
-            if not await self._wanted(purpose, account, recipient):
+            if not await self._wanted(purpose, account, email):
                 return None
             token = new_link_token()
-            await links.create(self._db, account.id, purpose, recipient, link_token_hash(token), LIFETIME[purpose])
+            await links.create(self._db, account.id, purpose, email, link_token_hash(token), LIFETIME[purpose])
             return token
 
-    async def _wanted(self, purpose: LinkPurpose, account: Account, recipient: str) -> bool:
+    async def _wanted(self, purpose: LinkPurpose, account: Account, email: str) -> bool:
         if account.blocked:
+            return False
+        if purpose is LinkPurpose.APPROVE_EMAIL and email != account.pending_email:
             return False
         if purpose is LinkPurpose.VERIFY_EMAIL:
             unproven = {account.pending_email} if account.email_verified else {account.pending_email, account.email}
-            if recipient not in unproven:
+            if email not in unproven:
                 return False
-        sent = await links.count_within(self._db, account.id, purpose, recipient, timedelta(hours=1))
+        sent = await links.count_within(self._db, account.id, purpose, email, timedelta(hours=1))
         return sent < LETTERS_AN_HOUR
 
     async def _send(self, mail: DueMail, recipient: str, account: Account | None, url: str = "") -> None:

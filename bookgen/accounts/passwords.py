@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import os
 import sys
 import threading
 import unicodedata
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TypeVar
 
 from argon2 import PasswordHasher
@@ -21,7 +19,8 @@ from bookgen.processes import STEPS_BACK
 
 MIN_LENGTH = 8
 MAX_LENGTH = 128
-COMMON = Path(__file__).with_name("common_passwords.txt")
+MIN_SCORE = 2  # of zxcvbn's 0 to 4: more than a million guesses
+MAX_JUDGED_CHARACTERS = 40  # the estimate takes time by the square of the length and more
 
 T = TypeVar("T")
 
@@ -51,6 +50,10 @@ class Passwords:
         """Whether the password is right. Without a hash the same work is done and the answer is False."""
         right = await self._run(lambda: self._verify(_normal(password), password_hash or self._nobody.result()))
         return right and password_hash is not None
+
+    async def require_strong(self, field: str, password: str, *own: str) -> None:
+        """`require_strong` below, off the event loop."""
+        await self._run(lambda: require_strong(field, password, *own))
 
     def outdated(self, password_hash: str) -> bool:
         return self._hasher.check_needs_rehash(password_hash)
@@ -88,20 +91,20 @@ def _give_way() -> None:
         os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + STEPS_BACK)
 
 
-def require_uncommon(field: str, password: str, *own: str) -> None:
-    """Raise InvalidInput for a password that is common or is one of the account's `own` words."""
+def require_strong(field: str, password: str, *own: str) -> None:
+    """Raise InvalidInput for a password that is guessed soon or is one of the account's `own` words.
+
+    Takes some milliseconds, also for the longest password: the estimate is of its first characters.
+    """
+    from zxcvbn import zxcvbn  # its lists of words take a while to load
+
     folded = _normal(password).casefold()
-    if folded in common_passwords():
-        raise InvalidInput(**{field: ["This password is too common. Choose another."]})
-    words = {_normal(word).casefold() for name in own for word in (name, name.partition("@")[0])}
+    words = {_normal(word).casefold() for name in own for word in (name, name.partition("@")[0]) if word}
     if folded in words:
         raise InvalidInput(**{field: ["Your username or e-mail address cannot be your password. Choose another."]})
-
-
-@functools.cache
-def common_passwords() -> frozenset[str]:
-    lines = COMMON.read_text(encoding="utf-8").splitlines()
-    return frozenset(line for line in lines if not line.startswith("# "))
+    judged = _normal(password)[:MAX_JUDGED_CHARACTERS]
+    if zxcvbn(judged, user_inputs=sorted(words))["score"] < MIN_SCORE:
+        raise InvalidInput(**{field: ["This password is too easy to guess. Use a longer one, such as several words."]})
 
 
 def _normal(password: str) -> str:

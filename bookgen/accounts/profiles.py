@@ -10,11 +10,14 @@ import asyncpg
 
 from bookgen.accounts import history, proof, signup
 from bookgen.accounts.blocking import RightsCache
-from bookgen.accounts.passwords import Passwords, require_uncommon
+from bookgen.accounts.passwords import Passwords
+from bookgen.accounts.proof import Proof
 from bookgen.accounts.tokens import decode_uid, link_token_hash
 from bookgen.errors import InvalidInput, NotFound, must_exist
 from bookgen.models import Account, LinkPurpose
-from bookgen.store import accounts, addresses, links, mails
+from bookgen.store import accounts, addresses, leaving, links, mails
+
+LEAVE_SECONDS = 300  # after its sign-in an account without a password may be deleted
 
 
 class Profiles:
@@ -31,11 +34,14 @@ class Profiles:
 
     # --- names and address --------------------------------------------------------------------------
 
-    async def update(self, account_id: int, changes: Mapping[str, Any]) -> tuple[Account, str | None]:
-        """Change the names or request a new address. Returns the account, and the address that gets a link, if any.
+    async def update(
+        self, account_id: int, changes: Mapping[str, Any], password: str | None = None
+    ) -> tuple[Account, list[str]]:
+        """Change names and ask for an address. Returns the account and the addresses whose links complete the change.
 
-        A new address must meet the rules for registration. It is pending until its owner follows the link. The old
-        address gets a link that undoes the change.
+        Another address has to be fit for a new account. It is pending until the link mailed to it is followed and,
+        unless the account's `password` came with the request, the one mailed to the old address if that is proven.
+        The old address is also mailed a link that takes the change back.
         """
         before = await self.find(account_id)
         moves = False
@@ -43,38 +49,56 @@ class Profiles:
             email = signup.valid_email(changes["email"])
             moves = email.lower() != before.email.lower()
             changes = {**changes, "email": signup.personal_email(email) if moves else email}
+        if password is not None:
+            await self._require_password(account_id, password)
         async with self._db.acquire() as connection, connection.transaction():
             if moves and not await addresses.is_free(connection, account_id, changes["email"]):
                 sentence = "An account with this e-mail address already exists."
                 raise InvalidInput(sentence, email=[sentence])
-            after = await accounts.update_profile(connection, account_id, changes)
-            asked = changes["email"] if moves and after.pending_email == changes["email"] else None
-            if asked:
-                await mails.enqueue(connection, LinkPurpose.VERIFY_EMAIL, asked, account_id)
-                await mails.enqueue(connection, LinkPurpose.UNDO_EMAIL, after.email, account_id)
-                await history.record(connection, after, "email-asked", email=asked)
-        if asked:
-            self._wake_mail()
-        return after, asked
+            approved = password is not None
+            after = await accounts.update_profile(connection, account_id, changes, approved=approved)
+            if not moves or after.pending_email != changes["email"]:
+                return after, []
+            to_follow = [changes["email"]] if approved or not after.email_verified else [changes["email"], after.email]
+            await self._announce(connection, after, changes["email"], to_approve=len(to_follow) > 1)
+        self._wake_mail()
+        return after, to_follow
 
-    async def verify_email(self, uid: str, token: str, holder: int | None = None) -> bool:
-        """Whether proving the address has ended the ways in that were set before.
+    async def _announce(
+        self, connection: asyncpg.Connection, account: Account, asked: str, *, to_approve: bool
+    ) -> None:
+        """Mail the links of a change of address, and record it."""
+        await mails.enqueue(connection, LinkPurpose.VERIFY_EMAIL, asked, account.id, change="yes")
+        if to_approve:
+            await mails.enqueue(connection, LinkPurpose.APPROVE_EMAIL, account.email, account.id, asked=asked)
+        await mails.enqueue(connection, LinkPurpose.UNDO_EMAIL, account.email, account.id)
+        await history.record(connection, account, "email-asked", email=asked)
 
-        `holder` is the account signed in where the link was followed.
-        """
+    async def verify_email(self, uid: str, token: str, holder: int | None = None) -> tuple[Proof, Account]:
+        """Follow a link that verifies an address. `holder` is the account signed in where it was followed."""
         if decode_uid(uid) is None:
             raise NotFound
         async with self._db.acquire() as connection, connection.transaction():
             account_id, email = await consume(connection, LinkPurpose.VERIFY_EMAIL, uid, token)
-            handed_over = await proof.confirm(
+            outcome = await proof.confirm(
                 connection, account_id, email, by_holder=holder == account_id, now=datetime.now(UTC)
             )
-            if account := await accounts.find(connection, account_id):
-                await history.record(
-                    connection, account, "email-handed-over" if handed_over else "email-proven", email=email
-                )
+            account = must_exist(await accounts.find(connection, account_id))
+            action = "email-handed-over" if outcome is Proof.HANDED_OVER else "email-proven"
+            await history.record(connection, account, action, email=email)
         self._rights.forget(account_id)
-        return handed_over
+        return outcome, account
+
+    async def approve_email(self, uid: str, token: str, holder: int | None) -> tuple[Proof, Account]:
+        """Follow the link by which the old address agrees to a change."""
+        async with self._db.acquire() as connection, connection.transaction():
+            account_id, email = await consume(connection, LinkPurpose.APPROVE_EMAIL, uid, token)
+            outcome = await proof.approve(
+                connection, account_id, email, by_holder=holder == account_id, now=datetime.now(UTC)
+            )
+            account = must_exist(await accounts.find(connection, account_id))
+            await history.record(connection, account, "email-approved", email=email)
+        return outcome, account
 
     async def undo_email(self, uid: str, token: str) -> Account:
         """Undo a change of address. Returns the account, with the address to which the link was mailed."""
@@ -88,16 +112,33 @@ class Profiles:
     # --- password -----------------------------------------------------------------------------------
 
     async def change_password(self, account_id: int, current: str, new: str) -> None:
-        candidate = await accounts.candidate_by_id(self._db, account_id, {})
-        account = must_exist(candidate.account)
-        if not await self._passwords.verify(current, candidate.password_hash):
-            raise InvalidInput(current_password=["This is not your current password."])
-        require_uncommon("new_password", new, account.username, account.email)
+        account = await self._require_password(account_id, current)
+        await self._passwords.require_strong("new_password", new, account.username, account.email)
         password_hash = await self._passwords.hash(new)
         async with self._db.acquire() as connection, connection.transaction():
             await self._set_password(connection, account_id, password_hash)
             await history.record(connection, account, "password-changed", by="the former password")
         self._wake_mail()
+
+    async def require_leave(self, account_id: int, password: str | None, signed_in_at: float) -> None:
+        """Refuse to delete an account without its password or, where it has none, without a recent sign-in."""
+        candidate = await accounts.candidate_by_id(self._db, account_id, {})
+        if candidate.password_hash is not None:
+            if password is None:
+                raise InvalidInput(current_password=["Send the account's password."])
+            await self._require_password(account_id, password)
+        elif signed_in_at < datetime.now(UTC).timestamp() - LEAVE_SECONDS:
+            raise InvalidInput(
+                current_password=[
+                    "This account has no password. Sign in again with Google, then delete it within five minutes."
+                ]
+            )
+
+    async def delete(self, account_id: int) -> None:
+        """Delete the account with all it has left, once its books and its payments are ended."""
+        async with self._db.acquire() as connection, connection.transaction():
+            await leaving.delete(connection, account_id)
+        self._rights.forget(account_id)
 
     async def forgot_password(self, email: str) -> None:
         """Queue the e-mail without checking whether an account has the address, so that the answer reveals nothing."""
@@ -105,17 +146,27 @@ class Profiles:
         self._wake_mail()
 
     async def reset_password(self, uid: str, token: str, new: str) -> None:
+        """Set a password by a mailed link. All tokens end: whoever forgot a password may have lost it to a stranger."""
         password_hash = await self._passwords.hash(new)
         async with self._db.acquire() as connection, connection.transaction():
             account_id, email = await consume(connection, LinkPurpose.RESET_PASSWORD, uid, token)
-            account = await proof.prove_own(connection, account_id, email, datetime.now(UTC))
+            now = datetime.now(UTC)
+            account = await proof.prove_own(connection, account_id, email, now)
             if account is None:
                 raise link_not_good()
-            require_uncommon("new_password", new, account.username, account.email)
+            await self._passwords.require_strong("new_password", new, account.username, account.email)
             await self._set_password(connection, account_id, password_hash)
+            await accounts.end_tokens(connection, account_id, now)
             await history.record(connection, account, "password-changed", by="a mailed link")
         self._rights.forget(account_id)
         self._wake_mail()
+
+    async def _require_password(self, account_id: int, password: str) -> Account:
+        """The account, if this is its password. Raises InvalidInput."""
+        candidate = await accounts.candidate_by_id(self._db, account_id, {})
+        if not await self._passwords.verify(password, candidate.password_hash):
+            raise InvalidInput(current_password=["This is not your current password."])
+        return must_exist(candidate.account)
 
     async def _set_password(self, connection: asyncpg.Connection, account_id: int, password_hash: str) -> None:
         await accounts.set_password(connection, account_id, password_hash)

@@ -1,18 +1,31 @@
 """What follows when somebody proves that an e-mail address is theirs, by a mailed link or by Google's word.
 
-Whoever made an account with somebody else's address, or gave it one, must keep no way into it once the owner of the
-address comes: the password, the Google link and the tokens that were there before end.
+Whoever registered somebody else's address must keep no way into the account once the owner of the address comes. A
+link that changes the address of an account, on the other hand, is for the holder of that account alone: a stranger
+who follows it would end up in an account that its holder can take back.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
+from enum import Enum, auto
 
 from asyncpg import Connection
 
 from bookgen.billing import guests
+from bookgen.errors import AuthenticationRequired
 from bookgen.models import Account, LinkPurpose
 from bookgen.store import accounts, addresses, links, payments
+
+
+class Proof(Enum):
+    """What the proof of an address did to the account."""
+
+    DONE = auto()  # passwords and tokens stay
+    TOKENS_ENDED = auto()  # the password stays
+    HANDED_OVER = auto()  # every way in that was set before has ended
+    UNAPPROVED = auto()  # the change still waits for the link mailed to the old address
+    UNPROVEN = auto()  # the change still waits for the link mailed to the new address
 
 
 async def prove_own(connection: Connection, account_id: int, email: str, now: datetime) -> Account | None:
@@ -25,25 +38,66 @@ async def prove_own(connection: Connection, account_id: int, email: str, now: da
     return await _hand_over(connection, account_id, account.email, now)
 
 
-async def confirm(connection: Connection, account_id: int, email: str, *, by_holder: bool, now: datetime) -> bool:
-    """Whether the account was handed over to whoever followed the link that verifies an address.
+async def take_over(connection: Connection, account_id: int, email: str, now: datetime) -> Account | None:
+    """The account in the hands of whoever has proven its address, even if it was proven before."""
+    account, has_it = await addresses.lock(connection, account_id, email)
+    return await _hand_over(connection, account_id, account.email, now) if has_it else None
 
-    The link of a registration confirms what was registered, unless a purchase waits for the owner of the address.
-    One of another address does so only where its follower is signed in to the account; else it may be a stranger to
-    it, who proves the address all the same.
+
+async def keep(connection: Connection, account_id: int, email: str, now: datetime) -> Account | None:
+    """The account with its address proven by its holder; None when it has left that address meanwhile."""
+    account, has_it = await addresses.lock(connection, account_id, email)
+    if not has_it:
+        return None
+    return await _confirm(connection, account_id, account.email, now)
+
+
+async def confirm(connection: Connection, account_id: int, email: str, *, by_holder: bool, now: datetime) -> Proof:
+    """Apply a followed link that verifies an address: the account's own, or the one it asked for.
+
+    `by_holder`: the link was followed with a token of the account. Raises AuthenticationRequired where it has to be.
     """
     account, has_it = await addresses.lock(connection, account_id, email)
     if has_it:
-        email = account.email
-        by_holder = by_holder or account.email_verified or not await payments.waiting_for(connection, email)
-    else:
-        await addresses.reserve(connection, account_id)
-    if by_holder:
-        account = await addresses.confirm(connection, account_id, email)
-        await guests.give_waiting(connection, account, now)
-        return False
-    await _hand_over(connection, account_id, email, now)
-    return True
+        return await _confirm_own(connection, account, by_holder=by_holder, now=now)
+    if not by_holder:
+        raise AuthenticationRequired
+    if not await addresses.prove_pending(connection, account_id):
+        return Proof.UNAPPROVED
+    return await _move(connection, account_id, email, now)
+
+
+async def approve(connection: Connection, account_id: int, email: str, *, by_holder: bool, now: datetime) -> Proof:
+    """Apply a followed link by which the old address agrees to a change to `email`."""
+    if not by_holder:
+        raise AuthenticationRequired
+    await addresses.lock(connection, account_id, email)
+    if not await addresses.approve_pending(connection, account_id):
+        return Proof.UNPROVEN
+    return await _move(connection, account_id, email, now)
+
+
+async def _confirm_own(connection: Connection, account: Account, *, by_holder: bool, now: datetime) -> Proof:
+    """Prove the address that the account was registered with.
+
+    Its password stays, unless a purchase waits for the owner of the address: whoever registered it might spend that.
+    """
+    if by_holder or account.email_verified:
+        await _confirm(connection, account.id, account.email, now)
+        return Proof.DONE
+    if await payments.waiting_for(connection, account.email):
+        await _hand_over(connection, account.id, account.email, now)
+        return Proof.HANDED_OVER
+    await _confirm(connection, account.id, account.email, now)
+    await accounts.end_tokens(connection, account.id, now)
+    return Proof.TOKENS_ENDED
+
+
+async def _move(connection: Connection, account_id: int, email: str, now: datetime) -> Proof:
+    """Give the account the address it asked for; the one it leaves stays reserved for it."""
+    await addresses.reserve(connection, account_id)
+    await _confirm(connection, account_id, email, now)
+    return Proof.DONE
 
 
 async def take_back(connection: Connection, account_id: int, email: str, token_hash: bytes, now: datetime) -> Account:
@@ -57,6 +111,12 @@ async def take_back(connection: Connection, account_id: int, email: str, token_h
         return await _hand_over(connection, account_id, email, now)
     await addresses.forget_pending(connection, account_id)
     await accounts.end_tokens(connection, account_id, now)
+    return account
+
+
+async def _confirm(connection: Connection, account_id: int, email: str, now: datetime) -> Account:
+    account = await addresses.confirm(connection, account_id, email)
+    await guests.give_waiting(connection, account, now)
     return account
 
 

@@ -8,11 +8,10 @@ from datetime import UTC, datetime
 
 import asyncpg
 
-from bookgen.accounts import history, signup
+from bookgen.accounts import history, proof, signup
 from bookgen.accounts.blocking import RightsCache
-from bookgen.accounts.passwords import Passwords, require_uncommon
+from bookgen.accounts.passwords import Passwords
 from bookgen.accounts.profiles import Profiles, consume, link_not_good
-from bookgen.accounts.proof import prove_own
 from bookgen.accounts.signup import Caller
 from bookgen.accounts.tokens import Claims, TokenPair, Tokens, TokenType
 from bookgen.billing import guests
@@ -26,7 +25,7 @@ from bookgen.errors import (
 )
 from bookgen.models import Account, LinkPurpose
 from bookgen.providers.google import GooglePerson, GoogleSignIn
-from bookgen.store import accounts, bans, mails
+from bookgen.store import accounts, addresses, bans, mails
 from bookgen.store.accounts import LoginCandidate, NewAccount
 
 
@@ -88,6 +87,10 @@ class Accounts:
     async def authenticate_session(self, cookie: str) -> int:
         return await self._entitled(self._tokens.verify(cookie, TokenType.SESSION))
 
+    def signed_in_at(self, token: str) -> float:
+        """When the sign-in of a valid access token was, in seconds since 1970."""
+        return self._tokens.verify(token, TokenType.ACCESS).signed_in_at
+
     async def holder(self, access: str) -> int | None:
         """The account of a token sent with a request that needs none; None without a valid token."""
         try:
@@ -126,7 +129,7 @@ class Accounts:
     async def register(self, form: Registration, caller: Caller) -> tuple[Account, TokenPair | None]:
         """Create an account. Returns its tokens too, unless its address has to be verified first."""
         email = signup.personal_email(form.email)
-        require_uncommon("password", form.password, form.username, email)
+        await self._passwords.require_strong("password", form.password, form.username, email)
         new = NewAccount(
             username=signup.valid_username(form.username, email),
             email=email,
@@ -160,16 +163,17 @@ class Accounts:
             await accounts.replace_password_hash(self._db, account.id, password_hash, fresh)
         return await self._sign_in(account, caller, attempt.began, "password")
 
-    async def google(self, access_token: str, caller: Caller) -> SignedIn:
+    async def google(self, access_token: str, caller: Caller, holder: int | None = None) -> SignedIn:
+        """Sign in by a Google access token. `holder` is the account whose token came with the request."""
         person = await self._google.identify(access_token)
         began = self._tokens.now()
-        account = await self._known(person)
+        account = await self._known(person, holder)
         if account is None:
             try:
                 account = await self._create_for(person, caller)
             except InvalidInput:
                 # The same person came in twice at once, and the other request was first.
-                account = await self._known(person)
+                account = await self._known(person, holder)
                 if account is None:
                     raise
         return await self._sign_in(account, caller, began, "Google")
@@ -178,7 +182,7 @@ class Accounts:
         began = self._tokens.now()
         async with self._db.acquire() as connection, connection.transaction():
             account_id, email = await consume(connection, LinkPurpose.MAGIC_LOGIN, uid, token)
-            account = await prove_own(connection, account_id, email, datetime.now(UTC))
+            account = await proof.prove_own(connection, account_id, email, datetime.now(UTC))
         if account is None:
             raise link_not_good()
         self._rights.forget(account_id)
@@ -218,19 +222,37 @@ class Accounts:
         await accounts.record_origin(connection, account.id, caller.origin)
         return account
 
-    async def _known(self, person: GooglePerson) -> Account | None:
-        """The person's account: the one linked to the Google id, otherwise the one with the address, linked now."""
+    async def _known(self, person: GooglePerson, holder: int | None) -> Account | None:
+        """The person's account: the one linked to the Google id, otherwise the one with the address, linked now.
+
+        Linking ends the password and the tokens of whoever set up the account before, unless that is the `holder`.
+        """
         account = await accounts.find_by_google(self._db, person.subject)
         if account is not None:
             return account
         async with self._db.acquire() as connection, connection.transaction():
-            account = await accounts.find_by_email(connection, person.email)
-            proven = account and await prove_own(connection, account.id, person.email, datetime.now(UTC))
-            if proven is None:
-                return None
-            account = await accounts.link_google(connection, proven.id, person.subject, person.avatar_url)
-            await history.record(connection, account, "google-linked")
-        self._rights.forget(account.id)
+            found = await accounts.find_by_email(connection, person.email)
+            account = found and await self._link(connection, found.id, person, holder)
+        if account is not None:
+            self._rights.forget(account.id)
+        return account
+
+    async def _link(
+        self, connection: asyncpg.Connection, account_id: int, person: GooglePerson, holder: int | None
+    ) -> Account | None:
+        """The account linked to the person; None when it has left the person's address meanwhile."""
+        await addresses.lock(connection, account_id, person.email)
+        # The same person came in twice at once: the second request must not end the tokens of the first.
+        if linked := await accounts.find_by_google(connection, person.subject):
+            return linked
+        stays = holder == account_id
+        proven = await (proof.keep if stays else proof.take_over)(
+            connection, account_id, person.email, datetime.now(UTC)
+        )
+        if proven is None:
+            return None
+        account = await accounts.link_google(connection, account_id, person.subject, person.avatar_url)
+        await history.record(connection, account, "google-linked", **({} if stays else history.ENDED))
         return account
 
     async def _create_for(self, person: GooglePerson, caller: Caller) -> Account:

@@ -141,7 +141,7 @@ class ChaptersInFlight:
         return work is not None and work.steps.awaits_picture
 
     def _steps(self, run: Run, *, replay: bool, chapter: int | None = None) -> StoredSteps:
-        scope = StepScope(run.account_id, run.book_id, run.id, run.id, run.epoch)
+        scope = StepScope(run.account_id, run.book_id, run.salt or run.id, run.id, run.epoch)
         return StoredSteps(self._resources, scope, replay=replay, chapter=chapter)
 
     def _spawn(self, work: W, task: Coroutine[Any, Any, Any]) -> W:

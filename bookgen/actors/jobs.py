@@ -29,8 +29,8 @@ from bookgen.errors import (
     foreign_chapters,
     must_exist,
 )
-from bookgen.models import SAMPLE_WRITER, Allowance, Digest
-from bookgen.store import jobs
+from bookgen.models import SAMPLE_WRITER, Allowance, Digest, Rewrite
+from bookgen.store import chapters, jobs
 from bookgen.store import material as store
 from bookgen.writing.material import Material
 
@@ -58,16 +58,16 @@ class Jobs:
                 if state.run and state.run.status.active:
                     raise GenerationInProgress
                 self._require_writer(job, state.writer)
-                await self._require_allowed(connection, account_id, book_id, job)
+                takes = await self._require_allowed(connection, account_id, book_id, job)
                 if not self._resources.takes_runs or boot_id != self._resources.boot_id:
                     raise Unavailable
                 taking = True
-                await jobs.take(connection, book_id, boot_id, KINDS[type(job)])
+                await jobs.take(connection, book_id, boot_id, KINDS[type(job)], takes)
         except Unavailable:
             if taking:  # it may be taken all the same, and nobody would work on it
                 await self._end(book_id, boot_id)
             raise
-        task = spawn(self._run(account_id, book_id, job, boot_id))
+        task = spawn(self._run(account_id, book_id, job, boot_id, takes))
         self.tasks[task] = book_id
         task.add_done_callback(self._over)
         return task
@@ -90,25 +90,34 @@ class Jobs:
         """Frees books of jobs that are not in flight any more, although their rows say so."""
         await jobs.forget_lost(self._resources.pool, self._resources.boot_id, list(self.tasks.values()))
 
-    async def _require_allowed(self, connection: asyncpg.Connection, account_id: int, book_id: int, job: Job) -> None:
-        """The account's slot is locked: two jobs never both count on the last edit, or the last free outline."""
+    async def _require_allowed(
+        self, connection: asyncpg.Connection, account_id: int, book_id: int, job: Job
+    ) -> Rewrite | None:
+        """Refuse what the account has no edits for. Returns what a chapter written again takes.
+
+        The account's slot is locked: two jobs never both count on the last edit, or the last free outline.
+        """
         quota, free = self._resources.quota, outlines.FREE_OF_A_BOOK
         standing = await quota.standing(connection, account_id)
         if not isinstance(job, RewriteChapter):
             made = await jobs.outlines_made(connection, book_id)
-            in_flight = await jobs.outlines_in_flight(connection, account_id)
-            if await outlines.is_free(connection, standing, made, in_flight=in_flight):
-                return
+            drafts = await jobs.outlines_in_flight(connection, account_id)
+            if await outlines.is_free(connection, standing, made, in_flight=drafts):
+                return None
             free = free if made >= free else 0  # the period's are used up: each that is in flight is an edit
         in_flight = await jobs.edits_in_flight(connection, account_id, free)
-        await quota.require(connection, standing, Allowance.AI_EDITS, in_flight=in_flight)
+        if isinstance(job, RewriteChapter):
+            words = must_exist(await chapters.budget(connection, book_id, job.chapter_id))
+            return await edits.reserve(connection, quota, standing, book_id, words, in_flight)
+        await quota.require(connection, standing, Allowance.AI_EDITS, in_flight=in_flight.edits)
+        return None
 
-    async def _run(self, account_id: int, book_id: int, job: Job, boot_id: UUID) -> None:
+    async def _run(self, account_id: int, book_id: int, job: Job, boot_id: UUID, takes: Rewrite | None) -> None:
         try:
             material = await load_material(self._resources.pool, account_id, book_id)
             steps = StoredSteps(self._resources, StepScope(account_id, book_id, uuid4()), replay=False)
             try:
-                save = await self._work(material, job, steps)
+                save = await self._work(material, job, steps, takes)
             except UpstreamAIError:
                 if steps.paid:
                     await self._count_failed(account_id, book_id, KINDS[type(job)])
@@ -134,7 +143,7 @@ class Jobs:
         pool = self._resources.pool
         await self._resources.health.through_outages(lambda: jobs.end(pool, book_id, boot_id))
 
-    async def _work(self, material: Material, job: Job, steps: StoredSteps) -> Save:
+    async def _work(self, material: Material, job: Job, steps: StoredSteps, takes: Rewrite | None) -> Save:
         match job:
             case DraftOutline():
                 _, save = await drafted(self._resources, material.book, steps)
@@ -142,7 +151,7 @@ class Jobs:
             case ReworkChapters():
                 return await self._rework(material, job, steps)
             case RewriteChapter():
-                return await self._rewrite(material, job, steps)
+                return await self._rewrite(material, job, steps, must_exist(takes))
 
     async def _rework(self, material: Material, job: ReworkChapters, steps: StoredSteps) -> Save:
         chosen = {c.chapter_number: c for c in material.chapters if c.id in set(job.chapter_ids)}
@@ -157,11 +166,11 @@ class Jobs:
 
         return save
 
-    async def _rewrite(self, material: Material, job: RewriteChapter, steps: StoredSteps) -> Save:
+    async def _rewrite(self, material: Material, job: RewriteChapter, steps: StoredSteps, takes: Rewrite) -> Save:
         resources, book = self._resources, material.book
         chapter = must_exist(next((c for c in material.chapters if c.id == job.chapter_id), None))
-        told = resources.quota, book.account_id, book.id, chapter.target_word_count
-        await edits.require(resources.pool, *told)
+        if not edits.covers(takes, chapter.target_word_count):
+            raise Conflict("This chapter was given more words meanwhile. Try again.")
         earlier: list[Digest] = []
         try:
             draft = await resources.writing.write_chapter(
@@ -172,7 +181,7 @@ class Jobs:
                 await resources.health.through_outages(lambda: store.keep_digests(resources.pool, book.id, earlier))
 
         async def save(connection: asyncpg.Connection) -> None:
-            await edits.spend(connection, *told)
+            await edits.spend(connection, resources.quota, book.account_id, takes)
             await resources.quota.count_words(connection, book.account_id, draft.word_count)
             if draft.plan:
                 await store.write_plan(connection, book.id, draft.plan.bible, numbered(draft.plan.chapters))

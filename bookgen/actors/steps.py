@@ -21,7 +21,7 @@ from bookgen.billing.cost_caps import CostBudget, Purpose
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.text import CallsHalted, Halt, Spent, StopReason, TextReply, TextRequest, spent_before
-from bookgen.store import model_calls
+from bookgen.store import model_calls, runs
 from bookgen.store import steps as store
 from bookgen.store.model_calls import Asked, PaidCall, Step
 
@@ -167,7 +167,15 @@ class StoredSteps:
             raise
         except asyncio.CancelledError as cancelled:
             self.charge(self.asked(request.stage, request.chapter_number, spent_before(cancelled)))
+            self._lose(request)
             raise
+
+    def _lose(self, request: TextRequest) -> None:
+        """Count the words of a call that a stop cuts off, so that stopping again and again is no free writing."""
+        run_id, words = self.scope.run_id, int(request.brief.get("words", 0))
+        if run_id is not None and request.stage == "chapter" and words:
+            pool, health = self._resources.pool, self._resources.health
+            self._resources.ledger_writes.begin(health.through_outages(lambda: runs.lose(pool, run_id, words)))
 
     def charge(self, asked: Asked) -> asyncio.Future[None]:
         """Record the cost of calls without a usable reply, even if nobody waits for them any more."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Collection
 
 import structlog
@@ -26,7 +27,7 @@ from bookgen.billing.quota import Quota
 from bookgen.errors import NotFound, Unavailable
 from bookgen.models import RevisionMode, Run, Usage
 from bookgen.providers.text import TextModel
-from bookgen.store import blurbs, ownership, processes, reports, reservations, retention, slots
+from bookgen.store import blurbs, books, ownership, processes, reports, reservations, retention, slots
 from bookgen.store.database import Database
 from bookgen.store.notifications import JOINED
 from bookgen.writing.window import WINDOW
@@ -192,6 +193,12 @@ class Supervisor:
     async def delete_book(self, account_id: int, book_id: int) -> None:
         """End the book's run and its call in flight, then delete the book."""
         await self.registry.find_or_make((account_id, book_id)).ask(DeleteBook())
+
+    async def delete_books(self, account_id: int) -> None:
+        """Delete every book of the account, with its run and its call in flight."""
+        for book in await books.titles(self._database.http, account_id):
+            with contextlib.suppress(NotFound):  # deleted by somebody else meanwhile
+                await self.delete_book(account_id, book["id"])
 
     async def end_runs(self, account_id: int) -> None:
         """End every active run of the account."""

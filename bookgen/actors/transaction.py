@@ -17,7 +17,7 @@ from bookgen.actors.faults import fault
 from bookgen.actors.material import count_outline
 from bookgen.actors.messages import Command, Event, Generate, Resume
 from bookgen.actors.resources import Deciding, Save
-from bookgen.billing import addons
+from bookgen.billing import addons, edits
 from bookgen.billing.addons import AUTOMATED_PRODUCTION, CHILDRENS_BOOK
 from bookgen.billing.images import require_images
 from bookgen.billing.storage import require_room
@@ -125,7 +125,7 @@ class Transactions:
         if job == "outline":
             await count_outline(self._resources, connection, account_id, book_id)
         elif job == "chapter":
-            await self._resources.quota.spend(connection, account_id, Allowance.AI_EDITS)
+            await edits.spend(connection, self._resources.quota, account_id, await jobs.taken(connection, book_id))
 
     @contextlib.asynccontextmanager
     async def locked(
@@ -157,9 +157,12 @@ class Transactions:
         effects = decision.effects
         run = replace(self._owned(state, decision.run), last_op=op)
         if Effect.INSERT in effects:
-            if state.run:  # it may have failed, and now nobody resumes it any more
-                await steps.forget(connection, state.run.id)
             run = await runs.insert(connection, run)
+            if state.run and _goes_on(state.run, effects):
+                await steps.forget_finished(connection, state.run.id, state.run.current_chapter)
+                run = await runs.inherit(connection, run, state.run)
+            elif state.run:
+                await steps.forget(connection, state.run.id)
         else:
             run = await runs.save(connection, run, to_tail=Effect.TO_TAIL in effects)
         await self._settle_quota(connection, state, run, effects)
@@ -222,7 +225,9 @@ class Transactions:
             await chapters.mark_for_rewrite(connection, run.book_id, run.id)
         if Effect.SETTLE in effects:
             await chapters.settle(connection, run.book_id, failed)
-        if Effect.CLOSE_STEPS in effects:
+        if Effect.CLOSE_STEPS in effects and run.status is RunStatus.STOPPED:
+            await steps.forget_finished(connection, run.id, run.current_chapter)
+        elif Effect.CLOSE_STEPS in effects:
             await steps.forget(connection, run.id)
         if Effect.ASK_BLURB in effects:
             await blurbs.ask(connection, run.book_id)
@@ -277,3 +282,8 @@ class Transactions:
             updated_at=now,
             finished_at=None,
         )
+
+
+def _goes_on(former: Run, effects: frozenset[Effect]) -> bool:
+    """Whether a new run uses what is stored of the chapter that the former one left unfinished."""
+    return former.status in (RunStatus.STOPPED, RunStatus.ERROR) and Effect.REWRITE not in effects

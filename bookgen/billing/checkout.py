@@ -234,6 +234,12 @@ class Payments:
         except UnknownCustomer:
             return []
 
+    async def forget(self, account_id: int) -> None:
+        """End what the account subscribed to, and delete it at the processor. Unavailable if that cannot be reached."""
+        customer = await payments.customer_of(self._db, account_id)
+        if customer is not None and self._fulfilment is not None:
+            await self._fulfilment.gateway.delete_customer(customer)
+
     async def receive(self, payload: bytes, signature: str) -> None:
         """Receive a webhook event of the processor."""
         if self._webhook is None:

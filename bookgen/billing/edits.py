@@ -5,7 +5,7 @@ from __future__ import annotations
 from bookgen.billing.quota import Quota
 from bookgen.billing.standing import Standing
 from bookgen.errors import QuotaExceeded
-from bookgen.models import UNLIMITED, Allowance
+from bookgen.models import UNLIMITED, Allowance, Rewrite
 from bookgen.store import holds, usage
 from bookgen.store.database import DB
 
@@ -20,28 +20,38 @@ UNPAID = (
 )
 
 
-async def require(db: DB, quota: Quota, account_id: int, book_id: int, words: int) -> None:
-    """Raise QuotaExceeded if too little is left to rewrite a chapter of `words` words. Counts nothing."""
-    standing = await quota.standing(db, account_id)
-    await quota.require(db, standing, Allowance.AI_EDITS, in_flight=0, amount=_edits(words))
-    limit = await _unpaid_limit(db, quota, standing, book_id)
-    if limit != UNLIMITED and await _unpaid_words(db, standing) + words > limit:
-        raise await _too_many_unpaid(db, quota, standing, limit)
+async def reserve(
+    connection: DB, quota: Quota, standing: Standing, book_id: int, words: int, in_flight: Rewrite
+) -> Rewrite:
+    """What rewriting a chapter of `words` words takes. Raises QuotaExceeded if too little is left beside `in_flight`.
+
+    Counts nothing. The account's slot is locked, so that two rewrites never both reckon with what is left.
+    """
+    edits = max(1, -(-words // WORDS_OF_AN_EDIT))
+    await quota.require(connection, standing, Allowance.AI_EDITS, in_flight=in_flight.edits, amount=edits)
+    limit = await _unpaid_limit(connection, quota, standing, book_id)
+    if limit == UNLIMITED:
+        return Rewrite(edits, 0)
+    if await _unpaid_words(connection, standing) + in_flight.unpaid_words + words > limit:
+        raise await _too_many_unpaid(connection, quota, standing, limit, in_flight.unpaid_words)
+    return Rewrite(edits, words)
 
 
-async def spend(connection: DB, quota: Quota, account_id: int, book_id: int, words: int) -> None:
+def covers(takes: Rewrite, words: int) -> bool:
+    """Whether what was reserved is enough for a chapter of `words` words."""
+    return words <= takes.edits * WORDS_OF_AN_EDIT and (takes.unpaid_words == 0 or words <= takes.unpaid_words)
+
+
+async def spend(connection: DB, quota: Quota, account_id: int, takes: Rewrite) -> None:
     """Count the rewrite, in the transaction that stores the text. Raises QuotaExceeded and then counts nothing."""
-    standing = await quota.standing(connection, account_id)
-    period, limit = standing.period, await _unpaid_limit(connection, quota, standing, book_id)
-    if limit != UNLIMITED and not await usage.spend_unpaid_words(
-        connection, account_id, period.start, period.end, limit, words
-    ):
-        raise await _too_many_unpaid(connection, quota, standing, limit)
-    await quota.spend(connection, account_id, Allowance.AI_EDITS, _edits(words))
-
-
-def _edits(words: int) -> int:
-    return max(1, -(-words // WORDS_OF_AN_EDIT))
+    if takes.unpaid_words:
+        standing = await quota.standing(connection, account_id)
+        period, limit = standing.period, standing.plan.features.max_word_count_per_book // UNPAID_PART
+        if not await usage.spend_unpaid_words(
+            connection, account_id, period.start, period.end, limit, takes.unpaid_words
+        ):
+            raise await _too_many_unpaid(connection, quota, standing, limit, 0)
+    await quota.spend(connection, account_id, Allowance.AI_EDITS, takes.edits)
 
 
 async def _unpaid_limit(db: DB, quota: Quota, standing: Standing, book_id: int) -> int:
@@ -55,6 +65,6 @@ async def _unpaid_words(db: DB, standing: Standing) -> int:
     return await usage.unpaid_words(db, standing.account_id, standing.period.start)
 
 
-async def _too_many_unpaid(db: DB, quota: Quota, standing: Standing, limit: int) -> QuotaExceeded:
-    details = quota.exhausted(standing, UNPAID_WORDS, limit, await _unpaid_words(db, standing))
+async def _too_many_unpaid(db: DB, quota: Quota, standing: Standing, limit: int, in_flight: int) -> QuotaExceeded:
+    details = quota.exhausted(standing, UNPAID_WORDS, limit, await _unpaid_words(db, standing), in_flight)
     return QuotaExceeded(UNPAID.format(limit=limit), **details)

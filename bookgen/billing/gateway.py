@@ -89,6 +89,11 @@ class Gateway:
         created = await self._call("customers.create", params, key=key)
         return str(created["id"])
 
+    async def delete_customer(self, customer: str) -> None:
+        """Delete the customer, which ends its subscriptions at once. One that is gone already stays so."""
+        with contextlib.suppress(Unknown):
+            await self._call("customers.delete", customer)
+
     async def open_session(
         self, offer: Offer, *, checkout: UUID, customer: str | None, success_url: str, cancel_url: str
     ) -> tuple[str, str]:

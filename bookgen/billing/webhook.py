@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -21,6 +22,8 @@ log = structlog.get_logger()
 
 # What reading an event raises that is not of the form it should have; OSError is a time far away.
 UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, OverflowError, OSError)
+
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")  # escaped in a string, and no escaped backslash before it
 
 
 class UnreadableEvent(BookgenError):
@@ -91,6 +94,8 @@ class Webhook:
 
 
 def _parsed(payload: bytes) -> Mapping[str, Any]:
+    if _NUL.search(payload):
+        raise InvalidInput("The event contains U+0000, which cannot be stored.")
     try:
         found = orjson.loads(payload)
     except orjson.JSONDecodeError:

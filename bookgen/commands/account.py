@@ -14,7 +14,7 @@ import asyncpg
 
 from bookgen import config
 from bookgen.accounts import signup
-from bookgen.accounts.passwords import MAX_LENGTH, MIN_LENGTH, Passwords, require_uncommon
+from bookgen.accounts.passwords import MAX_LENGTH, MIN_LENGTH, Passwords, require_strong
 from bookgen.app import open_database
 from bookgen.billing import credits
 from bookgen.billing.standing import is_live, standard_plan
@@ -91,7 +91,7 @@ async def _create(args: Namespace, database: Database) -> None:
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
         raise InvalidInput(f"A password must have {MIN_LENGTH} to {MAX_LENGTH} characters.")
     email = signup.valid_email(args.email)
-    require_uncommon("password", password, args.username or "", email)
+    require_strong("password", password, args.username or "", email)
     hashing = Passwords()
     password_hash = await hashing.hash(password)
     hashing.close()

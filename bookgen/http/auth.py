@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from aiohttp import web
 
+from bookgen.accounts.proof import Proof
 from bookgen.accounts.service import Registration, SignedIn
 from bookgen.accounts.signup import Caller
 from bookgen.accounts.tokens import LIFETIME_SECONDS, TokenType
-from bookgen.errors import InvalidCredentials, InvalidInput, PermissionDenied, RateLimited, TokenInvalid
+from bookgen.errors import (
+    AuthenticationRequired,
+    InvalidCredentials,
+    InvalidInput,
+    PermissionDenied,
+    RateLimited,
+    TokenInvalid,
+)
 from bookgen.http import auth_schemas as shapes
 from bookgen.http.edge import clients, replies
 from bookgen.http.edge.admission import SESSION_COOKIE
@@ -24,6 +32,19 @@ from bookgen.limits import Budget, LimitClass
 from bookgen.models import Account
 from bookgen.store import accounts
 from bookgen.store.accounts import LoginCandidate
+
+VERIFIED = {
+    Proof.DONE: "Your e-mail address is verified.",
+    Proof.TOKENS_ENDED: "Your e-mail address is verified, and all devices are signed out. Sign in with your password.",
+    Proof.HANDED_OVER: (
+        "Your e-mail address is verified. Your old password no longer works. Request a new one to sign in."
+    ),
+    Proof.UNAPPROVED: "Your new e-mail address is verified. It takes effect once you follow the link sent to {email}.",
+}
+APPROVED = {
+    Proof.DONE: "Your e-mail address is now {email}.",
+    Proof.UNPROVEN: "You approved the change. It takes effect once you follow the link sent to the new address.",
+}
 
 # An account's password can be tried as often as one address may try, but over five times the period.
 GUESS_WINDOWS = 5
@@ -78,13 +99,15 @@ async def refresh_tokens(request: web.Request) -> web.Response:
 @docs(
     "auth",
     "Sign in with a Google access token",
-    "Signs in to the account with the same e-mail address, or creates it.",
+    "Signs in to the account with the same e-mail address, or creates it. The first sign-in to an existing account "
+    "ends its password and its tokens, unless the request carries a token of that account.",
 )
 @json_schema(shapes.GoogleLoginSchema)
 @response_schema(shapes.SignedInSchema, 200)
 @refuses(InvalidCredentials, PermissionDenied, RateLimited)
 async def google_login(request: web.Request) -> web.Response:
-    result = await request.app[SERVICES].accounts.google(request[BODY]["access_token"], _caller(request))
+    service, holder = request.app[SERVICES].accounts, await _holder(request)
+    result = await service.google(request[BODY]["access_token"], _caller(request), holder)
     return await _signed_in(request, result)
 
 
@@ -116,7 +139,7 @@ async def forgot_password(request: web.Request) -> web.Response:
     return replies.json({"message": "If an account has this address, a reset link is on its way."})
 
 
-@docs("auth", "Set a new password by a mailed link", "The link works once, for a limited time.")
+@docs("auth", "Set a new password by a mailed link", "The link works once, for one hour. Revokes all tokens.")
 @json_schema(shapes.PasswordResetSchema)
 @response_schema(shapes.MessageSchema, 200)
 async def reset_password(request: web.Request) -> web.Response:
@@ -127,15 +150,28 @@ async def reset_password(request: web.Request) -> web.Response:
 @docs(
     "auth",
     "Verify an e-mail address by a mailed link",
-    "The link works once. After a registration it confirms the address. After a change of address it also removes "
-    "the old password, Google link and tokens, unless the request carries the account's token.",
+    "The link works once. After a registration it confirms the address and keeps the password; without a token of the "
+    "account it revokes all tokens. After a change of address it works only with a token of the account.",
 )
 @response_schema(shapes.MessageSchema, 200)
-@refuses(InvalidInput)
+@refuses(InvalidInput, AuthenticationRequired)
 async def verify_email(request: web.Request) -> web.Response:
-    handed_over = await request.app[SERVICES].accounts.profiles.verify_email(*_link(request), await _holder(request))
-    then = " Your old password no longer works. Request a new one to sign in." if handed_over else ""
-    return replies.json({"message": f"Your e-mail address is verified.{then}"})
+    profiles = request.app[SERVICES].accounts.profiles
+    outcome, account = await profiles.verify_email(*_link(request), await _holder(request))
+    return replies.json({"message": VERIFIED[outcome].format(email=account.email)})
+
+
+@docs(
+    "auth",
+    "Approve a change of your e-mail address by a mailed link",
+    "Needed for a change that was requested without `current_password`. Works once, with a token of the account.",
+)
+@response_schema(shapes.MessageSchema, 200)
+@refuses(InvalidInput, AuthenticationRequired)
+async def approve_email(request: web.Request) -> web.Response:
+    profiles = request.app[SERVICES].accounts.profiles
+    outcome, account = await profiles.approve_email(*_link(request), await _holder(request))
+    return replies.json({"message": APPROVED[outcome].format(email=account.email)})
 
 
 @docs(
@@ -158,12 +194,34 @@ async def undo_email(request: web.Request) -> web.Response:
 @response_schema(shapes.MessageSchema, 200)
 async def change_password(request: web.Request) -> web.Response:
     account_id, body = request[ACCOUNT_ID], request[BODY]
-    candidate = await accounts.candidate_by_id(request.app[SERVICES].database.http, account_id, _caller(request).origin)
-    with _one_guess(request, candidate):
+    async with _own_guess(request):
         await request.app[SERVICES].accounts.profiles.change_password(
             account_id, body["current_password"], body["new_password"]
         )
     return replies.json({"message": "Your password is changed."})
+
+
+@docs(
+    "profile",
+    "Delete your account",
+    "Deletes the account and all it has: books, files, credits, history. Ends its subscriptions at once. This cannot "
+    "be undone. An account without a password has to have signed in within the last five minutes.",
+)
+@json_schema(shapes.AccountDeletionSchema)
+@response_schema(shapes.MessageSchema, 200)
+@refuses(InvalidInput, RateLimited)
+async def delete_account(request: web.Request) -> web.Response:
+    services, account_id = request.app[SERVICES], request[ACCOUNT_ID]
+    token = request.headers["Authorization"].removeprefix("Bearer ")
+    async with _own_guess(request):
+        await services.accounts.profiles.require_leave(
+            account_id, request[BODY].get("current_password"), services.accounts.signed_in_at(token)
+        )
+    # The payments first: where they cannot be ended, nothing is lost and the caller may try again.
+    await services.payments.forget(account_id)
+    await services.supervisor.delete_books(account_id)
+    await services.accounts.profiles.delete(account_id)
+    return replies.json({"message": "Your account and everything in it is deleted."})
 
 
 @docs("profile", "Read your profile", "Includes the subscription and its plan. Also accepts the session cookie.")
@@ -177,16 +235,26 @@ async def read_profile(request: web.Request) -> web.Response:
     "profile",
     "Change your names or e-mail address",
     "Fields that you do not send stay unchanged. A new address is pending until you follow the link mailed to it; "
-    "until then `email` is the old one. The old address receives a link that undoes the change for 7 days.",
+    "until then `email` is the old one. Without `current_password` you also have to follow a link mailed to the old "
+    "address, if that is verified. The old address receives a link that undoes the change for 7 days.",
 )
 @json_schema(shapes.ProfileChangesSchema)
 @response_schema(shapes.UpdatedProfileSchema, 200)
+@refuses(RateLimited)
 async def change_profile(request: web.Request) -> web.Response:
-    changes = request[BODY]
-    account, asked = await request.app[SERVICES].accounts.profiles.update(request[ACCOUNT_ID], changes)
+    account_id, changes = request[ACCOUNT_ID], request[BODY].copy()
+    profiles = request.app[SERVICES].accounts.profiles
+    password = changes.pop("current_password", None)
+    if password is None:
+        account, to_follow = await profiles.update(account_id, changes)
+    else:
+        async with _own_guess(request):
+            account, to_follow = await profiles.update(account_id, changes, password)
     message = "Your profile is saved."
-    if asked:
-        message += f" We sent a link to {asked}. Your address changes when you follow it."
+    if to_follow:
+        one = len(to_follow) == 1
+        links, them = ("a link", "it") if one else ("links", "both")
+        message += f" We sent {links} to {' and '.join(to_follow)}. Your address changes when you follow {them}."
     return replies.json(shown(shapes.UpdatedProfileSchema, account, message=message))
 
 
@@ -224,6 +292,15 @@ async def _holder(request: web.Request) -> int | None:
     """The account of a request to a public route, if the caller is signed in."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return await request.app[SERVICES].accounts.holder(token) if scheme == "Bearer" else None
+
+
+@contextlib.asynccontextmanager
+async def _own_guess(request: web.Request) -> AsyncIterator[None]:
+    """Takes one of the guesses at the password of the account that calls."""
+    db = request.app[SERVICES].database.http
+    candidate = await accounts.candidate_by_id(db, request[ACCOUNT_ID], _caller(request).origin)
+    with _one_guess(request, candidate):
+        yield
 
 
 @contextlib.contextmanager

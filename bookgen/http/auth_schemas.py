@@ -84,6 +84,13 @@ class ProfileChangesSchema(Body):
     first_name = String(150)
     last_name = String(150)
     email = Email()
+    current_password = GivenPassword()
+
+
+class AccountDeletionSchema(Body):
+    """`current_password`, unless the account has none."""
+
+    current_password = GivenPassword()
 
 
 class MessageSchema(Schema):

@@ -48,9 +48,11 @@ ACCOUNT: tuple[Route, ...] = (
     Route("POST", "/auth/reset-password/{uid}/{token}/", auth.reset_password, AUTH, public=True),
     Route("GET", "/auth/verify-email/{uid}/{token}/", auth.verify_email, PUBLIC, public=True, once=True),
     Route("POST", "/auth/undo-email/{uid}/{token}/", auth.undo_email, AUTH, public=True),
+    Route("POST", "/auth/approve-email/{uid}/{token}/", auth.approve_email, AUTH, public=True),
     Route("GET", "/auth/profile/", auth.read_profile, READ, cookie=True),
     Route("PATCH", "/auth/profile/", auth.change_profile, WRITE),
     Route("POST", "/auth/change-password/", auth.change_password, WRITE),
+    Route("POST", "/auth/delete-account/", auth.delete_account, WRITE),
     Route("GET", "/admin/overview/", site.read_overview, READ),
 )
 
@@ -161,6 +163,7 @@ OUTSIDE: tuple[Route, ...] = (
     Route("GET", "/reset-password/{uid}/{token}/", pages.reset_password, PUBLIC, public=True),
     Route("GET", "/magic-login/{uid}/{token}/", pages.magic_login, PUBLIC, public=True),
     Route("GET", "/undo-email/{uid}/{token}/", pages.undo_email, PUBLIC, public=True),
+    Route("GET", "/approve-email/{uid}/{token}/", pages.approve_email, PUBLIC, public=True),
     Route("GET", "/checkout/success/", pages.checkout_success, PUBLIC, public=True),
     Route("GET", "/checkout/canceled/", pages.checkout_canceled, PUBLIC, public=True),
     Route("GET", "/checkout/done/", pages.portal_done, PUBLIC, public=True),

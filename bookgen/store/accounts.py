@@ -187,16 +187,22 @@ UPDATE_PROFILE = """
        SET first_name = coalesce($2, first_name),
            last_name = coalesce($3, last_name),
            email = CASE WHEN folded_address($4) = email_key THEN $4 ELSE email END,
-           pending_email = CASE WHEN folded_address($4) <> email_key THEN $4 ELSE pending_email END
+           pending_email = CASE WHEN folded_address($4) <> email_key THEN $4 ELSE pending_email END,
+           pending_proven = pending_proven AND coalesce(folded_address($4) = email_key, true),
+           pending_approved = CASE WHEN folded_address($4) <> email_key THEN $5 OR NOT email_verified
+                                   ELSE pending_approved END
      WHERE id = $1
     RETURNING *
 """
 
 
-async def update_profile(db: DB, account_id: int, changes: Mapping[str, Any]) -> Account:
-    """Change the names and the address in `changes`. A different address stays pending until it is confirmed."""
+async def update_profile(db: DB, account_id: int, changes: Mapping[str, Any], *, approved: bool = False) -> Account:
+    """Change the names and the address that `changes` holds; another address is pending from now on.
+
+    `approved`: the account's password came with the request. An unproven address has nothing to approve.
+    """
     changed = map(changes.get, ("first_name", "last_name", "email"))
-    return account_of(must_exist(await db.fetchrow(UPDATE_PROFILE, account_id, *changed)))
+    return account_of(must_exist(await db.fetchrow(UPDATE_PROFILE, account_id, *changed, approved)))
 
 
 SET_PASSWORD = "UPDATE account SET password_hash = $2 WHERE id = $1"

@@ -47,6 +47,22 @@ async def confirm(connection: Connection, account_id: int, email: str) -> Accoun
     return await _set_address(connection, CONFIRM, account_id, email)
 
 
+PROVE_PENDING = "UPDATE account SET pending_proven = true WHERE id = $1 RETURNING pending_approved"
+
+
+async def prove_pending(connection: Connection, account_id: int) -> bool:
+    """Record that the pending address is proven. Returns whether the change is approved."""
+    return bool(await connection.fetchval(PROVE_PENDING, account_id))
+
+
+APPROVE_PENDING = "UPDATE account SET pending_approved = true WHERE id = $1 RETURNING pending_proven"
+
+
+async def approve_pending(connection: Connection, account_id: int) -> bool:
+    """Record that the change is approved. Returns whether the pending address is proven."""
+    return bool(await connection.fetchval(APPROVE_PENDING, account_id))
+
+
 HAND_OVER = """
     UPDATE account
        SET email = $2,

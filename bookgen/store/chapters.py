@@ -20,6 +20,15 @@ COLUMNS_BUT_CONTENT = columns([name for name in field_names(Chapter) if name != 
 
 chapter_of = mapper(Chapter)
 
+BUDGET = "SELECT target_word_count FROM chapter WHERE id = $1 AND book_id = $2"
+
+
+async def budget(db: DB, book_id: int, chapter_id: int) -> int | None:
+    """The words that the chapter was given; None if the book has no such chapter."""
+    words: int | None = await db.fetchval(BUDGET, chapter_id, book_id)
+    return words
+
+
 OF_BOOK = f"SELECT {COLUMNS} FROM chapter c WHERE c.book_id = $1 ORDER BY c.chapter_number"
 
 

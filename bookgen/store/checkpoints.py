@@ -107,7 +107,8 @@ BEGIN = """
     UPDATE run
        SET call_no = call_no + 1, call_started_at = now(), updated_at = now(), writer = coalesce($5, writer),
            total = $2, done = $3, current_chapter = $4,
-           draft_words = CASE WHEN current_chapter = $4 THEN draft_words ELSE 0 END
+           draft_words = CASE WHEN current_chapter = $4 THEN draft_words ELSE 0 END,
+           words_lost = words_lost + CASE WHEN current_chapter = $4 THEN 0 ELSE draft_words END
      WHERE id = $1
     RETURNING *
 """

@@ -11,7 +11,8 @@ from bookgen.store.rows import mapper
 
 _hold = mapper(Hold)
 
-WORDS = "coalesce(sum(words_written), 0) FROM run"
+# All that was paid for, whatever became of it.
+WORDS = "coalesce(sum(words_written + draft_words + words_lost), 0) FROM run"
 
 HOLDS = f"""
     SELECT h.*, l.words_per_book,

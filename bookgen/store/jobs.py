@@ -7,34 +7,55 @@ from uuid import UUID
 
 import asyncpg
 
+from bookgen.models import Rewrite
 from bookgen.store.database import DB
 
 TAKE = """
-    INSERT INTO book_job (book_id, owner, kind) VALUES ($1, $2, $3)
-    ON CONFLICT (book_id) DO UPDATE SET owner = EXCLUDED.owner, kind = EXCLUDED.kind, started_at = now()
+    INSERT INTO book_job (book_id, owner, kind, edits, unpaid_words) VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (book_id) DO UPDATE
+       SET owner = EXCLUDED.owner, kind = EXCLUDED.kind, edits = EXCLUDED.edits, unpaid_words = EXCLUDED.unpaid_words,
+           started_at = now()
 """
 
 
-async def take(connection: asyncpg.Connection, book_id: int, owner: UUID, kind: str) -> None:
-    """Record that the book's job has begun. The caller has checked that no living process has one on this book."""
-    await connection.execute(TAKE, book_id, owner, kind)
+async def take(connection: asyncpg.Connection, book_id: int, owner: UUID, kind: str, takes: Rewrite | None) -> None:
+    """Record that the book's job has begun. The caller has checked that no living process has one on this book.
+
+    `takes`: what a rewritten chapter uses once it is saved.
+    """
+    await connection.execute(
+        TAKE, book_id, owner, kind, takes.edits if takes else 0, takes.unpaid_words if takes else 0
+    )
 
 
 IN_FLIGHT = """
-    SELECT count(*)
       FROM book_job j JOIN book b ON b.id = j.book_id JOIN process p ON p.boot_id = j.owner AND p.lease_until > now()
      WHERE b.account_id = $1
 """
 
-EDITS_IN_FLIGHT = f"{IN_FLIGHT} AND (j.kind = 'chapter' OR b.outlines_made >= $2)"
+EDITS_IN_FLIGHT = f"""
+    SELECT coalesce(sum(CASE WHEN j.kind = 'chapter' THEN j.edits ELSE (b.outlines_made >= $2)::int END), 0) AS edits,
+           coalesce(sum(j.unpaid_words), 0) AS unpaid_words
+    {IN_FLIGHT}
+"""
 
 
-async def edits_in_flight(db: DB, account_id: int, free_outlines: int) -> int:
-    """How many jobs in progress on the account's books count as AI edits."""
-    return int(await db.fetchval(EDITS_IN_FLIGHT, account_id, free_outlines))
+async def edits_in_flight(db: DB, account_id: int, free_outlines: int) -> Rewrite:
+    """What the work of living processes on the account's books takes that counts as AI edits."""
+    row = await db.fetchrow(EDITS_IN_FLIGHT, account_id, free_outlines)
+    return Rewrite(int(row["edits"]), int(row["unpaid_words"]))
 
 
-OUTLINES_IN_FLIGHT = f"{IN_FLIGHT} AND j.kind = 'outline'"
+TAKEN = "SELECT edits, unpaid_words FROM book_job WHERE book_id = $1"
+
+
+async def taken(db: DB, book_id: int) -> Rewrite:
+    """What the book's job takes once it is saved; nothing where there is none."""
+    row = await db.fetchrow(TAKEN, book_id)
+    return Rewrite(row["edits"], row["unpaid_words"]) if row else Rewrite(0, 0)
+
+
+OUTLINES_IN_FLIGHT = f"SELECT count(*) {IN_FLIGHT} AND j.kind = 'outline'"
 
 
 async def outlines_in_flight(db: DB, account_id: int) -> int:

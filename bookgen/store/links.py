@@ -31,8 +31,9 @@ CONSUME = """
        AND link.expires_at > now()
        AND account.id = link.account_id
        AND (link.purpose = 'undo-email'
-            OR folded_address(link.email) = account.email_key
-            OR link.purpose = 'verify-email' AND folded_address(link.email) = folded_address(account.pending_email))
+            OR link.purpose <> 'approve-email' AND folded_address(link.email) = account.email_key
+            OR link.purpose IN ('verify-email', 'approve-email')
+               AND folded_address(link.email) = folded_address(account.pending_email))
     RETURNING link.email
 """
 
@@ -40,8 +41,8 @@ CONSUME = """
 async def consume(db: DB, account_id: int, purpose: LinkPurpose, token_hash: bytes) -> str | None:
     """Use the link and return the address it was sent to. None if it is unknown, used, expired or no longer valid.
 
-    A link is valid only while its address is the account's address or, for `verify-email`, its pending address. An
-    `undo-email` link is valid whatever the account's address is now.
+    It is good for the address that the account has or, to verify one, for the one it asked for. One that approves a
+    change names the new address. One that takes a change back is good whatever the address is by now.
     """
     email: str | None = await db.fetchval(CONSUME, account_id, purpose, token_hash)
     return email

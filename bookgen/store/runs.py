@@ -28,6 +28,7 @@ The other statements do not change the state. Each may write a run while it is
     release       queued, running, paused         owner                           no owner, no call in flight
     PROGRESS      queued, running, paused, error  the reply is new                crash count, words of the draft
     forget_draft  any                             the locks of `book_state.lock`  no words of a draft
+    lose          stopped                         nothing                         the words of a call that was cut off
     recount       paused                          the locks of `book_state.lock`  the number of chapters
     count_words   any                             the locks of `book_state.lock`  the words that its usage counts
 """
@@ -134,7 +135,7 @@ async def recount(connection: asyncpg.Connection, book_id: int, chapters: int) -
     await connection.execute(RECOUNT, book_id, chapters)
 
 
-FORGET_DRAFT = "UPDATE run SET draft_words = 0 WHERE id = $1"
+FORGET_DRAFT = "UPDATE run SET words_lost = words_lost + draft_words, draft_words = 0 WHERE id = $1"
 
 
 async def forget_draft(connection: asyncpg.Connection, run_id: UUID) -> None:
@@ -148,7 +149,9 @@ async def forget_draft(connection: asyncpg.Connection, run_id: UUID) -> None:
 PROGRESS = """progress AS (
         UPDATE run
            SET crash_count = 0,
-               draft_words = CASE WHEN current_chapter = $5 THEN coalesce($16, draft_words) ELSE draft_words END
+               draft_words = CASE WHEN current_chapter = $5 THEN coalesce($16, draft_words) ELSE draft_words END,
+               words_lost = words_lost + CASE WHEN current_chapter = $5 AND $16 < draft_words
+                                              THEN draft_words - $16 ELSE 0 END
          WHERE id = $3 AND EXISTS (SELECT FROM stored)
            AND (crash_count > 0 OR current_chapter = $5 AND draft_words <> $16)
     )"""
@@ -168,13 +171,38 @@ async def lock_as_ours(connection: asyncpg.Connection, run: Run) -> bool:
 
 
 COUNT_WORDS = """
-    UPDATE run SET words_counted = run.words_written
+    UPDATE run SET words_counted = greatest(run.words_counted, run.words_written + run.draft_words + run.words_lost)
       FROM (SELECT id, words_counted FROM run WHERE id = $1 FOR UPDATE) AS before
      WHERE run.id = before.id
-    RETURNING run.words_written - before.words_counted
+    RETURNING run.words_counted - before.words_counted
 """
 
 
 async def count_words(connection: asyncpg.Connection, run_id: UUID) -> int:
-    """How many words the run has written since the last call, for usage counting."""
+    """The words that the run has written since the last call, with those of an unfinished chapter."""
     return int(await connection.fetchval(COUNT_WORDS, run_id))
+
+
+# The former run's parts become the new one's, and their words, which are counted already.
+INHERIT = """
+    WITH former AS (UPDATE run SET draft_words = 0, words_counted = words_counted - $5::bigint WHERE id = $1),
+         parts AS (UPDATE step SET run_id = $2 WHERE run_id = $1)
+    UPDATE run SET salt = $3, current_chapter = $4, draft_words = $5::bigint, words_counted = $5::bigint
+     WHERE id = $2
+    RETURNING *
+"""
+
+
+async def inherit(connection: asyncpg.Connection, run: Run, former: Run) -> Run:
+    """Let a new run go on with the stored parts of the chapter that `former` left unfinished."""
+    salt = former.salt or former.id
+    row = await connection.fetchrow(INHERIT, former.id, run.id, salt, former.current_chapter, former.draft_words)
+    return run_of(row)
+
+
+LOSE = "UPDATE run SET words_lost = words_lost + $2 WHERE id = $1 AND status = 'stopped'"
+
+
+async def lose(db: DB, run_id: UUID, words: int) -> None:
+    """Count the words that a call was asked for which the run's stop has cut off: they are paid for in part."""
+    await db.execute(LOSE, run_id, words)

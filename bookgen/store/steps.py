@@ -74,3 +74,11 @@ FORGET = "DELETE FROM step WHERE run_id = $1 AND ($2::int IS NULL OR chapter_num
 async def forget(connection: asyncpg.Connection, run_id: UUID, chapter_number: int | None = None) -> None:
     """Delete the run's stored replies, for one chapter or for all."""
     await connection.execute(FORGET, run_id, chapter_number)
+
+
+FORGET_FINISHED = "DELETE FROM step WHERE run_id = $1 AND chapter_number IS DISTINCT FROM $2::int"
+
+
+async def forget_finished(connection: asyncpg.Connection, run_id: UUID, unfinished: int | None) -> None:
+    """Deletes the run's stored replies, but those of the unfinished chapter: the next run goes on from them."""
+    await connection.execute(FORGET_FINISHED, run_id, unfinished)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from bookgen.accounts.passwords import Passwords
-from bookgen.errors import RateLimited
+from bookgen.errors import InvalidInput, RateLimited
 from bookgen.processes import STEPS_BACK
 
 
@@ -83,3 +85,35 @@ async def test_hashing_gives_way_to_the_event_loop(passwords: Passwords) -> None
     assert {os.getpriority(os.PRIO_PROCESS, each or 0) for each in hashing} == {
         min(os.getpriority(os.PRIO_PROCESS, 0) + STEPS_BACK, 19)
     }
+
+
+@pytest.mark.parametrize(
+    "weak", ["aaaaaaaa", "Passw0rd!", "        ", "abcabcabc", "qwertzuiop", "letmein!!", "a" * 128, "ada.lovelace1"]
+)
+async def test_a_password_that_is_guessed_soon_is_refused(passwords: Passwords, weak: str) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        await passwords.require_strong("password", weak, "ada", "ada.lovelace@example.com")
+
+    assert set(refusal.value.details) == {"password"}
+
+
+@pytest.mark.parametrize("strong", ["correct horse", "Bücherwurm7", "violet harbour engine", "x8#kPq2!vB"])
+async def test_a_password_that_is_not_guessed_soon_is_taken(passwords: Passwords, strong: str) -> None:
+    await passwords.require_strong("password", strong, "ada", "ada@example.com")
+
+
+@pytest.mark.parametrize("own", ["ada-lovelace", "ADA-LOVELACE", "countess@example.com", "countess"])
+async def test_the_accounts_own_words_are_no_password(passwords: Passwords, own: str) -> None:
+    with pytest.raises(InvalidInput):
+        await passwords.require_strong("password", own, "ada-lovelace", "countess@example.com")
+
+
+async def test_the_longest_password_is_judged_in_a_moment(passwords: Passwords) -> None:
+    """The estimate takes seconds for 128 characters that match many patterns."""
+    judged = "@4(430!1Pa$$w0rd" * 8
+    began = time.process_time()
+
+    with contextlib.suppress(InvalidInput):
+        await passwords.require_strong("password", judged, "ada", "ada@example.com")
+
+    assert time.process_time() - began < 0.5

@@ -79,10 +79,10 @@ async def test_an_unfit_address_is_refused(door: Door, email: str) -> None:
 
 
 async def test_a_new_address_is_pending_until_its_link_is_followed(door: Door) -> None:
-    token = await door.access("ada")
-    await door.call("GET", await door.link("verify-email"))
+    token = await door.verified()
 
-    _, changed = await door.call("PATCH", "/auth/profile/", token=token, json={"email": "ada@example.org"})
+    asked = {"email": "ada@example.org", "current_password": PASSWORD}
+    _, changed = await door.call("PATCH", "/auth/profile/", token=token, json=asked)
     _, pending = await door.call("GET", "/auth/profile/", token=token)
     followed, _ = await door.call("GET", await door.link("verify-email"), token=token)
     _, after = await door.call("GET", "/auth/profile/", token=token)
@@ -139,8 +139,7 @@ async def test_no_letter_that_looks_like_another_is_part_of_an_address(door: Doo
 
 
 async def test_the_same_address_in_other_letters_stays_verified(door: Door) -> None:
-    token = await door.access("ada")
-    await door.call("GET", await door.link("verify-email"))
+    token = await door.verified()
 
     await door.call("PATCH", "/auth/profile/", token=token, json={"email": "Ada@Example.com"})
 

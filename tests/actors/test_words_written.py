@@ -10,7 +10,7 @@ import pytest
 
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
-from bookgen.errors import UpstreamAIError
+from bookgen.errors import QuotaExceeded, UpstreamAIError
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.text import TextReply, TextRequest
 from bookgen.store.database import Database
@@ -64,6 +64,15 @@ async def book(shelf: Shelf) -> tuple[int, int]:
     account, book = await shelf.outlined(chapters=2)
     await shelf.pool.execute("UPDATE book SET target_word_count = 24000")
     await shelf.pool.execute("UPDATE chapter SET target_word_count = 12000")
+    return account, book
+
+
+@pytest.fixture
+async def free_book(shelf: Shelf) -> tuple[int, int]:
+    """An account on the free plan and its book of one chapter of 20,000 words."""
+    account, book = await shelf.outlined(chapters=1, plan="free")
+    await shelf.pool.execute("UPDATE book SET target_word_count = 20000")
+    await shelf.pool.execute("UPDATE chapter SET target_word_count = 20000")
     return account, book
 
 
@@ -165,3 +174,49 @@ async def test_words_of_a_chapter_that_is_written_again_count_once_it_is_finishe
     slow.let_go.set()
     await shelf.until_status(book[1], "completed")
     assert await words(writer, *book) == await shelf.value("SELECT sum(word_count) FROM chapter")
+
+
+USAGE = "SELECT coalesce(sum(words_generated), 0) FROM usage_period"
+CALLED = "SELECT count(*) FROM model_call WHERE stage = 'chapter'"
+
+
+async def test_what_a_stop_leaves_of_a_chapter_counts_and_is_used_by_the_next_run(
+    writer: Supervisor, slow: Slow, shelf: Shelf, book: tuple[int, int]
+) -> None:
+    slow.held = {3, 4}
+    await writer.ask(*book, Generate())
+    await slow.until_held()
+    await writer.ask(*book, Stop())
+    counted = await shelf.value(USAGE)
+
+    await writer.ask(*book, Generate())
+    await slow.until_held()
+    going_on = await words(writer, *book)
+    slow.let_go.set()
+    await shelf.until_status(book[1], "completed")
+
+    written = await shelf.value("SELECT sum(word_count) FROM chapter WHERE book_id = $1", book[1])
+    assert counted == going_on > 1000
+    assert await shelf.value(USAGE) == written
+    assert slow.calls == await shelf.value(CALLED) + 1  # the one that the stop has cut off
+
+
+async def test_stopping_again_and_again_is_no_free_writing(
+    writer: Supervisor, slow: Slow, shelf: Shelf, free_book: tuple[int, int]
+) -> None:
+    """A chapter that its author changes after each stop is written from its beginning, for three times its words."""
+    for rounds in range(30):
+        slow.held = {slow.calls + 3}
+        try:
+            await writer.ask(*free_book, Generate())
+        except QuotaExceeded:
+            break
+        await slow.until_held()
+        await writer.ask(*free_book, Stop())
+        await shelf.until("SELECT bool_and(words_lost > 0) FROM run")
+        await shelf.pool.execute("UPDATE chapter SET summary = $1", f"Another one, the {rounds}th.")
+
+    paid = await shelf.value("SELECT sum(words_written + draft_words + words_lost) FROM run")
+    assert 1 < rounds < 29
+    assert 3 * 20_000 <= paid < 3 * 20_000 + 12_000  # and what one round has written beyond
+    assert await shelf.value(USAGE) > 0

@@ -55,6 +55,28 @@ async def test_bought_credits_arrive_with_the_event_and_not_before(pool, make_ac
     assert (newest.kind, newest.amount, newest.balance_after) == ("purchase", 5, 5)
 
 
+@pytest.mark.parametrize("where", ["id", "type", "note"])
+async def test_a_signed_event_with_a_character_that_no_row_holds_is_refused(
+    pool, make_account, payments, stripe, buy_credits, where
+):
+    await buy_credits(await make_account())
+    event = {**stripe.events[-1], where: "a\x00b"}
+
+    with pytest.raises(InvalidInput, match="U\\+0000"):
+        await payments.receive(*stripe.delivery(event))
+
+
+async def test_a_backslash_before_the_digits_of_that_character_is_text(
+    pool, make_account, buy_credits, deliver, stripe
+):
+    account = await make_account()
+    await buy_credits(account)
+
+    await deliver(*({**event, "note": "a\\u0000b"} for event in stripe.events))
+
+    assert await credits.balance(pool, account) == 5
+
+
 async def test_twenty_deliveries_at_once_have_one_effect(pool, payments, stripe, make_account, buy_credits):
     account = await make_account()
     await buy_credits(account)
@@ -658,9 +680,9 @@ async def test_the_link_of_a_registration_ends_what_was_registered_while_a_purch
     await deliver()
 
     async with pool.acquire() as connection, connection.transaction():
-        handed_over = await proof.confirm(connection, squatter, email, by_holder=False, now=datetime.now(UTC))
+        outcome = await proof.confirm(connection, squatter, email, by_holder=False, now=datetime.now(UTC))
 
-    assert handed_over
+    assert outcome is proof.Proof.HANDED_OVER
     assert await pool.fetchval("SELECT password_hash FROM account") is None
     assert await credits.balance(pool, squatter) == 5
 
@@ -674,9 +696,9 @@ async def test_whoever_is_signed_in_and_follows_the_link_keeps_the_account_and_h
     await deliver()
 
     async with pool.acquire() as connection, connection.transaction():
-        handed_over = await proof.confirm(connection, holder, email, by_holder=True, now=datetime.now(UTC))
+        outcome = await proof.confirm(connection, holder, email, by_holder=True, now=datetime.now(UTC))
 
-    assert not handed_over
+    assert outcome is proof.Proof.DONE
     assert await pool.fetchval("SELECT password_hash FROM account") == "the holder's"
     assert await credits.balance(pool, holder) == 5
 

@@ -22,7 +22,7 @@ async def test_a_generate_whose_caller_goes_away_is_accepted_all_the_same(world:
         await connection.execute("SELECT FROM account_slot WHERE account_id = $1 FOR UPDATE", author.id)
         _, caller = await asyncio.open_connection(address.hostname, address.port)
         caller.write(
-            f"POST /api/v1/books/{book}/generate/ HTTP/1.1\r\nHost: books\r\nContent-Length: 0\r\n"
+            f"POST /api/v1/books/{book}/generate/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n"
             f"Authorization: Bearer {author.token}\r\n\r\n".encode()
         )
         await caller.drain()

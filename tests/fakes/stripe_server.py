@@ -46,6 +46,7 @@ class FakeStripe(Business):
         app.add_routes(
             [
                 web.post("/v1/customers", self._create_customer),
+                web.delete("/v1/customers/{id}", self._delete_customer),
                 web.post("/v1/products", self._create_product),
                 web.get("/v1/prices", self._list_prices),
                 web.post("/v1/prices", self._create_price),
@@ -82,6 +83,16 @@ class FakeStripe(Business):
 
     async def _create_customer(self, request: web.Request) -> web.Response:
         return web.json_response(self._new("customer", "cus", **request[FORM]))
+
+    async def _delete_customer(self, request: web.Request) -> web.Response:
+        customer = request.match_info["id"]
+        if customer not in self.objects:
+            return missing("customer", customer)
+        for each in self._all("subscription"):
+            if each["customer"] == customer and each["status"] != "canceled":
+                self.cancel(each["id"])
+        del self.objects[customer]
+        return web.json_response({"id": customer, "object": "customer", "deleted": True})
 
     async def _create_product(self, request: web.Request) -> web.Response:
         form = request[FORM]

@@ -75,6 +75,8 @@ async def test_every_row_of_the_contract_answers_as_written(
     await have_it_proofread(ada, book)
     await have_it_illustrated(ada, book)
     await look_over_everything(ada, book, tmp_path)
+    await ada.call("POST /auth/delete-account/", 200, forms.MESSAGE, body={"current_password": PASSWORD})
+    await ada.refused("GET /books/", "TOKEN_INVALID")
 
     answered = {(method, path): (method, path, statuses[0]) in visitor.seen for method, path, _, statuses in ROWS}
     assert [row for row, seen in answered.items() if not seen] == []
@@ -113,7 +115,7 @@ async def sign_in_and_out(visitor: BlackboxCaller, ada: BlackboxCaller, folder: 
     profile = await ada.call("GET /auth/profile/", 200, forms.USER)
     assert (profile["email_verified"], profile["subscription"]["plan"]["slug"]) == (False, "free")
     uid, token = await mailed(folder, "verify-email")
-    await visitor.call("GET /auth/verify-email/{uid}/{token}/", 200, forms.MESSAGE, uid=uid, token=token)
+    await ada.call("GET /auth/verify-email/{uid}/{token}/", 200, forms.MESSAGE, uid=uid, token=token)
     assert (await ada.call("GET /auth/profile/", 200))["email_verified"] is True
     changed = await ada.call("PATCH /auth/profile/", 200, forms.MESSAGE, body={"first_name": "Ada"})
     assert changed["first_name"] == "Ada"
@@ -121,6 +123,9 @@ async def sign_in_and_out(visitor: BlackboxCaller, ada: BlackboxCaller, folder: 
 
     moved = await ada.call("PATCH /auth/profile/", 200, forms.MESSAGE, body={"email": "ada@example.net"})
     assert moved["email"] == "ada@example.com"
+    uid, token = await mailed(folder, "approve-email")
+    await visitor.refused("POST /auth/approve-email/{uid}/{token}/", "AUTHENTICATION_REQUIRED", uid=uid, token=token)
+    await ada.call("POST /auth/approve-email/{uid}/{token}/", 200, forms.MESSAGE, uid=uid, token=token)
     uid, token = await mailed(folder, "undo-email")
     await visitor.call("POST /auth/undo-email/{uid}/{token}/", 200, forms.MESSAGE, uid=uid, token=token)
     await ada.refused("GET /auth/profile/", "TOKEN_INVALID")
@@ -136,7 +141,8 @@ async def sign_in_and_out(visitor: BlackboxCaller, ada: BlackboxCaller, folder: 
     await visitor.refused(
         "POST /auth/reset-password/{uid}/{token}/", "VALIDATION_ERROR", body=reset, uid=uid, token=token
     )
-    await ada.call("GET /auth/profile/", 200)
+    await ada.refused("GET /auth/profile/", "TOKEN_INVALID")
+    ada.token = watch((await visitor.call("POST /auth/login/", 200, body=again))["tokens"]["access"])
 
 
 async def mailed(folder: Path, page: str) -> tuple[str, str]:

@@ -195,7 +195,7 @@ async def test_a_job_is_cancelled_when_its_caller_disconnects(api: Api, action: 
 
     _, writer = await asyncio.open_connection("127.0.0.1", api.client.port)
     writer.write(
-        f"{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {api.access}\r\n"
+        f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {api.access}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
         + body
     )

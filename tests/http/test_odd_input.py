@@ -111,7 +111,8 @@ async def test_ids_of_every_size_are_simply_not_found(api: Api) -> None:
             assert (await api.get(path)).code == "NOT_FOUND", path
     for number in ("-1", "1.0", "1e3", "0x1", "%EF%BC%91", "%31%00", "1%2F2", "None", "*"):
         answer = await api.raw(
-            f"GET {PREFIX}/books/{number}/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {api.access}\r\n\r\n".encode()
+            f"GET {PREFIX}/books/{number}/ HTTP/1.1\r\nHost: localhost\r\n"
+            f"Authorization: Bearer {api.access}\r\n\r\n".encode()
         )
         assert answer.startswith(b"HTTP/1.1 404"), number
 
@@ -120,12 +121,12 @@ async def test_ids_of_every_size_are_simply_not_found(api: Api) -> None:
     "raw",
     [
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 a client hello of TLS\r\n\r\n",
-        b"GET /api/v1/books/\xef\xbc\x91/ HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET /api/v1/books/ HTTP/9.9\r\nHost: x\r\n\r\n",
-        b"GET /api/v1/books/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \x00\r\n\r\n",
-        b"GET /api/v1/books/ HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * 20_000 + b"\r\n\r\n",
-        b"POST /api/v1/books/ HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
-        b"POST /api/v1/books/ HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        b"GET /api/v1/books/\xef\xbc\x91/ HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /api/v1/books/ HTTP/9.9\r\nHost: localhost\r\n\r\n",
+        b"GET /api/v1/books/ HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \x00\r\n\r\n",
+        b"GET /api/v1/books/ HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"x" * 20_000 + b"\r\n\r\n",
+        b"POST /api/v1/books/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"POST /api/v1/books/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
     ],
 )
 async def test_what_is_no_http_is_refused_in_the_envelope_with_every_header(visitor: Api, raw: bytes) -> None:
@@ -142,7 +143,7 @@ async def test_what_is_no_http_is_refused_in_the_envelope_with_every_header(visi
 async def test_what_is_no_http_is_refused_behind_a_proxy_as_well(open_api: OpenApi, log_lines: io.StringIO) -> None:
     visitor = await open_api(trusted_proxies="127.0.0.0/8")
 
-    answer = await visitor.raw(b"GET /api/v1/books/ HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n")
+    answer = await visitor.raw(b"GET /api/v1/books/ HTTP/1.1\r\nHost: localhost\r\nHost: y\r\n\r\n")
 
     assert b"VALIDATION_ERROR" in answer
     assert "Traceback" not in log_lines.getvalue()
@@ -153,7 +154,9 @@ async def test_what_is_no_http_is_refused_behind_a_proxy_as_well(open_api: OpenA
 async def test_an_unknown_expectation_is_refused_in_the_envelope_with_every_header(
     visitor: Api, path: str, expected: bytes
 ) -> None:
-    answer = await visitor.raw(f"GET {PREFIX}{path} HTTP/1.1\r\nHost: x\r\nExpect: ".encode() + expected + b"\r\n\r\n")
+    answer = await visitor.raw(
+        f"GET {PREFIX}{path} HTTP/1.1\r\nHost: localhost\r\nExpect: ".encode() + expected + b"\r\n\r\n"
+    )
 
     assert answer.startswith(b"HTTP/1.1 400")
     assert all(name in answer for name in (b"RateLimit-Remaining", b"X-API-Version", b"X-Request-Id", b"100-continue"))
@@ -172,7 +175,7 @@ async def test_a_body_that_is_not_encoded_as_it_says_breaks_nothing(
     log_lines: io.StringIO, visitor: Api, path: str, sent: bytes
 ) -> None:
     answer = await visitor.raw(
-        f"POST {PREFIX}{path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n".encode() + sent
+        f"POST {PREFIX}{path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n".encode() + sent
     )
 
     assert re.match(rb"HTTP/1\.[01] (400|200)" if path == "/auth/logout/" else rb"HTTP/1\.[01] 400", answer)
@@ -191,7 +194,7 @@ async def test_a_packed_body_is_never_unpacked(visitor: Api, monkeypatch: pytest
     packed = gzip.compress(b"0" * 64_000_000)
 
     answer = await visitor.raw(
-        f"POST {PREFIX}{path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        f"POST {PREFIX}{path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         f"Content-Encoding: gzip\r\nContent-Length: {len(packed)}\r\n\r\n".encode()
         + packed
     )

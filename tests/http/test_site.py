@@ -184,7 +184,18 @@ async def test_metrics_are_for_loopback_or_a_token(open_api: OpenApi) -> None:
     local = await visitor.get("/metrics", prefix="")
     proxied = [
         await visitor.get("/metrics", prefix="", headers={name: "127.0.0.1"})
-        for name in ("X-Forwarded-For", "forwarded", "Via", "X-Real-IP", "X-Forwarded-Server")
+        for name in (
+            "X-Forwarded-For",
+            "forwarded",
+            "Via",
+            "X-Real-IP",
+            "X-Forwarded-Server",
+            "CF-Connecting-IP",
+            "True-Client-IP",
+            "X-Client-IP",
+            "X-Original-Host",
+            "X-Envoy-External-Address",
+        )
     ]
     wrong = [
         await visitor.get("/metrics", prefix="", headers={"X-Forwarded-For": "1.1.1.1", "Authorization": given})
@@ -197,8 +208,21 @@ async def test_metrics_are_for_loopback_or_a_token(open_api: OpenApi) -> None:
     assert local.status == token.status == 200
     assert b"bookgen_http_requests_total" in local.raw
     assert {(reply.status, reply.code) for reply in (*proxied, *wrong)} == {(404, "NOT_FOUND")}
-    no_text = b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Real-IP: 1.1.1.1\r\nAuthorization: Bearer \xff\r\n\r\n"
+    no_text = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Real-IP: 1.1.1.1\r\nAuthorization: Bearer \xff\r\n\r\n"
     assert (await visitor.raw(no_text)).startswith(b"HTTP/1.1 404")
+
+
+async def test_metrics_are_for_no_proxy_that_adds_no_header(open_api: OpenApi) -> None:
+    """nginx without further settings speaks HTTP/1.0 to what it stands before; others pass the outer host on."""
+    visitor = await open_api(public_url="https://books.example.org")
+    behind = await open_api(trusted_proxies="127.0.0.0/8")
+
+    passed_on = await visitor.get("/metrics", prefix="", headers={"Host": "books.example.org"})
+    by_nginx = await visitor.raw(b"GET /metrics HTTP/1.0\r\nHost: 127.0.0.1:8000\r\nConnection: close\r\n\r\n")
+    by_the_trusted_one = await behind.get("/metrics", prefix="")
+
+    assert (passed_on.status, by_the_trusted_one.status) == (404, 404)
+    assert b" 404 " in by_nginx.partition(b"\r\n")[0]
 
 
 async def test_metrics_contain_route_templates_and_no_ids_or_tokens(visitor: Api) -> None:

@@ -70,13 +70,15 @@ INVARIANTS = {
         SELECT id, phase FROM run WHERE status = 'completed' AND mode = 'automated' AND phase <> 'files'""",
     "a run of which replies are stored is over for good": """
         SELECT DISTINCT s.run_id, r.status FROM step s JOIN run r ON r.id = s.run_id
-         WHERE r.status IN ('completed', 'stopped')""",
+         WHERE r.status = 'completed'
+            OR r.status = 'stopped' AND s.chapter_number IS DISTINCT FROM r.current_chapter""",
     "a stored reply was not entered in the ledger": """
         SELECT s.run_id FROM step s WHERE s.run_id IS NOT NULL
-           AND NOT EXISTS (SELECT FROM model_call m WHERE m.run_id = s.run_id)""",
+           AND NOT EXISTS (SELECT FROM model_call m WHERE m.run_id = s.run_id OR m.book_id = s.book_id)""",
     "more words are counted than were written": """
         SELECT u.account_id FROM usage_period u
-         WHERE u.words_generated > (SELECT sum(words_written) FROM run r WHERE r.account_id = u.account_id)
+         WHERE u.words_generated > (SELECT sum(words_written + draft_words + words_lost)
+                                        FROM run r WHERE r.account_id = u.account_id)
                                    + 4 * u.ai_edits_used""",
 }
 FAILURES = "SELECT id, book_id, failure ->> 'code', crash_count FROM run WHERE status = 'error'"

@@ -206,6 +206,10 @@ async def forget_draft(pool: asyncpg.Pool, run: Run) -> None:
         await runs.forget_draft(connection, run.id)
 
 
+async def lose(pool: asyncpg.Pool, run: Run) -> None:
+    await runs.lose(pool, run.id, 7)
+
+
 async def count_words(pool: asyncpg.Pool, run: Run) -> None:
     async with pool.acquire() as connection:
         await runs.count_words(connection, run.id)
@@ -231,11 +235,13 @@ WRITTEN_IN: dict[Callable[[asyncpg.Pool, Run], Awaitable[None]], set[RunStatus]]
     progress: set(RunStatus) - {RunStatus.STOPPED, RunStatus.COMPLETED},
     recount: {PAUSED},
     forget_draft: set(RunStatus),
+    lose: {RunStatus.STOPPED},
     count_words: set(RunStatus),
     promote: {QUEUED},
 }
 STORED = """
-    SELECT status, total, done, written, call_no, epoch, owner, crash_count, current_chapter, words_counted, draft_words
+    SELECT status, total, done, written, call_no, epoch, owner, crash_count, current_chapter,
+           words_counted, draft_words, words_lost
       FROM run
 """
 

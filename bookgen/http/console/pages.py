@@ -42,6 +42,14 @@ PASSWORD_FIELD = """\
  aria-describedby="hint" required autofocus><p class="hint" id="hint">At least 8 characters.</p></div>"""
 
 
+# Shown where the link turns out to be for the holder of an account. A disabled field neither counts nor is sent.
+SIGN_IN_FIELDS = """\
+<fieldset class="bare" hidden disabled><div class="field"><label for="name">E-mail address or username</label>
+<input id="name" name="name" autocomplete="username" required></div>
+<div class="field"><label for="password">Password of the account</label>
+<input id="password" type="password" name="password" autocomplete="current-password" required></div></fieldset>"""
+
+
 @refuses(errors.NotFound)
 async def index(request: web.Request) -> web.Response:
     if not request.app[SERVICES].site.console:
@@ -62,10 +70,11 @@ def _form(title: str, method: str, action: str, fields: str = "") -> Handler:
     return _told(title, FORM.format(method=method, action=action, fields=fields))
 
 
-verify_email = _form("Verify your e-mail address", "GET", "Verify my address")
+verify_email = _form("Verify your e-mail address", "GET", "Verify my address", SIGN_IN_FIELDS)
 reset_password = _form("Set a new password", "POST", "Set password", PASSWORD_FIELD)
 magic_login = _form("Sign in", "POST", "Sign in")
 undo_email = _form("Keep this e-mail address", "POST", "Undo the change and sign out everywhere")
+approve_email = _form("Approve your new e-mail address", "POST", "Approve the change", SIGN_IN_FIELDS)
 checkout_success = _told(
     "Thank you",
     "<p>Your purchase is available once the payment is confirmed, usually within a minute. "

@@ -14,11 +14,17 @@ ALWAYS = {
     "Server": "bookgen",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": (
+        "accelerometer=(), browsing-topics=(), camera=(), geolocation=(), gyroscope=(), magnetometer=(), "
+        "microphone=(), payment=(), usb=()"
+    ),
 }
 # An answer may set these itself.
 UNLESS_SAID = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
 }
 
 
@@ -34,7 +40,7 @@ def _of_site(site: Site) -> dict[str, str]:
     """The headers that are the same for all answers of this process, unless an answer sets its own."""
     headers = ALWAYS | UNLESS_SAID
     if site.secure:
-        headers["Strict-Transport-Security"] = "max-age=31536000"
+        headers["Strict-Transport-Security"] = "max-age=31536000; includeSubDomains"
     if site.deprecation:
         headers.update(site.deprecation.headers())
     return headers

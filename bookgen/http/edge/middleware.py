@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from aiohttp import web
 
 from bookgen.errors import InvalidInput, NotFound
-from bookgen.http.edge import access_log, admission, bodies, conditional, errors, headers, unmatched
+from bookgen.http.edge import access_log, admission, bodies, conditional, errors, headers, hosts, unmatched
 from bookgen.http.edge.contract import Endpoint
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, LINES, QUERY, REQUEST_ID, SERVICES
 from bookgen.http.edge.routing import Handler, Route, path_id
@@ -41,6 +41,7 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
     request[REQUEST_ID] = request_id(request)
     failure: Exception | None = None
     try:
+        hosts.require_own(request, app)
         if endpoint is not None:
             await admission.authenticate(request, endpoint.route, app)
             await admission.admit(request, endpoint.route, app)

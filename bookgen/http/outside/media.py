@@ -14,6 +14,8 @@ from bookgen.store import media
 
 JPEG = "image/jpeg"
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")  # anything else is not looked up
+# The address of a picture cannot be guessed, and an application on another origin shows it.
+_FOR_EVERY_PAGE = {"Cross-Origin-Resource-Policy": "cross-origin"}
 _FOR_EVER = "public, max-age=31536000, immutable"
 
 
@@ -23,7 +25,7 @@ async def show(request: web.Request) -> web.Response:
     if not _KEY.fullmatch(key):
         raise errors.NotFound
     db, tag = request.app[SERVICES].database.http, f'"{key}"'
-    headers = {"ETag": tag, "Cache-Control": _FOR_EVER, "Accept-Ranges": "bytes"}
+    headers = {"ETag": tag, "Cache-Control": _FOR_EVER, "Accept-Ranges": "bytes", **_FOR_EVERY_PAGE}
     if tag in (each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")):
         if not await media.exists(db, key):
             raise errors.NotFound

@@ -6,15 +6,19 @@ import hmac
 import re
 
 import asyncpg
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 
 from bookgen import telemetry
 from bookgen.errors import NotFound, Unavailable
-from bookgen.http.edge import replies
+from bookgen.http.edge import clients, hosts, replies
 from bookgen.http.edge.keys import SERVICES
-from bookgen.limits import parse_address
 
-_FORWARDING = re.compile(r"forwarded|x-forwarded-.*|x-real-ip|via", re.I)
+# The headers by which proxies name the client or themselves.
+_FORWARDING = re.compile(
+    r"forwarded|via|x-forwarded-.*|x-original-.*|x-real-ip|x-proxy.*|x-envoy-.*|x-amzn-trace-id|.*client-ip"
+    r"|.*connecting-ip",
+    re.I,
+)
 
 
 async def alive(request: web.Request) -> web.Response:
@@ -40,10 +44,17 @@ async def metrics(request: web.Request) -> web.Response:
 
 
 def _is_local(request: web.Request) -> bool:
-    if any(_FORWARDING.fullmatch(name) for name in request.headers):
+    """Whether a caller on this machine asks, and no proxy that passes a stranger's request on.
+
+    A proxy may add no header. One that is trusted needs none; nginx by default speaks HTTP/1.0; others pass the outer
+    host on.
+    """
+    peer = request.remote or ""
+    if not hosts.is_loopback(peer) or clients.is_proxy(peer, request.app[SERVICES].site.trusted_proxies):
         return False
-    address = parse_address(request.remote or "")
-    return address is not None and address.is_loopback
+    if request.version < HttpVersion11 or any(_FORWARDING.fullmatch(name) for name in request.headers):
+        return False
+    return hosts.is_loopback(hosts.name_of(request.headers.get("Host", "")))
 
 
 def _has_token(request: web.Request) -> bool:

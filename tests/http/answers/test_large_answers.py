@@ -198,7 +198,7 @@ async def stalling(api: Api) -> AsyncIterator[None]:
     with client:
         loop = asyncio.get_running_loop()
         await loop.sock_connect(client, ("127.0.0.1", api.client.port))
-        request = f"GET /api/v1/chapters/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {api.access}\r\n\r\n"
+        request = f"GET /api/v1/chapters/ HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {api.access}\r\n\r\n"
         await loop.sock_sendall(client, request.encode())
         assert (await loop.sock_recv(client, 12)) == b"HTTP/1.1 200"
         yield

@@ -13,11 +13,18 @@ from selenium.webdriver.common.keys import Keys
 from bookgen.accounts.mailing import Mailing
 from bookgen.providers.mail import OutboxMailer
 from bookgen.store.database import Database
-from tests.http.conftest import Api
+from tests.http.conftest import PASSWORD, Api
 from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import sign_in
 
-PAGES = ("verify-email/MQ/t/", "reset-password/MQ/t/", "magic-login/MQ/t/", "undo-email/MQ/t/", "checkout/success/")
+PAGES = (
+    "verify-email/MQ/t/",
+    "reset-password/MQ/t/",
+    "magic-login/MQ/t/",
+    "undo-email/MQ/t/",
+    "approve-email/MQ/t/",
+    "checkout/success/",
+)
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -55,18 +62,26 @@ async def test_who_follows_the_link_of_a_new_address_signed_in_stays_so(
     assert (await account.get("/auth/profile/")).body["email"] == "ada@example.org"
 
 
-async def test_who_has_verified_an_address_elsewhere_signs_in_next(
+async def test_a_change_is_confirmed_by_the_password_of_the_account(
     page: BrowserPage, visitor: Api, database: Database, tmp_path: Path
 ) -> None:
     account = await visitor.as_new_account("ada")
+    await visitor.as_new_account("bea")
     await account.patch("/auth/profile/", {"email": "ada@example.org"})
+    page.expected.append("401")
     await page.visit(await mailed(database, tmp_path))
+
     await page.press("Verify my address")
+    await page.sees("If you did not request this change, there is nothing to confirm")
+    await page.fill("E-mail address or username", "bea")
+    await page.fill("Password of the account", PASSWORD)
+    await page.keys(Keys.ENTER)
+    await page.sees("There is nothing to confirm for it.")
+    await page.fill("E-mail address or username", "ada")
+    await page.keys(Keys.ENTER)
+
     await page.sees("Your e-mail address is verified.")
-
-    await page.keys(Keys.ENTER)  # the way on has the focus
-
-    await page.named("E-mail address or username")
+    assert (await account.get("/auth/profile/")).body["email"] == "ada@example.org"
 
 
 async def mailed(database: Database, folder: Path, page: str = "verify-email", to: str = "ada@example.org") -> str:

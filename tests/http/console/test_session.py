@@ -146,6 +146,21 @@ async def test_signing_out_leaves_no_idea_to_whoever_comes_next(page: BrowserPag
     assert await page.value("Title") == ""
 
 
+async def test_an_account_is_deleted_with_its_password(page: BrowserPage, visitor: Api) -> None:
+    account = await sign_in(page, visitor)
+    page.expected.append("400")
+    await page.open("account")
+
+    await page.fill("Your password", "a guess at it")
+    await page.press("Delete my account")
+    await page.sees("This is not your current password.")
+    await page.fill("Your password", PASSWORD)
+    await page.press("Delete my account")
+
+    await page.sees("Turn an idea into a book")
+    assert (await account.get("/auth/profile/")).status == 401
+
+
 @pytest.mark.parametrize("form", ["new", "picture"])
 async def test_who_makes_an_account_for_what_was_typed_returns_to_it(page: BrowserPage, form: str) -> None:
     await page.open(form)

@@ -126,6 +126,16 @@ async def test_a_wrong_content_type_is_400_under_non_field_errors(edge: Api) -> 
     assert (reply.status, list(reply.body["error"]["details"])) == (400, ["non_field_errors"])
 
 
+async def test_a_body_without_a_content_type_is_no_json(edge: Api) -> None:
+    """A page of any origin may send one without asking first."""
+    answer = await edge.raw(
+        b'POST /api/v1/echo/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 15\r\n\r\n{"text": "hi" }'
+    )
+
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert b"Content-Type: application/json" in answer
+
+
 @pytest.mark.parametrize("content_type", ["application/json", "application/json; charset=utf-8", "APPLICATION/JSON"])
 async def test_the_json_content_type_is_accepted_in_any_spelling(edge: Api, content_type: str) -> None:
     reply = await edge.call("POST", "/echo/", data=b'{"text": "\xc3\xa4"}', headers={"Content-Type": content_type})
@@ -163,7 +173,8 @@ async def test_a_body_that_never_ends_times_out(edge: Api, monkeypatch: pytest.M
     monkeypatch.setattr(bodies, "READ_SECONDS", 0.1)
 
     answer = await edge.raw(
-        b"POST /api/v1/echo/ HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{"
+        b"POST /api/v1/echo/ HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Content-Length: 50\r\n\r\n{"
     )
 
     assert answer.startswith(b"HTTP/1.1 400")
@@ -288,6 +299,9 @@ async def test_every_answer_has_the_security_headers(edge: Api) -> None:
         assert headers["Referrer-Policy"] == "no-referrer"
         assert headers["Cache-Control"] == "no-store"
         assert headers["Server"] == "bookgen"
+        assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
+        assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+        assert "camera=()" in headers["Permissions-Policy"]
         assert "Strict-Transport-Security" not in headers
         assert "Deprecation" not in headers
 
@@ -295,7 +309,9 @@ async def test_every_answer_has_the_security_headers(edge: Api) -> None:
 async def test_behind_https_answers_have_hsts(open_api: OpenApi) -> None:
     visitor = await open_api(public_url="https://books.example.org")
 
-    assert (await visitor.get("/books/demo/")).headers["Strict-Transport-Security"] == "max-age=31536000"
+    said = (await visitor.get("/books/demo/")).headers["Strict-Transport-Security"]
+
+    assert said == "max-age=31536000; includeSubDomains"
 
 
 async def test_a_deprecated_version_says_so_in_every_answer(open_api: OpenApi) -> None:
@@ -374,7 +390,7 @@ async def test_a_slow_answer_delays_a_stop_only_briefly(open_api: OpenApi, monke
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     reader, writer = await asyncio.open_connection("127.0.0.1", runner.addresses[0][1])
-    writer.write(b"GET /api/v1/never/ HTTP/1.1\r\nHost: x\r\n\r\n")
+    writer.write(b"GET /api/v1/never/ HTTP/1.1\r\nHost: localhost\r\n\r\n")
     await asked.wait()
 
     async with asyncio.timeout(10):

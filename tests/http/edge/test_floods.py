@@ -22,7 +22,7 @@ from tests.http.conftest import Api, OpenApi
 SLOW_SOCKETS = 500
 ADDRESSES = 2_000
 CHUNKED = (
-    b"POST /api/v1/chatbot/ask/ HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    b"POST /api/v1/chatbot/ask/ HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
 )
 LOCK_WAITERS = """
@@ -37,7 +37,7 @@ async def test_slow_senders_leave_others_unaffected_and_are_cut_off(
     async with listening(visitor) as port:
         slow = [await asyncio.open_connection("127.0.0.1", port) for _ in range(SLOW_SOCKETS)]
         for _, writer in slow:
-            writer.write(b"GET /api/v1/books/demo/ HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+            writer.write(b"GET /api/v1/books/demo/ HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
 
         began = time.monotonic()
         reply = await visitor.get("/books/demo/")
@@ -58,10 +58,8 @@ async def test_a_request_in_progress_outlives_the_deadline_of_its_head(
     monkeypatch.setattr(server, "HEAD_SECONDS", 0.2)
     async with listening(visitor) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        head = (
-            b"POST /api/v1/chatbot/ask/ HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n"
-        )
-        writer.write(head + b"Connection: close\r\n\r\n{")
+        head = b"POST /api/v1/chatbot/ask/ HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        writer.write(head + b"Content-Length: 2\r\nConnection: close\r\n\r\n{")
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.5):
                 await reader.read()
@@ -174,7 +172,7 @@ async def test_who_does_not_read_an_answer_is_cut_off(visitor: Api, monkeypatch:
     monkeypatch.setattr(ConnectionCounts, "enter", lambda *_: "a peer")
     monkeypatch.setattr(ConnectionCounts, "is_full", lambda *_: False)
     monkeypatch.setattr(ConnectionCounts, "leave", lambda *_: gone.set())
-    request = b"GET /docs-assets/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n"
+    request = b"GET /docs-assets/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
     async with listening(visitor) as port, connected(port) as (_, writer):
         writer.write(request * 30)  # more than the sockets' buffers take
 
@@ -199,14 +197,14 @@ async def connected(port: int) -> AsyncIterator[Connection]:
 async def hung_up(peer: Connection) -> None:
     """Has the server end this connection."""
     reader, writer = peer
-    writer.write(b"HEAD /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    writer.write(b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     await reader.read()
 
 
 async def asked(peer: Connection) -> bytes:
     """The first line of an answer on this connection; nothing when the other side has hung up."""
     reader, writer = peer
-    writer.write(b"HEAD /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+    writer.write(b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
     try:
         return (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")[0]
     except (asyncio.IncompleteReadError, ConnectionError):
@@ -256,7 +254,9 @@ async def from_addresses(visitor: Api, count: int) -> list[int]:
     statuses = []
     for number in range(count):
         address = f"198.51.{number >> 8}.{number & 255}"
-        writer.write(f"HEAD /api/v1/books/demo/ HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: {address}\r\n\r\n".encode())
+        writer.write(
+            f"HEAD /api/v1/books/demo/ HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: {address}\r\n\r\n".encode()
+        )
         statuses.append(int((await reader.readuntil(b"\r\n\r\n")).split()[1]))
     writer.close()
     await writer.wait_closed()

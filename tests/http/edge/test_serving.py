@@ -124,6 +124,25 @@ def test_where_strangers_may_spend_the_operators_money_a_day_has_a_cap_and_the_s
     assert all(f"up to {caps[0] / 1e6:.2f} USD an account" in line for line in told if caps[0])
 
 
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        (PAID | {"billing": "on"}, 1),
+        (PAID | {"billing": "on", "daily_cost_cap": "7.50"}, 0),
+        (PAID | {"billing": "on", "registration": "closed"}, 0),
+        ({"model": "offline", "billing": "on"}, 0),
+    ],
+)
+def test_that_free_plans_spend_without_a_cap_is_said_at_the_start(settings: dict[str, str], told: int) -> None:
+    names = config.names()
+    chosen = config.Config(_env_file=None, **{names[field]: value for field, value in settings.items()})
+
+    with capture_logs() as logs:
+        app._caps(chosen, app.build_model(chosen))
+
+    assert [line["event"] for line in logs].count("spending_has_no_cap") == told
+
+
 @pytest.mark.parametrize("cap", [None, "7.50"])
 def test_where_the_operator_is_alone_only_the_caps_that_were_set_hold(cap: str | None) -> None:
     names = config.names()

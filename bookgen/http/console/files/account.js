@@ -21,6 +21,7 @@ export default function Account() {
       <${Profile} user=${user} reload=${reload} />
       <${Password} user=${user} />
       <${Looks} />
+      <${Deletion} user=${user} />
       <h2>API</h2>
       <p>Your programs can do everything that this page does. <a href=${api("docs/")}>Try the API</a></p>
     </div>`;
@@ -30,9 +31,12 @@ const api = (path) => new URL(`../../api/v1/${path}`, import.meta.url).href;
 
 function Profile({ user, reload }) {
   const [message, say] = useState("");
+  const [moves, move] = useState(false);
   const { run, busy, error } = useWork(async ({ target }) => {
-    say((await patch("/auth/profile/", Object.fromEntries(new FormData(target)))).message);
+    const sent = [...new FormData(target)].filter(([name, text]) => name !== "current_password" || text);
+    say((await patch("/auth/profile/", Object.fromEntries(sent))).message);
     await reload();
+    move(false);
   });
   const wrong = error?.fields ?? {};
   return html`
@@ -41,7 +45,10 @@ function Profile({ user, reload }) {
       <${Field} label="First name" name="first_name" autocomplete="given-name" defaultValue=${user.first_name} maxlength="150" wrong=${wrong.first_name} />
       <${Field} label="Last name" name="last_name" autocomplete="family-name" defaultValue=${user.last_name} maxlength="150" wrong=${wrong.last_name} />
       <${Field} label="E-mail address" name="email" type="email" autocomplete="email" defaultValue=${user.email} required wrong=${wrong.email}
-        hint=${user.email_verified ? "" : "This address is not verified yet."} />
+        onInput=${({ target }) => move(target.value !== user.email)} hint=${user.email_verified ? "" : "This address is not verified yet."} />
+      ${moves && user.email_verified && html`
+        <${Field} label="Confirm with your password" name="current_password" type="password" autocomplete="current-password" wrong=${wrong.current_password}
+          hint="Confirms the new address. If you have none, leave this empty: we also e-mail a link to your current address." />`}
       <${Problem} error=${Object.keys(wrong).length ? null : error} />
       ${message && html`<${Notice}><p role="status">${message}</p><//>`}
       <button class="primary" aria-busy=${busy}>Save</button>
@@ -64,6 +71,26 @@ function Password({ user }) {
       <${Problem} error=${Object.keys(wrong).length ? null : error} />
       ${message && html`<${Notice}><p role="status">${message}</p><//>`}
       <button aria-busy=${busy}>Change password</button>
+    </form>`;
+}
+
+function Deletion({ user }) {
+  const { run, busy, error } = useWork(async ({ target }) => {
+    const sent = [...new FormData(target)].filter(([, text]) => text);
+    await post("/auth/delete-account/", Object.fromEntries(sent));
+    signOut();
+    go("#/");
+  });
+  const wrong = error?.fields ?? {};
+  return html`
+    <h2>Delete account</h2>
+    <p>Deletes your books, files and credits, and ends your subscriptions at once. This cannot be undone.</p>
+    <form onSubmit=${run}>
+      <input hidden autocomplete="username" value=${user.username} readonly />
+      <${Field} label="Your password" name="current_password" type="password" autocomplete="current-password" wrong=${wrong.current_password}
+        hint="If you have none, sign in with Google again and leave this empty." />
+      <${Problem} error=${Object.keys(wrong).length ? null : error} />
+      <button aria-busy=${busy}>Delete my account</button>
     </form>`;
 }
 

@@ -1,0 +1,53 @@
+"""The host names that the service answers to.
+
+A page whose own name an attacker points at this machine is of the same origin as this service to a browser, and could
+read whatever needs no token. The name in the Host header gives it away.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from bookgen.errors import InvalidInput
+from bookgen.http.edge import clients
+from bookgen.http.edge.keys import SERVICES
+from bookgen.limits import parse_address
+
+
+def require_own(request: web.Request, app: web.Application) -> None:
+    """Refuse a request that names another host. Only browsers are tricked, and they always send the header."""
+    given, site = request.headers.get("Host"), app[SERVICES].site
+    if given is None:
+        return
+    name = name_of(given)
+    if name in _own_names(site.public_url, site.allowed_origins) or is_loopback(name) or parse_address(name):
+        return
+    if clients.is_proxy(request.remote or "", site.trusted_proxies) and not is_loopback(request.remote or ""):
+        return  # a proxy on another machine may name the service as it likes
+    raise InvalidInput(
+        non_field_errors=[
+            f"This service does not answer to the host {given[:100]!r}. Use its public address; if this is one of its "
+            "names, set BOOKGEN_PUBLIC_URL or add it to BOOKGEN_ALLOWED_ORIGINS."
+        ]
+    )
+
+
+def name_of(host: str) -> str:
+    """The name or address in a Host header, without its port; empty if it is malformed."""
+    try:
+        return (urlsplit(f"//{host}").hostname or "").removesuffix(".")
+    except ValueError:
+        return ""
+
+
+def is_loopback(name: str) -> bool:
+    address = parse_address(name)
+    return name == "localhost" or (address is not None and address.is_loopback)
+
+
+@cache
+def _own_names(public_url: str, origins: frozenset[str]) -> frozenset[str]:
+    return frozenset(name for url in (public_url, *origins) if (name := urlsplit(url).hostname))
