@@ -123,14 +123,13 @@ class Lent:
         if self._served == MOST_TESTS or not all(map(_is_at_rest, self._pools())):
             return False
         try:
-            kept = [holder._con for pool in self._pools() for holder in pool._holders if holder.is_connected()]
-            if kept:
+            async with contextlib.AsyncExitStack() as held:
+                every = [pool.acquire() for pool in self._pools() for _ in range(pool.get_size())]
+                kept = [await held.enter_async_context(loan) for loan in every]
+                if not kept:
+                    kept = [await asyncpg.connect(self.dsn)]
+                    held.push_async_callback(kept[0].close)
                 return await _restore(*kept)
-            connection = await asyncpg.connect(self.dsn)
-            try:
-                return await _restore(connection)
-            finally:
-                await connection.close()
         except (asyncpg.PostgresError, asyncpg.InterfaceError, BookgenError, OSError):
             return False  # the test may have dropped it or forbidden connections
 

@@ -100,7 +100,7 @@ def test_the_form_of_a_request_or_an_answer_is_found_beside_its_handlers() -> No
     elsewhere = {
         f"{file.relative_to(PACKAGE)}: {node.name}"
         for file in files("http")
-        for node in nodes(file)
+        for node in ast.walk(ast.parse(file.read_text()))
         if isinstance(node, ast.ClassDef)
         and any(isinstance(base, ast.Name) and base.id.endswith(("Schema", "Body")) for base in node.bases)
         and not file.stem.endswith("_schemas")
@@ -129,15 +129,18 @@ def _name(file: Path) -> str:
 
 
 @cache
-def nodes(file: Path) -> tuple[ast.AST, ...]:
-    return tuple(ast.walk(ast.parse(file.read_text())))
+def import_nodes(file: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """The imports of the file. The rest of its tree is not kept: the collector would walk it in every later test."""
+    return tuple(
+        node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)
+    )
 
 
 @cache
 def imported(file: Path) -> frozenset[str]:
     """What `file` imports of ours, as dotted names below `bookgen`."""
     found: set[str] = set()
-    for node in nodes(file):
+    for node in import_nodes(file):
         match node:
             case ast.ImportFrom(module="bookgen", names=names):
                 found |= {alias.name for alias in names if not alias.name.startswith("__")}
@@ -157,15 +160,16 @@ def _module(package: str, name: str) -> str:
 
 def outside_packages(file: Path) -> set[str]:
     names: set[str] = set()
-    for node in nodes(file):
+    for node in import_nodes(file):
         if isinstance(node, ast.Import):
             names |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+        elif node.level == 0:
             names.add(str(node.module).partition(".")[0])
     return names
 
 
 MIRROR = "bookgen/client/errors.py"  # says to callers what bookgen/errors.py says within
+CLASS = re.compile(r"^[ \t]*class (\w+)[(:\[]", re.M)  # to parse the whole tree takes a hundred times as long
 ASKED_FOR = {"Meta"}  # the name of an inner class, as marshmallow and Django want it
 
 
@@ -178,8 +182,7 @@ def test_a_class_name_means_one_thing_in_the_whole_tree() -> None:
     places: dict[str, list[str]] = {}
     for file in (file for folder in ("bookgen", "tests", "bench") for file in (PACKAGE.parent / folder).rglob("*.py")):
         path = str(file.relative_to(PACKAGE.parent))
-        classes = [node for node in nodes(file) if isinstance(node, ast.ClassDef)]
-        for name in {node.name for node in classes} - ASKED_FOR if path != MIRROR else ():
+        for name in set(CLASS.findall(file.read_text())) - ASKED_FOR if path != MIRROR else ():
             places.setdefault(name, []).append(path)
 
     assert {name: found for name, found in places.items() if len(found) > 1} == {}

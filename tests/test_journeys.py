@@ -91,18 +91,22 @@ async def test_a_killed_service_goes_on_by_itself_where_it_was(tmp_path: Path, m
     assert len(after) == 10
 
 
-async def test_a_book_keeps_its_model_when_the_key_is_gone(tmp_path: Path, models: ModelServer) -> None:
+async def test_a_book_keeps_its_model_when_the_key_is_gone(tmp_path: Path, dsn: str, models: ModelServer) -> None:
     models.script(fault("hold", stage="chapter", chapter_number=2, times=2))
-    key = {"ANTHROPIC_API_KEY": f"key-{CANARY}", "ANTHROPIC_BASE_URL": models.anthropic_url}
+    key = {
+        "BOOKGEN_DATABASE_URL": dsn,
+        "ANTHROPIC_API_KEY": f"key-{CANARY}",
+        "ANTHROPIC_BASE_URL": models.anthropic_url,
+    }
     async with ServiceProcess(tmp_path, **key) as service, Client(service.url) as client:
         book_id = await begun(await signed_in(client), chapter_count=3, target_word_count=1500)
         await models.until(lambda: any(call.brief.get("chapter_number") == 2 for call in models.requests))
         await service.kill()
 
-    async with ServiceProcess(tmp_path) as service, Client(service.url) as client:
+    async with ServiceProcess(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service, Client(service.url) as client:
         await client.login("ada", PASSWORD)
         waiting = await client.status(book_id)
-        code, listed, _ = await run(tmp_path, "runs", "list")
+        code, listed, _ = await run(tmp_path, "runs", "list", BOOKGEN_DATABASE_URL=dsn)
         chapters = (await client.book(book_id))["chapters"]
         await service.stop()
     models.release()
@@ -172,10 +176,10 @@ async def test_write_leaves_a_cover_and_three_files_and_names_them(tmp_path: Pat
         assert cover.size == (1600, 2560)
 
 
-async def test_write_leaves_the_cover_out_where_none_is_wanted(tmp_path: Path) -> None:
+async def test_write_leaves_the_cover_out_where_none_is_wanted(tmp_path: Path, dsn: str) -> None:
     words = ("write", "The Salt Road", "--chapters", "1", "--words", "800", "--format", "epub", "--no-cover")
 
-    code, said, _ = await run(tmp_path, *words, "--out", str(tmp_path / "out"))
+    code, said, _ = await run(tmp_path, *words, "--out", str(tmp_path / "out"), BOOKGEN_DATABASE_URL=dsn)
 
     assert code == 0
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["The Salt Road.epub"]
@@ -206,8 +210,8 @@ async def test_ctrl_c_pauses_and_the_same_command_goes_on(tmp_path: Path, models
     assert again == []
 
 
-async def test_a_finished_book_is_not_written_again(tmp_path: Path, models: ModelServer) -> None:
-    settings = {"OPENAI_API_KEY": f"key-{CANARY}", "OPENAI_BASE_URL": models.openai_url}
+async def test_a_finished_book_is_not_written_again(tmp_path: Path, dsn: str, models: ModelServer) -> None:
+    settings = {"BOOKGEN_DATABASE_URL": dsn, "OPENAI_API_KEY": f"key-{CANARY}", "OPENAI_BASE_URL": models.openai_url}
     words = ("write", "The Salt Road", "--chapters", "2", "--words", "1500", "--format", "pdf", "--out", str(tmp_path))
     await run(tmp_path, *words, **settings)
     calls = len(models.requests)
@@ -218,11 +222,13 @@ async def test_a_finished_book_is_not_written_again(tmp_path: Path, models: Mode
     assert "Use --new to write it again" in said
 
 
-async def test_a_sample_is_not_taken_for_the_book_once_there_is_a_model(tmp_path: Path, models: ModelServer) -> None:
+async def test_a_sample_is_not_taken_for_the_book_once_there_is_a_model(
+    tmp_path: Path, dsn: str, models: ModelServer
+) -> None:
     words = ("write", "The Salt Road", "--chapters", "2", "--words", "1500", "--format", "pdf", "--out", str(tmp_path))
-    await run(tmp_path, *words)
+    await run(tmp_path, *words, BOOKGEN_DATABASE_URL=dsn)
 
-    settings = {"OPENAI_API_KEY": f"key-{CANARY}", "OPENAI_BASE_URL": models.openai_url}
+    settings = {"BOOKGEN_DATABASE_URL": dsn, "OPENAI_API_KEY": f"key-{CANARY}", "OPENAI_BASE_URL": models.openai_url}
     code, said, complained = await run(tmp_path, *words, **settings)
 
     assert (code, complained) == (0, "")
@@ -230,9 +236,11 @@ async def test_a_sample_is_not_taken_for_the_book_once_there_is_a_model(tmp_path
     assert {call.stage for call in models.requests} >= {"outline", "chapter"}
 
 
-async def test_write_waits_for_the_blurb_before_it_saves_the_files(tmp_path: Path, models: ModelServer) -> None:
+async def test_write_waits_for_the_blurb_before_it_saves_the_files(
+    tmp_path: Path, dsn: str, models: ModelServer
+) -> None:
     models.script(fault("status", status=429, retry_after=1.5, stage="blurb"))
-    settings = {"OPENAI_API_KEY": f"key-{CANARY}", "OPENAI_BASE_URL": models.openai_url}
+    settings = {"BOOKGEN_DATABASE_URL": dsn, "OPENAI_API_KEY": f"key-{CANARY}", "OPENAI_BASE_URL": models.openai_url}
 
     code, said, complained = await run(
         tmp_path, "write", "The Salt Road", "--chapters", "2", "--words", "1500", "--format", "epub", "--no-cover",
@@ -296,8 +304,14 @@ async def test_write_asks_for_a_login_if_registration_is_closed(tmp_path: Path, 
     assert complained == f"bookgen: Registration is closed at {service.url}. Sign in to your account with --login.\n"
 
 
-async def test_write_has_no_cap_for_strangers_whom_its_server_has_none_of(tmp_path: Path, models: ModelServer) -> None:
-    settings = {"ANTHROPIC_API_KEY": f"key-{CANARY}", "ANTHROPIC_BASE_URL": models.anthropic_url}
+async def test_write_has_no_cap_for_strangers_whom_its_server_has_none_of(
+    tmp_path: Path, dsn: str, models: ModelServer
+) -> None:
+    settings = {
+        "BOOKGEN_DATABASE_URL": dsn,
+        "ANTHROPIC_API_KEY": f"key-{CANARY}",
+        "ANTHROPIC_BASE_URL": models.anthropic_url,
+    }
     words = ("write", "The Salt Road", "--chapters", "1", "--words", "500", "--format", "epub", "--no-cover")
 
     code, _, _ = await run(tmp_path, *words, "--out", str(tmp_path), **settings)
@@ -306,9 +320,9 @@ async def test_write_has_no_cap_for_strangers_whom_its_server_has_none_of(tmp_pa
     assert "strangers_may_spend" not in (tmp_path / "data" / "write.log").read_text()
 
 
-async def test_a_model_failure_is_reported_with_a_remedy(tmp_path: Path, models: ModelServer) -> None:
+async def test_a_model_failure_is_reported_with_a_remedy(tmp_path: Path, dsn: str, models: ModelServer) -> None:
     models.script(fault("status", status=401, message="invalid x-api-key", times=99))
-    settings = {"ANTHROPIC_API_KEY": "wrong", "ANTHROPIC_BASE_URL": models.anthropic_url}
+    settings = {"BOOKGEN_DATABASE_URL": dsn, "ANTHROPIC_API_KEY": "wrong", "ANTHROPIC_BASE_URL": models.anthropic_url}
 
     code, said, complained = await run(tmp_path, "write", "The Salt Road", "--out", str(tmp_path), **settings)
 
@@ -360,7 +374,7 @@ async def test_the_curl_lines_of_the_readme_make_a_book(tmp_path: Path, dsn: str
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])
 async def test_a_troubled_provider_still_gives_a_book_and_a_ledger_to_the_token(
-    tmp_path: Path, models: ModelServer, provider: str
+    tmp_path: Path, dsn: str, models: ModelServer, provider: str
 ) -> None:
     models.configure(length_factor=[0.5, 1.5])
     models.script(
@@ -372,9 +386,17 @@ async def test_a_troubled_provider_still_gives_a_book_and_a_ledger_to_the_token(
         fault("cut", stage="chapter"),
         fault("garbage", kind="prose", stage="digest"),
     )
-    settings = {"ANTHROPIC_API_KEY": f"key-{CANARY}", "ANTHROPIC_BASE_URL": models.anthropic_url}
+    settings = {
+        "BOOKGEN_DATABASE_URL": dsn,
+        "ANTHROPIC_API_KEY": f"key-{CANARY}",
+        "ANTHROPIC_BASE_URL": models.anthropic_url,
+    }
     if provider == "openai":
-        settings = {"OPENAI_API_KEY": f"key-{CANARY}", "OPENAI_BASE_URL": models.openai_url}
+        settings = {
+            "BOOKGEN_DATABASE_URL": dsn,
+            "OPENAI_API_KEY": f"key-{CANARY}",
+            "OPENAI_BASE_URL": models.openai_url,
+        }
     async with ServiceProcess(tmp_path, **settings) as service, Client(service.url) as client:
         book_id = await begun(await signed_in(client), chapter_count=4, target_word_count=4000)
         status = await client.finished(book_id, every=0.2)

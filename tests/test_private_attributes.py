@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,8 @@ TO_GO = {
 
 def test_each_private_attribute_of_another_package_is_named_with_its_reason() -> None:
     found = {(str(file.relative_to(PACKAGE)), name) for file in PACKAGE.rglob("*.py") for name in foreign_in(file)}
+    for known in (_names_of, _defined):
+        known.cache_clear()  # whole trees, which the collector would walk in every later test
 
     assert found == DOCUMENTED.keys() | BOUNDS.keys() | TO_GO.keys()
 
@@ -64,6 +67,7 @@ class Names:
 
     def __init__(self, tree: ast.Module) -> None:
         self.defined = set(_defined(tree))
+        self._known: dict[ast.ClassDef, frozenset[str]] = {}
         self._classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
         self._imported = {
             alias.asname or alias.name: node.module
@@ -72,24 +76,37 @@ class Names:
             for alias in node.names
         }
 
-    def inherited(self, node: ast.ClassDef) -> Iterator[str]:
+    def inherited(self, node: ast.ClassDef) -> frozenset[str]:
         """The names that the bases of a class define, as far as they are ours."""
+        if node not in self._known:
+            self._known[node] = frozenset(self._inherited(node))
+        return self._known[node]
+
+    def _inherited(self, node: ast.ClassDef) -> Iterator[str]:
         for base in node.bases:
             name = ast.unparse(base).partition("[")[0]
             if name in self._imported:
-                module = PACKAGE.parent.joinpath(*str(self._imported[name]).split("."))
-                source = module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
-                names = Names(ast.parse(source.read_text()))
-                yield from names._of_class(name)
+                yield from _names_of(str(self._imported[name])).of_class(name)
             elif name in self._classes and name != node.name:
-                yield from self._of_class(name)
+                yield from self.of_class(name)
 
-    def _of_class(self, name: str) -> Iterator[str]:
+    def of_class(self, name: str) -> Iterator[str]:
         yield from _defined(self._classes[name])
         yield from self.inherited(self._classes[name])
 
 
-def _defined(tree: ast.AST) -> Iterator[str]:
+@cache
+def _names_of(module: str) -> Names:
+    path = PACKAGE.parent.joinpath(*module.split("."))
+    return Names(ast.parse((path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text()))
+
+
+@cache
+def _defined(tree: ast.AST) -> frozenset[str]:
+    return frozenset(_definitions(tree))
+
+
+def _definitions(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
@@ -109,7 +126,7 @@ def _foreign(node: ast.AST, inside: ast.ClassDef | None, names: Names) -> Iterat
             if name not in names.inherited(inside):
                 yield name
         case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name) if _is_private(name) and inside:
-            if name not in {*_defined(inside), *names.inherited(inside)}:
+            if name not in _defined(inside) | names.inherited(inside):
                 yield name
         case (
             ast.Attribute(attr=name)

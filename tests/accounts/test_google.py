@@ -139,6 +139,16 @@ async def test_without_a_client_id_the_call_is_refused(open_door: OpenDoor) -> N
     assert (status, answer["error"]["code"]) == (400, "VALIDATION_ERROR")
 
 
+async def test_a_blocked_account_is_not_let_in_by_google(door: Door, google: GoogleServer) -> None:
+    google.grant("t", sub="1", email="ada.l@gmail.com")
+    _, body = await sign_in(door, "t")
+    await door.block(body["user"]["id"])
+
+    status, refused = await sign_in(door, "t")
+
+    assert (status, refused["error"]["code"]) == (403, "PERMISSION_DENIED")
+
+
 async def test_closed_registration_makes_no_account_but_opens_a_known_one(
     open_door: OpenDoor, google: GoogleServer, door: Door
 ) -> None:

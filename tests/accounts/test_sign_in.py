@@ -345,6 +345,7 @@ async def test_the_session_cookie_opens_the_profile_and_nothing_else(door: Door)
     assert (await door.call("PATCH", "/auth/profile/", headers=with_cookie, json={"first_name": "Eve"}))[0] == 401
     assert (await door.call("GET", "/books/", headers=with_cookie))[0] == 401
     assert (await door.call("GET", "/auth/profile/", token=cookie.value))[1]["error"]["code"] == "TOKEN_INVALID"
+    assert (await door.post("/auth/token/refresh/", {"refresh": cookie.value}))[0] == 401
 
 
 async def test_an_access_token_is_no_cookie(door: Door) -> None:

@@ -54,11 +54,16 @@ class Flight:
     """Work in flight, on a chapter or in another phase: what it is let in by, and what it was begun on."""
 
     book: int
+    run_id: UUID
     epoch: int
     call_no: int
     chapter: int
     seen: int
     phase: RunPhase = RunPhase.CHAPTERS
+
+    def is_of(self, run: Run | None) -> bool:
+        """Whether it is the work on this run. Every run counts its epochs and calls from one."""
+        return run is not None and (run.id, run.epoch) == (self.run_id, self.epoch)
 
 
 class Life(Protocol):
@@ -124,7 +129,7 @@ class LifeInMemory:
             return
         if run.phase is not RunPhase.CHAPTERS:
             shelved.run = run = replace(run, call_no=run.call_no + 1, call_started_at=NOW)
-            self.flights[book] = Flight(book, run.epoch, run.call_no, 0, 0, run.phase)
+            self.flights[book] = Flight(book, run.id, run.epoch, run.call_no, 0, 0, run.phase)
             return
         if not shelved.todo:
             self._apply(book, Advance())
@@ -135,7 +140,7 @@ class LifeInMemory:
         shelved = self.books[book]
         chapter = shelved.todo[0]
         shelved.run = replace(run, call_started_at=NOW, done=CHAPTERS - len(shelved.todo))
-        self.flights[book] = Flight(book, run.epoch, run.call_no, chapter, shelved.versions[chapter])
+        self.flights[book] = Flight(book, run.id, run.epoch, run.call_no, chapter, shelved.versions[chapter])
 
     async def end(self, book: int, how: str) -> None:
         if flight := self.flights.pop(book, None):
@@ -191,8 +196,7 @@ class LifeInMemory:
     def _arrive(self, flight: Flight, how: str) -> None:
         shelved = self.books[flight.book]
         before = shelved.run
-        fits = before is not None and (before.epoch, before.call_no) == (flight.epoch, flight.call_no)
-        if not (fits and before and before.status.active):
+        if before is None or not flight.is_of(before) or before.call_no != flight.call_no or not before.status.active:
             return
         if how != "written":
             self._apply(flight.book, outcome(flight, how))
@@ -318,13 +322,12 @@ class RealLife:
         await processes.register(self._shelf.pool, self._resources.boot_id, "life", 1, "1", 3600)
 
     async def command(self, book: int, command: Command) -> str:
-        before = await self._run(book)
         try:
             committed = await self._transactions.steer(self._account, self._books[book], command, uuid4())
         except BookgenError as error:
             return type(error).__name__
         run = committed.run
-        if book in self.flights and (run is None or not run.status.active or (before and run.epoch != before.epoch)):
+        if book in self.flights and not (run and run.status.active and self.flights[book].is_of(run)):
             self.lost.append(self.flights.pop(book))
         if isinstance(command, Generate):
             await self.begin(book)
@@ -337,7 +340,7 @@ class RealLife:
         if run.phase is not RunPhase.CHAPTERS:
             announced = await checkpoints.begin_phase(self._shelf.pool, run)
             assert announced is not None
-            self.flights[book] = Flight(book, announced.epoch, announced.call_no, 0, 0, announced.phase)
+            self.flights[book] = Flight(book, announced.id, announced.epoch, announced.call_no, 0, 0, announced.phase)
             return
         async with self._shelf.pool.acquire() as connection, connection.transaction():
             begun = await checkpoints.begin(connection, run.id, run.epoch)
@@ -351,7 +354,7 @@ class RealLife:
         seen = await self._shelf.value(
             "SELECT content_version FROM chapter WHERE book_id = $1 AND chapter_number = $2", self._books[book], number
         )
-        self.flights[book] = Flight(book, run.epoch, run.call_no, number - 1, seen)
+        self.flights[book] = Flight(book, run.id, run.epoch, run.call_no, number - 1, seen)
 
     async def end(self, book: int, how: str) -> None:
         if flight := self.flights.pop(book, None):
@@ -409,14 +412,16 @@ class RealLife:
             await self._transactions.promote(self._account)
             return
         if flight.phase is not RunPhase.CHAPTERS:
+            if not flight.is_of(await self._run(flight.book)):
+                return  # as an actor ignores what was not its work
             done = PhaseDone(flight.epoch, flight.call_no, flight.phase)
             await self._transactions.steer(self._account, book_id, done, uuid4())
             await self._transactions.promote(self._account)
             return
-        run = await self._run(flight.book)
-        assert run is not None
         chapter = await self._shelf.chapter_id(book_id, flight.chapter + 1)
-        finished = FinishedChapter(run.id, flight.epoch, flight.call_no, chapter, flight.seen, "Text.", 1, [], None)
+        finished = FinishedChapter(
+            flight.run_id, flight.epoch, flight.call_no, chapter, flight.seen, "Text.", 1, [], None
+        )
         async with self._shelf.pool.acquire() as connection, connection.transaction():
             saved = await checkpoints.commit(connection, finished)
         if saved and saved.run.done == saved.run.total:

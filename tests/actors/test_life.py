@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from bookgen.actors.messages import Abandon, Generate, Pause, Resume, Stop
 from bookgen.models import Run, RunStatus
-from bookgen.store.database import open_pool
+from bookgen.store.database import Pool, open_pool
 
 from .conftest import Shelf
 from .life import BOOKS_A_PERIOD, CHAPTERS, Life, LifeInMemory, RealLife
@@ -36,6 +36,15 @@ endings = st.sampled_from(["written", "written", "written", "failed", "refused",
 def picked(books: Iterable[int], pick: int) -> int:
     ordered = sorted(books)
     return ordered[pick % len(ordered)]
+
+
+async def real_life(pool: Pool) -> RealLife:
+    shelf = Shelf(pool)
+    account = await shelf.account("starter")
+    await pool.execute(OWN_BY_MONTH, account)
+    life = RealLife(shelf, account, {n: await shelf.book(account, chapters=2) for n in range(BOOKS)})
+    await life.register()
+    return life
 
 
 class LifeMachine(RuleBasedStateMachine):
@@ -163,21 +172,29 @@ def test_no_order_of_events_breaks_a_promise() -> None:
     )
 
 
+async def test_a_late_reply_to_a_run_that_was_stopped_is_no_text_of_the_next(pool: Pool) -> None:
+    """The next run has the same epoch, call number and chapter, and the reply would complete it."""
+    memory, database = LifeInMemory(BOOKS), await real_life(pool)
+
+    for life in (memory, database):
+        await life.command(0, Generate())
+        await life.edit(0, 1)
+        await life.command(0, Stop())
+        await life.command(0, Generate())
+        await life.late(0)
+
+    assert await memory.view(0) == await database.view(0)
+    assert (await database.view(0)).written == (False, True)
+    assert (await database.view(0)).in_flight
+
+
 @pytest.mark.timeout(300)
 def test_the_database_lives_the_same_life(dsn: str) -> None:
     class Conformance(LifeMachine):
         def __init__(self) -> None:
             super().__init__()
             self.pool = self.loop.run_until_complete(open_pool(dsn, size=2))
-            self.lives.append(self.loop.run_until_complete(self._real()))
-
-        async def _real(self) -> RealLife:
-            shelf = Shelf(self.pool)
-            account = await shelf.account("starter")
-            await self.pool.execute(OWN_BY_MONTH, account)
-            life = RealLife(shelf, account, {n: await shelf.book(account, chapters=2) for n in range(BOOKS)})
-            await life.register()
-            return life
+            self.lives.append(self.loop.run_until_complete(real_life(self.pool)))
 
         def teardown(self) -> None:
             self.loop.run_until_complete(self.pool.close())

@@ -63,6 +63,18 @@ async def test_calls_of_two_processes_at_once_pass_no_cap_together(
         await elsewhere.close()
 
 
+@pytest.mark.parametrize("kind", ["input_tokens", "cache_write_tokens"])
+async def test_room_is_made_for_a_prompt_at_the_dearer_of_its_prices(
+    pool: asyncpg.Pool, make_account: Account, kind: str
+) -> None:
+    def price(_model: str, usage: Usage) -> int:
+        return 3 * MICROS if getattr(usage, kind) else MICROS
+
+    of = CostBudget(pool, CostCaps(account_day=2 * MICROS), price, Purpose("chapter", await make_account()))
+
+    assert await refused(reserved(of)) == 1
+
+
 async def test_a_call_that_cost_less_leaves_room_for_another(pool: asyncpg.Pool, make_account: Account) -> None:
     of = budget(pool, CostCaps(account_day=2 * MICROS), await make_account())
     first, _ = await reserved(of), await reserved(of)

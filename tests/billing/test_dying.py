@@ -27,6 +27,9 @@ ENDS = {
     },
 }  # fmt: skip
 
+# Lives of each flow: one for each step, and one that does not end. Fewer: `dying` has missed a step.
+LIVES = {"credits": 6, "guest": 5, "plan": 13, "upgrade": 12, "comeback": 19, "completion": 5}
+
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("flow", ENDS)
@@ -42,7 +45,7 @@ async def test_a_death_before_any_step_changes_no_end(dsn, flow):
 
     assert process.returncode == 0
     lives = [json.loads(line) for line in output.decode().splitlines() if line.startswith("{")]
-    assert len(lives) > 10
+    assert len(lives) >= LIVES[flow]
     for life in lives:
         step = life.pop("step")
         assert life == NOTHING | ENDS[flow], f"killed before step {step}"

@@ -26,3 +26,14 @@ def test_a_signature_of_the_last_or_the_next_five_minutes_holds(off: int) -> Non
 def test_one_a_second_beyond_is_refused(off: int) -> None:
     with pytest.raises(InvalidInput, match="outside the five-minute tolerance"):
         require_signature(BODY, signed(NOW + off), [SECRET], NOW)
+
+
+def test_signatures_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[str] = []
+    compare = hmac.compare_digest
+    monkeypatch.setattr(hmac, "compare_digest", lambda one, other: compared.append(other) or compare(one, other))
+    header = signed(NOW)
+
+    require_signature(BODY, header, [SECRET], NOW)
+
+    assert compared == [header.partition("v1=")[2]]

@@ -243,6 +243,20 @@ async def test_a_refund_takes_back_what_is_left(pool, stripe, make_account, buy_
     assert (newest.kind, newest.amount, newest.balance_after) == ("refund", -5, 0)
 
 
+@pytest.mark.parametrize(("cents", "left"), [(399, 5), (400, 4), (1199, 4), (1200, 3), (3598, 1), (3600, 0)])
+async def test_a_partial_refund_takes_back_the_nearest_number_of_credits(
+    pool, stripe, make_account, buy_credits, deliver, cents, left
+):
+    account = await make_account()
+    session = await buy_credits(account)
+    await deliver()
+
+    stripe.refund(session, cents)
+    await deliver()
+
+    assert await credits.balance(pool, account) == left
+
+
 async def test_a_dispute_takes_back_like_a_refund(pool, stripe, make_account, buy_credits, deliver):
     account = await make_account()
     session = await buy_credits(account)

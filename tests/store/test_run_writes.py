@@ -39,6 +39,7 @@ from bookgen.store.runs import TRANSITIONS
 from bookgen.store.steps import save as save_step
 
 PACKAGE = Path(runs.__file__).parents[1]
+WRITES = re.compile(r"UPDATE|INSERT|DELETE|MERGE|TRUNCATE|COPY", re.I)
 WRITES_RUN = re.compile(r"(UPDATE|INSERT\s+INTO|DELETE\s+FROM|MERGE\s+INTO|TRUNCATE|COPY)\s+(ONLY\s+)?run\b", re.I)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -58,7 +59,9 @@ MESSAGES: list[Command | Event] = [
 
 
 def strings(file: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(file.read_text())):
+    """The strings of the file; of one without any verb that writes none, which takes no parsing."""
+    source = file.read_text()
+    for node in ast.walk(ast.parse(source)) if WRITES.search(source) else ():
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
 
