@@ -50,6 +50,7 @@ from bookgen.services.artwork import Artwork
 from bookgen.services.corrections import Corrections
 from bookgen.services.painting import Painter
 from bookgen.services.picture_making import PictureMaker
+from bookgen.services.picture_marks import PictureMarks
 from bookgen.services.proofreading import Proofreading
 from bookgen.services.publishing import Publisher
 from bookgen.store.database import Database
@@ -221,10 +222,12 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     least_free = overrides.get("least_free", MIN_FREE_BYTES)
     shortage = no_shortage if config.database_url else DiskGuard(config.data_dir, least_free).shortage
     pool = overrides.get("pool") or RenderPool()
-    publisher = Publisher(database, quota, pool, shortage)
+    publisher = Publisher(database, quota, pool, shortage, marks_origin=config.mark_origin == "on")
     closing.push_async_callback(publisher.close)
-    painter = Painter(images, pool)
-    artwork = Artwork(database, quota, PictureMaker(database, pool, images, painter, price=_price, caps=caps))
+    marks = PictureMarks(on=config.mark_origin == "on")
+    painter = Painter(images, pool, marks)
+    maker = PictureMaker(database, pool, images, painter, price=_price, caps=caps, marks=marks)
+    artwork = Artwork(database, quota, maker)
     corrections = Corrections(database.http, quota)
     products = Products(artwork.paint_cover, corrections.apply_safe_of_run, publisher.make_files)
     supervisor = Supervisor(

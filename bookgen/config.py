@@ -212,6 +212,11 @@ class Config(BaseSettings):
         "an amount like 12.50",
         "The most that all accounts together may cost per day. Default: 50.00 in the same case.",
     )
+    mark_origin: Literal["on", "off"] = setting(
+        "on",
+        "on or off",
+        "Whether files and pictures carry machine-readable marks of AI origin.",
+    )
     drain_seconds: float = setting(
         25.0,
         "seconds, 0 or more",

@@ -92,6 +92,18 @@ class RevisionOrigin(StrEnum):
     QUALITY_GATE = "quality_gate"  # the model's own text, before the quality gate changed a passage of it
 
 
+class SourceType(StrEnum):
+    """How content was made: a term of the IPTC vocabulary "Digital Source Type"."""
+
+    MODEL = "trainedAlgorithmicMedia"  # a generative model made all of it
+    PARTLY_MODEL = "compositeWithTrainedAlgorithmicMedia"  # a generative model made some of it
+    DRAWN = "algorithmicMedia"  # an algorithm without training data: our cover designs, sample text
+
+    @property
+    def uri(self) -> str:
+        return f"http://cv.iptc.org/newscodes/digitalsourcetype/{self.value}"
+
+
 class SuggestionType(StrEnum):
     """What a proofreading suggestion is about."""
 

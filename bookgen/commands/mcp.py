@@ -172,10 +172,15 @@ class Tools:
         folder: Annotated[str, Field(description="Whole path, on the computer of this command.")],
         formats: list[Literal["pdf", "docx", "epub"]] | None = None,
     ) -> JSON:
-        """Save the book as files; answers their paths, and the chapters without text, which they lack."""
+        """Save the book as files; answers paths, chapters without text, and who wrote what, for publishers."""
         book = await self._client.books.get(book_id)
         paths = await book.save(folder, formats or ["pdf", "docx", "epub"])
-        return {"files": [str(path) for path in paths], "missing_chapters": list(book.missing_chapters)}
+        declaration = await book.declaration()
+        return {
+            "files": [str(path) for path in paths],
+            "missing_chapters": list(book.missing_chapters),
+            "declaration": declaration["statement"],
+        }
 
     async def _made(self, title: str, **told: str) -> BookHandle | None:
         """The book that an earlier call made, whose answer may have been lost."""

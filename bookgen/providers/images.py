@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from bookgen.models import SourceType
 from bookgen.providers.halt import Halt
 from bookgen.providers.text import CallBudget
 from bookgen.providers.text import Spent as Spent
@@ -42,11 +43,12 @@ class ImageReply:
 
 @dataclass(frozen=True, slots=True)
 class Painted:
-    """A JPEG that was looked at and made anew here, with what was paid for it."""
+    """A JPEG that was looked at and made anew here, with how it was made and what was paid for it."""
 
     data: bytes
     width: int
     height: int
+    source: SourceType
     paid: tuple[Spent, ...]
 
 

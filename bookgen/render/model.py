@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from bookgen.models import SourceType
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -237,6 +239,7 @@ class Manuscript:
     watermark: str = ""
     ages: str = ""  # of the readers of a picture book, whose chapters are spreads
     notice: str = ""  # what the first page says of sample text
+    source: SourceType | None = None  # what the files' metadata says of their origin; None: nothing
 
     @property
     def has_contents(self) -> bool:
