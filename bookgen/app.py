@@ -31,6 +31,7 @@ from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.gateway import Gateway
 from bookgen.billing.quota import Quota
 from bookgen.config import Config, reveal
+from bookgen.errors import StartupError
 from bookgen.http.edge import serving
 from bookgen.http.edge.keys import Services, Site
 from bookgen.http.edge.watchdog import Watchdog
@@ -48,6 +49,7 @@ from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings
 from bookgen.services.artwork import Artwork
 from bookgen.services.corrections import Corrections
+from bookgen.services.credentials import CredentialSigner, new_identity
 from bookgen.services.painting import Painter
 from bookgen.services.picture_making import PictureMaker
 from bookgen.services.picture_marks import PictureMarks
@@ -56,7 +58,7 @@ from bookgen.services.publishing import Publisher
 from bookgen.store.database import Database
 from bookgen.store.migrate import migrate
 from bookgen.store.outages import through_outages
-from bookgen.store.postgres.keyfile import kept_secret
+from bookgen.store.postgres.keyfile import kept_secret, kept_text
 from bookgen.store.postgres.server import PostgresAddress, running_postgres
 from bookgen.store.postgres.space import MIN_FREE_BYTES, DiskGuard, make_data_folder, no_shortage
 from bookgen.support.assistant import Support
@@ -224,7 +226,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     pool = overrides.get("pool") or RenderPool()
     publisher = Publisher(database, quota, pool, shortage, marks_origin=config.mark_origin == "on")
     closing.push_async_callback(publisher.close)
-    marks = PictureMarks(on=config.mark_origin == "on")
+    marks = _picture_marks(config)
     painter = Painter(images, pool, marks)
     maker = PictureMaker(database, pool, images, painter, price=_price, caps=caps, marks=marks)
     artwork = Artwork(database, quota, maker)
@@ -295,6 +297,17 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         shortage=shortage,
     )
     return Service(services, supervisor, model, tokens, rights, mailing)
+
+
+def _picture_marks(config: Config) -> PictureMarks:
+    """With the server's own key, made at the first start. With no place to keep it, pictures are not signed."""
+    if config.mark_origin == "off":
+        return PictureMarks(on=False)
+    try:
+        return PictureMarks(credentials=CredentialSigner(kept_text(config.data_dir / "origin.pem", new_identity)))
+    except StartupError as error:
+        log.warning("pictures_are_not_signed", reason=str(error), to_do="Make the data folder writable.")
+        return PictureMarks()
 
 
 def build_quota(config: Config) -> Quota:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pikepdf
 import pytest
+from cryptography.x509 import load_pem_x509_certificates
 from PIL import Image
 
 from bookgen.providers.access import Access
@@ -17,6 +19,7 @@ from bookgen.words import count_words
 from tests.fakes.image_server import ImageServer
 from tests.http.conftest import Api, OpenApi
 from tests.render.test_marks import READERS, URI, in_picture
+from tests.services.test_picture_marks import manifest_of
 from tests.writing.authored import authored
 from tests.writing.scripted import obedient
 
@@ -191,3 +194,35 @@ async def test_the_pictures_in_a_pdf_keep_their_marks(api: Api, book: dict[str, 
     with Image.open(io.BytesIO(picture)) as image:
         assert image.format == "JPEG"
     assert in_picture(picture) == URI.format("algorithmicMedia")
+
+
+async def test_a_server_signs_all_its_pictures_with_one_key_that_it_keeps(open_api: OpenApi, tmp_path: Path) -> None:
+    before, after = await open_api(), await open_api()
+    kept = tmp_path / "origin.pem"
+    chain = load_pem_x509_certificates(kept.read_bytes())
+    serials = set()
+    for name, api in (("ada", before), ("bob", after)):
+        account = await api.as_new_account(name)
+        book = await account.outlined()
+        [cover] = (await account.post(f"/books/{book['id']}/generate-cover/", {"count": 1})).body["covers"]
+        for url in (cover["image_url"], cover["thumbnail_url"]):
+            state, manifest = manifest_of(await shown(account, url))
+            assert state == "Valid"
+            serials.add(int(manifest["signature_info"]["cert_serial_number"]))
+
+    assert serials == {chain[0].serial_number}
+    assert kept.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_data_folder_that_cannot_be_written_leaves_pictures_marked_without_a_signature(
+    open_api: OpenApi, tmp_path: Path
+) -> None:
+    (tmp_path / "origin.pem").mkdir()
+    api = await (await open_api()).as_new_account("ada")
+    book = await api.outlined()
+
+    [cover] = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})).body["covers"]
+
+    picture = await shown(api, cover["image_url"])
+    assert in_picture(picture) == URI.format("algorithmicMedia")
+    assert b"c2pa" not in picture

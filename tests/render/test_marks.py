@@ -19,8 +19,9 @@ from bookgen.render.model import Manuscript, Picture
 from bookgen.render.pdf.wrap import write_wrap
 from bookgen.render.pictures import covering, extended, grey, inked, printable, reduced
 from bookgen.render.settings import ExportSettings
+from bookgen.services.credentials import CredentialSigner, new_identity
 from tests.render.conftest import Make, render
-from tests.render.test_settings import red_picture
+from tests.render.test_settings import red_picture, with_picture
 from tests.render.test_spreads import made, picture_book
 
 URI = "http://cv.iptc.org/newscodes/digitalsourcetype/{}"
@@ -70,12 +71,28 @@ def in_picture(data: bytes) -> str | None:
 READERS: dict[str, Callable[[bytes], str | None]] = {"pdf": in_pdf, "epub": in_epub, "docx": in_docx}
 
 
+def signed_picture() -> Picture:
+    """As the service stores it."""
+    marked = with_mark(red_picture(), SourceType.MODEL)
+    return replace(marked, data=CredentialSigner(new_identity()).signed(marked.data, SourceType.MODEL))
+
+
 @pytest.mark.parametrize("kind", READERS)
 @pytest.mark.parametrize("source", [*SourceType, None])
 def test_a_file_names_the_origin_that_the_manuscript_has(kind: str, source: SourceType | None, make: Make) -> None:
     file: bytes = getattr(render(replace(make("A line."), source=source)), kind)
 
     assert READERS[kind](file) == (URI.format(source.value) if source else None)
+
+
+@pytest.mark.parametrize("kind", ["epub", "docx"])
+def test_a_picture_keeps_its_signature_in_the_file(kind: str, make: Make) -> None:
+    picture = signed_picture()
+
+    with zipfile.ZipFile(io.BytesIO(getattr(render(with_picture(make("A line."), picture)), kind))) as package:
+        pictures = {package.read(name) for name in package.namelist() if name.endswith((".jpg", ".jpeg"))}
+
+    assert pictures == {picture.data}
 
 
 @pytest.mark.parametrize("kind", READERS)

@@ -1,4 +1,4 @@
-"""A secret made once and kept in a file for its owner alone."""
+"""Secrets made once and kept in a file for its owner alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import os
 import secrets
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from bookgen.errors import StartupError
@@ -15,9 +16,14 @@ MIN_BYTES = 32
 
 def kept_secret(path: Path) -> str:
     """The secret in `path`, made at the first call. Of several processes the first one's is kept."""
+    return kept_text(path, lambda: secrets.token_hex(32))
+
+
+def kept_text(path: Path, make: Callable[[], str]) -> str:
+    """The secret text in `path`, which `make` makes at the first call. StartupError if it cannot be kept or read."""
     try:
         if not path.exists():
-            _create(path, secrets.token_hex(32))
+            _create(path, make())
         secret = path.read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
