@@ -121,6 +121,16 @@ async def test_a_chapter_that_is_written_again_is_the_models(api: Api, book: dic
     assert (await counted(api, book))[1:] == (0, 0)
 
 
+async def test_a_copy_of_a_book_has_its_origins(api: Api, book: dict[str, Any]) -> None:
+    await api.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {})
+    said = await declaration(api, book)
+
+    copy = (await api.post(f"/books/{book['id']}/duplicate/")).body
+
+    copied = await declaration(api, copy)
+    assert (copied["text"], copied["images"], copied["models"]) == (said["text"], said["images"], said["models"])
+
+
 async def test_nobody_else_reads_it(api: Api, book: dict[str, Any]) -> None:
     stranger = await api.as_new_account("eve")
 
