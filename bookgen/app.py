@@ -31,6 +31,7 @@ from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.gateway import Gateway
 from bookgen.billing.quota import Quota
 from bookgen.config import Config, reveal
+from bookgen.errors import StartupError
 from bookgen.http.edge import serving
 from bookgen.http.edge.keys import Services, Site
 from bookgen.http.edge.watchdog import Watchdog
@@ -48,14 +49,16 @@ from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings
 from bookgen.services.artwork import Artwork
 from bookgen.services.corrections import Corrections
+from bookgen.services.credentials import CredentialSigner, new_identity
 from bookgen.services.painting import Painter
 from bookgen.services.picture_making import PictureMaker
+from bookgen.services.picture_marks import PictureMarks
 from bookgen.services.proofreading import Proofreading
 from bookgen.services.publishing import Publisher
 from bookgen.store.database import Database
 from bookgen.store.migrate import migrate
 from bookgen.store.outages import through_outages
-from bookgen.store.postgres.keyfile import kept_secret
+from bookgen.store.postgres.keyfile import kept_secret, kept_text
 from bookgen.store.postgres.server import PostgresAddress, running_postgres
 from bookgen.store.postgres.space import MIN_FREE_BYTES, DiskGuard, make_data_folder, no_shortage
 from bookgen.support.assistant import Support
@@ -222,10 +225,12 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     least_free = overrides.get("least_free", MIN_FREE_BYTES)
     shortage = no_shortage if config.database_url else DiskGuard(config.data_dir, least_free).shortage
     pool = overrides.get("pool") or RenderPool()
-    publisher = Publisher(database, quota, pool, shortage)
+    publisher = Publisher(database, quota, pool, shortage, marks_origin=config.mark_origin == "on")
     closing.push_async_callback(publisher.close)
-    painter = Painter(images, pool)
-    artwork = Artwork(database, quota, PictureMaker(database, pool, images, painter, price=_price, caps=caps))
+    marks = _picture_marks(config)
+    painter = Painter(images, pool, marks)
+    maker = PictureMaker(database, pool, images, painter, price=_price, caps=caps, marks=marks)
+    artwork = Artwork(database, quota, maker)
     corrections = Corrections(database.http, quota)
     products = Products(artwork.paint_cover, corrections.apply_safe_of_run, publisher.make_files)
     supervisor = Supervisor(
@@ -301,6 +306,17 @@ def _context_tokens(config: Config, model: TextModel) -> int:
     """The most tokens of a call that reads the whole book: the model's window, as far as the operator allows it."""
     window = prices().context_window(model.name) or WINDOW
     return min(window, config.context_tokens or window)
+
+
+def _picture_marks(config: Config) -> PictureMarks:
+    """With the server's own key, made at the first start. With no place to keep it, pictures are not signed."""
+    if config.mark_origin == "off":
+        return PictureMarks(on=False)
+    try:
+        return PictureMarks(credentials=CredentialSigner(kept_text(config.data_dir / "origin.pem", new_identity)))
+    except StartupError as error:
+        log.warning("pictures_are_not_signed", reason=str(error), to_do="Make the data folder writable.")
+        return PictureMarks()
 
 
 def build_quota(config: Config) -> Quota:

@@ -230,6 +230,11 @@ class Config(BaseSettings):
         "The most tokens of a book's text that one call is given. Default: by the model.",
         ge=4_000,
     )
+    mark_origin: Literal["on", "off"] = setting(
+        "on",
+        "on or off",
+        "Whether files and pictures carry machine-readable marks of AI origin.",
+    )
     drain_seconds: float = setting(
         25.0,
         "seconds, 0 or more",

@@ -94,6 +94,18 @@ class RevisionOrigin(StrEnum):
     QUALITY_GATE = "quality_gate"  # the former text is the model's, before the quality gate changed it
 
 
+class SourceType(StrEnum):
+    """How content was made: a term of the IPTC vocabulary "Digital Source Type"."""
+
+    MODEL = "trainedAlgorithmicMedia"  # a generative model made all of it
+    PARTLY_MODEL = "compositeWithTrainedAlgorithmicMedia"  # a generative model made some of it
+    DRAWN = "algorithmicMedia"  # an algorithm without training data: our cover designs, sample text
+
+    @property
+    def uri(self) -> str:
+        return f"http://cv.iptc.org/newscodes/digitalsourcetype/{self.value}"
+
+
 class SuggestionType(StrEnum):
     """The topic of a proofreading suggestion."""
 

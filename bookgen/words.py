@@ -33,6 +33,7 @@ _SPACED_WORD = re.compile(rf"{_LETTERS}+(?:[{MARKS}]+{_LETTERS}*|(?:{_JOINT})(?=
 _WORD_OF_OTHERS = re.compile(rf"[^\W_]+(?:[{MARKS}]+[^\W_]*|(?:{_JOINT})(?=\w)[^\W_]+)*")
 # Typographic marks and their ASCII equivalents for counting. Text with no other non-ASCII characters counts as ASCII.
 _PRINTED = {"’": "'", "‘": " ", "“": " ", "”": " ", "–": " ", "—": " ", "…": " "}
+_WORD_OR_CHARACTER = re.compile(rf"{_SPACED_WORD.pattern}|[{_HAN_KANA}{_SEA}]")
 _KINDS = bytes(
     ord("a") if byte < 128 and chr(byte).isalnum() else ord("-") if chr(byte) in "'.-" else ord(" ")
     for byte in range(256)
@@ -58,6 +59,17 @@ def measure(text: str) -> float:
     if "<" in text:
         text = _BREAK_TAG.sub(" ", text)
     return sum(map(_measured, _pieces(text))) if len(text) > PIECE else _measured(text)
+
+
+def split(text: str) -> list[str]:
+    """The words of `text`, in order. In scripts without spaces each character stands alone."""
+    return [word for piece in _pieces(text) for word in _WORD_OR_CHARACTER.findall(piece)]
+
+
+def weight(word: str) -> float:
+    """How many words one of `split` counts for."""
+    southeast = len(word) == 1 and _SEA_CHARACTER.match(word)
+    return 1 / CHARACTERS_PER_WORD["thai_lao_khmer_myanmar"] if southeast else 1.0
 
 
 def _pieces(text: str) -> Iterator[str]:

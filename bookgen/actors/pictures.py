@@ -65,7 +65,7 @@ class Pictures:
                 caption="",
                 alt_text=scene.alt,
                 prompt=scene.picture,
-                image_key=await media.add(connection, book.id, painted.data, painted.width, painted.height),
+                image_key=await _add(connection, book.id, painted),
                 position=0,
                 width=painted.width,
                 height=painted.height,
@@ -85,7 +85,7 @@ class Pictures:
         painted = await self._paint(steps, None, lambda budget: self._resources.painter.sheet(book, budget, steps.halt))
 
         async def keep(connection: asyncpg.Connection) -> None:
-            name = await media.add(connection, book.id, painted.data, painted.width, painted.height)
+            name = await _add(connection, book.id, painted)
             await books.set_character_sheet(connection, book.id, name)
 
         await self._keep(run, steps, _key(run, SHEET), painted, None, keep)
@@ -145,6 +145,11 @@ class Pictures:
         if not kept:
             await steps.charge(step.asked)
             raise CallsHalted(STAGE, number)
+
+
+async def _add(connection: asyncpg.Connection, book_id: int, painted: Painted) -> str:
+    """Store the picture. Returns its key."""
+    return await media.add(connection, book_id, painted.data, painted.width, painted.height, painted.source)
 
 
 def _key(run: Run, what: str) -> str:

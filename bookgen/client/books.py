@@ -155,6 +155,10 @@ class BookHandle:
             self.missing_chapters = file.missing_chapters
         return paths
 
+    async def declaration(self) -> JSON:
+        """Who wrote the book's words and made its pictures; `statement` says it in sentences."""
+        return await self._client.declaration(self.id)
+
     async def delete(self) -> None:
         await self._client.delete_book(self.id)
 

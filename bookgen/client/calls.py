@@ -274,6 +274,10 @@ class Calls:
         body = {"count": count, "style": style, "prompt": prompt}
         return list((await self._json("POST", f"/books/{book_id}/generate-cover/", body, tries=1))["covers"])
 
+    async def declaration(self, book_id: int) -> JSON:
+        """Who wrote the book's words and made its pictures, for the platforms that ask."""
+        return await self._json("GET", f"/books/{book_id}/declaration/")
+
     async def select_cover(self, book_id: int, cover_id: int) -> JSON:
         return await self._json("POST", f"/books/{book_id}/select-cover/", {"cover_id": cover_id})
 

@@ -142,5 +142,9 @@ class SyncBook:
         """Export the book in all formats of the account's plan, or in `formats`. Returns the files' paths."""
         return self._run(self._book.save(folder, formats, settings))
 
+    def declaration(self) -> JSON:
+        """Who wrote the book's words and made its pictures; `statement` says it in sentences."""
+        return self._run(self._book.declaration())
+
     def delete(self) -> None:
         self._run(self._book.delete())

@@ -26,6 +26,7 @@ COMMANDS = {
     "check": "check the settings, the address, the database and the model provider",
     "account": "create, list and change accounts",
     "runs": "list, pause, resume and cancel the runs of all accounts",
+    "verify": "read the marks of AI origin of a file",
     "payments": "set up the payment processor, replay its events, reconcile payments",
 }
 

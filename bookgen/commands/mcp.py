@@ -198,7 +198,7 @@ class Tools:
         formats: Annotated[list[ExportFormat] | None, Field(description="Else all of the plan.")] = None,
         overwrite: Annotated[bool, Field(description="Replace files that are there.")] = False,
     ) -> JSON:
-        """Save the book as files; answers their paths, and the chapters without text, which they lack."""
+        """Save the book as files; answers paths, chapters without text, and who wrote what, for publishers."""
         paths: list[str] = []
         missing: tuple[int, ...] = ()
         for format in formats or await self._client.export_formats():
@@ -206,7 +206,8 @@ class Tools:
             save = partial(self._folder.save, folder, file.filename, file.body, overwrite=overwrite)
             paths.append(str(await asyncio.to_thread(save)))
             missing = file.missing_chapters
-        return {"files": paths, "missing_chapters": list(missing)}
+        declaration = await self._client.declaration(book_id)
+        return {"files": paths, "missing_chapters": list(missing), "declaration": declaration["statement"]}
 
     async def _made(self, title: str, **told: str) -> BookHandle | None:
         """The book that an earlier call made, whose answer may have been lost."""

@@ -11,6 +11,7 @@ from bookgen.http import (
     childrens,
     covers,
     credits,
+    declarations,
     exports,
     generation,
     illustrations,
@@ -97,6 +98,7 @@ BOOKS: tuple[Route, ...] = (
     Route("POST", "/books/{id}/stop-generation/", generation.stop_generation, WRITE),
     Route("POST", "/books/{id}/generate-cover/", covers.generate_cover, EXPENSIVE, gate="ai_images_per_month"),
     Route("POST", "/books/{id}/select-cover/", covers.select_cover, WRITE),
+    Route("GET", "/books/{id}/declaration/", declarations.read_declaration, READ),
 )
 
 EXPORTS: tuple[Route, ...] = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from bookgen.models import SourceType
 from bookgen.providers.halt import Halt, Outage
 from bookgen.providers.text import CallBudget
 from bookgen.providers.text import Spent as Spent
@@ -44,11 +45,12 @@ class ImageReply:
 
 @dataclass(frozen=True, slots=True)
 class Painted:
-    """A checked and re-encoded JPEG, with the calls that were paid for it."""
+    """A checked and re-encoded JPEG, with how it was made and the calls that were paid for it."""
 
     data: bytes
     width: int
     height: int
+    source: SourceType
     paid: tuple[Spent, ...]
 
 

@@ -8,19 +8,19 @@ from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 
-from bookgen.models import Book, Chapter
+from bookgen.models import Book, Chapter, SourceType
 from bookgen.render.cover.job import CoverDesign
 from bookgen.render.fonts.families import BY_SETTING, FALLBACKS
 from bookgen.render.model import Picture, PlacedPicture
 from bookgen.render.settings import ExportSettings
 
 # Increase this when the same manuscript would give a different file.
-RENDERER = "11"
+RENDERER = "12"
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """An export job. `kind` is a format, "preview" or "pages"."""
+    """An export job. `kind` is a format, "preview" or "pages". `source`: the origin that the metadata names, if any."""
 
     kind: str
     book: Book
@@ -31,6 +31,7 @@ class Job:
     cover: Picture | None = None
     cover_design: CoverDesign | None = None
     illustrations: Sequence[PlacedPicture] = ()
+    source: SourceType | None = None
 
     @property
     def digest(self) -> str:
@@ -45,6 +46,7 @@ class Job:
             self.watermark,
             self.author,
             self.cover_design,
+            self.source,
             *(book.id, book.title, book.subtitle, book.genre, book.blurb),
             book.age_range,
             *(book.trim_size, book.content_language, book.created_at.year, last_change(book, self.chapters)),

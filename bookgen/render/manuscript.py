@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bookgen.models import Book, BookKind, Chapter
+from bookgen.models import Book, BookKind, Chapter, SourceType
 from bookgen.render import sample_text
 from bookgen.render.bounds import require_few_texts
 from bookgen.render.characters import one_line
@@ -31,6 +31,7 @@ def manuscript(
     watermark: bool,
     cover: Picture | None = None,
     illustrations: Sequence[PlacedPicture] = (),
+    source: SourceType | None = None,
 ) -> Manuscript:
     """The manuscript of a book. Chapters without text are left out; the others keep their numbers."""
     tongue = language(book.content_language)
@@ -60,6 +61,7 @@ def manuscript(
         watermark=WATERMARK if watermark else "",
         ages=book.age_range or "",
         notice=sample_text.notice(chapters),
+        source=source,
     )
 
 

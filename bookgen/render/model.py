@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from bookgen.models import SourceType
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -237,6 +239,7 @@ class Manuscript:
     watermark: str = ""
     ages: str = ""  # the readers' ages if this is a picture book, whose chapters are spreads
     notice: str = ""  # the notice on the first page if the book has sample text
+    source: SourceType | None = None  # the origin that the files' metadata names; None: none
 
     @property
     def has_contents(self) -> bool:

@@ -45,6 +45,7 @@ def export(job: Job) -> bytes:
         watermark=job.watermark,
         cover=job.cover,
         illustrations=job.illustrations if job.settings.include_illustrations else (),
+        source=job.source,
     )
     edition = Edition(text, job.settings, replace(job, kind="").digest, job.cover_design)
     match job.kind:

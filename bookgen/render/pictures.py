@@ -13,7 +13,7 @@ _SAME = 0.01  # of a side; a picture this close to the page's proportions is use
 
 def grey(original: Picture) -> Picture:
     with Image.open(io.BytesIO(original.data)) as image:
-        return original if image.mode == "L" else jpeg(image.convert("L"))
+        return original if image.mode == "L" else jpeg(image.convert("L"), xmp=_xmp(image))
 
 
 def inked(original: Picture) -> Picture:
@@ -24,7 +24,7 @@ def inked(original: Picture) -> Picture:
         colours = [ImageChops.invert(band) for band in image.convert("RGB").split()]
         black = ImageChops.darker(ImageChops.darker(colours[0], colours[1]), colours[2])
         inks = [ImageChops.subtract(colour, black) for colour in colours]
-        return jpeg(Image.merge("CMYK", (*inks, black)))
+        return jpeg(Image.merge("CMYK", (*inks, black)), xmp=_xmp(image))
 
 
 def extended(original: Picture, width: float, height: float) -> Picture:
@@ -34,11 +34,11 @@ def extended(original: Picture, width: float, height: float) -> Picture:
     if wide - original.width < original.width * _SAME and tall - original.height < original.height * _SAME:
         return original
     with Image.open(io.BytesIO(original.data)) as opened:
-        image = opened.convert("RGB")
+        image, xmp = opened.convert("RGB"), _xmp(opened)
     if wide > original.width:
-        return jpeg(_widened(image, wide))
+        return jpeg(_widened(image, wide), xmp=xmp)
     upright = _widened(image.transpose(Image.Transpose.TRANSPOSE), tall)
-    return jpeg(upright.transpose(Image.Transpose.TRANSPOSE))
+    return jpeg(upright.transpose(Image.Transpose.TRANSPOSE), xmp=xmp)
 
 
 def _widened(image: Image.Image, wide: int) -> Image.Image:
@@ -64,12 +64,12 @@ def covering(original: Picture, width: float, height: float, *, printed: bool) -
     if whole and original.width >= least:
         return original
     with Image.open(io.BytesIO(original.data)) as opened:
-        image = opened.convert("RGB")
+        image, xmp = opened.convert("RGB"), _xmp(opened)
     left, top = (image.width - wide) // 2, (image.height - tall) // 2
     cut = image.crop((left, top, left + wide, top + tall))
     if wide < least:
         cut = cut.resize((least, round(least / share)), Image.Resampling.LANCZOS)
-    return jpeg(cut)
+    return jpeg(cut, xmp=xmp)
 
 
 def printable(original: Picture, width: float) -> Picture:
@@ -79,7 +79,7 @@ def printable(original: Picture, width: float) -> Picture:
         return original
     with Image.open(io.BytesIO(original.data)) as image:
         height = round(original.height * least / original.width)
-        return jpeg(image.convert("RGB").resize((least, height), Image.Resampling.LANCZOS))
+        return jpeg(image.convert("RGB").resize((least, height), Image.Resampling.LANCZOS), xmp=_xmp(image))
 
 
 def reduced(original: Picture, most: int) -> Picture:
@@ -89,10 +89,17 @@ def reduced(original: Picture, most: int) -> Picture:
     with Image.open(io.BytesIO(original.data)) as image:
         image.draft("RGB", (most, most))
         height = max(1, round(original.height * most / original.width))
-        return jpeg(image.convert("RGB").resize((most, height), Image.Resampling.LANCZOS))
+        return jpeg(image.convert("RGB").resize((most, height), Image.Resampling.LANCZOS), xmp=_xmp(image))
 
 
-def jpeg(image: Image.Image, *, quality: int = 90, optimize: bool = True, progressive: bool = False) -> Picture:
+def _xmp(image: Image.Image) -> bytes:
+    """The picture's mark of origin, which a picture made from it keeps."""
+    return bytes(image.info.get("xmp", b""))
+
+
+def jpeg(
+    image: Image.Image, *, quality: int = 90, optimize: bool = True, progressive: bool = False, xmp: bytes = b""
+) -> Picture:
     out = io.BytesIO()
-    image.save(out, "JPEG", quality=quality, optimize=optimize, progressive=progressive, dpi=(300, 300))
+    image.save(out, "JPEG", quality=quality, optimize=optimize, progressive=progressive, dpi=(300, 300), xmp=xmp)
     return Picture(out.getvalue(), image.width, image.height)

@@ -13,8 +13,8 @@ from bookgen.billing.storage import require_room, require_stored
 from bookgen.errors import InvalidInput, must_exist
 from bookgen.models import Book, BookKind, Chapter, Cover, Illustration
 from bookgen.providers.text import Halt
-from bookgen.render.cover.job import Copy, FinishedPicture
-from bookgen.services.picture_making import COVER, ILLUSTRATION, MadeCover, PictureMaker, PictureOrder
+from bookgen.render.cover.job import Copy
+from bookgen.services.picture_making import COVER, ILLUSTRATION, MadeCover, MadePicture, PictureMaker, PictureOrder
 from bookgen.store import accounts, books, chapters, covers, illustrations, media
 from bookgen.store.database import DB, Database
 
@@ -99,8 +99,8 @@ class Artwork:
         order = PictureOrder(account_id, book, ILLUSTRATION, chapter.chapter_number, await self._sheet(book))
         variant = chapter.chapter_number + len(await illustrations.of_chapter(db, chapter_id))
         async with held_images(self._database, self._quota, account_id, 1) as held:
-            finished = await self._maker.illustration(order, chapter, variant, prompt)
-            picture = finished.picture
+            made = await self._maker.illustration(order, chapter, variant, prompt)
+            picture = made.picture
             size = {"width": picture.width, "height": picture.height}
             async with db.acquire() as connection, held.bringing(connection, 1):
                 await held.consume(connection, 1)
@@ -109,9 +109,9 @@ class Artwork:
                     connection,
                     chapter_id,
                     caption=caption,
-                    alt_text=_alternative(finished, prompt, caption, chapter),
+                    alt_text=_alternative(made, prompt, caption, chapter),
                     prompt=prompt,
-                    image_key=await media.add(connection, book.id, picture.data, **size),
+                    image_key=await media.add(connection, book.id, picture.data, **size, source=made.source),
                     position=0 if book.kind is BookKind.CHILDRENS else (chapter.content.strip().count("\n\n") + 1) // 2,
                     **size,
                 )
@@ -137,21 +137,20 @@ class Artwork:
 
 async def _keep_cover(connection: DB, book_id: int, made: MadeCover, style: str, prompt: str) -> Cover:
     """Store a cover. `style` and `prompt` are those of the request; an empty style becomes the name of the design."""
-    finished = made.finished
-    picture, small = finished.picture, finished.thumbnail
+    picture, small = made.picture, made.thumbnail
     return await covers.add(
         connection,
         book_id,
-        style=style or finished.style,
+        style=style or made.style,
         prompt=prompt,
-        image_key=await media.add(connection, book_id, picture.data, picture.width, picture.height),
-        thumbnail_key=await media.add(connection, book_id, small.data, small.width, small.height),
+        image_key=await media.add(connection, book_id, picture.data, picture.width, picture.height, made.source),
+        thumbnail_key=await media.add(connection, book_id, small.data, small.width, small.height, made.source),
         width=picture.width,
         height=picture.height,
         design=asdict(made.design) if made.design else None,
     )
 
 
-def _alternative(finished: FinishedPicture, prompt: str, caption: str, chapter: Chapter) -> str:
+def _alternative(made: MadePicture, prompt: str, caption: str, chapter: Chapter) -> str:
     """The alt text of the picture."""
-    return (finished.shows or prompt or caption or chapter.summary or chapter.title)[:MAX_ALT_CHARACTERS]
+    return (made.shows or prompt or caption or chapter.summary or chapter.title)[:MAX_ALT_CHARACTERS]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bookgen.errors import InvalidInput, RenderTimeout, UpstreamAIError
-from bookgen.models import Book, Chapter, Usage
+from bookgen.models import Book, Chapter, SourceType, Usage
 from bookgen.providers.images import SQUARE, WIDE, ImageModel, ImageRequest, Painted, Spent
 from bookgen.providers.text import CallBudget, Halt, Outage, paid_for
 from bookgen.render.cover.job import FinishedPicture, ReceivedJob
 from bookgen.render.pool import RenderPool
 from bookgen.render.scenes.job import SceneJob, SheetJob
+from bookgen.services.picture_marks import PictureMarks
 from bookgen.writing.material import Scene
 from bookgen.writing.picture_book import pictures
 
@@ -25,8 +26,8 @@ class Painter:
     Every failure is an UpstreamAIError whose `spent` has to be paid. For a cancellation, `spent_before` has it.
     """
 
-    def __init__(self, images: ImageModel | None, pool: RenderPool) -> None:
-        self._images, self._pool = images, pool
+    def __init__(self, images: ImageModel | None, pool: RenderPool, marks: PictureMarks) -> None:
+        self._images, self._pool, self._marks = images, pool, marks
 
     @property
     def outage(self) -> Outage | None:
@@ -69,11 +70,12 @@ class Painter:
     async def _made(self, job: SceneJob | SheetJob, request: ImageRequest) -> Painted:
         if self._images is None:
             drawn: FinishedPicture = await self._worked(job, request, ())
-            return _painted(drawn, (Spent(OFFLINE, Usage(calls=1, images=1)),))
+            return await self._painted(drawn, SourceType.DRAWN, (Spent(OFFLINE, Usage(calls=1, images=1)),))
         reply = await self._images.paint(request)
         try:
             with paid_for(reply.spent):
-                return _painted(await self._worked(ReceivedJob(reply.data), request, reply.spent), reply.spent)
+                received = await self._worked(ReceivedJob(reply.data), request, reply.spent)
+                return await self._painted(received, SourceType.MODEL, reply.spent)
         except InvalidInput as error:
             raise UpstreamAIError(
                 UNUSABLE, stage=STAGE, retryable=True, chapter_number=request.chapter_number, spent=reply.spent
@@ -93,10 +95,9 @@ class Painter:
             ) from error
         return finished
 
-
-def _painted(finished: FinishedPicture, paid: tuple[Spent, ...]) -> Painted:
-    picture = finished.picture
-    return Painted(picture.data, picture.width, picture.height, paid)
+    async def _painted(self, finished: FinishedPicture, source: SourceType, paid: tuple[Spent, ...]) -> Painted:
+        picture = await self._marks.marked(finished.picture, source)
+        return Painted(picture.data, picture.width, picture.height, source, paid)
 
 
 def _seed(book: Book) -> str:

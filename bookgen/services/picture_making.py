@@ -10,7 +10,7 @@ from uuid import UUID
 
 from bookgen.billing.cost_caps import CostBudget, CostCaps, Purpose
 from bookgen.errors import InvalidInput, RenderingFailed, UpstreamAIError
-from bookgen.models import Book, BookKind, Chapter, Usage
+from bookgen.models import Book, BookKind, Chapter, SourceType, Usage
 from bookgen.providers.images import LANDSCAPE, PORTRAIT, ImageModel, ImageReply, ImageRequest, Spent
 from bookgen.providers.text import Halt, spent_before
 from bookgen.render.cover.job import (
@@ -25,6 +25,7 @@ from bookgen.render.cover.job import (
 from bookgen.render.model import Picture
 from bookgen.render.pool import RenderPool
 from bookgen.services.painting import OFFLINE, UNUSABLE, Painter
+from bookgen.services.picture_marks import PictureMarks
 from bookgen.store import model_calls
 from bookgen.store.database import Database
 from bookgen.store.outages import through_outages
@@ -73,10 +74,22 @@ class PictureOrder:
 
 @dataclass(frozen=True, slots=True)
 class MadeCover:
-    """A cover, with its design if it was drawn here."""
+    """A cover as it is stored, and its design if it was drawn here."""
 
-    finished: FinishedCover
+    picture: Picture
+    thumbnail: Picture
+    style: str
+    source: SourceType
     design: CoverDesign | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MadePicture:
+    """A picture as it is stored. `shows` says what one drawn here is of."""
+
+    picture: Picture
+    source: SourceType
+    shows: str = ""
 
 
 class PictureMaker:
@@ -91,8 +104,10 @@ class PictureMaker:
         *,
         price: Callable[[str, Usage], int | None],
         caps: CostCaps,
+        marks: PictureMarks,
     ) -> None:
         self._database, self._pool, self._images, self._painter = database, pool, images, painter
+        self._marks = marks
         self._price, self._caps = price, caps
 
     async def covers(
@@ -101,7 +116,7 @@ class PictureMaker:
         """Make the variants and return the covers that succeeded. Raises the first failure if none did."""
         return await self._all_made(order, [self._cover(order, copy, each, style, prompt) for each in variants])
 
-    async def illustration(self, order: PictureOrder, chapter: Chapter, variant: int, prompt: str) -> FinishedPicture:
+    async def illustration(self, order: PictureOrder, chapter: Chapter, variant: int, prompt: str) -> MadePicture:
         (made,) = await self._all_made(order, [self._illustration(order, chapter, variant, prompt)])
         return made
 
@@ -113,7 +128,7 @@ class PictureMaker:
             drawn: FinishedCover = await self._drawn(order, job)
             design = CoverDesign(copy, seed, drawn.style, variant)
             order.paid.append(Spent(OFFLINE, Usage(calls=1, images=1)))
-            return MadeCover(drawn, design)
+            return await self._marked_cover(drawn, SourceType.DRAWN, design)
         asked = COVER_PROMPT.format(
             title=book.title, genre=book.genre, audience=book.target_audience,
             about=book.blurb or book.description, style=style, prompt=prompt,
@@ -122,9 +137,16 @@ class PictureMaker:
             asked += FIGURES.format(figures=pictures.figures(book))
         reply = await self._painted(self._images, order, asked, PORTRAIT)
         job = CoverJob(copy, f"{seed} {variant}", book.genre, variant, style, reply.data)
-        return MadeCover(await self._finished(order, job, reply))
+        # The title and the names stand on it, which no model made.
+        return await self._marked_cover(await self._finished(order, job, reply), SourceType.PARTLY_MODEL)
 
-    async def _spread(self, order: PictureOrder, chapter: Chapter, prompt: str) -> FinishedPicture:
+    async def _marked_cover(
+        self, cover: FinishedCover, source: SourceType, design: CoverDesign | None = None
+    ) -> MadeCover:
+        picture, thumbnail = [await self._marks.marked(each, source) for each in (cover.picture, cover.thumbnail)]
+        return MadeCover(picture, thumbnail, cover.style, source, design)
+
+    async def _spread(self, order: PictureOrder, chapter: Chapter, prompt: str) -> MadePicture:
         """Make a picture of a children's book, with its given characters."""
         scene = Scene(prompt or f"{chapter.title}. {chapter.summary}", "")
         try:
@@ -135,9 +157,9 @@ class PictureMaker:
             order.paid += spent_before(ended)
             raise
         order.paid += painted.paid
-        return FinishedPicture(Picture(painted.data, painted.width, painted.height))
+        return MadePicture(Picture(painted.data, painted.width, painted.height), painted.source)
 
-    async def _illustration(self, order: PictureOrder, chapter: Chapter, variant: int, prompt: str) -> FinishedPicture:
+    async def _illustration(self, order: PictureOrder, chapter: Chapter, variant: int, prompt: str) -> MadePicture:
         book = order.book
         if book.kind is BookKind.CHILDRENS:
             return await self._spread(order, chapter, prompt)
@@ -145,13 +167,16 @@ class PictureMaker:
             job = PictureJob(f"{book.id} {book.title}", book.genre, variant)
             drawn: FinishedPicture = await self._drawn(order, job)
             order.paid.append(Spent(OFFLINE, Usage(calls=1, images=1)))
-            return drawn
+            return await self._marked(drawn, SourceType.DRAWN)
         asked = ILLUSTRATION_PROMPT.format(
             title=book.title, genre=book.genre, chapter=chapter.title, summary=chapter.summary, prompt=prompt
         )
         reply = await self._painted(self._images, order, asked, LANDSCAPE)
         received: FinishedPicture = await self._finished(order, ReceivedJob(reply.data), reply)
-        return received
+        return await self._marked(received, SourceType.MODEL)
+
+    async def _marked(self, finished: FinishedPicture, source: SourceType) -> MadePicture:
+        return MadePicture(await self._marks.marked(finished.picture, source), source, finished.shows)
 
     async def _drawn(self, order: PictureOrder, job: CoverJob | PictureJob | ReceivedJob, *, paid: bool = False) -> Any:
         """Run the job in a worker. Runs, and pictures already paid for, wait until one is free."""

@@ -7,12 +7,14 @@ import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import reduce
+from operator import add
 from typing import Any
 
 from bookgen.billing.plans import require_format
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, RenderTimeout, must_exist
-from bookgen.models import Book, Chapter, Cover, Plan
+from bookgen.models import Book, Chapter, Cover, Plan, SourceType
 from bookgen.render.characters import one_line
 from bookgen.render.cover.job import Copy, CoverDesign
 from bookgen.render.formats import FORMATS
@@ -20,7 +22,9 @@ from bookgen.render.job import Job
 from bookgen.render.model import Picture, PlacedPicture
 from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings, parse_settings
-from bookgen.store import accounts, books, chapters, covers, exports, illustrations, media
+from bookgen.services.declaration import source_of, words_of
+from bookgen.services.provenance import Share
+from bookgen.store import accounts, books, chapters, covers, exports, illustrations, media, origins
 from bookgen.store.database import Database
 
 PREVIEW, PAGES = "preview", "pages"
@@ -71,11 +75,14 @@ class Publisher:
         quota: Quota,
         pool: RenderPool | None = None,
         shortage: Callable[[], str | None] = lambda: None,
+        *,
+        marks_origin: bool = True,
     ) -> None:
         self._database = database
         self._quota = quota
         self._pool = pool or RenderPool()
         self._shortage = shortage
+        self._marks_origin = marks_origin
         self._under_way: dict[str, _Shared] = {}
         self._hopeless: dict[tuple[int, str], datetime] = {}
 
@@ -131,7 +138,20 @@ class Publisher:
         cover = await self._picture(selected) if settings.include_cover or settings.cover_wrap else None
         design = _design(selected) if settings.cover_wrap else None
         pictures = await self._pictures(book.id) if settings.include_illustrations else []
-        return Job(kind, book, written, author, settings, plan.features.watermark, cover, design, pictures)
+        source = await self._source(book, written, settings) if self._marks_origin else None
+        return Job(kind, book, written, author, settings, plan.features.watermark, cover, design, pictures, source)
+
+    async def _source(self, book: Book, written: Sequence[Chapter], settings: ExportSettings) -> SourceType | None:
+        """The origin that the file's metadata names: of its words and of the pictures in it."""
+        db, account_id = self._database.http, book.account_id
+        words = await words_of(db, account_id, book.id, written)
+        has_cover = settings.include_cover or settings.cover_wrap
+        shown = [
+            each.source
+            for each in await origins.pictures(db, account_id, book.id)
+            if (has_cover if each.is_cover else settings.include_illustrations)
+        ]
+        return source_of(reduce(add, words.values(), Share()), shown)
 
     async def _picture(self, cover: Cover | None) -> Picture | None:
         body = cover and await media.find(self._database.http, cover.image_key)

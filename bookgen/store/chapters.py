@@ -241,8 +241,8 @@ SAVE = f"""
          WHERE $10::text IS NULL
             OR EXISTS (SELECT FROM plan p WHERE p.slug = $10 AND p.features -> 'max_stored_mb' = '{UNLIMITED}')
     ), kept AS (
-        INSERT INTO chapter_revision (chapter_id, origin, content, word_count, writer)
-        SELECT id, $3, content, word_count, writer FROM changed WHERE rewritten AND content ~ '\\S'
+        INSERT INTO chapter_revision (chapter_id, origin, content, word_count, writer, written_at)
+        SELECT id, $3, content, word_count, writer, written_at FROM changed WHERE rewritten AND content ~ '\\S'
     ), touched AS (
         UPDATE book
            SET updated_at = now(),

@@ -198,7 +198,8 @@ def _accepts(run: Run, chapter: FinishedChapter) -> bool:
 
 
 LOCK_CHAPTER = """
-    SELECT content, word_count, writer, content_version FROM chapter WHERE id = $1 AND book_id = $2 FOR UPDATE
+    SELECT content, word_count, writer, written_at, content_version
+      FROM chapter WHERE id = $1 AND book_id = $2 FOR UPDATE
 """
 
 KEEP_EDIT = """
@@ -221,7 +222,8 @@ async def _keep(connection: asyncpg.Connection, run: Run, chapter: FinishedChapt
     if former["content_version"] == chapter.seen:
         await _replace(connection, chapter, former, notes)
         return True
-    await _keep_revision(connection, chapter.chapter_id, chapter.content, chapter.word_count, chapter.writer)
+    told = chapter.content, chapter.word_count, chapter.writer
+    await revisions.add(connection, chapter.chapter_id, RevisionOrigin.MODEL, *told, just_written=True)
     await connection.execute(KEEP_EDIT, chapter.chapter_id)
     return False
 
@@ -232,7 +234,7 @@ async def _keep_original(connection: asyncpg.Connection, chapter: FinishedChapte
         return chapter.quality
     revision = await revisions.add(
         connection, chapter.chapter_id, RevisionOrigin.QUALITY_GATE, chapter.original, chapter.original_words,
-        chapter.writer,
+        chapter.writer, just_written=True,
     )  # fmt: skip
     return [note | {"revision": revision} if "before" in note else note for note in chapter.quality]
 
@@ -251,13 +253,8 @@ async def _replace(
     """Make the text the chapter's content. A text that it replaces goes to the revisions."""
     chapter_id = chapter.chapter_id
     if former["content"]:
-        await _keep_revision(connection, chapter_id, former["content"], former["word_count"], former["writer"])
+        told = former["content"], former["word_count"], former["writer"]
+        await revisions.add(connection, chapter_id, RevisionOrigin.MODEL, *told, written_at=former["written_at"])
     await connection.execute(REPLACE, chapter_id, chapter.content, chapter.word_count, notes, chapter.writer)
     if chapter.digest:
         await save_digest(connection, chapter_id, chapter.digest)
-
-
-async def _keep_revision(
-    connection: asyncpg.Connection, chapter_id: int, content: str, word_count: int, writer: str
-) -> None:
-    await revisions.add(connection, chapter_id, RevisionOrigin.MODEL, content, word_count, writer)

@@ -77,15 +77,16 @@ REWORK = """
           FROM unnest($2::int[], $3::text[], $4::text[], $5::int[], $6::text[], $7::text[], $8::int[], $9::int[])
                AS n (number, title, summary, target_word_count, seen_title, seen_summary, seen_target, seen_version)
     ), former AS (
-        SELECT c.id, c.content, c.word_count, c.writer, coalesce(c.content_version = n.seen_version, true) AS same,
+        SELECT c.id, c.content, c.word_count, c.writer, c.written_at,
+               coalesce(c.content_version = n.seen_version, true) AS same,
                n.title, n.summary,
                c.title NOT IN (coalesce(n.seen_title, c.title), n.title)
                OR c.summary NOT IN (coalesce(n.seen_summary, c.summary), n.summary) AS outdone
           FROM chapter c JOIN n ON c.chapter_number = n.number WHERE c.book_id = $1
            FOR UPDATE OF c
     ), kept AS (
-        INSERT INTO chapter_revision (chapter_id, origin, content, word_count, writer)
-        SELECT id, 'regenerate', content, word_count, writer FROM former WHERE same AND content <> ''
+        INSERT INTO chapter_revision (chapter_id, origin, content, word_count, writer, written_at)
+        SELECT id, 'regenerate', content, word_count, writer, written_at FROM former WHERE same AND content <> ''
     ), kept_plan AS (
         INSERT INTO chapter_revision (chapter_id, origin, content, word_count, title, summary)
         SELECT id, 'model', '', 0, title, summary FROM former WHERE outdone
@@ -186,7 +187,8 @@ async def add_chapters(connection: asyncpg.Connection, book_id: int, plans: Sequ
 
 REWRITE = f"""
     WITH former AS (
-        SELECT c.book_id, c.content, c.word_count, c.writer, c.content <> '' AS held, c.content_version = $5 AS same
+        SELECT c.book_id, c.content, c.word_count, c.writer, c.written_at, c.content <> '' AS held,
+               c.content_version = $5 AS same
           FROM (SELECT b.id FROM book b WHERE b.id = (SELECT book_id FROM chapter WHERE id = $1)
                    FOR NO KEY UPDATE OF b) AS of_book
           JOIN chapter c ON c.book_id = of_book.id
@@ -196,10 +198,10 @@ REWRITE = f"""
         UPDATE book SET updated_at = now(), status = {settled_status("book", "NOT (former.same OR former.held)", "$1")}
           FROM former WHERE book.id = former.book_id
     ), revised AS (
-        INSERT INTO chapter_revision (chapter_id, origin, content, word_count, writer)
+        INSERT INTO chapter_revision (chapter_id, origin, content, word_count, writer, written_at)
         SELECT $1, CASE WHEN same THEN 'regenerate' ELSE 'model' END,
                CASE WHEN same THEN content ELSE $2 END, CASE WHEN same THEN word_count ELSE $3 END,
-               CASE WHEN same THEN writer ELSE $8 END
+               CASE WHEN same THEN writer ELSE $8 END, CASE WHEN same THEN written_at ELSE now() END
           FROM former WHERE held OR NOT same
     ), {keep_original("$6", "$7", "$8", "$1", "former")}
     UPDATE chapter

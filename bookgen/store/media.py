@@ -5,6 +5,8 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING
 
+from bookgen.models import SourceType
+
 if TYPE_CHECKING:
     from bookgen.store.database import DB
 
@@ -26,13 +28,13 @@ async def exists(db: DB, key: str) -> bool:
     return bool(await db.fetchval(EXISTS, key))
 
 
-ADD = "INSERT INTO media (key, book_id, body, width, height) VALUES ($1, $2, $3, $4, $5)"
+ADD = "INSERT INTO media (key, book_id, body, width, height, source_type) VALUES ($1, $2, $3, $4, $5, $6)"
 
 
-async def add(db: DB, book_id: int, body: bytes, width: int, height: int) -> str:
+async def add(db: DB, book_id: int, body: bytes, width: int, height: int, source: SourceType) -> str:
     """Store a picture of `width` by `height` pixels. Returns its key."""
     key = secrets.token_urlsafe(_KEY_BYTES)
-    await db.execute(ADD, key, book_id, body, width, height)
+    await db.execute(ADD, key, book_id, body, width, height, source)
     return key
 
 
@@ -40,8 +42,8 @@ async def add(db: DB, book_id: int, body: bytes, width: int, height: int) -> str
 LOCK_OF_BOOK = "SELECT key FROM media WHERE book_id = $1 FOR KEY SHARE"
 
 COPY = """
-    INSERT INTO media (key, book_id, body, width, height)
-    SELECT k.copy, $2, m.body, m.width, m.height
+    INSERT INTO media (key, book_id, body, width, height, source_type)
+    SELECT k.copy, $2, m.body, m.width, m.height, m.source_type
       FROM unnest($3::text[], $4::text[]) AS k (original, copy)
       JOIN media m ON m.key = k.original
      WHERE m.book_id = $1

@@ -40,23 +40,36 @@ def _revision_of(row: Record) -> Revision:
 
 
 ADD = """
-    INSERT INTO chapter_revision (chapter_id, origin, content, word_count, writer)
-    VALUES ($1, $2, $3, $4, $5) RETURNING id
+    INSERT INTO chapter_revision (chapter_id, origin, content, word_count, writer, written_at)
+    VALUES ($1, $2, $3, $4, $5, CASE WHEN $7 THEN now() ELSE $6 END) RETURNING id
 """
 
 
 async def add(
-    connection: Connection, chapter_id: int, origin: RevisionOrigin, content: str, word_count: int, writer: str
+    connection: Connection,
+    chapter_id: int,
+    origin: RevisionOrigin,
+    content: str,
+    word_count: int,
+    writer: str,
+    *,
+    written_at: datetime | None = None,
+    just_written: bool = False,
 ) -> int:
-    """Keep a text as a revision of the chapter. Returns the revision's id."""
-    return int(await connection.fetchval(ADD, chapter_id, origin, content, word_count, writer))
+    """Keep a text as a revision of the chapter. Returns the revision's id.
+
+    `written_at`: when the model wrote it. `just_written`: the model wrote it in this transaction.
+    """
+    told = chapter_id, origin, content, word_count, writer, written_at, just_written
+    return int(await connection.fetchval(ADD, *told))
 
 
 def keep_original(content: str, words: str, writer: str, chapter: str, rows: str) -> str:
     """SQL of a CTE `kept`, which adds the model's own text as a revision unless the parameter `content` is null."""
     return f"""kept AS (
-        INSERT INTO chapter_revision (chapter_id, origin, content, word_count, writer)
-        SELECT {chapter}, 'quality_gate', {content}, {words}, {writer} FROM {rows} WHERE {content}::text IS NOT NULL
+        INSERT INTO chapter_revision (chapter_id, origin, content, word_count, writer, written_at)
+        SELECT {chapter}, 'quality_gate', {content}, {words}, {writer}, now()
+          FROM {rows} WHERE {content}::text IS NOT NULL
         RETURNING id
     )"""
 

@@ -20,7 +20,7 @@ from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.errors import UpstreamAIError
-from bookgen.models import Book, Digest, Usage
+from bookgen.models import Book, Digest, SourceType, Usage
 from bookgen.providers.text import CALL_SECONDS, Halt, Message, StopReason, TextModel, TextReply, TextRequest
 from bookgen.services.painting import Painter
 from bookgen.store import covers, media
@@ -199,7 +199,8 @@ class Studio:
         async def keep(connection: asyncpg.Connection) -> None:
             if failure := self.failures.pop("keeping", None):
                 raise failure
-            image, thumbnail = [await media.add(connection, book_id, b"picture", 16, 25) for _ in range(2)]
+            drawing = b"picture", 16, 25, SourceType.DRAWN
+            image, thumbnail = [await media.add(connection, book_id, *drawing) for _ in range(2)]
             drawn = {"style": "", "prompt": "", "width": 16, "height": 25, "design": None}
             cover = await covers.add(connection, book_id, image_key=image, thumbnail_key=thumbnail, **drawn)
             await covers.select(connection, book_id, cover.id)

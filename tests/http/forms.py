@@ -319,6 +319,18 @@ BOOK = BOOK_LISTED | {
     "estimated_cost_micros": (is_integer, NONE),
     "estimated_seconds": (is_integer, NONE),
 }
+DECLARATION = {
+    "text": {
+        "model_words": is_integer,
+        "human_words": is_integer,
+        "edited_words": is_integer,
+        "chapters": [{"chapter_number": is_id, "origin": one_of("model", "human", "edited", "sample")}],
+    },
+    "images": {"model": is_integer, "human": is_integer},
+    "translation": (str, NONE),
+    "models": [str],
+    "statement": str,
+}
 REPORT = {
     "id": is_id,
     "book": is_id,

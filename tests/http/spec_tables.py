@@ -54,6 +54,7 @@ ROWS: list[tuple[str, str, bool, tuple[int, ...]]] = [
     ("POST", "/books/{id}/stop-generation/", JWT, (200, 404, 409)),
     ("POST", "/books/{id}/generate-cover/", JWT, (200, 400, 404, 429, 502)),
     ("POST", "/books/{id}/select-cover/", JWT, (200, 400, 404)),
+    ("GET", "/books/{id}/declaration/", JWT, (200, 404)),
     ("POST", "/books/{id}/export_pdf/", JWT, (200, 400, 402, 404, 409)),
     ("POST", "/books/{id}/export_docx/", JWT, (200, 400, 402, 404, 409)),
     ("POST", "/books/{id}/export_epub/", JWT, (200, 400, 402, 404, 409)),

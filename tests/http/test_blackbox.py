@@ -368,6 +368,9 @@ async def have_it_illustrated(ada: BlackboxCaller, book: int) -> None:
     assert selected["cover_image_url"] == chosen["image_url"]
     assert [each["id"] for each in selected["covers"] if each["is_selected"]] == [chosen["id"]]
 
+    declared = await ada.call("GET /books/{id}/declaration/", 200, forms.DECLARATION, id=book)
+    assert declared["images"] == {"model": 0, "human": 0, "drawn": 1}
+
     chapter = selected["chapters"][0]["id"]
     told = {"caption": f"The {CANARY}."}
     drawn = await ada.call("POST /chapters/{id}/generate-image/", 200, forms.ILLUSTRATION, body=told, id=chapter)

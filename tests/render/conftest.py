@@ -11,7 +11,7 @@ import pytest
 
 from bench.render import corpus
 from bench.render.corpus import Corpus
-from bookgen.models import Chapter
+from bookgen.models import Chapter, SourceType
 from bookgen.render.docx.writer import write_docx
 from bookgen.render.epub.writer import write_epub
 from bookgen.render.layout.compose import Composer
@@ -62,7 +62,8 @@ def render(text: Manuscript, settings: ExportSettings | None = None) -> Rendered
 def rendered(asked: Corpus) -> Rendered:
     book, chapters = corpus.book(asked)
     figures = corpus.illustrations(asked)
-    return render(manuscript(book, chapters, author=book.author_name, watermark=False, illustrations=figures))
+    told = {"author": book.author_name, "watermark": False, "source": SourceType.MODEL}
+    return render(manuscript(book, chapters, **told, illustrations=figures))  # type: ignore[arg-type]
 
 
 def shorter(asked: Corpus) -> Corpus:
@@ -109,4 +110,4 @@ def make_manuscript(
     for number, content in enumerate(contents, 1):
         title, text = content if isinstance(content, tuple) else (f"Part {number}", content)
         chapters.append(replace(first, id=number, chapter_number=number, title=title, content=text))
-    return manuscript(book, chapters, author=book.author_name, watermark=watermark)
+    return manuscript(book, chapters, author=book.author_name, watermark=watermark, source=SourceType.PARTLY_MODEL)

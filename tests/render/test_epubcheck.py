@@ -13,6 +13,7 @@ import pytest
 
 from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, Rendered, render
+from tests.render.test_marks import signed_picture
 from tests.render.test_settings import red_picture, with_picture
 from tests.render.test_spreads import made, picture_book
 
@@ -36,6 +37,7 @@ def test_epubcheck_has_no_message(small: Rendered, make: Make, tmp_path: Path) -
     books = {
         "rich": small.epub,
         "pictures": render(with_picture(make("A line.")), printed).epub,
+        "signed pictures": render(with_picture(make("A line."), signed_picture())).epub,
         "watermark": render(make("A <b>line</b> & more.", watermark=True), ExportSettings(include_toc=False)).epub,
         "fonts": render(make("A line."), ExportSettings(font="dyslexic", drop_caps=True)).epub,
         "only chapter": render(make(("The Patient Harbour", SENT))).epub,

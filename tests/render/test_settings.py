@@ -196,8 +196,8 @@ def test_every_setting_is_tried_here_or_on_the_pdf_or_on_the_wrap() -> None:
     ] == []
 
 
-def with_picture(text: Manuscript) -> Manuscript:
-    made = red_picture()
+def with_picture(text: Manuscript, picture: Picture | None = None) -> Manuscript:
+    made = picture or red_picture()
     first, *rest = text.chapters
     figure = Figure(made, "A red page", (Span("Red"),))
     return replace(text, cover=made, chapters=(replace(first, blocks=(*first.blocks, figure)), *rest))

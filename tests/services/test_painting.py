@@ -9,6 +9,7 @@ from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import Halt
 from bookgen.render.pool import RenderPool
 from bookgen.services.painting import Painter
+from bookgen.services.picture_marks import PictureMarks
 
 BOOK, _ = corpus.book(corpus.Corpus("painting", chapters=1, words=200))
 
@@ -17,7 +18,7 @@ async def test_a_picture_that_takes_too_long_is_tried_once() -> None:
     pool = RenderPool(workers=1, timeout=0.001)
 
     with pytest.raises(UpstreamAIError, match="could not be processed") as failed:
-        await Painter(None, pool).sheet(BOOK, None, Halt())
+        await Painter(None, pool, PictureMarks()).sheet(BOOK, None, Halt())
 
     assert failed.value.retryable
     await pool.close()

@@ -329,3 +329,66 @@ async def test_older_runs_and_texts_have_their_writers_from_the_ledger(empty_dsn
         assert await connection.fetchval("SELECT writer FROM run") == "anthropic:a"
     finally:
         await connection.close()
+
+
+A_BOOK_WITH_PICTURES = """
+    WITH about AS (
+        INSERT INTO book (account_id, title, chapter_count, target_word_count, trim_size, content_language)
+        SELECT id, 'A book', 1, 300, '6x9', 'en' FROM account RETURNING id
+    ), outline AS (
+        INSERT INTO chapter (book_id, chapter_number, title, content, target_word_count, writer)
+        SELECT id, n, 'A chapter', 'Text.', 100, CASE n WHEN 1 THEN 'anthropic:a' ELSE '' END
+          FROM about, generate_series(1, 2) AS n
+        RETURNING id, chapter_number
+    ), kept AS (
+        INSERT INTO chapter_revision (chapter_id, origin, content, word_count, writer)
+        SELECT o.id, 'editor', text, 1, CASE chapter_number WHEN 1 THEN 'anthropic:a' ELSE '' END
+          FROM outline o, (VALUES ('First.'), ('Second.')) AS texts (text)
+         ORDER BY text
+    ), stored AS (
+        INSERT INTO media (key, book_id, body, width, height)
+        SELECT repeat(k, 32), id, '', 10, 10 FROM about, unnest('{a,b,c,d,e}'::text[]) AS k
+    ), variants AS (
+        INSERT INTO cover (book_id, style, image_key, thumbnail_key, width, height, design)
+        SELECT id, '', repeat(image, 32), repeat(thumbnail, 32), 10, 10, design
+          FROM about, (VALUES ('a', 'b', '{}'::jsonb), ('c', 'd', NULL)) AS v (image, thumbnail, design)
+    )
+    INSERT INTO model_call (book_id, stage, chapter_number, call_id, model, images)
+    SELECT id, stage, number, gen_random_uuid(), model, images
+      FROM about, (VALUES ('cover', NULL, 'offline', 1), ('cover', NULL, 'openai:painter', 1),
+                          ('chapter', 2, 'anthropic:b', 0)) AS call (stage, number, model, images)
+"""
+
+
+async def test_what_was_made_before_origins_were_noted_has_its_origin_from_the_ledger(
+    empty_dsn: str, tmp_path: Path
+) -> None:
+    for file in SQL.glob("00*_*.sql"):
+        if file.name < "0038":
+            shutil.copy(file, tmp_path)
+    await migrate(empty_dsn, tmp_path)
+    connection = await asyncpg.connect(empty_dsn)
+    try:
+        await connection.execute("INSERT INTO account (username, email) VALUES ('ada', 'ada@example.com')")
+        await connection.execute(A_BOOK_WITH_PICTURES)
+
+        await migrate(empty_dsn, SQL)
+
+        pictures = await connection.fetch("SELECT left(key, 1) AS key, source_type FROM media ORDER BY key")
+        assert [tuple(row) for row in pictures] == [
+            *((key, "algorithmicMedia") for key in "ab"),
+            *((key, "compositeWithTrainedAlgorithmicMedia") for key in "cd"),
+            ("e", "trainedAlgorithmicMedia"),
+        ]
+        texts = await connection.fetch(
+            "SELECT r.content, r.writer, r.written_at IS NOT NULL AS whole FROM chapter_revision r"
+            " JOIN chapter c ON c.id = r.chapter_id ORDER BY chapter_number, r.id"
+        )
+        assert [tuple(row) for row in texts] == [
+            ("First.", "anthropic:a", True),
+            ("Second.", "anthropic:a", False),
+            ("First.", "anthropic:b", True),
+            ("Second.", "", False),
+        ]
+    finally:
+        await connection.close()

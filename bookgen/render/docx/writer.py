@@ -17,6 +17,7 @@ from docx.opc.part import Part
 from bookgen.render.archive import rezip
 from bookgen.render.docx.body import BodyWriter
 from bookgen.render.docx.fonts import embed_fonts
+from bookgen.render.docx.properties import CUSTOM_TYPE, custom_properties
 from bookgen.render.docx.styles import StyleSheet, size
 from bookgen.render.docx.watermark import watermark_paragraph
 from bookgen.render.docx.xml import DECLARATION, NAMESPACES, field, paragraph, spacing, text, twips
@@ -299,6 +300,10 @@ class _DocxWriter:
         properties.last_modified_by = "bookgen"
         properties.revision = 1
         properties.created = properties.modified = book.changed
+        if book.source:
+            package = self._document.part.package
+            part = Part(PackURI("/docProps/custom.xml"), CUSTOM_TYPE, custom_properties(book.source), package)
+            package.relate_to(part, RELATIONSHIP_TYPE.CUSTOM_PROPERTIES)
 
 
 def _break(section: str) -> str:

@@ -16,6 +16,7 @@ from bookgen.render.headings import chapter_heading
 from bookgen.render.languages import language
 from bookgen.render.layout.front import copyright_paragraphs
 from bookgen.render.layout.page import Pagination
+from bookgen.render.marks.xmp import NAMESPACE, PREFIX, PROPERTY
 from bookgen.render.model import Manuscript, Picture, Section
 from bookgen.render.settings import ExportSettings
 
@@ -85,6 +86,9 @@ class EpubWriter:
         if self._language.rtl:
             book.direction = "rtl"
         book.prefixes = ["a11y: http://www.idpf.org/epub/vocab/package/a11y/#", "schema: http://schema.org/"]
+        if source := self._manuscript.source:
+            book.prefixes.append(f"{PREFIX}: {NAMESPACE}")
+            book.add_metadata(None, "meta", source.uri, {"property": f"{PREFIX}:{PROPERTY}"})
         buffer = io.BytesIO()
         # not ebooklib's write_epub(), which swallows file system errors
         changed = self._manuscript.changed

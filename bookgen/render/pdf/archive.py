@@ -8,6 +8,8 @@ from typing import Any
 
 from reportlab.pdfbase import pdfdoc
 
+from bookgen.models import SourceType
+from bookgen.render.marks.xmp import NAMESPACE, PREFIX, PROPERTY, description
 from bookgen.render.model import Manuscript
 from bookgen.render.pdf.canvas import BareCanvas, dictionary, stream
 from bookgen.render.trim import RULES
@@ -51,14 +53,28 @@ _XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 <pdfaProperty:category>internal</pdfaProperty:category>
 <pdfaProperty:description>Part of ISO 14289 that the file conforms to</pdfaProperty:description>
 </rdf:li></rdf:Seq></pdfaSchema:property>
-</rdf:li></rdf:Bag></pdfaExtension:schemas>
+</rdf:li>{origin_schema}</rdf:Bag></pdfaExtension:schemas>
 </rdf:Description>
 <rdf:Description rdf:about="" xmlns:pdfuaid="http://www.aiim.org/pdfua/ns/id/">
 <pdfuaid:part>1</pdfuaid:part>
 </rdf:Description>
-</rdf:RDF>
+{origin}</rdf:RDF>
 </x:xmpmeta>
 <?xpacket end="w"?>"""
+
+
+# PDF/A takes a property that XMP does not define only with a description of its schema.
+_ORIGIN_SCHEMA = f"""<rdf:li rdf:parseType="Resource">
+<pdfaSchema:schema>IPTC extension schema</pdfaSchema:schema>
+<pdfaSchema:namespaceURI>{NAMESPACE}</pdfaSchema:namespaceURI>
+<pdfaSchema:prefix>{PREFIX}</pdfaSchema:prefix>
+<pdfaSchema:property><rdf:Seq><rdf:li rdf:parseType="Resource">
+<pdfaProperty:name>{PROPERTY}</pdfaProperty:name>
+<pdfaProperty:valueType>URI</pdfaProperty:valueType>
+<pdfaProperty:category>external</pdfaProperty:category>
+<pdfaProperty:description>How the content was made, a term of the IPTC vocabulary</pdfaProperty:description>
+</rdf:li></rdf:Seq></pdfaSchema:property>
+</rdf:li>"""
 
 
 def describe(canvas: BareCanvas, manuscript: Manuscript) -> None:
@@ -81,19 +97,23 @@ def keywords(manuscript: Manuscript) -> str:
 
 
 class _PressInfo(pdfdoc.PDFInfo):
-    """Document information that claims PDF/X-1a:2001."""
+    """Document information that claims PDF/X-1a:2001, and names the origin: PDF 1.3 has no XMP."""
+
+    source: SourceType | None = None
 
     def format(self, document: Any) -> bytes:
         body: bytes = super().format(document)
+        origin = f"/{PROPERTY} ({self.source.uri}) ".encode() if self.source else b""
         claim = b"/GTS_PDFXVersion (PDF/X-1:2001) /GTS_PDFXConformance (PDF/X-1a:2001) >>"
-        return body[: body.rindex(b">>")] + claim
+        return body[: body.rindex(b">>")] + origin + claim
 
 
-def make_pressable(canvas: BareCanvas) -> None:
+def make_pressable(canvas: BareCanvas, manuscript: Manuscript) -> None:
     """Make the file a PDF/X-1a: name the printing condition of its inks, from the public registry."""
     document = canvas.document
     info = _PressInfo()
     vars(info).update(vars(document.info))
+    info.source = manuscript.source
     document.info = info
     printing = pdfdoc.PDFString("Offset printing on coated paper after SWOP")
     registry = pdfdoc.PDFString("http://www.color.org")
@@ -127,4 +147,9 @@ def _xmp(manuscript: Manuscript) -> bytes:
         "producer": _PRODUCER,
         "when": manuscript.changed.strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
-    return _XMP.format(**{name: escape(value, quote=False) for name, value in values.items()}).encode("utf-8")
+    source = manuscript.source
+    return _XMP.format(
+        **{name: escape(value, quote=False) for name, value in values.items()},
+        origin=description(source) if source else "",
+        origin_schema=_ORIGIN_SCHEMA if source else "",
+    ).encode("utf-8")

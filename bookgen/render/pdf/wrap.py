@@ -80,7 +80,7 @@ class _Wrap:
     def file(self) -> bytes:
         canvas, cover = self._canvas, self._manuscript.cover
         describe(canvas, self._manuscript)
-        make_pressable(canvas)
+        make_pressable(canvas, self._manuscript)
         canvas.setBleedBox((0, 0, self._width, self._tall))
         canvas.setTrimBox((BLEED, BLEED, self._width - BLEED, BLEED + self._height))
         front, ground = self._picture_front(cover) if cover and not self._design else self._drawn_front()

@@ -86,7 +86,7 @@ class _PdfWriter:
                 canvas.document.Catalog.setPageLayout("TwoPageRight")
             make_archival(canvas, self._manuscript)
         else:
-            make_pressable(canvas)
+            make_pressable(canvas, self._manuscript)
         if self._layout.rtl:
             canvas.setViewerPreference("Direction", "R2L")
         canvas.save()

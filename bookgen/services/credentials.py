@@ -1,0 +1,166 @@
+"""Content Credentials: C2PA manifests in pictures, signed with the server's own key, and read back from any file.
+
+c2pa-rs salts each assertion of a manifest, so that no two are the same: pictures get theirs once, before they are
+stored. Files that are made anew with equal bytes get none.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from bookgen import __version__
+from bookgen.errors import InvalidInput
+from bookgen.models import SourceType
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.x509 import Certificate
+
+VALID_YEARS = 20
+JPEG = "image/jpeg"
+_OURS = "bookgen"
+# No thumbnail in the manifest. Nothing is fetched from the network, neither to sign nor to read.
+_SETTINGS = {
+    "builder": {"thumbnail": {"enabled": False}},
+    "verify": {"verify_after_sign": False, "remote_manifest_fetch": False, "ocsp_fetch": False},
+}
+# An untrusted certificate is no fault of the file: a server's own key is on nobody's list.
+_VALID = ("Valid", "Trusted")
+
+
+def new_identity() -> str:
+    """PEM: a private key, its certificate, and the certificate of the authority that signed it, whose key is gone.
+
+    C2PA refuses a certificate that signed itself.
+    """
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    authority, key = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    chain = (_certificate(key, authority), _certificate(authority, authority))
+    return (private + b"".join(each.public_bytes(Encoding.PEM) for each in chain)).decode()
+
+
+def _certificate(key: Ed25519PrivateKey, authority: Ed25519PrivateKey) -> Certificate:
+    """What C2PA asks of a certificate: version 3, these uses of the key, and who signed it."""
+    from cryptography import x509
+    from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+    def name(of: Ed25519PrivateKey) -> x509.Name:
+        called = f"{_OURS} authority" if of is authority else _OURS
+        return x509.Name(
+            [
+                x509.NameAttribute(NameOID.COMMON_NAME, called),
+                x509.NameAttribute(NameOID.ORGANIZATION_NAME, _OURS),
+            ]
+        )
+
+    signs = key is authority
+    begin = datetime.now(UTC) - timedelta(days=1)  # readers' clocks differ
+    usage = x509.KeyUsage(not signs, False, False, False, False, signs, signs, False, False)
+    issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.public_key())
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name(key))
+        .issuer_name(name(authority))
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(begin)
+        .not_valid_after(begin + timedelta(days=365 * VALID_YEARS))
+        .add_extension(x509.BasicConstraints(ca=signs, path_length=0 if signs else None), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(issuer, critical=False)
+    )
+    if not signs:
+        uses = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.EMAIL_PROTECTION])
+        certificate = certificate.add_extension(uses, critical=False)
+    return certificate.sign(authority, None)
+
+
+class SigningFailed(Exception):
+    """The picture could not be signed: the identity is damaged or has expired."""
+
+
+class CredentialSigner:
+    """Signs with an identity that `new_identity` made."""
+
+    def __init__(self, identity: str) -> None:
+        key, mark, certificates = identity.partition("-----BEGIN CERTIFICATE-----")
+        self._key, self._chain = key.encode(), (mark + certificates).encode()
+
+    def signed(self, picture: bytes, source: SourceType) -> bytes:
+        """The JPEG with a manifest that names its source. SigningFailed. Takes milliseconds, the first time longer."""
+        import c2pa
+
+        created = {"action": "c2pa.created", "digitalSourceType": source.uri}
+        manifest = {
+            "claim_generator_info": [{"name": _OURS, "version": __version__}],
+            "format": JPEG,
+            "assertions": [{"label": "c2pa.actions.v2", "data": {"actions": [created]}}],
+        }
+        told = c2pa.C2paSignerInfo(c2pa.C2paSigningAlg.ED25519, self._chain, self._key, None)
+        target = io.BytesIO()
+        try:
+            with (
+                c2pa.Context.from_dict(_SETTINGS) as context,
+                c2pa.Signer.from_info(told) as signer,
+                c2pa.Builder.from_json(manifest, context) as builder,
+            ):
+                builder.sign(signer, JPEG, io.BytesIO(picture), target)
+        except c2pa.C2paError as error:
+            raise SigningFailed(str(error)) from error
+        return target.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """The newest manifest of a file. `intact`: its signature is good, and the file is as it was signed.
+
+    `trusted`: the certificate is on the trust list of the reader, which has none for a server's own key.
+    """
+
+    signer: str
+    intact: bool
+    trusted: bool
+    terms: tuple[str, ...]
+
+
+def read_credential(data: bytes, content_type: str) -> Credential | None:
+    """The file's C2PA manifest, if it has one. InvalidInput if it has one that cannot be read."""
+    import c2pa
+
+    try:
+        with c2pa.Context.from_dict(_SETTINGS) as context:
+            reader = c2pa.Reader.try_create(content_type, io.BytesIO(data), None, context)
+            if reader is None:
+                return None
+            with reader:
+                return _credential(json.loads(reader.json()))
+    except c2pa.C2paError.NotSupported:
+        return None
+    except c2pa.C2paError as error:
+        raise InvalidInput(f"The file's content credential is damaged: {error}.") from error
+
+
+def _credential(told: dict[str, Any]) -> Credential:
+    manifest = told["manifests"][told["active_manifest"]]
+    signer = manifest.get("signature_info", {})
+    actions = [
+        action
+        for assertion in manifest.get("assertions", ())
+        if str(assertion["label"]).startswith("c2pa.actions")
+        for action in assertion["data"].get("actions", ())
+    ]
+    sources = (str(action.get("digitalSourceType", "")) for action in actions)
+    return Credential(
+        signer=str(signer.get("common_name") or signer.get("issuer") or "unknown"),
+        intact=told["validation_state"] in _VALID,
+        trusted=told["validation_state"] == "Trusted",
+        terms=tuple(each.rpartition("/")[2] for each in sources if each),
+    )
