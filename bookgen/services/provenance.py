@@ -2,9 +2,9 @@
 
 A word is the model's if it stands in a run of RUN words that also stands, in this order, in a text that the model wrote
 for the chapter. The other words are a person's: *edited* in a paragraph that holds words of the model, *human* in a
-paragraph that holds none. Corrections of proofreading count as the model's if nothing but such corrections changed its
-text. Only the newest 20 former texts are kept; if none of them is known to be the model's alone, the oldest one that
-has a model as its writer stands for it.
+paragraph that holds none. Corrections of proofreading and answers to an editor count as the model's if nothing else
+changed its text. Only the newest 20 former texts are kept; if none of them is known to be the model's alone, the oldest
+one that has a model as its writer stands for it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from bookgen.models import SAMPLE_WRITER, Chapter, RevisionOrigin
 from bookgen.store.origins import FormerText
 from bookgen.words import split, weight
 
+NO_AUTHORS = (RevisionOrigin.PROOFREADING, RevisionOrigin.REVIEW)  # of changes that nobody wrote by hand
 RUN = 5  # words: fewer are often the same by chance
 _PARAGRAPHS = re.compile(r"\n\s*\n")
 
@@ -89,14 +90,14 @@ def share(chapter: Chapter, compared: Sources, texts: Mapping[int, str]) -> Shar
 
 def _is_as_written(chapter: Chapter, former: Sequence[FormerText]) -> bool:
     """Whether nobody has changed the text since the model wrote it."""
-    changes = [each for each in former if each.origin != RevisionOrigin.PROOFREADING]
+    changes = [each for each in former if each.origin not in NO_AUTHORS]
     if chapter.written_at is None:  # written before that was noted, or copied with its book
         return not changes
     return not changes or changes[-1].created_at <= chapter.written_at
 
 
 def _was_as_written(revision: FormerText, before: Sequence[FormerText]) -> bool:
-    changes = [each for each in before if each.origin != RevisionOrigin.PROOFREADING]
+    changes = [each for each in before if each.origin not in NO_AUTHORS]
     if not revision.writer or revision.written_at is None:
         return False
     return not changes or changes[-1].created_at <= revision.written_at

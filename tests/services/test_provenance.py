@@ -99,6 +99,7 @@ def test_corrections_of_an_untouched_text_are_not_a_persons() -> None:
     corrected = chapter(TEXT.replace("late", "lately"))
 
     assert counted(corrected, [former(5, "proofreading")], {}) == Share(model=count_words(TEXT))
+    assert counted(corrected, [former(5, "review")], {}) == Share(model=count_words(TEXT))
 
 
 def test_an_oldest_text_whose_origin_is_forgotten_counts_as_the_models() -> None:
