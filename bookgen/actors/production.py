@@ -6,7 +6,7 @@ Before: the outline. After: the editor's reading, proofreading, corrections, blu
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import asyncpg
@@ -20,10 +20,9 @@ from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps
 from bookgen.actors.work_in_flight import PhaseFailed, PhaseResult
 from bookgen.errors import ProofreadingFailed, QuotaExceeded, RenderingFailed, RenderTimeout, UpstreamAIError
-from bookgen.models import Allowance, BookStatus, ReportKind, RevisionMode, Run, RunPhase, SuggestionStatus
+from bookgen.models import Allowance, BookStatus, ReportKind, RevisionMode, Run, RunPhase
 from bookgen.providers.text import CallsHalted
 from bookgen.store import blurbs, books, reports, suggestions
-from bookgen.store.suggestions import NewSuggestion
 from bookgen.writing.refusal import ModelRefused
 from bookgen.writing.structured import UnusableReply
 
@@ -105,7 +104,7 @@ class Production:
             )
             await suggestions.add(connection, report_id, rows)
 
-        return PhaseResult(save, remark=_outcome(edited.rows))
+        return PhaseResult(save, remark=_outcome(len(edited.unanswered)))
 
     async def _has_report(self, run: Run, kind: ReportKind) -> bool:
         """Whether the run has made such a report before its author added a chapter."""
@@ -193,13 +192,7 @@ class Production:
         return await self._resources.health.through_outages(attempt)
 
 
-def _outcome(rows: Sequence[NewSuggestion]) -> str:
+def _outcome(findings: int) -> str:
     """What an editor's reading has brought, for the status of the finished book; empty if it found nothing."""
-    changed = sum(row.status is SuggestionStatus.APPLIED for row in rows)
-    left = len(rows) - changed
-    said = []
-    if changed:
-        said.append(f"changed {changed} passage{'s' * (changed != 1)}")
-    if left:
-        said.append(f"left {left} finding{'s' * (left != 1)} in its report")
-    return f"The editor's reading {' and '.join(said)}." if said else ""
+    count = "one finding" if findings == 1 else f"{findings} findings"
+    return f"The editor's reading had {count}. Its report says what was changed." if findings else ""

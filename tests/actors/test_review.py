@@ -104,7 +104,7 @@ async def test_a_production_changes_what_its_author_answers_and_lists_the_rest(
         (1, "Text of", "Words of", "It is not so.", "applied", "major"),
         (2, "Text of", None, left, "pending", "minor"),
     ]
-    assert "The editor's reading changed 1 passage and left 1 finding in its report." in await author.status(supervisor)
+    assert "The editor's reading had 2 findings. Its report says what was changed." in await author.status(supervisor)
     assert (model.asked[READING], model.asked[ANSWER]) == (1, 1)
 
 
