@@ -46,7 +46,8 @@ APPROVED = {
     Proof.UNPROVEN: "You approved the change. It takes effect once you follow the link sent to the new address.",
 }
 
-# An account's password can be tried as often as one address may try, but over five times the period.
+# An account's password can be tried so often, but no more often than one address may try, in five times the period.
+MAX_GUESSES = 20
 GUESS_WINDOWS = 5
 
 
@@ -312,7 +313,7 @@ def _one_guess(request: web.Request, candidate: LoginCandidate) -> Iterator[None
     """
     limiter = request.app[SERVICES].limiter
     per_address = limiter.budgets[LimitClass.AUTH]
-    budget = Budget(per_address.capacity, per_address.seconds * GUESS_WINDOWS)
+    budget = Budget(min(per_address.capacity, MAX_GUESSES), per_address.seconds * GUESS_WINDOWS)
     name, guessed = "guesses at nobody", hashlib.sha256(candidate.name.encode()).hexdigest()
     if candidate.account is not None:
         name, guessed = "guesses", f"{candidate.account.id} {candidate.known_origin or ''}"
