@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from PIL import Image
 from bookgen.providers.access import Access
 from bookgen.providers.registry import ModelSettings, build_image_model
 from bookgen.providers.text import TextModel
+from bookgen.store import origins
 from bookgen.words import count_words
 from tests.fakes.image_server import ImageServer
 from tests.http.conftest import Api, OpenApi
@@ -121,6 +123,26 @@ async def test_a_chapter_that_is_written_again_is_the_models(api: Api, book: dic
     assert (await counted(api, book))[1:] == (0, 0)
 
 
+async def test_what_an_author_changes_in_a_text_written_again_is_told_from_the_newer_text(open_api: OpenApi) -> None:
+    again = False
+
+    def other_words(request: Any, brief: dict[str, Any], call: int) -> Any:
+        text = obedient(request, brief, call)
+        return re.sub(r"\w{4,}", lambda word: word[0][::-1], text) if again and brief["stage"] == "chapter" else text
+
+    async with authored(other_words, "anthropic") as (_, steps):
+        api = await (await open_api(model=steps.model)).as_new_account("ada")
+        first, second = (await api.written())["chapters"]
+        again = True
+        newer = (await api.post(f"/chapters/{first['id']}/regenerate/")).body
+        assert newer["content"] != first["content"]
+        await rewrite(api, first, f"{newer['content']}\n\n{OWN}")
+
+        found = await counted(api, {"id": first["book"]})
+
+    assert found == (newer["word_count"] + second["word_count"], 0, count_words(OWN))
+
+
 async def test_a_copy_of_a_book_has_its_origins(api: Api, book: dict[str, Any]) -> None:
     await api.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {})
     said = await declaration(api, book)
@@ -135,6 +157,23 @@ async def test_nobody_else_reads_it(api: Api, book: dict[str, Any]) -> None:
     stranger = await api.as_new_account("eve")
 
     assert (await stranger.get(f"/books/{book['id']}/declaration/")).status == 404
+
+
+async def test_every_query_asks_whose_book_it_is(api: Api, book: dict[str, Any]) -> None:
+    await rewrite(api, book["chapters"][0], OWN)
+    await api.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {})
+    stranger, db = await api.as_new_account("eve"), api.services.database.http
+    [revision] = await origins.revisions(db, api.account_id, book["id"])
+
+    for account_id, theirs in ((api.account_id, True), (stranger.account_id, False)):
+        asked = account_id, book["id"]
+        found = (
+            await origins.revisions(db, *asked),
+            await origins.texts(db, *asked, [revision.id]),
+            await origins.pictures(db, *asked),
+            await origins.models(db, *asked),
+        )
+        assert [bool(each) for each in found] == [theirs] * 4
 
 
 async def test_sample_text_is_told_from_a_models(open_api: OpenApi) -> None:

@@ -10,12 +10,13 @@ from pathlib import Path
 PROGRAM = """
 import hashlib
 from bench.render import corpus
+from bookgen.models import SourceType
 from bookgen.render.job import Job
 from bookgen.render.perform import perform
 from bookgen.render.settings import ExportSettings
 book, chapters = corpus.book(corpus.Corpus("same", chapters=2, words=4_000, rich=True))
 for kind in ("pdf", "docx", "epub", "pages"):
-    job = Job(kind, book, chapters, "A. Author", ExportSettings(), watermark=True)
+    job = Job(kind, book, chapters, "A. Author", ExportSettings(), watermark=True, source=SourceType.MODEL)
     print(kind, job.digest, hashlib.sha256(perform(job)).hexdigest())
 """
 
