@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from dataclasses import replace
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -174,7 +175,7 @@ class Jobs:
         earlier: list[Digest] = []
         try:
             draft = await resources.writing.write_chapter(
-                material, job.chapter_number, steps, lambda words: None, earlier.append
+                replace(material, wish=job.instructions), job.chapter_number, steps, lambda words: None, earlier.append
             )
         finally:
             if earlier:  # they are paid for, also where no chapter comes of it

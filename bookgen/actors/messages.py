@@ -118,10 +118,11 @@ class ReworkChapters:
 
 @dataclass(frozen=True, slots=True)
 class RewriteChapter:
-    """Write one chapter again."""
+    """Write one chapter again. `instructions`: what its author wants of it."""
 
     chapter_id: int
     chapter_number: int
+    instructions: str = ""
 
 
 @dataclass(frozen=True, slots=True)

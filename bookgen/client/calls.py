@@ -128,6 +128,10 @@ class Calls:
         """Change fields of the bible. None removes a field."""
         return await self._json("PATCH", f"/books/{book_id}/bible/", fields)
 
+    async def regenerate_chapter(self, chapter_id: int, instructions: str = "") -> JSON:
+        """Have the model write the chapter again. `instructions`: what to change; the rest is kept."""
+        return await self._json("POST", f"/chapters/{chapter_id}/regenerate/", {"instructions": instructions})
+
     async def change_chapter(self, chapter_id: int, **fields: Any) -> JSON:
         return await self._json("PATCH", f"/chapters/{chapter_id}/", fields)
 

@@ -90,18 +90,20 @@ async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
 @docs(
     "chapters",
     "Rewrite a chapter",
-    "Synchronous. The previous text is saved as a revision. A successful rewrite counts as one AI edit for every "
+    "Synchronous. With `instructions`, the model sees the whole former text and your wish, and keeps the rest. The "
+    "previous text is saved as a revision. A successful rewrite counts as one AI edit for every "
     f"{WORDS_OF_AN_EDIT:,} words, or part of them, of the chapter's target. In all your unpaid books together, "
     "rewrites may produce at most half of the words of the plan's longest book in each period; beyond that, "
     f"the call returns 429 with the `quota_type` `{UNPAID_WORDS}`.",
 )
+@json_schema(shapes.RewriteSchema)
 @response_schema(shapes.ChapterSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
 async def regenerate_chapter(request: web.Request) -> web.Response:
     db, account_id, chapter_id = request.app[SERVICES].database.http, request[ACCOUNT_ID], path_id(request)
     chapter = errors.must_exist(await chapters.find(db, account_id, chapter_id))
-    job = RewriteChapter(chapter.id, chapter.chapter_number)
+    job = RewriteChapter(chapter.id, chapter.chapter_number, request[BODY]["instructions"])
     await request.app[SERVICES].supervisor.run_job(account_id, chapter.book_id, job)
     return await read_chapter(request)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from marshmallow import Schema, fields
+from marshmallow import Schema, ValidationError, fields, validates_schema
 
 from bookgen.http.edge.schemas import Body, Integer, String, choice, shown
 from bookgen.http.illustrations_schemas import IllustrationSchema
@@ -25,6 +25,18 @@ class ChapterChangesSchema(Body):
         metadata={"description": "Markdown. Whitespace alone counts as empty.", "example": "The lamp went out."},
     )
     target_word_count = Integer(minimum=1, maximum=MAX_CHAPTER_WORDS)
+
+
+class RewriteSchema(Body):
+    instructions = String(
+        2000, load_default="", metadata={"description": "What to change.", "example": "Tell it from Ada's view."}
+    )
+
+    @validates_schema(pass_original=True)
+    def refuse_a_passage(self, _: Any, original: Mapping[str, Any], **__: Any) -> None:
+        """Rewriting a passage alone is not built yet; the whole chapter must not be rewritten in its place."""
+        if isinstance(original, Mapping) and original.get("passage") is not None:
+            raise ValidationError({"passage": ["A passage alone cannot be rewritten yet. Leave `passage` out."]})
 
 
 class ChapterSchema(Schema):

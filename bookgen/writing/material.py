@@ -30,13 +30,15 @@ class Outline:
 class Material:
     """The current state of a book: every chapter in order, written or not, and the digests by chapter number.
 
-    `in_parts`: the model has proved unable to write a whole chapter in one call.
+    `in_parts`: the model has proved unable to write a whole chapter in one call. `wish`: what the author wants of a
+    chapter that is written again.
     """
 
     book: Book
     chapters: tuple[Chapter, ...]
     digests: Mapping[int, Digest] = field(default_factory=dict)
     in_parts: bool = False
+    wish: str = ""
 
     def chapter(self, number: int) -> Chapter:
         """The chapter with that number. Raises NotFound."""

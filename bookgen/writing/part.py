@@ -172,6 +172,16 @@ FORMER = """\
 There is an earlier version of this chapter, and the book's owner wants it written afresh. Do what the summary \
 asks for and tell it in a new way of your own. The earlier version began like this:
 {opening}"""
+WITH_WISH = """\
+The book's owner wants this chapter written again, with this wish. It goes before the summary:
+{wish}
+
+Keep what the wish does not touch: events, names, and whatever later chapters rely on. The earlier version:
+{former}"""
+LATER = """\
+What the chapters after it tell and rely on, as they are written:
+{told}"""
+LATER_SHARE, FORMER_SHARE, WISH_SHARE = 1 / 16, 1 / 6, 1 / 40  # of the window
 
 
 def _first_part(draft: WorkingDraft) -> dict[str, object]:
@@ -196,8 +206,27 @@ def _given(draft: WorkingDraft) -> Iterator[str]:
         yield AVOID.format(worn=context.data("\n".join(f"- {clip(each, 45)}" for each in draft.avoid)))
     if tail := _tail(draft):
         yield TAIL.format(tail=context.data(tail))
-    if chapter.content.strip():
+    if chapter.content.strip() and draft.material.wish:
+        yield from _rewritten(draft)
+    elif chapter.content.strip():
         yield FORMER.format(opening=context.data(clip(chapter.content, min(120, draft.window // 30))))
+
+
+def _rewritten(draft: WorkingDraft) -> Iterator[str]:
+    """The author's wish with the former text, and what later chapters rely on."""
+    material, window = draft.material, draft.window
+    later = [
+        f"{number}. {digest.summary} {' '.join(digest.facts)}"
+        for number, digest in sorted(material.digests.items())
+        if number > draft.chapter.chapter_number
+    ]
+    if later:
+        each = round(window * LATER_SHARE / len(later))
+        yield LATER.format(told=context.data("\n".join(clip(line, each) for line in later)))
+    yield WITH_WISH.format(
+        wish=context.data(clip(material.wish, round(window * WISH_SHARE))),
+        former=context.data(clip(draft.chapter.content, round(window * FORMER_SHARE))),
+    )
 
 
 def _task(chapter: Chapter, most: int) -> str:

@@ -68,7 +68,7 @@ ROWS: list[tuple[str, str, bool, tuple[int, ...]]] = [
     ("GET", "/chapters/{id}/illustrations/", JWT, (200, 404)),
     ("PATCH", "/illustrations/{id}/", JWT, (200, 400, 404)),
     ("DELETE", "/illustrations/{id}/", JWT, (204, 404)),
-    ("POST", "/chapters/{id}/regenerate/", JWT, (200, 404, 429, 502)),
+    ("POST", "/chapters/{id}/regenerate/", JWT, (200, 400, 404, 429, 502)),
     ("GET", "/chapters/{id}/revisions/", JWT, (200, 404)),
     ("GET", "/chapters/{id}/revisions/{revision_id}/", JWT, (200, 404)),
     ("POST", "/chapters/{id}/revisions/{revision_id}/restore/", JWT, (200, 404)),

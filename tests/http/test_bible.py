@@ -145,3 +145,38 @@ async def test_a_copy_has_its_originals_bible(author: Api, draft: int) -> None:
     copy = (await author.post(f"/books/{draft}/duplicate/")).body["id"]
 
     assert (await author.get(f"/books/{copy}/bible/")).body == before
+
+
+async def test_a_chapter_is_written_again_with_its_authors_wish(author: Api, draft: int, listener: Listener) -> None:
+    await author.post(f"/books/{draft}/generate-outline/")
+    await author.post(f"/books/{draft}/generate/")
+    await author.until(draft, "completed")
+    first, second = (await author.get(f"/books/{draft}/")).body["chapters"]
+
+    await author.post(f"/chapters/{first['id']}/regenerate/", {"instructions": "Let it rain from the start."})
+
+    told = listener.last("chapter")
+    assert "Let it rain from the start." in told
+    assert first["content"][-60:].strip() in told, "the whole former text"
+    assert f"1. {first['title']}" in told
+    kept = (await author.get(f"/chapters/{first['id']}/revisions/")).body
+    assert [each["origin"] for each in kept] == ["regenerate"]
+    refused = await author.post(
+        f"/chapters/{second['id']}/regenerate/", {"passage": {"start": 0, "end": 5}, "instructions": "Shorter."}
+    )
+    assert (refused.status, list(refused.body["error"]["details"])) == (400, ["passage"])
+
+
+async def test_what_later_chapters_rely_on_is_told_to_a_chapter_that_is_written_again(
+    author: Api, listener: Listener
+) -> None:
+    fields = {"title": "A Book", "chapter_count": 3, "target_word_count": 900}
+    book = int((await author.post("/books/", fields)).body["id"])
+    await author.post(f"/books/{book}/generate-outline/")
+    await author.post(f"/books/{book}/generate/")
+    await author.until(book, "completed")
+    first = (await author.get(f"/books/{book}/")).body["chapters"][0]
+
+    await author.post(f"/chapters/{first['id']}/regenerate/", {"instructions": "Shorter."})
+
+    assert "What the chapters after it tell and rely on" in listener.last("chapter")

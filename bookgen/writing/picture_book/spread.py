@@ -39,7 +39,7 @@ What the spreads before have told, word for word:
 {told}
 
 Write spread {number} of {count}: {title}. {summary}
-{position}
+{position}{wish}
 
 - text: about {words}, for children of {ages} years, to be read aloud. No sentence longer than {longest}. Words that \
 children of this age know; at most one new one, explained by what happens. {manner} A new line for each thought, at \
@@ -51,6 +51,14 @@ not that it is a picture.
 
 Answer with one JSON object of this form, with your words in the place of each "…":
 {{"text": "…", "picture": "…", "alt": "…"}}"""
+
+WISH = """
+
+There is an earlier version of this spread. The book's owner wants it written again, with this wish; keep the rest:
+{wish}
+
+The earlier version:
+{former}"""
 
 _FORM = structured.object_of(dict.fromkeys(("text", "picture", "alt"), structured.TEXT))
 
@@ -64,7 +72,7 @@ async def write_spread(material: Material, chapter: Chapter, steps: Steps) -> Ch
     A book that has no plan yet gets one first, which the draft hands on to be kept.
     """
     plan = None
-    if not material.book.bible:
+    if material.book.bible == material.book.authored_bible:
         plan = await draft_spreads(material.book, steps, material.chapters)
         material, chapter = planned(material, plan), planned_chapter(chapter, plan)
     request = _request(material, chapter)
@@ -160,6 +168,7 @@ def _request(material: Material, chapter: Chapter) -> TextRequest:
         title=chapter.title,
         summary=chapter.summary,
         position=_position(material, number),
+        wish=_wish(material, chapter),
         words=tongue.length(chapter.target_word_count or reading.words),
         ages=book.age_range,
         longest=tongue.length(reading.longest),
@@ -192,6 +201,13 @@ def _story(material: Material) -> str:
         bible=context.data(context.bible(material.book.bible)),
         spreads=context.data(context.outline(material.chapters)),
     )
+
+
+def _wish(material: Material, chapter: Chapter) -> str:
+    """What the author wants of a spread that is written again; empty if that is nothing."""
+    if not (material.wish and chapter.content.strip()):
+        return ""
+    return WISH.format(wish=context.data(material.wish), former=context.data(chapter.content))
 
 
 def _position(material: Material, number: int) -> str:

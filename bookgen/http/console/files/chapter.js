@@ -4,13 +4,13 @@ import { get, patch, post } from "./api.js";
 import { inLanguage, words } from "./format.js";
 import { Editor } from "./editor.js";
 import { Formers } from "./formers.js";
-import { html, useKeys } from "./hooks.js";
+import { html, useKeys, useState } from "./hooks.js";
 import { Illustrations } from "./illustrations.js";
 import { ChapterNotes } from "./notes.js";
 import { go } from "./router.js";
 import { Prose } from "./prose.js";
 import { pictures } from "./spreads.js";
-import { Confirmed, Heading, Waiting } from "./ui.js";
+import { Confirmed, Field, Heading, Waiting } from "./ui.js";
 
 export default function Chapter({ book, status, reload, rest: [id, mode = "read"] }) {
   const at = book.chapters.findIndex((one) => String(one.id) === id);
@@ -40,8 +40,10 @@ export default function Chapter({ book, status, reload, rest: [id, mode = "read"
 }
 
 function Reading({ book, chapter, status, reload }) {
+  const [instructions, wish] = useState("");
   const again = async () => {
-    await post(`/chapters/${chapter.id}/regenerate/`);
+    await post(`/chapters/${chapter.id}/regenerate/`, { instructions });
+    wish("");
     await reload();
   };
   const busy = status?.generation_status === "running";
@@ -56,7 +58,8 @@ function Reading({ book, chapter, status, reload }) {
     ${chapter.content && html`
       <p class="row reading-foot"><span class="quiet">${words(chapter.word_count)}</span>
         ${!busy && html`<${Confirmed} kind="link" title="Rewrite this chapter?" yes="Rewrite" work=${again}
-          text="The model writes a new text for this chapter. This may take a minute. The current text is saved to the history.">Rewrite chapter<//>`}
+          text="The model writes a new text for this chapter. This may take a minute. The current text is saved to the history."
+          more=${html`<${Field} as="textarea" rows="3" maxlength="2000" dir="auto" label="What should change?" hint="If you leave it empty, the chapter is told in a new way." value=${instructions} onInput=${({ target }) => wish(target.value)} />`}>Rewrite chapter<//>`}
         <a href="#/books/${book.id}/chapters/${chapter.id}/pictures">Add a picture</a></p>
       <${ChapterNotes} book=${book} chapter=${chapter} reload=${reload} />`}`;
 }

@@ -116,19 +116,20 @@ export function Dialog({ title, onClose, closable = true, children }) {
 }
 
 /** A button that asks first. */
-export function Confirmed({ title, text, yes, work, children, kind = "", ...rest }) {
+export function Confirmed({ title, text, yes, work, children, more, kind = "", ...rest }) {
   const [asking, ask] = useState(false);
   const close = () => ask(false);
   return html`
     <button type="button" class=${kind} ...${rest} onClick=${() => ask(true)}>${children}</button>
-    ${asking && html`<${Question} title=${title} text=${text} yes=${yes} work=${async () => { await work(); close(); }} onClose=${close} />`}`;
+    ${asking && html`<${Question} title=${title} text=${text} yes=${yes} work=${async () => { await work(); close(); }} onClose=${close}>${more}<//>`}`;
 }
 
 /** The dialog that asks. A yes does the work, which closes it where nothing is left to ask. */
-export function Question({ title, text, yes, work, onClose }) {
+export function Question({ title, text, yes, work, onClose, children }) {
   return html`
     <${Dialog} title=${title} onClose=${onClose}>
       <p>${text}</p>
+      ${children}
       <div class="row end">
         <button type="button" onClick=${onClose}>Cancel</button>
         <${Action} kind="primary" work=${work}>${yes}<//>
