@@ -173,13 +173,18 @@ def _phase_done(state: BookState, message: PhaseDone) -> Decision:
     run = state.run
     if run is None or not run.status.active or run.phase is not message.phase:
         return Decision(run)
-    if (run.epoch, run.call_no) != (message.epoch, message.call_no):
+    if not _is_of(message, run):
         return Decision(run)
     overtaken = run.phase is RunPhase.OUTLINE and state.chapters > 0  # the author has made one meanwhile
     total = state.chapters if overtaken else message.chapters or run.total
     remark = message.remark or run.remark
     decision = _phase_over(state, replace(run, call_started_at=None, crash_count=0, total=total, remark=remark))
     return decision if overtaken else replace(decision, effects=decision.effects | {Effect.SAVE})
+
+
+def _is_of(message: WorkFailed | WorkHalted | PhaseDone, run: Run) -> bool:
+    """Whether the message is about the call in flight. Each run of a book counts epochs and calls from one."""
+    return (message.run_id, message.epoch, message.call_no) == (run.id, run.epoch, run.call_no)
 
 
 def _phase_over(state: BookState, run: Run) -> Decision:
@@ -202,7 +207,7 @@ def _ended_without_text(state: BookState, message: WorkFailed | WorkHalted) -> D
     run = state.run
     if run is None or not run.status.active:
         return Decision(run)
-    if (run.epoch, run.call_no) != (message.epoch, message.call_no):
+    if not _is_of(message, run):
         return Decision(run)
     quiet = replace(run, call_started_at=None)
     running = run.status is RunStatus.RUNNING

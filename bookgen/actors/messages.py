@@ -62,6 +62,7 @@ class RunFailure:
 class WorkFailed:
     """A task of the run gave up. `spoilt`: its stored replies were no use, so a retry must not replay them."""
 
+    run_id: UUID
     epoch: int
     call_no: int
     failure: RunFailure
@@ -72,6 +73,7 @@ class WorkFailed:
 class WorkHalted:
     """A task of the run ended between two model calls because no further call was wanted."""
 
+    run_id: UUID
     epoch: int
     call_no: int
 
@@ -83,6 +85,7 @@ class PhaseDone:
     `chapters`: the number of chapters of a drafted outline. `remark`: a sentence that says what was left out.
     """
 
+    run_id: UUID
     epoch: int
     call_no: int
     phase: RunPhase

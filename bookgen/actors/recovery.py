@@ -133,7 +133,7 @@ class Recovery:
             if self._is_busy_with(run):
                 continue
             if run.status is not RunStatus.RUNNING:
-                await self._report(run, WorkHalted(run.epoch, run.call_no))
+                await self._report(run, WorkHalted(run.id, run.epoch, run.call_no))
             elif not is_at_risk(run):
                 await self._begin(run)
             elif places and not self._backs_off(run):

@@ -98,8 +98,8 @@ class WorkInFlight(Generic[R]):
             return task.result()
         except (CallsHalted, NotFound, asyncio.CancelledError):
             if self.stalled:
-                return WorkFailed(self.run.epoch, self.run.call_no, stalled(self.run), spoilt=True)
-            return WorkHalted(self.run.epoch, self.run.call_no)
+                return WorkFailed(self.run.id, self.run.epoch, self.run.call_no, stalled(self.run), spoilt=True)
+            return WorkHalted(self.run.id, self.run.epoch, self.run.call_no)
         except SPENT as error:
             return self.failed(error)
         except UpstreamAIError as error:
@@ -111,7 +111,7 @@ class WorkInFlight(Generic[R]):
         if isinstance(error, UpstreamAIError):
             stage, number, retryable = error.stage, error.chapter_number or number, error.retryable
         failure = RunFailure(code_of(error), str(error), stage, number, retryable)
-        return WorkFailed(self.run.epoch, self.run.call_no, failure, spoilt)
+        return WorkFailed(self.run.id, self.run.epoch, self.run.call_no, failure, spoilt)
 
 
 def stalled(run: Run) -> RunFailure:
@@ -224,4 +224,4 @@ class PhaseWork(WorkInFlight[PhaseResult]):
     def done(self, result: PhaseResult) -> PhaseDone:
         """The event for the end of the phase."""
         run = self.run
-        return PhaseDone(run.epoch, run.call_no, run.phase, result.chapters, result.remark)
+        return PhaseDone(run.id, run.epoch, run.call_no, run.phase, result.chapters, result.remark)

@@ -229,7 +229,7 @@ def model() -> Model:
 WITHOUT_SERVICES: dict[str, Any] = {
     "price": lambda _model, _usage: None,
     "caps": CostCaps(),
-    "painter": Painter(None, None),  # type: ignore[arg-type]  # never asked to paint
+    "painter": Painter(None, None, None),  # type: ignore[arg-type]  # never asked to paint
     "chapters_at_once": 64,
     "shortage": lambda: None,
 }

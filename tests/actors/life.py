@@ -79,9 +79,9 @@ class Life(Protocol):
 
 def outcome(flight: Flight, how: str) -> WorkFailed | WorkHalted:
     if how == "halted":
-        return WorkHalted(flight.epoch, flight.call_no)
+        return WorkHalted(flight.run_id, flight.epoch, flight.call_no)
     failure = RunFailure("UPSTREAM_AI_ERROR", "It failed.", "chapter", flight.chapter, retryable=how == "failed")
-    return WorkFailed(flight.epoch, flight.call_no, failure)
+    return WorkFailed(flight.run_id, flight.epoch, flight.call_no, failure)
 
 
 @dataclass
@@ -203,7 +203,7 @@ class LifeInMemory:
             self._promote()
             return
         if flight.phase is not RunPhase.CHAPTERS:
-            self._apply(flight.book, PhaseDone(flight.epoch, flight.call_no, flight.phase))
+            self._apply(flight.book, PhaseDone(flight.run_id, flight.epoch, flight.call_no, flight.phase))
             self._promote()
             return
         if shelved.versions[flight.chapter] == flight.seen:
@@ -412,9 +412,7 @@ class RealLife:
             await self._transactions.promote(self._account)
             return
         if flight.phase is not RunPhase.CHAPTERS:
-            if not flight.is_of(await self._run(flight.book)):
-                return  # as an actor ignores what was not its work
-            done = PhaseDone(flight.epoch, flight.call_no, flight.phase)
+            done = PhaseDone(flight.run_id, flight.epoch, flight.call_no, flight.phase)
             await self._transactions.steer(self._account, book_id, done, uuid4())
             await self._transactions.promote(self._account)
             return

@@ -43,7 +43,7 @@ WRITES = re.compile(r"UPDATE|INSERT|DELETE|MERGE|TRUNCATE|COPY", re.I)
 WRITES_RUN = re.compile(r"(UPDATE|INSERT\s+INTO|DELETE\s+FROM|MERGE\s+INTO|TRUNCATE|COPY)\s+(ONLY\s+)?run\b", re.I)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-OWNER, OTHER = uuid4(), uuid4()
+OWNER, OTHER, RUN = uuid4(), uuid4(), uuid4()
 FAILURES = [RunFailure("x", "It failed.", "chapter", 1, retryable) for retryable in (True, False)]
 MESSAGES: list[Command | Event] = [
     Generate(),
@@ -52,8 +52,8 @@ MESSAGES: list[Command | Event] = [
     Stop(),
     Abandon(),
     Advance(),
-    WorkHalted(1, 1),
-    *(WorkFailed(1, 1, failure) for failure in FAILURES),
+    WorkHalted(RUN, 1, 1),
+    *(WorkFailed(RUN, 1, 1, failure) for failure in FAILURES),
     GiveUp(OWNER),
 ]
 
@@ -78,7 +78,7 @@ def test_every_statement_that_writes_a_run_stands_in_one_of_three_files() -> Non
 
 def a_run(status: RunStatus, crash_count: int = 0) -> Run:
     return Run(
-        uuid4(), 1, 1, status, RunMode.FULL, 2, 0, 1, 1, OWNER, crash_count, 1, 1, 0, None, None, NOW, NOW, None,
+        RUN, 1, 1, status, RunMode.FULL, 2, 0, 1, 1, OWNER, crash_count, 1, 1, 0, None, None, NOW, NOW, None,
         call_started_at=NOW if status.active else None,
     )  # fmt: skip
 
