@@ -41,7 +41,6 @@ async def read_bible(request: web.Request) -> web.Response:
 @refuses(errors.Conflict, errors.PlanUpgradeRequired)
 @grows
 @guarded
-@conditional
 async def change_bible(request: web.Request) -> web.Response:
     services, book_id, sent = request.app[SERVICES], path_id(request), request[BODY]
 

@@ -105,13 +105,13 @@ async def test_null_removes_a_field_and_leaves_the_others(author: Api, draft: in
 async def test_a_change_to_what_somebody_else_has_changed_is_refused(author: Api, draft: int) -> None:
     path = f"/books/{draft}/bible/"
     tag = (await author.get(path)).headers["ETag"]
-    kept = await author.patch(path, {"premise": "Mine."}, headers={"If-Match": tag})
+    assert (await author.patch(path, {"premise": "Mine."}, headers={"If-Match": tag})).status == 200
 
     refused = await author.patch(path, {"premise": "Yours."}, headers={"If-Match": tag})
 
     assert (refused.status, refused.body["error"]["code"]) == (409, "CONFLICT")
     assert (await author.get(path)).body["premise"] == "Mine."
-    assert (await author.get(path)).headers["ETag"] == kept.headers["ETag"] != tag
+    assert (await author.get(path)).headers["ETag"] != tag
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,7 @@ async def test_every_row_of_the_contract_answers_as_written(
     await export_it(ada, book)
     await produce_one(ada)
     await edit_its_chapters(ada, book)
+    await settle_its_bible(ada, book)
     await have_it_proofread(ada, book)
     await have_it_illustrated(ada, book)
     await look_over_everything(ada, book, tmp_path)
@@ -320,6 +321,12 @@ async def edit_its_chapters(ada: BlackboxCaller, book: int) -> None:
     assert revision["content"] == chapter["content"]
     restored = await ada.call("POST /chapters/{id}/revisions/{revision_id}/restore/", 200, forms.CHAPTER, **oldest)
     assert restored["content"] == chapter["content"]
+
+
+async def settle_its_bible(ada: BlackboxCaller, book: int) -> None:
+    bible = await ada.call("GET /books/{id}/bible/", 200, id=book)
+    changed = await ada.call("PATCH /books/{id}/bible/", 200, body={"voice": f"As {CANARY} speaks."}, id=book)
+    assert changed == {**bible, "voice": f"As {CANARY} speaks.", "authored": ["voice"]}
 
 
 async def have_it_proofread(ada: BlackboxCaller, book: int) -> None:

@@ -267,6 +267,7 @@ async def test_a_limit_set_by_the_operator_applies_from_the_next_save(api: Api) 
 SMALL = {
     "/auth/profile/",
     "/auth/change-password/",
+    "/auth/delete-account/",
     "/auth/subscriptions/checkout/",
     "/auth/subscriptions/portal/",
     "/auth/addons/checkout/",

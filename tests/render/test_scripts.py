@@ -158,7 +158,7 @@ def test_a_font_of_the_machine_sets_what_none_of_ours_has(tmp_path: Path, monkey
     monkeypatch.setattr(system, "_FOLDERS", (str(tmp_path),))
     monkeypatch.setattr(system, "_found", cache(system._found.__wrapped__))
     monkeypatch.setattr(system, "_broad", cache(system._broad.__wrapped__))
-    with pytest.raises(InvalidInput, match="have a font that has it installed"):
+    with pytest.raises(InvalidInput, match="install a font for it on the server"):
         typeface.Typeface("serif").pieces("✗")
     shutil.copy(rare.path(bold=False, italic=False), tmp_path / "NotoSansThai-Regular.ttf")
 

@@ -14,7 +14,7 @@ SMALL = {
     "book": {"age_range", "bible", "characters", "funding_source", "kind", "status"},
     "chapter": {"quality", "status"},
     "chapter_revision": {"origin"},
-    "media": {"key"},
+    "media": {"key", "source_type"},
 }
 # Tables whose rows go with their book and that only the service writes.
 UNCOUNTED = {
@@ -47,7 +47,7 @@ async def test_each_column_of_a_book_counts_or_is_named_as_small(pool: asyncpg.P
     columns = {(table, name) for table, name in await pool.fetch(COLUMNS_OF_BOOKS) if table not in UNCOUNTED}
 
     small = {(table, name) for table, names in SMALL.items() for name in names}
-    assert columns == {*TEXTS, ("media", "body")} | small
+    assert columns == {*TEXTS, ("media", "body"), ("book", "authored_bible")} | small
 
 
 @pytest.mark.parametrize(("table", "name"), [each for each in TEXTS if each != ("book", "character_sheet_key")])
@@ -58,3 +58,12 @@ async def test_a_text_counts_by_its_bytes(pool: asyncpg.Pool, table: str, name: 
     await pool.execute(f"UPDATE {table} SET {name} = {name} || repeat('ж', 1000)")  # noqa: S608
 
     assert await storage.stored(pool, account_id) == before + 2_000
+
+
+async def test_an_authors_bible_counts_by_its_bytes(pool: asyncpg.Pool) -> None:
+    account_id = await pool.fetchval(ONE_OF_EACH)
+    before = await storage.stored(pool, account_id)
+
+    await pool.execute("UPDATE book SET authored_bible = jsonb_build_object('voice', repeat('ж', 1000))")
+
+    assert await storage.stored(pool, account_id) > before + 2_000

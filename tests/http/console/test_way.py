@@ -107,7 +107,7 @@ async def _files(folder: Path, number: int) -> list[Path]:
     """What the browser has stored, once it is all there."""
     async with asyncio.timeout(20):
         while True:
-            files = [path for path in folder.iterdir() if path.suffix not in (".crdownload", ".tmp")]
+            files = [path for path in folder.iterdir() if path.suffix not in (".crdownload", ".tmp", ".pem")]
             if len(files) == number:
                 return files
             await asyncio.sleep(0.1)

@@ -121,7 +121,7 @@ def test_where_strangers_may_spend_the_operators_money_a_day_has_a_cap_and_the_s
     told = [line["what"] for line in logs if line["event"] == "strangers_may_spend"]
     assert (found.account_day, found.day) == caps
     assert len(told) == (caps[0] is not None)
-    assert all(f"up to {caps[0] / 1e6:.2f} USD an account" in line for line in told if caps[0])
+    assert all(f"up to {caps[0] / 1e6:.2f} USD per account" in line for line in told if caps[0])
 
 
 @pytest.mark.parametrize(
