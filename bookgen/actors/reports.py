@@ -18,6 +18,7 @@ import structlog
 from bookgen.actors import review
 from bookgen.actors.actor import spawn
 from bookgen.actors.resources import Resources
+from bookgen.actors.review import suggestion_of
 from bookgen.actors.steps import StepScope, StoredSteps
 from bookgen.actors.work_in_flight import code_of
 from bookgen.billing import failed_jobs
@@ -36,8 +37,6 @@ from bookgen.providers.text import CallsHalted
 from bookgen.store import books, chapters, reports, subscriptions, suggestions
 from bookgen.store.reports import ClaimedReport
 from bookgen.store.suggestions import NewSuggestion
-from bookgen.writing.proofreading.correction import Correction
-from bookgen.writing.proofreading.placing import fingerprint
 from bookgen.writing.proofreading.reading import read_chapter, unreadable
 from bookgen.writing.proofreading.survey import Survey, survey
 
@@ -96,7 +95,7 @@ class BookReading:
         flags = [flag for flag in self.flags if flag["chapter_number"] == chapter.chapter_number]
         found, unread = await read_chapter(self.book, chapter, self.seen, flags, steps)
         await steps.settle()
-        return ChapterReading([_row(chapter, correction) for correction in found], [unread] if unread else [])
+        return ChapterReading([suggestion_of(chapter, correction) for correction in found], [unread] if unread else [])
 
     def _takes(self, chapter: Chapter) -> bool:
         size = len(chapter.content.encode())
@@ -114,24 +113,6 @@ async def _each(resources: Resources, account_id: int, chapter_ids: Sequence[int
 
 async def _load(resources: Resources, account_id: int, chapter_id: int) -> Chapter | None:
     return await resources.health.through_outages(lambda: chapters.find(resources.pool, account_id, chapter_id))
-
-
-def _row(chapter: Chapter, correction: Correction) -> NewSuggestion:
-    return NewSuggestion(
-        chapter_id=chapter.id,
-        type=correction.reason.type,
-        severity=correction.reason.severity,
-        original_text=correction.original,
-        suggested_text=correction.replacement,
-        explanation=correction.reason.explanation,
-        source=correction.reason.source,
-        start_offset=correction.start,
-        end_offset=correction.end,
-        prefix=correction.prefix,
-        suffix=correction.suffix,
-        content_version=chapter.content_version,
-        fingerprint=fingerprint(correction),
-    )
 
 
 class Reports:

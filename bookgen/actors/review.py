@@ -10,6 +10,7 @@ import structlog
 
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps
+from bookgen.billing.checks import most_bytes
 from bookgen.errors import ProofreadingFailed, must_exist
 from bookgen.models import Chapter, RevisionOrigin, SuggestionStatus
 from bookgen.store import books, chapters
@@ -20,6 +21,7 @@ from bookgen.words import count_words
 from bookgen.writing.continuity import stored_digest
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.material import Material
+from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.placing import fingerprint
 from bookgen.writing.refusal import ModelRefused
 from bookgen.writing.review import bounds
@@ -31,7 +33,7 @@ from bookgen.writing.structured import UnusableReply
 log = structlog.get_logger()
 
 MAX_BYTES = 8_000_000  # of a book's text: more than a million words
-TOO_LONG = f"An editor reads up to {MAX_BYTES:,} bytes of text. This book has more."
+TOO_LONG = "An editor reads up to {most:,} bytes of this book. It has more."
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +111,14 @@ async def edited(
 
 
 async def _load(resources: Resources, account_id: int, book_id: int) -> Material:
-    """The book with the whole text of its chapters."""
+    """The book with the whole text of its chapters, up to what its plan lets a proofreading read."""
     pool, through_outages = resources.pool, resources.health.through_outages
     book = must_exist(await through_outages(lambda: books.find(pool, account_id, book_id)))
+    plan = await through_outages(lambda: resources.quota.plan(pool, account_id))
+    most = min(most_bytes(plan, book) or MAX_BYTES, MAX_BYTES)
     has_text = await through_outages(lambda: chapters.have_text(pool, book_id))
-    if await through_outages(lambda: chapters.bytes_of(pool, list(has_text))) > MAX_BYTES:
-        raise ProofreadingFailed(TOO_LONG)
+    if await through_outages(lambda: chapters.bytes_of(pool, list(has_text))) > most:
+        raise ProofreadingFailed(TOO_LONG.format(most=most))
     _, digests = await through_outages(lambda: store.chapters(pool, book_id))
     return Material(book, tuple(await through_outages(lambda: chapters.of_book(pool, book_id))), digests)
 
@@ -163,20 +167,26 @@ def _rows(material: Material, review: BookReview, answer: AuthorsAnswer | None) 
 
 
 def _row(entry: ReportEntry) -> NewSuggestion:
-    correction = entry.correction
+    suggestion = suggestion_of(entry.chapter, entry.correction)
+    status = SuggestionStatus.APPLIED if entry.is_applied else SuggestionStatus.PENDING
+    text = entry.correction.replacement if entry.has_replacement else None
+    return replace(suggestion, suggested_text=text, status=status)
+
+
+def suggestion_of(chapter: Chapter, correction: Correction) -> NewSuggestion:
+    """The correction as a row of a report. `chapter` is as it was read."""
     return NewSuggestion(
-        chapter_id=entry.chapter.id,
+        chapter_id=chapter.id,
         type=correction.reason.type,
         severity=correction.reason.severity,
         original_text=correction.original,
-        suggested_text=correction.replacement if entry.has_replacement else None,
+        suggested_text=correction.replacement,
         explanation=correction.reason.explanation,
         source=correction.reason.source,
         start_offset=correction.start,
         end_offset=correction.end,
         prefix=correction.prefix,
         suffix=correction.suffix,
-        content_version=entry.chapter.content_version,
+        content_version=chapter.content_version,
         fingerprint=fingerprint(correction),
-        status=SuggestionStatus.APPLIED if entry.is_applied else SuggestionStatus.PENDING,
     )

@@ -118,7 +118,8 @@ async def change(
         if not is_as_read(before):
             raise Conflict(CHANGED)
         changed = must_exist(await books.change_bible(connection, account_id, book_id, authors_changes(before, sent)))
-        await require_stored(connection, quota, account_id)
+        if len(str(changed.authored_bible)) > len(str(before.authored_bible)):
+            await require_stored(connection, quota, account_id)
     return changed
 
 

@@ -201,6 +201,22 @@ async def test_a_book_that_nobody_could_read_is_finished_and_says_so(
     assert await listed(shelf) == []
 
 
+async def test_a_book_that_its_author_has_made_too_long_for_the_plan_is_not_read(
+    supervisor: Supervisor,
+    author: Idea,  # noqa: F811
+    shelf: Shelf,
+    model: Model,
+) -> None:
+    await first_chapter_written(supervisor, author, model)
+    await shelf.pool.execute("UPDATE chapter SET content = repeat('Far too long. ', 400000) WHERE content <> ''")
+
+    model.answer(author.book, 2)
+    await shelf.until("SELECT phase NOT IN ('chapters', 'review') FROM run WHERE book_id = $1", author.book)
+
+    assert model.asked[READING] == 0
+    assert "It has more." in await shelf.value("SELECT remark FROM run WHERE book_id = $1", author.book)
+
+
 async def test_findings_that_get_no_usable_answer_are_listed(
     supervisor: Supervisor,
     author: Idea,  # noqa: F811
