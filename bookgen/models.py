@@ -262,7 +262,7 @@ class Chapter:
 
     `rewrite_run` is the run that will replace the content, if one will. `written_at` is when a model wrote the content;
     None if an author did or if the time is unknown. `writer` is the model that wrote the content; empty for an author's
-    text.
+    text. `plan`: its scenes or steps beside the summary (`writing.chapter_plan`), possibly empty.
     """
 
     id: int
@@ -280,6 +280,7 @@ class Chapter:
     rewrite_run: UUID | None = None
     written_at: datetime | None = None
     writer: str = ""
+    plan: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_sample(self) -> bool:

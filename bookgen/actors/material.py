@@ -34,7 +34,7 @@ def numbered(chapters: Sequence[OutlineChapter]) -> list[PlannedChapter]:
 
 
 def planned(number: int, chapter: OutlineChapter, seen: Chapter | None = None) -> PlannedChapter:
-    return PlannedChapter(number, chapter.title, chapter.summary, chapter.target_word_count, seen)
+    return PlannedChapter(number, chapter.title, chapter.summary, chapter.target_word_count, seen, chapter.plan)
 
 
 async def drafted(resources: Resources, book: Book, steps: StoredSteps) -> tuple[int, Save]:

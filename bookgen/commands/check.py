@@ -28,13 +28,14 @@ from bookgen.store.migrate import pending
 from bookgen.store.pooler import require_prepared_statements
 from bookgen.store.postgres.space import make_data_folder
 from bookgen.writing import structured
-from bookgen.writing.outline_form import example, read_first, schema
+from bookgen.writing.outline_form import ReplyForm, read_first
 from bookgen.writing.structured import UnusableReply
 
 CALL_SECONDS = 300.0
 LOOK_SECONDS = 3.0  # for whoever has our port
 BUSY_SECONDS = 20.0  # that a model which is busy is waited for
 CHAPTERS = (1, 2)
+FORM = ReplyForm(CHAPTERS, bible=True)
 QUESTION = TextRequest(
     stage="outline",
     system=(),
@@ -42,12 +43,12 @@ QUESTION = TextRequest(
         Message(
             "user",
             "Plan a book of two short chapters about a lighthouse in winter. Answer with one JSON object of this form, "
-            f'with your words in the place of each "…":\n{example(CHAPTERS, bible=True)}',
+            f'with your words in the place of each "…":\n{FORM.example()}',
         ),
     ),
     max_tokens=1_500,
     least_tokens=800,
-    schema=schema(CHAPTERS, bible=True),
+    schema=FORM.schema(),
     patience=BUSY_SECONDS,
     brief={"language": "en", "title": "Winter Light", "chapter_count": len(CHAPTERS), "first": 1, "last": 2},
 )

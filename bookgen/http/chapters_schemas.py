@@ -9,6 +9,7 @@ from marshmallow import Schema, ValidationError, fields, validates_schema
 
 from bookgen.http.edge.schemas import Body, Integer, String, choice, shown
 from bookgen.http.illustrations_schemas import IllustrationSchema
+from bookgen.http.plans_schemas import ChapterPlanSchema
 from bookgen.models import Chapter, ChapterStatus, RevisionOrigin
 
 # Half of the largest body, enough for a chapter of a hundred thousand words.
@@ -45,6 +46,7 @@ class ChapterSchema(Schema):
     chapter_number = fields.Integer(required=True)
     title = fields.String(required=True)
     summary = fields.String(required=True)
+    plan = fields.Nested(ChapterPlanSchema, required=True)
     content = fields.String(required=True, metadata={"description": "Markdown; empty until written."})
     word_count = fields.Integer(required=True)
     target_word_count = fields.Integer(required=True)

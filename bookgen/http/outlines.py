@@ -29,7 +29,8 @@ async def generate_outline(request: web.Request) -> web.Response:
     "outline",
     "Edit the outline",
     "Entries match chapters by `id` or else by `chapter_number`; an entry without a match is appended. With "
-    "`replace`, the list is the whole outline, in order. While a run is paused, unwritten chapters can change.",
+    "`replace`, the list is the whole outline, in order. While a run is paused, unwritten chapters can change. "
+    "An entry may carry what a chapter's `plan` shows. Where plan and summary disagree, the summary counts.",
 )
 @json_schema(shapes.OutlineChangesSchema)
 @response_schema(BookSchema)

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from marshmallow import fields
+from typing import Any
+
+from marshmallow import fields, post_load
 
 from bookgen.http.chapters_schemas import MAX_CHAPTER_WORDS
 from bookgen.http.edge.schemas import Body, Flag, Integer, List, String
+from bookgen.http.plans_schemas import ChapterPlanChangesSchema
 from bookgen.services.editing import MAX_CHAPTERS
 
 
-class OutlineEntrySchema(Body):
+class OutlineEntrySchema(ChapterPlanChangesSchema):
+    """One chapter. The fields of its plan can stand beside its title, or under `plan`, as a chapter shows them."""
+
     id = Integer(minimum=1)
     chapter_number = Integer(minimum=1)
     title = String(200, minimum=1)
     summary = String(5000)
     target_word_count = Integer(minimum=1, maximum=MAX_CHAPTER_WORDS)
+    plan = fields.Nested(ChapterPlanChangesSchema, metadata={"description": "As `plan` of a chapter shows it."})
+
+    @post_load
+    def gather_plan(self, entry: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Move the plan's fields under `plan`."""
+        beside = {name: entry.pop(name) for name in ChapterPlanChangesSchema().fields if name in entry}
+        return {**entry, "plan": {**entry.get("plan", {}), **beside}}
 
 
 class OutlineChangesSchema(Body):

@@ -27,6 +27,7 @@ run is promoted last, under the slot. It never takes its first lock of a lower r
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from asyncpg import Connection
 
 MAX_CHAPTERS = 100
+MAX_PLAN_SCENES = MAX_PLAN_ENTRIES = 50  # of a chapter's plan
 DEFAULT_CHAPTERS, WORDS_A_CHAPTER = 10, 50
 CHANGED = "The chapter has changed since you read it. Read it again, then send your change."
 _OF_CHILDRENS = frozenset(("theme", "characters"))
@@ -242,7 +244,11 @@ def _bytes(texts: Mapping[str, Any]) -> int:
 
 
 def _described(outline: Iterable[Chapter | RevisedChapter]) -> int:
-    return sum(_bytes({"title": each.title, "summary": each.summary}) + storage.ROW for each in outline)
+    return sum(
+        _bytes({"title": each.title, "summary": each.summary, "plan": json.dumps(dict(each.plan), ensure_ascii=False)})
+        + storage.ROW
+        for each in outline
+    )
 
 
 async def _count_words(text: str) -> int:
@@ -258,14 +264,16 @@ class RevisedChapter:
     title: str
     summary: str
     target_word_count: int
+    plan: Mapping[str, Any]
 
     @property
     def as_before(self) -> bool:
         before = self.chapter
-        return before is not None and (before.title, before.summary, before.target_word_count) == (
+        return before is not None and (before.title, before.summary, before.target_word_count, before.plan) == (
             self.title,
             self.summary,
             self.target_word_count,
+            self.plan,
         )
 
 
@@ -304,7 +312,13 @@ def _revised(chapter: Chapter | None, entry: Mapping[str, Any], budget: int) -> 
         entry.get("title", chapter.title if chapter else ""),
         entry.get("summary", chapter.summary if chapter else ""),
         entry.get("target_word_count", chapter.target_word_count if chapter else budget),
+        _planned(chapter.plan if chapter else {}, entry.get("plan", {})),
     )
+
+
+def _planned(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The plan with the fields of `changes`. An empty field takes itself out."""
+    return {name: value for name, value in {**before, **changes}.items() if value}
 
 
 def _protect_written(existing: Sequence[Chapter], revised: Sequence[RevisedChapter], run: Run) -> None:
@@ -326,7 +340,7 @@ async def _save_outline(connection: Connection, book: Book, revised: Sequence[Re
     await outlines.remove_others(connection, book.id, list(kept))
     await outlines.renumber(connection, book.id, kept)
     for number, each in enumerate(revised, 1):
-        told = (each.title, each.summary, each.target_word_count)
+        told = (each.title, each.summary, each.target_word_count, each.plan)
         if each.chapter is None:
             await outlines.add_chapter(connection, book.id, number, *told)
         elif not each.as_before:

@@ -215,8 +215,8 @@ COPY = f"""
 
 COPY_CHAPTERS = """
     INSERT INTO chapter
-        (book_id, chapter_number, title, summary, content, word_count, target_word_count, status, writer)
-    SELECT $2, chapter_number, title, summary, content, word_count, target_word_count,
+        (book_id, chapter_number, title, summary, plan, content, word_count, target_word_count, status, writer)
+    SELECT $2, chapter_number, title, summary, plan, content, word_count, target_word_count,
            CASE WHEN content = '' THEN 'pending' ELSE 'completed' END, writer
       FROM chapter
      WHERE book_id = $1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import asyncpg
@@ -55,27 +55,30 @@ async def chapters(db: DB, book_id: int) -> tuple[tuple[Chapter, ...], dict[int,
 
 @dataclass(frozen=True, slots=True)
 class PlannedChapter:
-    """A chapter of an outline. `seen` is the chapter as the model saw it before it reworked it."""
+    """A chapter of an outline. `seen` is the chapter as the model saw it before it reworked it. `plan`: its scenes."""
 
     number: int
     title: str
     summary: str
     target_word_count: int
     seen: Chapter | None = None
+    plan: Mapping[str, Any] = field(default_factory=dict)
 
 
 HAS_OUTLINE = """
     UPDATE book SET status = 'outline', bible = coalesce($2, bible) || authored_bible, updated_at = now() WHERE id = $1
 """
 
-# Title, summary, word target and text each stay as they are if the author has changed them since the model was asked.
-# The model's title and summary then become a revision. The `seen_…` values are what the model saw; null stands for the
-# chapter's current value.
+# Title, summary, word target, plan and text each stay as they are if the author has changed them since the model was
+# asked. The model's title and summary then become a revision. The `seen_…` values are what the model saw; null stands
+# for the chapter's current value.
 REWORK = """
     WITH n AS (
         SELECT *
-          FROM unnest($2::int[], $3::text[], $4::text[], $5::int[], $6::text[], $7::text[], $8::int[], $9::int[])
-               AS n (number, title, summary, target_word_count, seen_title, seen_summary, seen_target, seen_version)
+          FROM unnest($2::int[], $3::text[], $4::text[], $5::int[], $6::jsonb[],
+                      $7::text[], $8::text[], $9::int[], $10::int[], $11::jsonb[])
+               AS n (number, title, summary, target_word_count, plan,
+                     seen_title, seen_summary, seen_target, seen_version, seen_plan)
     ), former AS (
         SELECT c.id, c.content, c.word_count, c.writer, c.written_at,
                coalesce(c.content_version = n.seen_version, true) AS same,
@@ -96,6 +99,7 @@ REWORK = """
            summary = CASE WHEN c.summary = coalesce(n.seen_summary, c.summary) THEN n.summary ELSE c.summary END,
            target_word_count = CASE WHEN c.target_word_count = coalesce(n.seen_target, c.target_word_count)
                                     THEN n.target_word_count ELSE c.target_word_count END,
+           plan = CASE WHEN c.plan = coalesce(n.seen_plan, c.plan) THEN n.plan ELSE c.plan END,
            content = CASE WHEN same THEN '' ELSE c.content END,
            word_count = CASE WHEN same THEN 0 ELSE c.word_count END,
            quality = CASE WHEN same THEN '[]' ELSE c.quality END,
@@ -115,6 +119,7 @@ async def rework(connection: asyncpg.Connection, book_id: int, plans: Sequence[P
         [plan.seen and plan.seen.summary for plan in plans],
         [plan.seen and plan.seen.target_word_count for plan in plans],
         [plan.seen and plan.seen.content_version for plan in plans],
+        [plan.seen and dict(plan.seen.plan) for plan in plans],
     ]
     await connection.execute(REWORK, book_id, *_columns(plans), *seen)
     await connection.execute(HAS_OUTLINE, book_id, None)
@@ -154,7 +159,7 @@ async def write_plan(
     connection: asyncpg.Connection, book_id: int, bible: Mapping[str, Any], plans: Sequence[PlannedChapter]
 ) -> None:
     """Store the plan (bible and summaries) of a book that has none. Call it in a transaction."""
-    numbers, titles, summaries, _ = _columns(plans)
+    numbers, titles, summaries, *_ = _columns(plans)
     await connection.execute(PLAN, book_id, numbers, titles, summaries)
     await connection.execute(HAS_PLAN, book_id, dict(bible))
 
@@ -172,9 +177,10 @@ async def keep_plan(
 
 
 ADD_CHAPTERS = """
-    INSERT INTO chapter (book_id, chapter_number, title, summary, target_word_count)
-    SELECT $1, n.number, n.title, n.summary, n.target_word_count
-      FROM unnest($2::int[], $3::text[], $4::text[], $5::int[]) AS n (number, title, summary, target_word_count)
+    INSERT INTO chapter (book_id, chapter_number, title, summary, target_word_count, plan)
+    SELECT $1, n.number, n.title, n.summary, n.target_word_count, n.plan
+      FROM unnest($2::int[], $3::text[], $4::text[], $5::int[], $6::jsonb[])
+           AS n (number, title, summary, target_word_count, plan)
      WHERE NOT EXISTS (SELECT FROM chapter c WHERE c.book_id = $1 AND c.chapter_number = n.number)
      ORDER BY n.number
 """
@@ -268,12 +274,15 @@ async def delete_book(connection: asyncpg.Connection, account_id: int, book_id: 
     await connection.execute(DELETE_BOOK, book_id, account_id)
 
 
-def _columns(plans: Sequence[PlannedChapter]) -> tuple[list[int], list[str], list[str], list[int]]:
+def _columns(
+    plans: Sequence[PlannedChapter],
+) -> tuple[list[int], list[str], list[str], list[int], list[dict[str, Any]]]:
     return (
         [plan.number for plan in plans],
         [plan.title for plan in plans],
         [plan.summary for plan in plans],
         [plan.target_word_count for plan in plans],
+        [dict(plan.plan) for plan in plans],
     )
 
 

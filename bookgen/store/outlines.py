@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bookgen.store.database import DB
 
 ADD_CHAPTER = """
-    INSERT INTO chapter (book_id, chapter_number, title, summary, target_word_count) VALUES ($1, $2, $3, $4, $5)
+    INSERT INTO chapter (book_id, chapter_number, title, summary, target_word_count, plan)
+    VALUES ($1, $2, $3, $4, $5, $6)
 """
 
 
 async def add_chapter(
-    db: DB, book_id: int, chapter_number: int, title: str, summary: str, target_word_count: int
+    db: DB,
+    book_id: int,
+    chapter_number: int,
+    title: str,
+    summary: str,
+    target_word_count: int,
+    plan: Mapping[str, Any],
 ) -> None:
-    await db.execute(ADD_CHAPTER, book_id, chapter_number, title, summary, target_word_count)
+    await db.execute(ADD_CHAPTER, book_id, chapter_number, title, summary, target_word_count, dict(plan))
 
 
 DESCRIBE_CHAPTER = """
-    UPDATE chapter SET title = $2, summary = $3, target_word_count = $4, updated_at = now() WHERE id = $1
+    UPDATE chapter SET title = $2, summary = $3, target_word_count = $4, plan = $5, updated_at = now() WHERE id = $1
 """
 
 
-async def describe_chapter(db: DB, chapter_id: int, title: str, summary: str, target_word_count: int) -> None:
-    """Set the title, summary and target word count of a chapter. Its text stays."""
-    await db.execute(DESCRIBE_CHAPTER, chapter_id, title, summary, target_word_count)
+async def describe_chapter(
+    db: DB, chapter_id: int, title: str, summary: str, target_word_count: int, plan: Mapping[str, Any]
+) -> None:
+    """Set the title, summary, target word count and plan of a chapter. Its text stays."""
+    await db.execute(DESCRIBE_CHAPTER, chapter_id, title, summary, target_word_count, dict(plan))
 
 
 REMOVE_OTHERS = "DELETE FROM chapter WHERE book_id = $1 AND id <> ALL ($2::bigint[])"

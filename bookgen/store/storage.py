@@ -24,7 +24,7 @@ BYTES_OF_BOOKS = f"""
                     0)::bigint
       FROM book b
      CROSS JOIN LATERAL (
-           SELECT coalesce(sum({_texts("chapter", "c")} + {ROW}), 0) AS bytes
+           SELECT coalesce(sum({_texts("chapter", "c")} + octet_length(c.plan::text) + {ROW}), 0) AS bytes
              FROM chapter c WHERE c.book_id = b.id) of_chapters
      WHERE b.account_id = $1 AND ($2::bigint IS NULL OR b.id = $2)
 """

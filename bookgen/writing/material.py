@@ -13,9 +13,12 @@ from bookgen.words import count_words
 
 @dataclass(frozen=True, slots=True)
 class OutlineChapter:
+    """A chapter of an outline. `plan`: its scenes or steps (`writing.chapter_plan`), possibly empty."""
+
     title: str
     summary: str
     target_word_count: int
+    plan: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from bookgen.models import Book
 from bookgen.providers.text import Message, PromptTooLong, TextRequest
-from bookgen.writing import brief, planning, structured
+from bookgen.writing import brief, chapter_plan, planning, structured
 from bookgen.writing.budget import spread
 from bookgen.writing.language import language
 from bookgen.writing.material import Outline, OutlineChapter
 from bookgen.writing.outline_form import (
-    asked,
+    ReplyForm,
     read_chapters,
     read_first,
     refuse_nonsense,
     rescue_chapters,
     rescue_first,
-    schema,
+    with_plans,
 )
 from bookgen.writing.steps import Steps
 from bookgen.writing.structured import CutShort, StuckReply
+from bookgen.writing.voice import story_kind
 from bookgen.writing.window import SMALL, WINDOW, smaller
 
 BIBLE = """\
@@ -35,6 +36,8 @@ bible, which every chapter will be written from:
 relations, work, what they want.
 - places: those that come back, each with what must never change.
 - terms: words and names that must always be spelt and used alike."""
+KIND = """
+- kind: fiction, non_fiction, memoir, verse or children, whichever it is."""
 
 SETTLED = """
 Its author has settled this. It stays word for word, and the plan follows it:
@@ -45,16 +48,16 @@ Its author has settled this. It stays word for word, and the plan follows it:
 FIRST = f"""\
 Plan this book: {{count}}, {{total}} in all.
 {{settled}}
-First its {BIBLE}
+First its {BIBLE}{{kind}}
 
 Then {{chapters}}: each with a title and a summary of {{summaries}}.
 
-{{form}}"""
+{{plans}}{{form}}"""
 
 BIBLE_ALONE = f"""\
 We plan this book in steps: {{count}}, {{total}} in all.
 {{settled}}
-The chapters come later. Now send its {BIBLE}
+The chapters come later. Now send its {BIBLE}{{kind}}
 
 Be brief: {{length}} for all of it, two or three entries in each list.
 
@@ -69,7 +72,7 @@ The book has {count}. Its bible:
 
 Plan {chapters} in the same way: each with a title and a summary of {summaries}. {position}
 
-{form}"""
+{plans}{form}"""
 
 PLANNED = """\
 What is planned so far, {before}:
@@ -99,10 +102,11 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
                 raise
             plan.form_shown = False
     budgets = spread(max(book.target_word_count, book.chapter_count), book.chapter_count)  # none of 0 words
-    return Outline(
-        plan.bible,
-        tuple(OutlineChapter(title, text, words) for (title, text), words in zip(plan.chapters, budgets, strict=True)),
-    )
+    chapters = [
+        OutlineChapter(title, text, words, plan.plans.get(number, {}))
+        for number, ((title, text), words) in enumerate(zip(plan.chapters, budgets, strict=True), 1)
+    ]
+    return Outline(plan.bible, tuple(chapters))
 
 
 def _settled(book: Book, window: int) -> str:
@@ -124,26 +128,35 @@ class _Plan:
     form_shown: bool = True
     bible: Mapping[str, Any] = field(default_factory=dict)
     chapters: list[tuple[str, str]] = field(default_factory=list)
+    plans: dict[int, Mapping[str, Any]] = field(default_factory=dict)
 
     async def go_on(self, steps: Steps) -> None:
         """Ask for the next piece."""
         first, last = len(self.chapters) + 1, self._last()
+        numbers = range(first, last + 1)
         if self.bible:
             request = self._next_request(first, last)
             read = partial(read_chapters, first=first, last=last)
             rescue = partial(rescue_chapters, first=first, last=last)
-            check = partial(refuse_nonsense, request)
-            self.chapters += await structured.ask(request, steps, read, check, rescue=rescue)
-        else:
-            request = self._first_request(last)
-            self.bible, self.chapters = await structured.ask(
+            found, plans = await structured.ask(
                 request,
                 steps,
-                partial(read_first, last=last),
-                lambda found: refuse_nonsense(request, found[1]),
-                rescue=partial(rescue_first, last=last),
+                with_plans(read, numbers),
+                lambda reply: refuse_nonsense(request, reply[0]),
+                rescue=with_plans(rescue, numbers),
+            )
+        else:
+            request = self._first_request(last)
+            (self.bible, found), plans = await structured.ask(
+                request,
+                steps,
+                with_plans(partial(read_first, last=last), numbers),
+                lambda reply: refuse_nonsense(request, reply[0][1]),
+                rescue=with_plans(partial(rescue_first, last=last), numbers),
             )
             self.bible = {**self.bible, **self.book.authored_bible}
+        self.chapters += found
+        self.plans |= {number: plan for number, plan in plans.items() if number <= len(self.chapters)}
 
     def ask_for_less(self) -> bool:
         """Make the next piece smaller. Returns False if the last one was already the smallest."""
@@ -162,21 +175,24 @@ class _Plan:
 
     def _first_request(self, last: int) -> TextRequest:
         book, lang = self.book, language(self.book.content_language)
-        numbers = range(1, last + 1)
+        form = ReplyForm(range(1, last + 1), bible=True, kind=not story_kind(book), planned=self._planned_kind(last))
         task = (FIRST if last else BIBLE_ALONE).format(
             count=planning.count_of(book.chapter_count),
             settled=_settled(book, self.window),
             summaries=planning.summaries(book, self.window),
             total=lang.length(book.target_word_count),
             arcs=min(max(book.chapter_count // 5, 3), 8),
+            kind=KIND if form.kind else "",
             chapters=planning.range_of(1, last),
+            plans=self._ask_for_plans(form),
             length=lang.length(BRIEF_BIBLE),
-            form=asked(numbers, bible=True, shown=self.form_shown),
+            form=form.asked() if self.form_shown else form.asked_in_words(),
         )
-        return self._request(task, schema(numbers, bible=True), 1, last, with_bible=True)
+        return self._request(task, form, with_bible=True)
 
     def _next_request(self, first: int, last: int) -> TextRequest:
-        book, numbers = self.book, range(first, last + 1)
+        book = self.book
+        form = ReplyForm(range(first, last + 1), planned=self._planned_kind(last))
         task = NEXT.format(
             count=planning.count_of(book.chapter_count),
             summaries=planning.summaries(book, self.window),
@@ -184,9 +200,23 @@ class _Plan:
             planned=self._planned(),
             chapters=planning.range_of(first, last),
             position="They end the book." if last == book.chapter_count else "The book goes on after them.",
-            form=asked(numbers, bible=False, shown=self.form_shown),
+            plans=self._ask_for_plans(form),
+            form=form.asked() if self.form_shown else form.asked_in_words(),
         )
-        return self._request(task, schema(numbers, bible=False), first, last, with_bible=self.window >= WINDOW)
+        return self._request(task, form, with_bible=self.window >= WINDOW)
+
+    def _planned_kind(self, last: int) -> Book | None:
+        """The book if this piece has plans of its chapters too: not in a small window, nor from a model that would
+        echo their form."""
+        if not last or self.window < WINDOW or not self.form_shown:
+            return None
+        return replace(self.book, bible=self.bible) if self.bible else self.book
+
+    def _ask_for_plans(self, form: ReplyForm) -> str:
+        if form.planned is None:
+            return ""
+        open_threads = [text for _, text in chapter_plan.unpaid(sorted(self.plans.items()))]
+        return f"{chapter_plan.asked(form.planned, open_threads)}\n\n"
 
     def _planned(self) -> str:
         if not self.chapters:
@@ -195,14 +225,15 @@ class _Plan:
         lines = planning.planned(enumerate(self.chapters, 1), self.book.chapter_count, self.window, near=last)
         return PLANNED.format(before=planning.range_of(1, last), planned=lines)
 
-    def _request(self, task: str, form: Mapping[str, Any], first: int, last: int, *, with_bible: bool) -> TextRequest:
-        book = self.book
+    def _request(self, task: str, form: ReplyForm, *, with_bible: bool) -> TextRequest:
+        book, numbers = self.book, form.numbers
+        plan_words = chapter_plan.words_asked(form.planned) if form.planned else 0
         return TextRequest(
             stage="outline",
             system=(planning.editor(book, self.window),),
             messages=(Message("user", task),),
-            max_tokens=planning.room(book, last - first + 1, self.window, with_bible=with_bible),
-            schema=form,
+            max_tokens=planning.room(book, len(numbers), self.window, with_bible=with_bible, plan_words=plan_words),
+            schema=form.schema(),
             account_id=book.account_id,
-            brief=brief.of_outline(book, first, last),
+            brief=brief.of_outline(book, len(self.chapters) + 1, numbers[-1] if numbers else 0),
         )

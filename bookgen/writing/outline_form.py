@@ -1,18 +1,23 @@
-"""The JSON form of an outline's reply, and its parser, which requires each chapter exactly once."""
+"""The JSON form of an outline's reply, and its parser, which requires each chapter once. Plans may be missing."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
+from bookgen.models import Book
 from bookgen.providers.text import TextRequest
-from bookgen.writing import structured
+from bookgen.writing import chapter_plan, structured
 from bookgen.writing.echo import echoed, instructions
 from bookgen.writing.foreign import mostly_foreign
 from bookgen.writing.language import language
 from bookgen.writing.structured import TEXT, Copied, Malformed, list_of, object_of
+from bookgen.writing.voice import CRAFTS
+
+T = TypeVar("T")
 
 BIBLE_LISTS = ("people", "places", "terms")
 MAX_ENTRIES = 24  # of each list
@@ -20,23 +25,9 @@ _ALSO_CALLED = {"name": "title", "chapter_title": "title", "description": "summa
 
 _CHAPTER = object_of({"title": TEXT, "summary": TEXT})
 _ENTRIES = list_of(object_of({"name": TEXT, "description": TEXT}))
-_BIBLE = object_of({"premise": TEXT, "voice": TEXT, "arc": list_of(TEXT), **dict.fromkeys(BIBLE_LISTS, _ENTRIES)})
-
-
-def schema(numbers: Sequence[int], *, bible: bool) -> Mapping[str, Any]:
-    """The JSON schema of a reply. Each chapter is a key, since no provider's schema mode can fix a list's length."""
-    keys = {f"chapter_{number}": _CHAPTER for number in numbers}
-    parts = ({"bible": _BIBLE} if bible else {}) | ({"chapters": object_of(keys)} if keys else {})
-    return object_of(parts)
-
-
-def example(numbers: Sequence[int], *, bible: bool) -> str:
-    """An empty reply of that form, as JSON, for the model to copy and fill in."""
-    entry = [{"name": "…", "description": "…"}]
-    empty = {"premise": "…", "voice": "…", "arc": ["…"], **dict.fromkeys(BIBLE_LISTS, entry)}
-    chapters = {f"chapter_{number}": {"title": "…", "summary": "…"} for number in numbers}
-    parts = ({"bible": empty} if bible else {}) | ({"chapters": chapters} if chapters else {})
-    return json.dumps(parts, ensure_ascii=False)
+_BIBLE_FIELDS = {"premise": TEXT, "voice": TEXT, "arc": list_of(TEXT), **dict.fromkeys(BIBLE_LISTS, _ENTRIES)}
+_BIBLE = object_of(_BIBLE_FIELDS)
+_BIBLE_WITH_KIND = object_of({"kind": TEXT, **_BIBLE_FIELDS})
 
 
 SHOWN = """\
@@ -50,13 +41,49 @@ BIBLE_IN_WORDS = (
 CHAPTERS_IN_WORDS = 'under "chapters" an object with {keys}, each an object with a "title" and a "summary"'
 
 
-def asked(numbers: Sequence[int], *, bible: bool, shown: bool) -> str:
-    """The sentences that ask for a reply of that form. They show it, or describe it to a model that would echo it."""
-    if shown:
-        return SHOWN.format(form=example(numbers, bible=bible))
-    keys = ", ".join(f'"chapter_{number}"' for number in numbers)
-    parts = [BIBLE_IN_WORDS] * bible + [CHAPTERS_IN_WORDS.format(keys=keys)] * bool(keys)
-    return IN_WORDS.format(parts="; ".join(parts))
+@dataclass(frozen=True, slots=True)
+class ReplyForm:
+    """What a reply has: chapters with these `numbers`, the `bible`, its `kind` too, and a plan of each chapter if the
+    `book` is given whose kind decides the form of the plans."""
+
+    numbers: Sequence[int]
+    bible: bool = False
+    kind: bool = False
+    planned: Book | None = None
+
+    def schema(self) -> Mapping[str, Any]:
+        """The JSON schema. Each chapter is a key, since no provider's schema mode can fix a list's length."""
+        parts: dict[str, Any] = {}
+        if self.bible:
+            parts["bible"] = _BIBLE_WITH_KIND if self.kind else _BIBLE
+        if self.numbers:
+            parts["chapters"] = object_of({f"chapter_{number}": _CHAPTER for number in self.numbers})
+        if self.planned:
+            parts["plans"] = chapter_plan.schema(self.planned)
+        return object_of(parts)
+
+    def example(self) -> str:
+        """An empty reply as JSON, for the model to copy and fill in."""
+        entry = [{"name": "…", "description": "…"}]
+        parts: dict[str, Any] = {}
+        if self.bible:
+            kind = {"kind": "…"} if self.kind else {}
+            parts["bible"] = kind | {"premise": "…", "voice": "…", "arc": ["…"], **dict.fromkeys(BIBLE_LISTS, entry)}
+        if self.numbers:
+            parts["chapters"] = {f"chapter_{number}": {"title": "…", "summary": "…"} for number in self.numbers}
+        if self.planned:
+            parts["plans"] = chapter_plan.example(self.planned, self.numbers[0])
+        return json.dumps(parts, ensure_ascii=False)
+
+    def asked(self) -> str:
+        """The sentences that ask for a reply of this form, with an example."""
+        return SHOWN.format(form=self.example())
+
+    def asked_in_words(self) -> str:
+        """The same without the example and without the plans, for a model that would echo it."""
+        keys = ", ".join(f'"chapter_{number}"' for number in self.numbers)
+        parts = [BIBLE_IN_WORDS] * self.bible + [CHAPTERS_IN_WORDS.format(keys=keys)] * bool(keys)
+        return IN_WORDS.format(parts="; ".join(parts))
 
 
 def refuse_nonsense(request: TextRequest, chapters: Iterable[tuple[str, str]]) -> None:
@@ -67,6 +94,13 @@ def refuse_nonsense(request: TextRequest, chapters: Iterable[tuple[str, str]]) -
             raise Malformed(f"the summary of “{title}” repeats the instructions")
     if mostly_foreign("\n\n".join(summary for _, summary in chapters), tag):
         raise Malformed(f"it is not in {language(tag).name}")
+
+
+def with_plans(
+    read: Callable[[Mapping[str, Any]], T], numbers: Sequence[int]
+) -> Callable[[Mapping[str, Any]], tuple[T, dict[int, dict[str, Any]]]]:
+    """A reader of what `read` reads, and of the plans of the chapters `numbers` as far as the reply has them."""
+    return lambda reply: (read(reply), chapter_plan.read_all(reply, numbers))
 
 
 def read_first(reply: Mapping[str, Any], last: int) -> tuple[Mapping[str, Any], list[tuple[str, str]]]:
@@ -99,6 +133,8 @@ def _read_bible(bible: object) -> Mapping[str, Any]:
     read: dict[str, Any] = {key: structured.text_of(bible, key, where="the bible") for key in ("premise", "voice")}
     if any(_EMPTY_WORDS.match(text) for text in read.values()):
         raise Copied("the bible has a placeholder instead of a premise and a voice")
+    if (kind := structured.name_of(bible.get("kind"))) in CRAFTS:
+        read["kind"] = kind
     read["arc"] = list(structured.texts_of({"arc": [], **bible}, "arc", most=10, longest=400))
     for key in BIBLE_LISTS:
         read[key] = [entry for item in _items(bible.get(key) or []) if (entry := _entry(item))][:MAX_ENTRIES]

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from bookgen.models import Chapter
 from bookgen.providers.text import Message, TextRequest
 from bookgen.words import count_words, tokens
-from bookgen.writing import brief, budget, context, continuity, conversation, sentences
+from bookgen.writing import brief, budget, chapter_plan, context, continuity, conversation, sentences
 from bookgen.writing.draft import WorkingDraft
 from bookgen.writing.echo import UNUSABLE
 from bookgen.writing.fingerprint import content_hash
@@ -26,10 +26,16 @@ ROOM = 1.7  # tokens of a reply, as a multiple of those asked for: a chapter may
 FIRST_PART = """\
 Write {which}. Its title, and what it has to do:
 {summary}
-
+{plan}
 {given}
 
 {ask}"""
+
+PLAN = """
+How it is planned. Where the summary says otherwise, the summary counts. What it sets up stands in the text without \
+being pointed at:
+{plan}
+"""
 
 NEXT_PART = """\
 Continue the chapter straight after its last sentence above. Write {this_part}, about {part_length}. {position} Repeat \
@@ -187,9 +193,11 @@ LATER_SHARE, FORMER_SHARE, WISH_SHARE = 1 / 16, 1 / 6, 1 / 40  # of the window
 def _first_part(draft: WorkingDraft) -> dict[str, object]:
     chapter, chapters = draft.chapter, draft.material.chapters
     number, count = chapter.chapter_number, len(chapters)
+    plan = chapter_plan.told(chapter.plan)
     return {
         "which": "the book's only chapter" if count == 1 else f"chapter {number} of {count}",
         "summary": _task(chapter, draft.window // 8),
+        "plan": PLAN.format(plan=context.data(clip(plan, draft.window // 8))) if plan else "",
         "given": "\n\n".join(_given(draft)),
     }
 

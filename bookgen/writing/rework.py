@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from bookgen.errors import InvalidInput
 from bookgen.providers.text import Message, TextRequest
-from bookgen.writing import brief, context, planning, structured
+from bookgen.writing import brief, chapter_plan, context, planning, structured
 from bookgen.writing.material import Material, OutlineChapter
-from bookgen.writing.outline_form import example, read_numbered, refuse_nonsense, schema
+from bookgen.writing.outline_form import ReplyForm, read_numbered, refuse_nonsense, with_plans
 from bookgen.writing.steps import Steps
-from bookgen.writing.window import clip, fitted
+from bookgen.writing.window import WINDOW, clip, fitted
 
 REWORK = """\
 The book's bible:
@@ -29,8 +30,7 @@ What is written so far:
 Think these chapters out anew: {numbers}. Each gets another title and another summary of {summaries}, with other \
 events or another approach than now, and still fits what stands before and after it. The other chapters stay.
 {wishes}
-Answer with one JSON object of this form, with your words in the place of each "…":
-{form}"""
+{plans}{form}"""
 
 WISHES = """
 The book's owner says about them:
@@ -42,7 +42,7 @@ The book's owner says about them:
 async def rework_chapters(
     material: Material, numbers: Sequence[int], instructions: str, steps: Steps
 ) -> dict[int, OutlineChapter]:
-    """New titles and summaries for the chapters with these numbers, which keep their budgets."""
+    """New titles, summaries and plans for the chapters with these numbers, which keep their budgets."""
     budgets = {chapter.chapter_number: chapter.target_word_count for chapter in material.chapters}
     wanted = sorted(set(numbers))
     if unknown := [number for number in wanted if number not in budgets]:
@@ -53,15 +53,20 @@ async def rework_chapters(
         while left := [number for number in wanted if number not in reworked]:
             batch = left[: planning.batch(material.book, window)]
             found = await _asked(_request(material, batch, instructions, reworked, window), batch, steps)
-            reworked.update({number: OutlineChapter(*each, budgets[number]) for number, each in found.items()})
+            for number, (title, summary, plan) in found.items():
+                reworked[number] = OutlineChapter(title, summary, budgets[number], plan)
 
     await fitted(ask_on)
     return reworked
 
 
-async def _asked(request: TextRequest, numbers: Sequence[int], steps: Steps) -> dict[int, tuple[str, str]]:
-    read = partial(read_numbered, wanted=numbers)
-    return await structured.ask(request, steps, read, lambda found: refuse_nonsense(request, found.values()))
+async def _asked(
+    request: TextRequest, numbers: Sequence[int], steps: Steps
+) -> dict[int, tuple[str, str, Mapping[str, Any]]]:
+    """The title, the summary and the plan of each of these chapters."""
+    read = with_plans(partial(read_numbered, wanted=numbers), numbers)
+    found, plans = await structured.ask(request, steps, read, lambda reply: refuse_nonsense(request, reply[0].values()))
+    return {number: (*told, plans.get(number, {})) for number, told in found.items()}
 
 
 def _request(
@@ -77,13 +82,17 @@ def _request(
     digests = sorted(material.digests.values(), key=lambda digest: digest.chapter_number)
     said = clip(instructions, window // 8) if instructions.strip() else ""
     told = "\n".join(block.text for block in context.told(material.chapters, digests, window=window))
+    form = ReplyForm(numbers, planned=book if window >= WINDOW else None)
+    before = [(each.chapter_number, each.plan) for each in material.chapters if each.chapter_number < numbers[0]]
+    unpaid = [text for _, text in chapter_plan.unpaid(before)]
     task = REWORK.format(
         bible=planning.bible(book.bible, window),
         planned=planning.planned(plan, len(plan), window, near=numbers[0]),
         told=context.data(told or "Nothing yet."),
         numbers=", ".join(map(str, numbers)),
         summaries=planning.summaries(book, window),
-        form=example(numbers, bible=False),
+        plans=f"{chapter_plan.asked(book, unpaid)}\n\n" if form.planned else "",
+        form=form.asked(),
         wishes=WISHES.format(instructions=context.data(said)) if said else "",
     )
     wanted = [
@@ -95,8 +104,8 @@ def _request(
         stage="rework",
         system=(planning.editor(book, window),),
         messages=(Message("user", task),),
-        max_tokens=planning.room(book, len(numbers), window),
-        schema=schema(numbers, bible=False),
+        max_tokens=planning.room(book, len(numbers), window, plan_words=chapter_plan.words_asked(book)),
+        schema=form.schema(),
         account_id=book.account_id,
         brief=brief.of_book(book, chapters=wanted),
     )

@@ -269,5 +269,16 @@ def texts_of(record: Mapping[str, Any], key: str, *, most: int, longest: int = 3
     return tuple(line[:longest] for item in texts if (line := _line(item)))[:most]
 
 
+def number_of(value: object) -> int | None:
+    """A number, also one that a model sends as text: 3, "3", "Chapter 3"."""
+    digits = "".join(filter(str.isdecimal, str(value)))[:6] if isinstance(value, int | str) else ""
+    return int(digits) if digits and not isinstance(value, bool) else None
+
+
+def name_of(value: object) -> str:
+    """A name of one of our lists as we spell it: "Non-fiction" is `non_fiction`. Empty for what is no text."""
+    return value.strip().lower().replace(" ", "_").replace("-", "_") if isinstance(value, str) else ""
+
+
 def _line(text: str) -> str:
     return " ".join(printable(text).split())

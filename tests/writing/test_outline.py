@@ -10,7 +10,7 @@ from bookgen.errors import InvalidInput, UpstreamAIError
 from bookgen.providers.text import StopReason
 from bookgen.words import tokens
 from bookgen.writing.outline import draft_outline
-from bookgen.writing.outline_form import example
+from bookgen.writing.outline_form import ReplyForm
 from bookgen.writing.planning import BATCH
 from bookgen.writing.rework import rework_chapters
 from tests.writing.scripted import Scripted, a_book, obedient, outline_reply, says, some_material
@@ -72,7 +72,7 @@ async def test_what_can_be_understood_is_understood_without_another_call(form, c
 
 
 async def test_the_form_in_the_prompt_is_json_whose_copy_is_no_outline():
-    steps = Scripted(lambda *_: example((1, 2), bible=True))
+    steps = Scripted(lambda *_: ReplyForm((1, 2), bible=True).example())
 
     with pytest.raises(UpstreamAIError, match="placeholder"):
         await draft_outline(a_book(chapter_count=2, bible={}), steps)
@@ -127,7 +127,7 @@ async def test_a_reply_may_be_as_long_as_its_chapters_need():
     await draft_outline(a_book(chapter_count=2, bible={}), few)
     await draft_outline(a_book(chapter_count=20, bible={}), many)
 
-    assert few.calls[0][0].max_tokens < 4_000 < many.calls[0][0].max_tokens
+    assert few.calls[0][0].max_tokens < 5_000 < many.calls[0][0].max_tokens
 
 
 async def test_a_reply_with_missing_chapters_is_repaired_not_padded():

@@ -10,7 +10,7 @@ from bookgen.providers.text import Block, Message, TextRequest
 from bookgen.writing import brief, context, structured
 from bookgen.writing.language import language
 from bookgen.writing.material import Outline, OutlineChapter
-from bookgen.writing.outline_form import example, read_first, refuse_nonsense, schema
+from bookgen.writing.outline_form import ReplyForm, read_first, refuse_nonsense
 from bookgen.writing.picture_book.ages import READINGS, Reading
 from bookgen.writing.steps import Steps
 
@@ -92,7 +92,7 @@ def _request(book: Book, settled: Sequence[Chapter]) -> TextRequest:
         words=language(book.content_language).length(reading.words),
         story=reading.story,
         settled=SETTLED.format(spreads=context.data(spreads)) if settled else "",
-        form=example(numbers, bible=True),
+        form=ReplyForm(numbers, bible=True).example(),
     )
     return TextRequest(
         stage="outline",
@@ -100,7 +100,7 @@ def _request(book: Book, settled: Sequence[Chapter]) -> TextRequest:
         messages=(Message("user", task),),
         max_tokens=MAX_TOKENS,
         least_tokens=MIN_TOKENS + MIN_SPREAD_TOKENS * count,
-        schema=schema(numbers, bible=True),
+        schema=ReplyForm(numbers, bible=True).schema(),
         account_id=book.account_id,
         brief=brief.of_outline(book, 1, count) | brief.of_childrens(book),
     )

@@ -9,7 +9,7 @@ from typing import Any
 from bookgen.models import Book, Chapter, Severity
 from bookgen.providers.text import Block, Message, TextRequest
 from bookgen.words import measure
-from bookgen.writing import brief, context, continuity
+from bookgen.writing import brief, chapter_plan, context, continuity
 from bookgen.writing.continuity import stored_digest
 from bookgen.writing.fence import fenced
 from bookgen.writing.language import language
@@ -17,7 +17,7 @@ from bookgen.writing.material import Material
 from bookgen.writing.printable import printable
 from bookgen.writing.review.kinds import DESCRIPTIONS, FindingKind, kinds_for
 from bookgen.writing.review.parts import BookPart, Portion, frame_tokens, parts_of, reply_tokens
-from bookgen.writing.structured import TEXT, Malformed, list_of, object_of
+from bookgen.writing.structured import TEXT, Malformed, list_of, name_of, number_of, object_of
 from bookgen.writing.window import WINDOW, clip
 
 STAGE = "review"
@@ -28,7 +28,7 @@ MAX_OTHERS = 5  # other passages of a finding
 SEVERITIES = (Severity.CRITICAL, Severity.MAJOR, Severity.MINOR)
 # Shares of the tokens for what is sent beside the text.
 BIBLE_SHARE, PLAN_SHARE, TOLD_SHARE = 0.22, 0.27, 0.14
-MAX_PLAN_TOKENS, MAX_TOLD_TOKENS = 200, 320  # of one chapter
+MAX_PLAN_TOKENS, MAX_TOLD_TOKENS = 500, 320  # of one chapter
 
 EDITOR = """\
 You are an experienced editor. You read the book below before it is published, with its plan beside it. You do not \
@@ -211,7 +211,10 @@ def about(material: Material, window: int) -> str:
 
 def _plan(chapters: Sequence[Chapter], room: int) -> str:
     most = context.share(room, len(chapters), MAX_PLAN_TOKENS)
-    return "\n".join(clip(f"{each.chapter_number}. {each.title}: {each.summary}", most) for each in chapters)
+    return "\n".join(
+        clip(f"{each.chapter_number}. {each.title}: {each.summary}\n{chapter_plan.told(each.plan)}".strip(), most)
+        for each in chapters
+    )
 
 
 def extent(material: Material, part: BookPart, window: int) -> str:
@@ -274,8 +277,8 @@ def _claim(entry: Mapping[str, Any]) -> FindingClaim:
     others = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
     replacement = entry.get("replacement")
     return FindingClaim(
-        kind=_word(entry.get("kind")),
-        severity=_word(entry.get("severity")),
+        kind=name_of(entry.get("kind")),
+        severity=name_of(entry.get("severity")),
         passage=_passage(entry),
         others=tuple(_passage(each) for each in others[:MAX_OTHERS]),
         why=line_of(entry.get("why")),
@@ -290,17 +293,6 @@ def _passage(entry: Mapping[str, Any]) -> QuotedPassage:
     return QuotedPassage(number_of(entry.get("chapter")) or 0, quote if isinstance(quote, str) else "")
 
 
-def _word(value: object) -> str:
-    """A name as the schema spells it."""
-    return value.strip().lower().replace(" ", "_").replace("-", "_") if isinstance(value, str) else ""
-
-
 def line_of(value: object, most: int = 600) -> str:
     """One line of at most so many characters; empty if the value is no text."""
     return " ".join(printable(value).split())[:most] if isinstance(value, str) else ""
-
-
-def number_of(value: object) -> int | None:
-    """A number, also one that a model sends as text: 3, "3", "Chapter 3"."""
-    digits = "".join(filter(str.isdecimal, str(value)))[:6] if isinstance(value, int | str) else ""
-    return int(digits) if digits and not isinstance(value, bool) else None

@@ -15,9 +15,9 @@ from bookgen.writing.printable import printable
 from bookgen.writing.review.findings import BookReview, EditorFinding
 from bookgen.writing.review.kinds import FindingKind
 from bookgen.writing.review.parts import BookPart, parts_of, reply_tokens
-from bookgen.writing.review.reading import about, extent, line_of, number_of, text_of, written
+from bookgen.writing.review.reading import about, extent, line_of, text_of, written
 from bookgen.writing.review.room import MAX_PASSAGE_WORDS, room_for
-from bookgen.writing.structured import TEXT, Malformed, list_of, object_of
+from bookgen.writing.structured import TEXT, Malformed, list_of, number_of, object_of
 from bookgen.writing.window import WINDOW
 
 STAGE = "revision"

@@ -1,0 +1,61 @@
+"""Shapes of a chapter's plan: its scenes, or its question and steps."""
+
+from __future__ import annotations
+
+from marshmallow import Schema, fields
+
+from bookgen.http.edge.schemas import Body, List, String
+from bookgen.services.editing import MAX_PLAN_ENTRIES, MAX_PLAN_SCENES
+
+MAX_TEXT = 600
+EXAMPLE_SCENE = {
+    "place": "The weighbridge, Thursday before seven",
+    "people": "Ada and the driver of an empty lorry",
+    "want": "Ada wants the true figure; the driver wants to be gone",
+    "turn": "She writes the figure down",
+}
+
+
+def _text(description: str) -> String:
+    return String(MAX_TEXT, metadata={"description": description})
+
+
+def _texts(description: str) -> List:
+    return List(String(MAX_TEXT, minimum=1), MAX_PLAN_ENTRIES, metadata={"description": description})
+
+
+class SceneSchema(Body):
+    place = _text("Where and when it plays.")
+    people = _text("Who is there.")
+    want = _text("Who wants what, and what is in the way.")
+    turn = _text("What has changed at its end.")
+
+
+class ChapterPlanChangesSchema(Body):
+    """The fields to change. An empty value takes a field out of the plan."""
+
+    scenes = List(
+        fields.Nested(SceneSchema),
+        MAX_PLAN_SCENES,
+        metadata={"description": "The chapter's scenes, in order.", "example": [EXAMPLE_SCENE]},
+    )
+    sets_up = _texts("What the chapter plants for a later one to pay off.")
+    pays_off = _texts("What it pays off, in the words of the set-up.")
+    last_image = _text("What it ends on.")
+    question = _text("Non-fiction: the reader's question that it answers.")
+    steps = _texts("Non-fiction: how it answers it, in order.")
+    examples = _texts("Non-fiction: what it shows it with.")
+    outcome = _text("Non-fiction: what the reader knows or can do afterwards.")
+
+
+class ChapterPlanSchema(Schema):
+    """What the chapter is written from beside its title and summary. Fields that say nothing are left out."""
+
+    scenes = fields.List(fields.Nested(SceneSchema))
+    sets_up = fields.List(fields.String())
+    pays_off = fields.List(fields.String())
+    last_image = fields.String()
+    question = fields.String()
+    steps = fields.List(fields.String())
+    examples = fields.List(fields.String())
+    outcome = fields.String()

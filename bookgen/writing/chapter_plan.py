@@ -1,0 +1,191 @@
+"""A chapter's plan beside its title and summary: which fields it has, how a model is asked for it, and how it is told.
+
+All of it is optional. A reply without it, or with a part that cannot be read, is as good as one without that part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from bookgen.models import Book
+from bookgen.writing import structured
+from bookgen.writing.structured import TEXT, Malformed, list_of, object_of
+from bookgen.writing.voice import story_kind
+
+SCENE_FIELDS = ("place", "people", "want", "turn")
+MAX_SCENES, MAX_ENTRIES = 12, 12  # of a chapter
+MAX_TEXT_CHARACTERS = 600  # of one field or entry
+WORDS_OF_SCENE, WORDS_OF_REST = 45, 60  # as long as they may come to in a reply
+SHORT_CHAPTER, LONG_CHAPTER, WORDS_A_SCENE = 500, 2_000, 700  # words
+
+_TEXTS = ("last_image", "question", "outcome")
+_LISTS = ("sets_up", "pays_off", "steps", "examples")
+
+SCENES = """\
+- scenes: {scenes}, each with its place and time, its people, want (who wants what, and what is in the way) and turn \
+(what has changed at its end), in about 40 words in all.
+- sets_up: what is planted in it that a later chapter pays off, each in a few words.
+- pays_off: what it pays off, in the words of the set-up. Everything that is set up is paid off, and nothing is paid \
+off that was not set up.
+- last_image: the thing seen or done that it ends on; no moral, no summary."""
+STEPS = """\
+- question: the reader's question that it answers.
+- steps: how it answers it, in order, each in a few words.
+- examples: what it shows it with.
+- outcome: what the reader knows or can do afterwards."""
+VERSE = """\
+- sets_up and pays_off: the images that come back later or come back in it, each in a few words.
+- last_image: what it ends on."""
+EITHER = f"""\
+In fiction and memoir:
+{SCENES}
+In non-fiction:
+{STEPS}
+Leave out what does not belong to the kind."""
+
+# What a plan of each kind of book says, and how it is asked for. An empty kind: neither genre nor bible says it.
+_STORY = ("scenes", "sets_up", "pays_off", "last_image")
+_ADVICE = ("question", "steps", "examples", "outcome")
+_KINDS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "fiction": (_STORY, SCENES),
+    "memoir": (_STORY, SCENES),
+    "children": (_STORY, SCENES),
+    "verse": (("sets_up", "pays_off", "last_image"), VERSE),
+    "non_fiction": (_ADVICE, STEPS),
+    "": ((*_STORY, *_ADVICE), EITHER),
+}
+
+ASKED = """\
+Then, under "plans", how each of these chapters is carried out, so that a writer can start on any of them with your \
+words alone. Keep what a chapter must do small enough for its length.
+{fields}"""
+OPEN = """
+Set up by earlier chapters and not paid off yet:
+{threads}"""
+
+
+def asked(book: Book, open_threads: Sequence[str] = ()) -> str:
+    """The sentences that ask for the plans of chapters. `open_threads`: what earlier chapters set up."""
+    words = book.target_word_count // max(book.chapter_count, 1)
+    told = ASKED.format(fields=_KINDS[story_kind(book)][1].format(scenes=_scenes(words)))
+    return told + (OPEN.format(threads="\n".join(f"- {each}" for each in open_threads)) if open_threads else "")
+
+
+def _scenes(words: int) -> str:
+    """How many scenes a chapter of so many words is asked for."""
+    least, most = _scene_count(words)
+    return "one scene" if most == 1 else f"{least} to {most} scenes"
+
+
+def _scene_count(words: int) -> tuple[int, int]:
+    """The least and the most scenes that fit a chapter of so many words."""
+    if words <= SHORT_CHAPTER:
+        return 1, 1
+    least = min(max(words // WORDS_A_SCENE, 1), 4)
+    return least, least + (1 if words <= LONG_CHAPTER else 2)
+
+
+def words_asked(book: Book) -> int:
+    """About as many words as a reply has for the plan of one chapter."""
+    _, most = _scene_count(book.target_word_count // max(book.chapter_count, 1))
+    return WORDS_OF_REST + (WORDS_OF_SCENE * most if "scenes" in _KINDS[story_kind(book)][0] else 0)
+
+
+def schema(book: Book) -> Mapping[str, Any]:
+    """The JSON schema of the plans in a reply: a list, since a plan may be missing."""
+    scene = object_of(dict.fromkeys(SCENE_FIELDS, TEXT))
+    forms = {"scenes": list_of(scene), **dict.fromkeys(_TEXTS, TEXT), **dict.fromkeys(_LISTS, list_of(TEXT))}
+    fields = {name: forms[name] for name in _KINDS[story_kind(book)][0]}
+    return list_of(object_of({"chapter": {"type": "integer"}, **fields}))
+
+
+def example(book: Book, number: int) -> list[dict[str, Any]]:
+    """The plans of an empty reply, for the model to copy and fill in."""
+    forms: dict[str, Any] = {"scenes": [dict.fromkeys(SCENE_FIELDS, "…")], **dict.fromkeys(_TEXTS, "…")}
+    forms |= {name: ["…"] for name in _LISTS}
+    return [{"chapter": number, **{name: forms[name] for name in _KINDS[story_kind(book)][0]}}]
+
+
+def read_all(reply: Mapping[str, Any], numbers: Iterable[int]) -> dict[int, dict[str, Any]]:
+    """The plans in a reply, by chapter number, as far as they can be read. Never raises."""
+    listed, wanted = reply.get("plans"), set(numbers)
+    if isinstance(listed, Mapping):
+        listed = [{"chapter": key, **each} for key, each in listed.items() if isinstance(each, Mapping)]
+    found: dict[int, dict[str, Any]] = {}
+    for each in listed if isinstance(listed, list) else []:
+        number = structured.number_of(each.get("chapter")) if isinstance(each, Mapping) else None
+        if number in wanted and number not in found and (plan := read(each)):
+            found[number] = plan
+    return found
+
+
+def read(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The known fields of a plan that say something."""
+    plan: dict[str, Any] = {}
+    if scenes := [scene for each in _listed(record.get("scenes")) if (scene := _scene(each))]:
+        plan["scenes"] = scenes[:MAX_SCENES]
+    for name in _LISTS:
+        entries = [text for each in _listed(record.get(name)) if (text := _text(each))]
+        if entries:
+            plan[name] = entries[:MAX_ENTRIES]
+    for name in _TEXTS:
+        if text := _text(record.get(name)):
+            plan[name] = text
+    return plan
+
+
+def _listed(value: object) -> list[object]:
+    return list(value) if isinstance(value, list) else [value]
+
+
+def _scene(value: object) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        return {}
+    scene = {name: _text(value.get(name)) for name in SCENE_FIELDS}
+    return scene if any(scene.values()) else {}
+
+
+def _text(value: object) -> str:
+    """One line; empty for what is no text, or a placeholder of the form."""
+    try:
+        text = structured.text_of({"text": value}, "text", longest=MAX_TEXT_CHARACTERS)
+    except Malformed:
+        return ""
+    return "" if text.strip(".…- ") == "" else text
+
+
+def told(plan: Mapping[str, Any]) -> str:
+    """The plan as lines, for the writer of the chapter. Empty if it says nothing."""
+    lines = [f"Question: {plan['question']}"] if plan.get("question") else []
+    for number, scene in enumerate(plan.get("scenes", ()), 1):
+        said = "; ".join(f"{name}: {scene[name].rstrip('.;')}" for name in SCENE_FIELDS if scene.get(name))
+        lines.append(f"Scene {number}. {said}.")
+    for name, title in (("steps", "Steps"), ("examples", "Examples"), ("sets_up", "Sets up"), ("pays_off", "Pays off")):
+        if plan.get(name):
+            lines.append(f"{title}: " + "; ".join(each.rstrip(".;") for each in plan[name]) + ".")
+    for name, title in (("outcome", "Outcome"), ("last_image", "Ends on")):
+        if plan.get(name):
+            lines.append(f"{title}: {plan[name]}")
+    return "\n".join(lines)
+
+
+def unpaid(plans: Iterable[tuple[int, Mapping[str, Any]]]) -> list[tuple[int, str]]:
+    """What the plans of these chapters, in order, set up and do not pay off: the chapter's number and the set-up."""
+    left: list[tuple[int, str]] = []
+    for number, plan in plans:
+        paid = [_words(each) for each in plan.get("pays_off", ())]
+        left = [each for each in left if not any(_is_same(_words(each[1]), words) for words in paid)]
+        left += [(number, each) for each in plan.get("sets_up", ())]
+    return left
+
+
+def _words(text: str) -> frozenset[str]:
+    """The words by which a set-up is recognized where it is paid off; the characters, in scripts without spaces."""
+    words = "".join(c if c.isalnum() else " " for c in text.casefold()).split()
+    return frozenset(words if len(words) > 1 else text.casefold())
+
+
+def _is_same(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether most words of the shorter text stand in the other."""
+    return bool(one and other) and 2 * len(one & other) >= min(len(one), len(other))
