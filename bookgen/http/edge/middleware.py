@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager
 
 from aiohttp import web
 
-from bookgen.errors import InvalidInput, NotFound
+from bookgen.errors import InvalidInput, no_such
 from bookgen.http.edge import access_log, admission, bodies, conditional, errors, headers, hosts, unmatched
 from bookgen.http.edge.contract import Endpoint
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, LINES, QUERY, REQUEST_ID, SERVICES
@@ -101,7 +101,7 @@ async def _require_own(request: web.Request, route: Route) -> None:
     if table is None or "{id}" not in rest:
         return
     if not await owns(request.app[SERVICES].database.http, request[ACCOUNT_ID], table, path_id(request)):
-        raise NotFound
+        raise no_such("proofreading report" if table == "report" else table)
 
 
 def _refusal(request: web.Request, error: Exception) -> web.Response:
