@@ -349,7 +349,7 @@ async def test_a_wrong_login_exits_with_two(tmp_path: Path, visitor: Api, comman
 
 
 @pytest.mark.parametrize("chapters", ["1000", "0"])
-async def test_a_value_that_the_api_refuses_is_said_by_field(tmp_path: Path, visitor: Api, chapters: str) -> None:
+async def test_a_value_that_the_api_refuses_is_said_by_option(tmp_path: Path, visitor: Api, chapters: str) -> None:
     server = str(visitor.client.make_url(""))
     code, _, complained = await run(
         tmp_path, "write", "T", "--chapters", chapters, "--out", str(tmp_path), "--server", server
@@ -357,7 +357,7 @@ async def test_a_value_that_the_api_refuses_is_said_by_field(tmp_path: Path, vis
 
     assert code == 2
     (line,) = complained.splitlines()
-    assert "chapter_count" in line
+    assert "--chapters" in line
 
 
 async def test_a_file_that_can_not_be_written_is_said_and_the_book_is_kept(tmp_path: Path, dsn: str) -> None:
