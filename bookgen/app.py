@@ -7,6 +7,7 @@ import contextlib
 import gc
 import importlib
 import sys
+from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
@@ -46,6 +47,7 @@ from bookgen.providers.mail import Mailer, OutboxMailer
 from bookgen.providers.prices import prices
 from bookgen.providers.registry import PROVIDERS, ModelSettings, build_image_model, build_text_model, without_price
 from bookgen.providers.text import TextModel
+from bookgen.render.fonts import missing
 from bookgen.render.formats import FORMATS
 from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings
@@ -114,9 +116,29 @@ async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
         stop = closing.enter_context(serving.StopSignal().listening())
         print(_announcement(config, address, service.model), flush=True)
         closing.enter_context(_running(import_the_rest()))
+        closing.enter_context(_running(warn_of_missing_fonts()))
         await stop.asked.wait()
         log.info("draining", seconds=config.drain_seconds)
         await serving.drain(service.supervisor.drain, config.drain_seconds, stop.cut)
+
+
+async def warn_of_missing_fonts() -> None:
+    """Log the offered languages in which this machine cannot set a PDF or a cover, and what to install."""
+    looking = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", missing.__name__, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
+    )
+    try:
+        found, _ = await looking.communicate()
+    except asyncio.CancelledError:
+        looking.kill()
+        await looking.wait()
+        raise
+    if tags := found.decode().split():
+        log.warning(
+            "fonts_missing",
+            what=f"No font for {', '.join(tags)}: PDFs and covers in these languages are refused.",
+            to_do=f"Install fonts, on Debian and Ubuntu: {missing.to_install(tags)}",
+        )
 
 
 async def import_the_rest() -> None:

@@ -21,7 +21,15 @@ from bookgen import __version__, config
 from bookgen.client.books import BookHandle
 from bookgen.client.client import Client
 from bookgen.commands import destination
-from bookgen.commands.mcp_answers import BookBrief, BookList, ChapterText, Outline, RunCommand, RunStatus, SavedFiles
+from bookgen.commands.mcp_answers import (
+    BookBrief,
+    BookList,
+    ChapterAnswer,
+    OutlineAnswer,
+    RunCommand,
+    RunStatusAnswer,
+    SavedFiles,
+)
 from bookgen.errors import StartupError
 from bookgen.http.books_schemas import LANGUAGES
 from bookgen.render.formats import FORMATS
@@ -128,7 +136,7 @@ class Tools:
         genre: str = "",
         style: Annotated[str, Field(description="Voice, tense, point of view.")] = "",
         blurb: Annotated[str, Field(description="For readers, printed; the idea is not. Else drafted.")] = "",
-    ) -> Outline:
+    ) -> OutlineAnswer:
         """Make a draft and its outline. Called again with the same title and idea: the same book."""
         fields: JSON = {"description": idea, "target_word_count": words}
         fields |= {} if chapters is None else {"chapter_count": chapters}
@@ -144,7 +152,7 @@ class Tools:
         characters: Annotated[list[str], Field(description="Name, what they look like. Hero first.")],
         pages: Annotated[int, Field(ge=8, le=40, multiple_of=2)] = 24,
         language: Language = "en",
-    ) -> Outline:
+    ) -> OutlineAnswer:
         """Like make_book, for children: a short text and a picture on each spread of two pages."""
         fields = {"theme": theme, "page_count": pages, "characters": characters, "content_language": language}
         made = await self._made(title, theme=theme, age_range=age_range)
@@ -157,7 +165,7 @@ class Tools:
             list[dict[str, str | int]] | None, Field(description="{chapter_number, title?, summary?} each.")
         ] = None,
         blurb: str | None = None,
-    ) -> Outline:
+    ) -> OutlineAnswer:
         """Read the outline and the blurb, or change titles and summaries of some chapters, or the blurb."""
         book = await self._client.books.get(book_id)
         if blurb is not None:
@@ -173,7 +181,7 @@ class Tools:
         book_id: BookId,
         answer: Annotated[ElicitationResult[Approval], Resolve(approval)],
         produce: Annotated[bool, Field(description="Also proofread it, make its cover and its files.")] = False,
-    ) -> RunStatus:
+    ) -> RunStatusAnswer:
         """Start writing, or go on with what is not completed. Answers at once with the task's id."""
         if not isinstance(answer, AcceptedElicitation) or not answer.data.start:
             raise ToolError("The reader does not want it written now. Ask what should change in the outline.")
@@ -189,19 +197,19 @@ class Tools:
 
     async def status(
         self, book_id: BookId, wait_seconds: Annotated[int, Field(ge=0, le=MAX_WAIT_SECONDS)] = 0
-    ) -> RunStatus:
+    ) -> RunStatusAnswer:
         """How far the writing is. With wait_seconds it answers when the writing ends, or then."""
         status = await self._client.status(book_id)
         if wait_seconds and status["generation_status"] == "running":
             status = await self._client.ended_within(book_id, wait_seconds)
-        return cast("RunStatus", brief(status))
+        return cast("RunStatusAnswer", brief(status))
 
     async def steer(self, book_id: BookId, command: Literal["pause", "resume", "stop"]) -> RunCommand:
         """Pause, resume or stop the writing. Finished chapters stay."""
         commands = {"pause": self._client.pause, "resume": self._client.resume, "stop": self._client.stop}
         return cast("RunCommand", await commands[command](book_id))
 
-    async def chapter(self, book_id: BookId, chapter_number: int, content: str | None = None) -> ChapterText:
+    async def chapter(self, book_id: BookId, chapter_number: int, content: str | None = None) -> ChapterAnswer:
         """Read a chapter's text, in Markdown, or replace it by this content. The former text is kept."""
         chapter = await self._chapter(book_id, chapter_number)
         if content is not None:
@@ -234,7 +242,7 @@ class Tools:
                 return await book.reload()
         return None
 
-    async def _outlined(self, book: BookHandle) -> Outline:
+    async def _outlined(self, book: BookHandle) -> OutlineAnswer:
         if book.status == "draft":
             book.data = await self._client.generate_outline(book.id)
         return _outline(book)
@@ -298,13 +306,13 @@ def _brief(book: JSON) -> BookBrief:
     return cast("BookBrief", {name: book[name] for name in names})
 
 
-def _outline(book: BookHandle) -> Outline:
+def _outline(book: BookHandle) -> OutlineAnswer:
     names = ("chapter_number", "title", "summary", "target_word_count", "word_count")
     chapters = [{name: one[name] for name in names} for one in book.chapters]
-    return cast("Outline", {**DATA, **_brief(book.data), "blurb": book.blurb, "chapters": chapters})
+    return cast("OutlineAnswer", {**DATA, **_brief(book.data), "blurb": book.blurb, "chapters": chapters})
 
 
-def _chapter(chapter: JSON) -> ChapterText:
+def _chapter(chapter: JSON) -> ChapterAnswer:
     return cast(
-        "ChapterText", DATA | {name: chapter[name] for name in ("chapter_number", "title", "word_count", "content")}
+        "ChapterAnswer", DATA | {name: chapter[name] for name in ("chapter_number", "title", "word_count", "content")}
     )

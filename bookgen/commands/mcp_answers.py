@@ -25,7 +25,7 @@ class BookList(TypedDict):
     note: NotRequired[str]
 
 
-class PlannedChapter(TypedDict):
+class OutlineAnswerChapter(TypedDict):
     chapter_number: int
     title: str
     summary: str
@@ -33,10 +33,10 @@ class PlannedChapter(TypedDict):
     word_count: int
 
 
-class Outline(BookBrief):
+class OutlineAnswer(BookBrief):
     notice: str
     blurb: str
-    chapters: list[PlannedChapter]
+    chapters: list[OutlineAnswerChapter]
 
 
 class RunCommand(TypedDict):
@@ -46,7 +46,7 @@ class RunCommand(TypedDict):
     generation_status: str
 
 
-class RunStatus(TypedDict):
+class RunStatusAnswer(TypedDict):
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
 
     task_id: str
@@ -58,7 +58,7 @@ class RunStatus(TypedDict):
     failure: dict[str, Any] | None
 
 
-class ChapterText(TypedDict):
+class ChapterAnswer(TypedDict):
     notice: str
     chapter_number: int
     title: str

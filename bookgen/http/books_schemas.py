@@ -43,6 +43,21 @@ LANGUAGES = {
     "ar": "العربية",
     "he": "עברית",
     "hi": "हिन्दी",
+    "fa": "فارسی",
+    "ur": "اردو",
+    "bn": "বাংলা",
+    "ta": "தமிழ்",
+    "th": "ไทย",
+    "id": "Bahasa Indonesia",
+    "da": "Dansk",
+    "nb": "Norsk bokmål",
+    "fi": "Suomi",
+    "hu": "Magyar",
+    "ro": "Română",
+    "sk": "Slovenčina",
+    "hr": "Hrvatski",
+    "bg": "Български",
+    "ca": "Català",
 }
 
 # RFC 5646: language, extended language, script, region, variants, extensions, private use; in any case.
