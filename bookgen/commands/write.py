@@ -153,7 +153,10 @@ class Journey:
         return {field: value for field, value in given.items() if value not in (None, "")}
 
     async def _create(self) -> BookHandle:
-        return await self._client.books.create(self._options.title, **self._asked())
+        book = await self._client.books.create(self._options.title, **self._asked())
+        if book.data["font_warning"]:
+            self._display.say(book.data["font_warning"])
+        return book
 
     async def _blurb(self, book: BookHandle) -> None:
         """Wait for the blurb, which is drafted from the finished book and stands in the files. It may fail to come."""

@@ -17,6 +17,7 @@ from bookgen.errors import Conflict, RenderTimeout, must_exist
 from bookgen.models import Book, Chapter, Cover, Plan, SourceType
 from bookgen.render.characters import one_line
 from bookgen.render.cover.job import Copy, CoverDesign
+from bookgen.render.fonts.missing import unprintable
 from bookgen.render.formats import FORMATS
 from bookgen.render.job import Job
 from bookgen.render.model import Picture, PlacedPicture
@@ -26,6 +27,7 @@ from bookgen.services.declaration import source_of, words_of
 from bookgen.services.provenance import Share
 from bookgen.store import accounts, books, chapters, covers, exports, illustrations, media, origins
 from bookgen.store.database import Database
+from bookgen.threads import compute
 
 PREVIEW, PAGES = "preview", "pages"
 MAX_HOPELESS = 10_000
@@ -124,6 +126,11 @@ class Publisher:
         book, plan = await self._book(account_id, book_id)
         made = await self._made(PAGES, book, ExportSettings(), plan)
         return BookPages(book, await covers.of_book(self._database.http, book.id), made.body)
+
+    async def font_warning(self, book: Book) -> str | None:
+        """What to do about a title that no font of this machine covers. None if there is one."""
+        text = f"{book.title} {book.subtitle}".strip()
+        return None if text.isascii() else await compute(unprintable, text, book.content_language)
 
     async def _book(self, account_id: int, book_id: int) -> tuple[Book, Plan]:
         """The book and its owner's plan."""

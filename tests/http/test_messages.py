@@ -71,3 +71,13 @@ async def test_the_message_of_a_nested_field_gives_its_place(api: Api) -> None:
         "[1].title: Must be a string.",
         "[2].id: Must be at least 1 (got 0).",
     ]
+
+
+async def test_a_title_that_no_font_has_is_found_when_it_is_set(api: Api) -> None:
+    cuneiform = await api.post("/books/", {"title": "\U00012000"})
+    renamed = await api.patch(f"/books/{cuneiform.body['id']}/", {"title": "Глава Ω"})
+
+    assert cuneiform.status == 201
+    assert "U+12000 CUNEIFORM SIGN A" in cuneiform.body["font_warning"]
+    assert "apt install fonts-noto-core" in cuneiform.body["font_warning"]
+    assert renamed.body["font_warning"] is None
