@@ -7,6 +7,7 @@ import contextlib
 import gc
 import importlib
 import sys
+from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
@@ -32,6 +33,7 @@ from bookgen.billing.gateway import Gateway
 from bookgen.billing.quota import Quota
 from bookgen.config import Config, reveal
 from bookgen.errors import StartupError
+from bookgen.http.books_schemas import LANGUAGES
 from bookgen.http.edge import serving
 from bookgen.http.edge.keys import Services, Site
 from bookgen.http.edge.watchdog import Watchdog
@@ -45,11 +47,15 @@ from bookgen.providers.mail import Mailer, OutboxMailer
 from bookgen.providers.prices import prices
 from bookgen.providers.registry import PROVIDERS, ModelSettings, build_image_model, build_text_model, without_price
 from bookgen.providers.text import TextModel
+from bookgen.render.fonts import missing
+from bookgen.render.formats import FORMATS
 from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings
+from bookgen.render.trim import TRIMS
 from bookgen.services.artwork import Artwork
 from bookgen.services.corrections import Corrections
 from bookgen.services.credentials import CredentialSigner, new_identity
+from bookgen.services.editing import MAX_CHAPTERS
 from bookgen.services.painting import Painter
 from bookgen.services.picture_making import PictureMaker
 from bookgen.services.picture_marks import PictureMarks
@@ -62,6 +68,7 @@ from bookgen.store.postgres.keyfile import kept_secret, kept_text
 from bookgen.store.postgres.server import PostgresAddress, running_postgres
 from bookgen.store.postgres.space import MIN_FREE_BYTES, DiskGuard, make_data_folder, no_shortage
 from bookgen.support.assistant import Support
+from bookgen.support.facts import Facts
 from bookgen.support.ledger import Ledger
 from bookgen.writing.blurb import draft_blurb
 from bookgen.writing.estimate import Estimates
@@ -109,9 +116,29 @@ async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
         stop = closing.enter_context(serving.StopSignal().listening())
         print(_announcement(config, address, service.model), flush=True)
         closing.enter_context(_running(import_the_rest()))
+        closing.enter_context(_running(warn_of_missing_fonts()))
         await stop.asked.wait()
         log.info("draining", seconds=config.drain_seconds)
         await serving.drain(service.supervisor.drain, config.drain_seconds, stop.cut)
+
+
+async def warn_of_missing_fonts() -> None:
+    """Log the offered languages in which this machine cannot set a PDF or a cover, and what to install."""
+    looking = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", missing.__name__, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
+    )
+    try:
+        found, _ = await looking.communicate()
+    except asyncio.CancelledError:
+        looking.kill()
+        await looking.wait()
+        raise
+    if tags := found.decode().split():
+        log.warning(
+            "fonts_missing",
+            what=f"No font for {', '.join(tags)}: PDFs and covers in these languages are refused.",
+            to_do=f"Install fonts, on Debian and Ubuntu: {missing.to_install(tags)}",
+        )
 
 
 async def import_the_rest() -> None:
@@ -286,6 +313,8 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
             f"{public_url}/api/v1/docs/",
             model,
             Ledger(database.http, _price, supervisor.resources.ledger_writes.begin, caps.day),
+            _facts(config),
+            database.http,
         ),
         limiter=overrides.get("limiter") or Limiter(_budgets(config)),
         site=_site(config, model),
@@ -437,6 +466,18 @@ def _site(config: Config, model: TextModel) -> Site:
         export_defaults=asdict(ExportSettings()),
         documents=documents(),
         console=config.console == "on",
+    )
+
+
+def _facts(config: Config) -> Facts:
+    return Facts(
+        languages=tuple(LANGUAGES.values()),
+        formats=tuple(each.label for each in FORMATS.values()),
+        trims=tuple(TRIMS),
+        limits={str(each): getattr(config, each.setting) for each in LimitClass},
+        max_chapters=MAX_CHAPTERS,
+        sells=config.billing_enabled,
+        url=f"{_public_url(config)}/api/v1/docs/",
     )
 
 

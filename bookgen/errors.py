@@ -6,6 +6,8 @@ BookgenError
 ├── InvalidInput                 the request has an invalid value
 │   └── NoOutline                generate without an outline
 ├── NotFound                     missing, or another account's
+│   ├── NoSuchPath               no route has this path
+│   └── NeverGenerated           the book never had a run
 ├── Conflict                     the request contradicts the current state
 │   └── PaymentsNotConfigured    a checkout on a server without payment keys, or with billing off
 ├── GenerationInProgress
@@ -62,6 +64,7 @@ _UPGRADE = "https://books.example.org/api/v1/auth/subscriptions/plans/"
 _SPENT: dict[str, Any] = {
     "limit": 1,
     "used": 1,
+    "reserved": 0,
     "remaining": 0,
     "period_end": "2026-12-01T00:00:00Z",
     "upgrade_url": _UPGRADE,
@@ -92,7 +95,7 @@ class InvalidInput(BookgenError):
         "VALIDATION_ERROR",
         "A field is missing, has the wrong type or an invalid value, or the body is not a JSON object.",
         "Correct the fields named in `details`; each holds a list of messages. Do not retry unchanged.",
-        {"title": ["Missing data for required field."]},
+        {"title": ["This field is required."]},
     )
 
     def __init__(self, message: str | None = None, /, **details: object) -> None:
@@ -116,7 +119,7 @@ class NoOutline(InvalidInput):
 
 
 class NotFound(BookgenError):
-    """Not found."""
+    """This does not exist, or it is not yours."""
 
     wire = ErrorCode(
         404,
@@ -126,10 +129,23 @@ class NotFound(BookgenError):
     )
 
 
-def must_exist(found: T | None) -> T:
-    """The argument. Raises NotFound if it is None."""
+class NoSuchPath(NotFound):
+    """No such path. GET /api/v1/docs/ lists all paths."""
+
+
+class NeverGenerated(NotFound):
+    """This book has never been generated. Start its writing first (POST /books/{id}/generate/)."""
+
+
+def no_such(kind: str) -> NotFound:
+    """The error for a missing object. `kind`: what it is, such as "book"."""
+    return NotFound(f"No such {kind}, or it is not yours.")
+
+
+def must_exist(found: T | None, kind: str = "object") -> T:
+    """The argument. Raises NotFound, naming the kind of object, if it is None."""
     if found is None:
-        raise NotFound
+        raise no_such(kind)
     return found
 
 
@@ -142,6 +158,11 @@ class Conflict(BookgenError):
         "The request contradicts the current state, such as pausing a run that has ended.",
         "Read the resource again, then decide what to do.",
     )
+
+
+def busy_with(job: str) -> Conflict:
+    """The error for a call that would disturb model work on the book. `job`: what is being made."""
+    return Conflict(f"Another call is making this book's {job}. Repeat yours when that one has answered.")
 
 
 class PaymentsNotConfigured(Conflict):
@@ -259,13 +280,14 @@ class BookQuotaExceeded(QuotaExceeded):
         402,
         "quota_exceeded",
         "The plan has no books left this period, and no credit covers this book.",
-        "Wait until `period_end`, upgrade the plan, or buy credits.",
+        "Wait until `period_end`, upgrade to `upgrade.plan` (the next larger plan, or null), or buy credits. Books in "
+        "progress are `reserved`: neither used nor remaining.",
         {
             "quota_type": "books",
             **_SPENT,
             "upgrade": {
                 "url": _UPGRADE,
-                "plan": "free",
+                "plan": "starter",
                 "credits_url": "https://books.example.org/api/v1/auth/credits/packages/",
             },
         },
@@ -281,11 +303,11 @@ class RateLimited(BookgenError):
         "RATE_LIMIT_EXCEEDED",
         "Too many requests of this class from this account or address.",
         "Wait the number of seconds in `Retry-After`, then retry.",
-        {"limit": 60, "remaining": 0, "reset_seconds": 60, "scope": "public"},
+        {"limit": 60, "remaining": 0, "reset_seconds": 60, "retry_after": 1, "scope": "public"},
     )
 
     def __init__(self, message: str | None = None, /, *, retry_after: int, **details: object) -> None:
-        super().__init__(message, **details)
+        super().__init__(message, retry_after=retry_after, **details)
         self.retry_after = retry_after
 
 

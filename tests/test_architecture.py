@@ -14,7 +14,7 @@ NOUNS = {"models", "errors", "words", "threads", "processes"}
 PROTOCOLS = {"providers.text", "providers.images"}
 OUTSIDE = {"providers.google", "providers.mail"}
 # What callers may choose from: data that stands beside what is made of it.
-CHOICES = {"render.formats", "render.trim"}
+CHOICES = {"render.formats", "render.settings", "render.trim"}
 SERVICE = {"billing", "store", "writing", "render"} | PROTOCOLS | NOUNS
 SERVICES = {"accounts", "services", "support"}
 MAY_IMPORT = {

@@ -24,7 +24,7 @@ from bookgen.actors.messages import (
     WorkFailed,
     WorkHalted,
 )
-from bookgen.errors import Conflict, GenerationInProgress, NoOutline, NotFound
+from bookgen.errors import Conflict, GenerationInProgress, NeverGenerated, NoOutline
 from bookgen.models import Run, RunMode, RunPhase, RunStatus
 from bookgen.store.book_state import BookState
 
@@ -73,7 +73,7 @@ class Decision:
 def decide(state: BookState, message: Command | Event, fresh: Run) -> Decision:
     """Decide the next state of the book's run. A new run takes its identity from `fresh`.
 
-    Raises NotFound, NoOutline, GenerationInProgress or Conflict for a command that the state refuses.
+    Raises NeverGenerated, NoOutline, GenerationInProgress or Conflict for a command that the state refuses.
     """
     match message:
         case Generate():
@@ -89,7 +89,7 @@ def decide(state: BookState, message: Command | Event, fresh: Run) -> Decision:
         case WorkFailed() | WorkHalted():
             return _ended_without_text(state, message)
     if state.run is None:
-        raise NotFound
+        raise NeverGenerated
     match message:
         case Pause():
             return _pause(state.run)

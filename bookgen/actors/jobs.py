@@ -27,6 +27,7 @@ from bookgen.errors import (
     QuotaExceeded,
     Unavailable,
     UpstreamAIError,
+    busy_with,
     foreign_chapters,
     must_exist,
 )
@@ -55,7 +56,7 @@ class Jobs:
         try:
             async with self._transactions.locked(account_id, book_id) as (connection, state):
                 if state.job:
-                    raise Conflict(f"The book's {state.job} is being made. Try again when it is done.")
+                    raise busy_with(state.job)
                 if state.run and state.run.status.active:
                     raise GenerationInProgress
                 self._require_writer(job, state.writer)
@@ -171,7 +172,7 @@ class Jobs:
         resources, book = self._resources, material.book
         chapter = must_exist(next((c for c in material.chapters if c.id == job.chapter_id), None))
         if not edits.covers(takes, chapter.target_word_count):
-            raise Conflict("This chapter was given more words meanwhile. Try again.")
+            raise Conflict("This chapter was given more words meanwhile. Send the request again.")
         earlier: list[Digest] = []
         try:
             draft = await resources.writing.write_chapter(
@@ -213,7 +214,9 @@ class Jobs:
                     tried = True
                     await save(connection)
                 elif not tried or state.job or (state.run and state.run.status.active):
-                    raise Conflict("Another process changed this book. Read it again, then retry.")
+                    raise Conflict(
+                        "Another process changed this book. Read it again (GET /books/{id}/), then repeat the call."
+                    )
                 # else it was committed before, and only the answer was lost
 
         await self._resources.health.through_outages(attempt)

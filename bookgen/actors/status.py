@@ -16,7 +16,7 @@ import orjson
 from bookgen.actors.actor import Key, now
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.resources import Resources
-from bookgen.errors import must_exist
+from bookgen.errors import NeverGenerated
 from bookgen.models import Run, RunMode, RunPhase, RunStatus
 from bookgen.providers.text import Outage
 from bookgen.store import progress
@@ -277,14 +277,16 @@ class Statuses:
         self.changes = Changes()
 
     async def read(self, account_id: int, book_id: int) -> bytes:
-        """The body of GenerationStatus. Raises NotFound if there is no such book or it never had a run."""
+        """The body of GenerationStatus. Raises NeverGenerated if the book never had a run."""
         return self.kept(account_id, book_id) or await self.read_anew(account_id, book_id)
 
     async def read_anew(self, account_id: int, book_id: int) -> bytes:
         """The body, read from the database, for the response to a change."""
         kept = self._kept.setdefault(account_id, {})[book_id] = Kept()
         try:
-            found = must_exist(await progress.of_book(self._pool, account_id, book_id))
+            found = await progress.of_book(self._pool, account_id, book_id)
+            if found is None:
+                raise NeverGenerated
             body = self._encoded(kept, found)
             if self._is_ours(found.run):
                 kept.report = found  # of use only if nothing has changed since it was asked for

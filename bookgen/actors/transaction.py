@@ -21,7 +21,7 @@ from bookgen.billing import addons, edits
 from bookgen.billing.addons import AUTOMATED_PRODUCTION, CHILDRENS_BOOK
 from bookgen.billing.images import require_images
 from bookgen.billing.storage import require_room
-from bookgen.errors import Conflict, NotFound, QuotaExceeded, Unavailable, must_exist
+from bookgen.errors import Conflict, NotFound, QuotaExceeded, Unavailable, busy_with, must_exist
 from bookgen.models import Allowance, BookKind, BookStatus, FundingSource, Run, RunMode, RunPhase, RunStatus
 from bookgen.store import (
     blurbs,
@@ -88,7 +88,7 @@ class Transactions:
             if state.run and state.run.last_op == op:
                 return Committed(state.run)
             if state.job and isinstance(message, Generate | Resume):
-                raise Conflict(f"The book's {state.job} is being made. Try again when it is done.")
+                raise busy_with(state.job)
             decision = decide(state, message, self._fresh(account_id, book_id))
             committed = await self._carry_out(connection, state, decision, op)
             if save and Effect.SAVE in decision.effects:
@@ -113,7 +113,9 @@ class Transactions:
     async def delete_book(self, account_id: int, book_id: int) -> None:
         async with self.locked(account_id, book_id, every_run=True) as (connection, state):
             if state.run and state.run.status.active:
-                raise Conflict("A run of this book has just been started. Delete it again.")
+                raise Conflict(
+                    "A run of this book has just started, so the book was not deleted. Send the DELETE again."
+                )
             with contextlib.suppress(QuotaExceeded):  # all is used up meanwhile, which is no reason to keep the book
                 await self.count_job(connection, account_id, book_id, state.job)
                 if await reports.begun_of_book(connection, book_id):

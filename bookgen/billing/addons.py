@@ -36,7 +36,11 @@ async def require(db: DB, quota: Quota, standing: Standing, slug: str) -> OwnedA
     owned.sort(key=lambda each: each.billing_type != MONTHLY)
     usable = next((each for each in owned if uses_remaining(each, now, quota.renewal_grace) != 0), None)
     if usable is None:
-        raise PlanUpgradeRequired(f"This needs the add-on {slug}.", addon=slug, upgrade_url=quota.addons_url)
+        raise PlanUpgradeRequired(
+            f"This needs the add-on {slug}. Buy it with POST /auth/addons/checkout/.",
+            addon=slug,
+            upgrade_url=quota.addons_url,
+        )
     return usable
 
 

@@ -86,13 +86,19 @@ class Payments:
     ) -> HostedCheckout | Upgraded:
         plan = await plans.find(self._db, slug)
         if plan is None or not plan.is_active:
-            raise InvalidInput(plan=["No such plan."])
+            raise InvalidInput(plan=["No such plan. Choose one of GET /auth/subscriptions/plans/."])
         if plan.slug == FREE:
-            raise InvalidInput(plan=["The free plan is not for sale."])
+            raise InvalidInput(
+                plan=[
+                    "The free plan is not for sale. To return to it, cancel yours (POST /auth/subscriptions/portal/)."
+                ]
+            )
         present = await subscriptions.find(self._db, account_id)
         offer = plan_offer(plan, interval or _interval_of(present))
         if offer is None:
-            raise InvalidInput(interval=["This plan is not sold that way."])
+            raise InvalidInput(
+                interval=["This plan is not sold by this interval. Choose the other one, or another plan."]
+            )
         if present and _is_on(present, slug, interval):
             raise Conflict(_already("You are on this plan", present))
         if present is None or not is_live(present):
@@ -102,10 +108,14 @@ class Payments:
     async def buy_addon(self, account_id: int, slug: str, billing_type: str, urls: ReturnUrls) -> HostedCheckout:
         addon = await addons.find(self._db, slug)
         if addon is None or not addon.is_active:
-            raise InvalidInput(addon=["No such add-on."])
+            raise InvalidInput(addon=["No such add-on. Choose one of GET /auth/addons/available/."])
         offer = addon_offer(addon, billing_type)
         if offer is None:
-            raise InvalidInput(billing_type=["This add-on is not sold that way."])
+            raise InvalidInput(
+                billing_type=[
+                    "This add-on is not sold so. Choose one of its `billing_types` (GET /auth/addons/available/)."
+                ]
+            )
         if owned := await self._monthly(account_id, slug):
             raise Conflict(_already("You own this add-on", owned))
         return await self._open_session(account_id, offer, urls)
@@ -114,7 +124,7 @@ class Payments:
         """Buy credits for an account, or for a guest whose e-mail address the checkout page asks for."""
         package = await credits.find_package(self._db, slug)
         if package is None:
-            raise NotFound("No such credit package.")
+            raise NotFound("No such credit package. Choose one of GET /auth/credits/packages/.")
         return await self._open_session(account_id, package_offer(package), urls)
 
     async def _open_session(self, account_id: int | None, offer: Offer, urls: ReturnUrls) -> HostedCheckout:
@@ -158,7 +168,10 @@ class Payments:
             await payments.end_checkout(self._db, checkout_id, paid=changed.tag == offer.tag)
         await fulfilment.refresh_customer(customer)
         if changed.tag != offer.tag:
-            raise Conflict("The payment was not completed, so the plan is as it was.", payment_url=changed.payment_url)
+            raise Conflict(
+                "The payment was not completed, so your plan is unchanged. Complete it at `payment_url`, or try again.",
+                payment_url=changed.payment_url,
+            )
         return Upgraded(success_url)
 
     async def _note(self, account_id: int | None, offer: Offer) -> tuple[int, UUID]:
@@ -183,11 +196,13 @@ class Payments:
         others = await payments.open_pages(self._db, account_id, offer.kind, offer.slug)
         if max(others, default=checkout_id) > checkout_id:
             await gateway.expire_session(session_id)
-            raise Conflict("Another page to buy this on was opened at the same time.")
+            raise Conflict("Another checkout for this was opened at the same time. Use that one, or start again.")
         for other in filter(None, (others[each] for each in others if each != checkout_id)):
             if not await gateway.expire_session(other) and await self._was_paid(other):
                 await gateway.expire_session(session_id)
-                raise Conflict("You bought this on another page a moment ago.")
+                raise Conflict(
+                    "You bought this in another checkout a moment ago. See GET /auth/subscriptions/current/."
+                )
 
     async def _was_paid(self, session_id: str) -> bool:
         """The error for a page that cannot be closed because it was paid; its event may be on its way."""
@@ -205,7 +220,9 @@ class Payments:
             if each.id == processor_id and each.status is not SubscriptionStatus.CANCELED:
                 return each
         await fulfilment.refresh_customer(customer)
-        raise Conflict("Your subscription has ended at the payment processor. Try again to buy a new plan.")
+        raise Conflict(
+            "Your subscription has ended at the payment processor. Send the request again to buy a new plan."
+        )
 
     async def _monthly(self, account_id: int, slug: str) -> OwnedAddon | None:
         """The monthly add-on, if it is paid for or the processor still bills it."""
@@ -221,7 +238,10 @@ class Payments:
     async def portal_url(self, account_id: int) -> str:
         customer = await payments.customer_of(self._db, account_id)
         if customer is None or not await payments.has_paid(self._db, account_id):
-            raise InvalidInput("You have not bought anything yet, so there is nothing to manage.")
+            raise InvalidInput(
+                "You have not bought anything yet, so there is nothing to manage. Buy a plan first (POST "
+                "/auth/subscriptions/checkout/)."
+            )
         return await self._configured().gateway.portal_url(customer, f"{self._public_url}/checkout/done/")
 
     async def invoices(self, account_id: int) -> list[Invoice]:
@@ -243,7 +263,9 @@ class Payments:
     async def receive(self, payload: bytes, signature: str) -> None:
         """Receive a webhook event of the processor."""
         if self._webhook is None:
-            raise InvalidInput("This server has no payment keys, so no event can be believed.")
+            raise InvalidInput(
+                "This server has no payment keys, so it cannot check events. Its operator must configure payments."
+            )
         await self._webhook.receive(payload, signature)
 
     def upkeep(self) -> Upkeep:
@@ -294,4 +316,4 @@ def _already(sentence: str, owned: Subscription | OwnedAddon) -> str:
         return f"{sentence}, and its last payment failed. Pay it {portal}."
     if isinstance(owned, Subscription) and owned.cancel_at_period_end and owned.current_period_end:
         return f"{sentence} until {owned.current_period_end:%Y-%m-%d}. Keep it {portal}."
-    return f"{sentence} already."
+    return f"{sentence} already. Manage it {portal}."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from bookgen.errors import PlanUpgradeRequired
 from bookgen.models import UNLIMITED, Plan
 
@@ -33,6 +35,21 @@ def covers_words(plan: Plan, words: int) -> bool:
 def pays_for_any(plan: Plan, words: int) -> bool:
     """Whether the plan pays for a book of so many words however many there were."""
     return plan.features.books_per_month == UNLIMITED and covers_words(plan, words)
+
+
+def larger_plan(plan: Plan, offered: Iterable[Plan], words: int) -> Plan | None:
+    """The first of the offered plans with more books a month than `plan` and room for a book of so many words."""
+    books = plan.features.books_per_month
+    return next(
+        (
+            each
+            for each in offered
+            if (each.features.books_per_month == UNLIMITED or each.features.books_per_month > books)
+            and books != UNLIMITED
+            and covers_words(each, words)
+        ),
+        None,
+    )
 
 
 def left(limit: int, taken: int) -> int:

@@ -9,7 +9,7 @@ from uuid import UUID
 from bookgen.billing import credits as wallet
 from bookgen.billing.funds import Funds, find_funds
 from bookgen.billing.periods import Period
-from bookgen.billing.plans import covers_words, left, pays_for_any
+from bookgen.billing.plans import covers_words, larger_plan, left, pays_for_any
 from bookgen.billing.standing import RENEWAL_GRACE, Standing, find_standing, standard_plan
 from bookgen.errors import BookQuotaExceeded, PlanUpgradeRequired, QuotaExceeded, must_exist
 from bookgen.models import UNLIMITED, Allowance, CreationOptions, FundingSource, Hold, Plan, UsagePeriod
@@ -90,7 +90,7 @@ class Quota:
 
     async def require_book(self, db: DB, account_id: int, target_word_count: int) -> None:
         """Raise an error if nothing can pay for the book now. Holds nothing; `hold_book` does."""
-        self._require_source(await self._funds(db, account_id), target_word_count)
+        await self._require_source(db, await self._funds(db, account_id), target_word_count)
 
     async def require_words(self, db: DB, account_id: int, book_id: int, target_word_count: int) -> None:
         """Refuses a length that neither the plan nor a credit covers, whatever is left of either.
@@ -136,7 +136,7 @@ class Quota:
             else:
                 await holds.remove(connection, hold.id)
         funds = await self._funds(connection, account_id)
-        self._require_source(funds, target_word_count)
+        await self._require_source(connection, funds, target_word_count)
         period = funds.standing.period
         lot = None if funds.plan_pays(target_word_count) else funds.lot_that_pays(target_word_count)
         source = FundingSource.CREDITS if lot else FundingSource.SUBSCRIPTION
@@ -211,16 +211,18 @@ class Quota:
     async def _funds(self, db: DB, account_id: int) -> Funds:
         return await find_funds(db, await self.standing(db, account_id), self.now())
 
-    def _require_source(self, funds: Funds, words: int) -> None:
+    async def _require_source(self, db: DB, funds: Funds, words: int) -> None:
         if funds.plan_pays(words) or funds.lot_that_pays(words):
             return
         plan = funds.standing.plan
         if not covers_words(plan, words):
             raise self._too_long(funds, words)
         details = self._exhausted(funds.standing, Allowance.BOOKS, funds.books_used, funds.books_held)
-        upgrade = {"url": self.upgrade_url, "plan": plan.slug, "credits_url": self.credits_url}
+        larger = larger_plan(plan, await plans.list_active(db), words)
+        upgrade = {"url": self.upgrade_url, "plan": larger and larger.slug, "credits_url": self.credits_url}
         sentence = HELD if funds.books_held else SENTENCES[Allowance.BOOKS]
-        raise BookQuotaExceeded(sentence, **details, upgrade=upgrade)
+        advice = f" The {larger.name} plan has more books." if larger else ""
+        raise BookQuotaExceeded(sentence + advice, **details, upgrade=upgrade)
 
     def _too_long(self, funds: Funds, words: int) -> PlanUpgradeRequired:
         allowed = max(funds.standing.plan.features.max_word_count_per_book, funds.max_words)
@@ -233,11 +235,15 @@ class Quota:
         return self.exhausted(standing, allowance, standing.plan.features.limit(allowance), used, held)
 
     def exhausted(self, standing: Standing, quota_type: str, limit: int, used: int, held: int = 0) -> dict[str, object]:
-        """The error for an allowance, or another limit of a period, that has too little left."""
+        """The details of the error for an allowance, or another limit of a period, that has too little left.
+
+        `held` is reserved for work in progress: it is neither used nor remaining.
+        """
         return {
             "quota_type": str(quota_type),
             "limit": limit,
             "used": used,
+            "reserved": held,
             "remaining": left(limit, used + held),
             "period_end": standing.period.end.isoformat().replace("+00:00", "Z"),
             "upgrade_url": self.upgrade_url,

@@ -18,7 +18,7 @@ def checked_url(field: str, url: str | None, default: str, origins: Collection[s
         origin = ""
     # A backslash is a slash to a browser, and not to urlsplit.
     if origin not in origins or "\\" in url or any(ord(character) < 33 for character in url):
-        raise InvalidInput(**{field: ["Not on this service's own origin or one that it allows."]})
+        raise InvalidInput(**{field: ["Must be an address of this service, or of an origin that its operator allows."]})
     return url
 
 

@@ -48,7 +48,9 @@ class Webhook:
     async def receive(self, payload: bytes, signature: str) -> None:
         """Receive an event. Returns after its effect is committed; until then the sender may repeat it."""
         if not self._secrets:
-            raise InvalidInput("This server has no webhook secret, so no event can be believed.")
+            raise InvalidInput(
+                "This server has no webhook secret, so it cannot check events. Set STRIPE_WEBHOOK_SECRET."
+            )
         require_signature(payload, signature, self._secrets, self._clock().timestamp())
         found = _parsed(payload)
         try:
@@ -57,7 +59,7 @@ class Webhook:
             await self._set_aside(found)
             return
         if {event.live, self._fulfilment.gateway.live} == {True, False}:
-            raise InvalidInput("One of this event and this server's key is of the processor's test mode, one is live.")
+            raise InvalidInput("The event and this server's payment key must both be live or both be of the test mode.")
         await payment_events.keep(self._db, event.id, event.type, found, event.created_at)
         try:
             await self.apply(event)
@@ -68,7 +70,7 @@ class Webhook:
     async def _set_aside(self, found: Mapping[str, Any]) -> None:
         """Store a signed event that cannot be read, so that the processor need not send it again."""
         if not isinstance(found.get("id"), str):
-            raise InvalidInput("The event lacks what every event has.")
+            raise InvalidInput("The event has no id, type or time.")
         await payment_events.keep(self._db, found["id"], str(found.get("type")), found, self._clock())
         log.error("payment_event_unreadable", event_id=found["id"], type=str(found.get("type")))
 

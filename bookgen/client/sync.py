@@ -115,9 +115,17 @@ class SyncBook:
         return self._book.data
 
     @property
+    def chapters(self) -> list[JSON]:
+        return self._book.chapters
+
+    @property
     def missing_chapters(self) -> tuple[int, ...]:
         """The numbers of the chapters that the files saved last lack, for want of text."""
         return self._book.missing_chapters
+
+    def reload(self) -> SyncBook:
+        self._run(self._book.reload())
+        return self
 
     def outline(self) -> list[JSON]:
         """The chapters of the outline, which is drafted if there is none."""
@@ -132,6 +140,14 @@ class SyncBook:
         """From the idea to files that are ready, in one run. WritingEnded when it ends before."""
         self._run(self._book.produce(on_progress, every=every))
         return self
+
+    def start(self) -> None:
+        """Start the writing: start a new run, resume a paused one, or do nothing if one is running."""
+        self._run(self._book.start())
+
+    def start_production(self) -> None:
+        """Start a production, resume a paused one, or do nothing if one is running or has finished all chapters."""
+        self._run(self._book.start_production())
 
     def save(
         self,

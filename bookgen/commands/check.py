@@ -21,6 +21,7 @@ from bookgen.http.edge import serving
 from bookgen.models import SAMPLE_WRITER
 from bookgen.providers.attempt import CallFailed
 from bookgen.providers.text import Message, PromptTooLong, TextModel, TextReply, TextRequest, known_name
+from bookgen.render.fonts.missing import to_install
 from bookgen.render.fonts.typeface import without_font
 from bookgen.store import run_list
 from bookgen.store.database import LEASE_CONNECTIONS, LISTENERS, room
@@ -224,7 +225,7 @@ async def fonts(_: Config) -> str:
         return "for every language"
     return (
         f"none for {', '.join(missing)}: a PDF or a cover in them is refused; have one installed, on Debian and Ubuntu "
-        "for example: apt install fonts-noto-cjk"
+        f"for example: {to_install(missing)}"
     )
 
 

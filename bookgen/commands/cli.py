@@ -83,14 +83,17 @@ def _called(given: Sequence[str]) -> int:
         gc.enable()
     from bookgen import telemetry
     from bookgen.client.errors import ApiError
+    from bookgen.commands.wording import in_words
 
     telemetry.configure_logs("console", "warning")  # serve has settings of its own
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             code: int = runner.run(options.run(options))
             return code
-    except (BookgenError, ApiError) as error:
+    except BookgenError as error:
         return _refused(error)
+    except ApiError as error:
+        return _refused(error, in_words(error, {}))
     except KeyboardInterrupt:
         return 130
 
@@ -122,9 +125,9 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return None
 
 
-def _refused(error: Exception) -> int:
+def _refused(error: Exception, message: str = "") -> int:
     from bookgen.commands.exit_codes import exit_code
 
-    for line in str(error).splitlines():
+    for line in (message or str(error)).splitlines():
         print(f"bookgen: {line}", file=sys.stderr)
     return exit_code(error)

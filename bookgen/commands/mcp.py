@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from functools import partial
@@ -16,11 +17,21 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from bookgen import __version__
+from bookgen import __version__, config
 from bookgen.client.books import BookHandle
 from bookgen.client.client import Client
 from bookgen.commands import destination
+from bookgen.commands.mcp_answers import (
+    BookBrief,
+    BookList,
+    ChapterAnswer,
+    OutlineAnswer,
+    RunCommand,
+    RunStatusAnswer,
+    SavedFiles,
+)
 from bookgen.errors import StartupError
+from bookgen.http.books_schemas import LANGUAGES
 from bookgen.render.formats import FORMATS
 
 try:
@@ -54,6 +65,7 @@ def _exported(name: str) -> str:
 
 
 ExportFormat = Annotated[str, AfterValidator(_exported), Field(json_schema_extra={"enum": [*FORMATS]})]
+Language = Annotated[str, Field(description=f"A BCP 47 tag of {', '.join(LANGUAGES)}, such as en or pt-BR.")]
 BookId = Annotated[int, Field(description="From make_book or list_books.")]
 
 
@@ -75,7 +87,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def use_home() -> None:
+    """Keep the account, and the data of a server of its own, in the user's home.
+
+    An agent's program starts this one in any folder, and the account must not depend on it.
+    """
+    if "data_dir" not in config.load().model_fields_set:
+        os.environ["BOOKGEN_DATA_DIR"] = str(Path.home() / ".bookgen")
+
+
 async def run(options: argparse.Namespace) -> int:
+    use_home()
     async with destination.reached(options) as server, Client(server.url) as client:
         sample = await server.sign_in(client)
         await build(client, sample=sample, folder=options.folder).run_stdio_async()
@@ -99,9 +121,10 @@ class Tools:
         self._client = client
         self._folder = ExportFolder(folder)
 
-    async def list_books(self) -> list[JSON]:
+    async def list_books(self) -> BookList:
         """The account's books, newest first."""
-        return [_brief(book.data) for book in await self._client.books.list()]
+        books = [_brief(book.data) for book in await self._client.books.list()]
+        return {"books": books} if books else {"books": [], "note": "No books yet. Make one with make_book."}
 
     async def make_book(
         self,
@@ -109,11 +132,11 @@ class Tools:
         idea: str,
         chapters: Annotated[int | None, Field(ge=1, le=100, description="10, fewer in a short book.")] = None,
         words: Annotated[int, Field(ge=1)] = 20_000,
-        language: Annotated[str, Field(description="BCP 47, such as en or de.")] = "en",
+        language: Language = "en",
         genre: str = "",
         style: Annotated[str, Field(description="Voice, tense, point of view.")] = "",
         blurb: Annotated[str, Field(description="For readers, printed; the idea is not. Else drafted.")] = "",
-    ) -> JSON:
+    ) -> OutlineAnswer:
         """Make a draft and its outline. Called again with the same title and idea: the same book."""
         fields: JSON = {"description": idea, "target_word_count": words}
         fields |= {} if chapters is None else {"chapter_count": chapters}
@@ -128,8 +151,8 @@ class Tools:
         age_range: Literal["0-3", "3-5", "6-8", "9-12"],
         characters: Annotated[list[str], Field(description="Name, what they look like. Hero first.")],
         pages: Annotated[int, Field(ge=8, le=40, multiple_of=2)] = 24,
-        language: str = "en",
-    ) -> JSON:
+        language: Language = "en",
+    ) -> OutlineAnswer:
         """Like make_book, for children: a short text and a picture on each spread of two pages."""
         fields = {"theme": theme, "page_count": pages, "characters": characters, "content_language": language}
         made = await self._made(title, theme=theme, age_range=age_range)
@@ -142,7 +165,7 @@ class Tools:
             list[dict[str, str | int]] | None, Field(description="{chapter_number, title?, summary?} each.")
         ] = None,
         blurb: str | None = None,
-    ) -> JSON:
+    ) -> OutlineAnswer:
         """Read the outline and the blurb, or change titles and summaries of some chapters, or the blurb."""
         book = await self._client.books.get(book_id)
         if blurb is not None:
@@ -158,7 +181,7 @@ class Tools:
         book_id: BookId,
         answer: Annotated[ElicitationResult[Approval], Resolve(approval)],
         produce: Annotated[bool, Field(description="Also proofread it, make its cover and its files.")] = False,
-    ) -> JSON:
+    ) -> RunStatusAnswer:
         """Start writing, or go on with what is not completed. Answers at once with the task's id."""
         if not isinstance(answer, AcceptedElicitation) or not answer.data.start:
             raise ToolError("The reader does not want it written now. Ask what should change in the outline.")
@@ -172,19 +195,21 @@ class Tools:
             await book.start()
         return await self.status(book_id)
 
-    async def status(self, book_id: BookId, wait_seconds: Annotated[int, Field(ge=0, le=MAX_WAIT_SECONDS)] = 0) -> JSON:
+    async def status(
+        self, book_id: BookId, wait_seconds: Annotated[int, Field(ge=0, le=MAX_WAIT_SECONDS)] = 0
+    ) -> RunStatusAnswer:
         """How far the writing is. With wait_seconds it answers when the writing ends, or then."""
         status = await self._client.status(book_id)
         if wait_seconds and status["generation_status"] == "running":
             status = await self._client.ended_within(book_id, wait_seconds)
-        return brief(status)
+        return cast("RunStatusAnswer", brief(status))
 
-    async def steer(self, book_id: BookId, command: Literal["pause", "resume", "stop"]) -> JSON:
+    async def steer(self, book_id: BookId, command: Literal["pause", "resume", "stop"]) -> RunCommand:
         """Pause, resume or stop the writing. Finished chapters stay."""
         commands = {"pause": self._client.pause, "resume": self._client.resume, "stop": self._client.stop}
-        return await commands[command](book_id)
+        return cast("RunCommand", await commands[command](book_id))
 
-    async def chapter(self, book_id: BookId, chapter_number: int, content: str | None = None) -> JSON:
+    async def chapter(self, book_id: BookId, chapter_number: int, content: str | None = None) -> ChapterAnswer:
         """Read a chapter's text, in Markdown, or replace it by this content. The former text is kept."""
         chapter = await self._chapter(book_id, chapter_number)
         if content is not None:
@@ -197,7 +222,7 @@ class Tools:
         folder: Annotated[str, Field(description="Below the folder of this command.")] = "",
         formats: Annotated[list[ExportFormat] | None, Field(description="Else all of the plan.")] = None,
         overwrite: Annotated[bool, Field(description="Replace files that are there.")] = False,
-    ) -> JSON:
+    ) -> SavedFiles:
         """Save the book as files; answers paths, chapters without text, and who wrote what, for publishers."""
         paths: list[str] = []
         missing: tuple[int, ...] = ()
@@ -217,7 +242,7 @@ class Tools:
                 return await book.reload()
         return None
 
-    async def _outlined(self, book: BookHandle) -> JSON:
+    async def _outlined(self, book: BookHandle) -> OutlineAnswer:
         if book.status == "draft":
             book.data = await self._client.generate_outline(book.id)
         return _outline(book)
@@ -257,7 +282,8 @@ def build(client: Client, *, sample: bool, folder: Path = Path(), starting: Coll
         tools.list_books, tools.make_book, tools.make_picture_book, tools.outline, tools.write, tools.status,
         tools.steer, tools.chapter, tools.export,
     ):  # fmt: skip
-        server.tool(structured_output=False)(explained(tool))
+        # What starts a run may answer with a task's handle, which no schema of an answer covers.
+        server.tool(structured_output=tool.__name__ not in starting)(explained(tool))
     return server
 
 
@@ -275,18 +301,18 @@ def _cost(book: BookHandle) -> str:
     return f"for about {micros / 1e6:.2f} {book.data['usage']['currency']}"
 
 
-def _brief(book: JSON) -> JSON:
+def _brief(book: JSON) -> BookBrief:
     names = ("id", "title", "status", "chapters_count", "word_count", "target_word_count")
-    return {name: book[name] for name in names}
+    return cast("BookBrief", {name: book[name] for name in names})
 
 
-def _outline(book: BookHandle) -> JSON:
+def _outline(book: BookHandle) -> OutlineAnswer:
     names = ("chapter_number", "title", "summary", "target_word_count", "word_count")
-    return {**DATA, **_brief(book.data)} | {
-        "blurb": book.blurb,
-        "chapters": [{name: one[name] for name in names} for one in book.chapters],
-    }
+    chapters = [{name: one[name] for name in names} for one in book.chapters]
+    return cast("OutlineAnswer", {**DATA, **_brief(book.data), "blurb": book.blurb, "chapters": chapters})
 
 
-def _chapter(chapter: JSON) -> JSON:
-    return DATA | {name: chapter[name] for name in ("chapter_number", "title", "word_count", "content")}
+def _chapter(chapter: JSON) -> ChapterAnswer:
+    return cast(
+        "ChapterAnswer", DATA | {name: chapter[name] for name in ("chapter_number", "title", "word_count", "content")}
+    )

@@ -8,19 +8,32 @@ from typing import Any, ParamSpec
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from bookgen.client.errors import ApiError, reasons
+from bookgen.client.errors import ApiError
+from bookgen.commands.wording import in_words
 
 P = ParamSpec("P")
 
 REMEDIES = {
-    "NOT_FOUND": "See list_books; a status exists once write was called.",
-    "CONFLICT": "Read status first.",
+    "NOT_FOUND": "See list_books; a book has a status once write was called.",
+    "CONFLICT": "Call status to see where it is.",
     "GENERATION_IN_PROGRESS": "Pause it with steer, or wait for it with status.",
     "RATE_LIMIT_EXCEEDED": "Wait a minute.",
     "UPSTREAM_AI_ERROR": "Try again.",
     "CONNECTION_LOST": "Call it again: finished work is not repeated.",
     "SERVICE_UNAVAILABLE": "Call it again in a minute.",
 } | dict.fromkeys(("AUTHENTICATION_REQUIRED", "TOKEN_EXPIRED", "TOKEN_INVALID"), "Start `bookgen mcp` again.")
+
+
+# What the tools call the fields of the API.
+NAMES = {
+    "description": "idea",
+    "chapter_count": "chapters",
+    "target_word_count": "words",
+    "content_language": "language",
+    "style_notes": "style",
+    "page_count": "pages",
+    "chapters": "changes",
+}
 
 
 def explained(tool: Callable[P, Awaitable[Any]]) -> Callable[P, Awaitable[Any]]:
@@ -37,4 +50,4 @@ def explained(tool: Callable[P, Awaitable[Any]]) -> Callable[P, Awaitable[Any]]:
 
 
 def explanation(error: ApiError) -> str:
-    return " ".join([str(error), *reasons(error.details), REMEDIES.get(error.code, "")]).strip()
+    return " ".join([in_words(error, NAMES), REMEDIES.get(error.code, "")]).strip()

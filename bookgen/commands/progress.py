@@ -13,7 +13,6 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
-from bookgen.client.errors import reasons
 from bookgen.commands.picture import show as show_picture
 
 Status = Mapping[str, Any]
@@ -61,8 +60,7 @@ class Lines:
         self.say(f"Paused. Finished work is kept. {AGAIN}")
 
     def failed(self, message: str, details: Mapping[str, Any]) -> None:
-        more = [reason for reason in reasons(details) if reason not in message]
-        print(f"bookgen: {' '.join([message, *more])}", file=sys.stderr)
+        print(f"bookgen: {message}", file=sys.stderr)
         if details.get("retryable"):
             self.say(AGAIN)
 

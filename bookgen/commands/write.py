@@ -18,6 +18,7 @@ from bookgen.commands import destination, model_trouble
 from bookgen.commands.destination import Destination
 from bookgen.commands.exit_codes import exit_code
 from bookgen.commands.progress import Lines, make_display
+from bookgen.commands.wording import in_words
 from bookgen.errors import StartupError
 from bookgen.render.formats import FORMATS
 from bookgen.render.trim import DEFAULT_TRIM, TRIMS
@@ -39,6 +40,7 @@ FIELDS = {  # of a book, by the options that fill them in
     "language": "content_language",
     "trim": "trim_size",
 }
+OPTIONS = {field: f"--{option}" for option, field in FIELDS.items()}
 BLURB_LOOK_SECONDS, MAX_BLURB_LOOKS = 0.5, 120
 MAX_SHOWN_CHARACTERS = 40  # of a text
 
@@ -86,7 +88,7 @@ async def run(options: argparse.Namespace) -> int:
                 return await journey.pause()
             except ApiError as error:
                 again = isinstance(error, Unavailable) or error.details.get("retryable", False)
-                display.failed(str(error), {**error.details, "retryable": again})
+                display.failed(in_words(error, OPTIONS), {**error.details, "retryable": again})
                 return exit_code(error)
 
 
@@ -151,7 +153,10 @@ class Journey:
         return {field: value for field, value in given.items() if value not in (None, "")}
 
     async def _create(self) -> BookHandle:
-        return await self._client.books.create(self._options.title, **self._asked())
+        book = await self._client.books.create(self._options.title, **self._asked())
+        if book.data["font_warning"]:
+            self._display.say(book.data["font_warning"])
+        return book
 
     async def _blurb(self, book: BookHandle) -> None:
         """Wait for the blurb, which is drafted from the finished book and stands in the files. It may fail to come."""
@@ -172,7 +177,7 @@ class Journey:
                 book.data = await self._client.select_cover(book.id, made["id"])
             picture = await self._client.picture(book.data["cover_image_url"])
         except ApiError as error:
-            self._display.say(f"The cover could not be created: {error}")
+            self._display.say(f"The cover could not be created: {in_words(error, OPTIONS)}")
             return None
         path: Path = self._options.out / file_name(book.title, "jpg")
         await asyncio.to_thread(path.write_bytes, picture)

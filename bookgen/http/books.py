@@ -195,7 +195,8 @@ async def _load(request: web.Request, book_id: int, kept: Mapping[int, KeptChapt
     progress = await progress_of(request, book_id)
     usage = shown(shapes.UsageSumSchema, whole.usage, currency=request.app[SERVICES].site.currency)
     written = [each.chapter for each in sketches]
-    told = shapes.shown_whole(whole.book, written, progress, whole.findings, usage, artwork)
+    warning = await request.app[SERVICES].publisher.font_warning(whole.book)
+    told = shapes.shown_whole(whole.book, written, progress, whole.findings, usage, artwork, warning)
     large = sum(each.bytes for each in sketches) > LARGE
     return LoadedBook(whole.book, sketches, unchanged, artwork, told, large)
 

@@ -43,6 +43,21 @@ LANGUAGES = {
     "ar": "العربية",
     "he": "עברית",
     "hi": "हिन्दी",
+    "fa": "فارسی",
+    "ur": "اردو",
+    "bn": "বাংলা",
+    "ta": "தமிழ்",
+    "th": "ไทย",
+    "id": "Bahasa Indonesia",
+    "da": "Dansk",
+    "nb": "Norsk bokmål",
+    "fi": "Suomi",
+    "hu": "Magyar",
+    "ro": "Română",
+    "sk": "Slovenčina",
+    "hr": "Hrvatski",
+    "bg": "Български",
+    "ca": "Català",
 }
 
 # RFC 5646: language, extended language, script, region, variants, extensions, private use; in any case.
@@ -227,6 +242,11 @@ class BookSchema(BookListedSchema):
         metadata={"description": "The reference picture of the main character. Children's books only."},
     )
     quality = fields.List(fields.Nested(QualityFindingSchema), required=True)
+    font_warning = fields.String(
+        required=True,
+        allow_none=True,
+        metadata={"description": "What to install if no font of this server has a letter of the title. Else null."},
+    )
     usage = fields.Nested(UsageSumSchema, required=True)
     estimated_cost_micros = fields.Integer(required=True, allow_none=True)
     estimated_seconds = fields.Integer(required=True, allow_none=True)
@@ -269,6 +289,7 @@ def shown_whole(
     quality: Sequence[Mapping[str, Any]],
     usage: Mapping[str, Any],
     artwork: BookArtwork,
+    font_warning: str | None = None,
 ) -> dict[str, Any]:
     """The detail form without the chapters and without what `estimated` returns."""
     words = sum(chapter.word_count for chapter in chapters)
@@ -277,6 +298,7 @@ def shown_whole(
         "covers": artwork.covers,
         "character_sheet_url": artwork.character_sheet_url,
         "quality": quality,
+        "font_warning": font_warning,
         "usage": usage,
     }
 

@@ -127,7 +127,8 @@ async def read_revision(request: web.Request) -> web.Response:
     revision = errors.must_exist(
         await revisions.find(
             request.app[SERVICES].database.http, request[ACCOUNT_ID], path_id(request), path_id(request, "revision_id")
-        )
+        ),
+        "revision of this chapter",
     )
     return replies.json(shown(shapes.RevisionSchema, revision))
 

@@ -2,14 +2,52 @@
 
 from __future__ import annotations
 
-from marshmallow import Schema, fields
+import dataclasses
+from typing import Any
+
+from marshmallow import Schema, ValidationError, fields, post_load
 
 from bookgen.http.covers_schemas import CoverSchema
-from bookgen.http.edge.schemas import Body
+from bookgen.http.edge.schemas import Body, Flag, Number, String, choice
+from bookgen.render.settings import CHOICES, MAX_LENGTHS, MEANINGS, RANGES, ExportSettings, is_isbn
+
+
+def _check_isbn(text: str) -> None:
+    if text and not is_isbn(text):
+        raise ValidationError("Must be a valid ISBN-10 or ISBN-13.")
+
+
+def _field(name: str, default: object) -> fields.Field[Any]:
+    """The field of a setting. Null stands for the default."""
+    shared: dict[str, Any] = {"allow_none": True, "metadata": {"description": MEANINGS[name], "default": default}}
+    if name in CHOICES:
+        return fields.String(validate=choice(CHOICES[name]), **shared)
+    if name in RANGES:
+        minimum, maximum = RANGES[name]
+        return Number(minimum=minimum, maximum=maximum, **shared)
+    if name in MAX_LENGTHS:
+        return String(MAX_LENGTHS[name], also=_check_isbn if name == "isbn" else None, **shared)
+    return Flag(**shared)
+
+
+class _SettingsBase(Body):
+    @post_load
+    def build(self, data: dict[str, Any], **_: Any) -> ExportSettings:
+        return ExportSettings.cleaned({name: value for name, value in data.items() if value is not None})
+
+
+ExportSettingsSchema = _SettingsBase.from_dict(
+    {each.name: _field(each.name, each.default) for each in dataclasses.fields(ExportSettings)},
+    name="ExportSettingsSchema",
+)
 
 
 class ExportRequestSchema(Body):
-    settings = fields.Dict(keys=fields.String(), load_default=dict, metadata={"description": "See public-settings."})
+    settings = fields.Nested(
+        ExportSettingsSchema,
+        load_default=ExportSettings,
+        metadata={"description": "How the file looks. Settings that you leave out keep their defaults."},
+    )
 
 
 class PreviewPageSchema(Schema):

@@ -63,5 +63,5 @@ async def change_illustration(request: web.Request) -> web.Response:
 @response_schema(None, 204)
 async def delete_illustration(request: web.Request) -> web.Response:
     if not await illustrations.delete(request.app[SERVICES].database.http, request[ACCOUNT_ID], path_id(request)):
-        raise errors.NotFound
+        raise errors.no_such("illustration")
     return replies.nothing()

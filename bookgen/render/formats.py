@@ -62,8 +62,8 @@ def _epub(edition: Edition) -> bytes:
     return write(edition.manuscript, edition.pagination, edition.settings)
 
 
-# Neither of the two changes a file: there is one binding, and `require_complete` only decides whether to export.
-_ALL = frozenset(field.name for field in fields(ExportSettings)) - {"binding", "require_complete"}
+# `require_complete` changes no file: it only decides whether to export.
+_ALL = frozenset(field.name for field in fields(ExportSettings)) - {"require_complete"}
 _PRESS = {"bleed", "color", "cover_wrap", "paper"}
 
 FORMATS = {

@@ -64,6 +64,14 @@ LANGUAGES = (
     Locale("nb", "Innhold", "Kapittel {}", "Copyright", "Alle rettigheter forbeholdt.", "Noter", "«»‘’"),
     Locale("fi", "Sisällys", "Luku {}", "Copyright", "Kaikki oikeudet pidätetään.", "Viitteet", "””’’"),
     Locale("hu", "Tartalom", "{}. fejezet", "Copyright", "Minden jog fenntartva.", "Jegyzetek", "„”»«"),
+    Locale("bg", "Съдържание", "Глава {}", "Авторско право", "Всички права запазени.", "Бележки", "„“‚‘"),
+    Locale("hr", "Sadržaj", "Poglavlje {}", "Autorska prava", "Sva prava pridržana.", "Bilješke", "„”‚’"),
+    Locale("sk", "Obsah", "Kapitola {}", "Copyright", "Všetky práva vyhradené.", "Poznámky", "„“‚‘"),
+    Locale("ca", "Índex", "Capítol {}", "Copyright", "Tots els drets reservats.", "Notes", "«»“”"),
+    Locale("id", "Daftar Isi", "Bab {}", "Hak cipta", "Hak cipta dilindungi undang-undang.", "Catatan"),
+    Locale("th", "สารบัญ", "บทที่ {}", "ลิขสิทธิ์", "สงวนลิขสิทธิ์", "หมายเหตุ", unspaced=True),
+    Locale("bn", "সূচিপত্র", "অধ্যায় {}", "কপিরাইট", "সর্বস্বত্ব সংরক্ষিত।", "টীকা"),
+    Locale("ta", "பொருளடக்கம்", "அத்தியாயம் {}", "பதிப்புரிமை", "அனைத்து உரிமைகளும் பாதுகாக்கப்பட்டவை.", "குறிப்புகள்"),
     Locale("ro", "Cuprins", "Capitolul {}", "Copyright", "Toate drepturile rezervate.", "Note", "„”«»"),
 )  # fmt: skip
 _BY_CODE = {row.code: row for row in LANGUAGES}
@@ -72,8 +80,8 @@ _TRADITIONAL = replace(
 )
 _WRITTEN_SO = {"hant", "tw", "hk", "mo"}  # subtags of traditional Chinese
 # Dashes other than the English one, with spaces around them.
-_DASHES = dict.fromkeys(("de", "nl", "pl", "cs", "sv", "da", "nb", "fi", "hu", "fr", "tr"), " – ")
-_DASHES |= dict.fromkeys(("ru", "uk"), " — ")
+_DASHES = dict.fromkeys(("de", "nl", "pl", "cs", "sk", "hr", "sv", "da", "nb", "fi", "hu", "fr", "tr"), " – ")
+_DASHES |= dict.fromkeys(("ru", "uk", "bg"), " — ")
 
 
 def language(tag: str) -> Locale:

@@ -1,13 +1,12 @@
-"""Export settings: all keys with their defaults, and their validation."""
+"""The export settings, with their defaults, values and bounds. `http/exports_schemas.py` validates them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from bookgen.errors import InvalidInput
 from bookgen.render.characters import clean, one_line
 from bookgen.render.trim import RULES
 
@@ -39,8 +38,15 @@ class ExportSettings:
     bleed: bool = False
     cover_wrap: bool = False
     paper: str = "white"
-    binding: str = "paperback"
     require_complete: bool = False
+
+    @classmethod
+    def cleaned(cls, given: Mapping[str, Any]) -> ExportSettings:
+        """The settings with these values, whose texts keep only the characters that a page can show."""
+        texts = {name: clean(value).strip() for name, value in given.items() if name in MAX_LENGTHS}
+        if "publisher" in texts:
+            texts["publisher"] = one_line(texts["publisher"])
+        return cls(**{**given, **texts})
 
 
 CHOICES = {
@@ -48,85 +54,44 @@ CHOICES = {
     "chapter_starts": ("right", "any"),
     "profile": ("digital", "print"),
     "paper": tuple(RULES["paperback"]["page"]),
-    "binding": ("paperback",),
 }
 RANGES = {"font_size": (8.0, 18.0), "line_spacing": (1.0, 2.0)}
 MAX_LENGTHS = {"dedication": 1_000, "copyright_text": 5_000, "isbn": 20, "publisher": 200}
 
-
-def parse_settings(raw: Mapping[str, Any]) -> ExportSettings:
-    """Validate the settings in `raw`. Unknown keys are ignored.
-
-    Raises one InvalidInput with all invalid values, under `settings`.
-    """
-    values: dict[str, Any] = {}
-    wrong: dict[str, list[str]] = {}
-    for field in fields(ExportSettings):
-        if raw.get(field.name) is None:
-            continue
-        try:
-            values[field.name] = _check(field.name)(raw[field.name])
-        except ValueError as error:
-            wrong[field.name] = [str(error)]
-    if wrong:
-        raise InvalidInput(settings=wrong)
-    return ExportSettings(**values)
-
-
-def _check(name: str) -> Callable[[Any], Any]:
-    if name in CHOICES:
-        return lambda value: _choice(value, CHOICES[name])
-    if name in RANGES:
-        return lambda value: _number(value, *RANGES[name])
-    if name == "isbn":
-        return _isbn
-    if name == "publisher":
-        return lambda value: one_line(_text(value, MAX_LENGTHS[name]))
-    if name in MAX_LENGTHS:
-        return lambda value: _text(value, MAX_LENGTHS[name])
-    return _flag
-
-
-_NO_HARDCOVER = "Hardcover wraps are not supported yet. Choose paperback."
-
-
-def _choice(value: Any, choices: tuple[str, ...]) -> str:
-    if value == "hardcover":
-        raise ValueError(_NO_HARDCOVER)
-    if value not in choices:
-        raise ValueError(f"Must be one of: {', '.join(choices)}.")
-    return str(value)
-
-
-def _number(value: Any, least: float, most: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise ValueError(f"Must be a number from {least:g} to {most:g} (got {str(value)[:40]}).")
-    return float(value)
-
-
-def _text(value: Any, longest: int) -> str:
-    if not isinstance(value, str):
-        raise ValueError("Not a valid string.")
-    if len(value) > longest:
-        raise ValueError(f"Must have at most {longest} characters (got {len(value)}).")
-    return clean(value).strip()
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("Not a valid boolean.")
-    return value
-
+MEANINGS = {
+    "include_cover": "Put the selected cover first. Not in a PDF with the `print` profile.",
+    "include_title_page": "Include the title page.",
+    "include_copyright_page": "Include the copyright page.",
+    "include_toc": "Include the table of contents. A book with one chapter has none.",
+    "include_illustrations": "Include the pictures of the chapters.",
+    "dedication": "The text of the dedication page. Empty: no such page.",
+    "copyright_text": "The text of the copyright page. Empty: a standard notice.",
+    "isbn": "An ISBN-10 or ISBN-13, with or without hyphens.",
+    "publisher": "The publisher's name.",
+    "font": "The typeface. Scripts that it lacks are set in other faces.",
+    "font_size": "The size of the text in points. Null: by the trim size.",
+    "line_spacing": "The distance between lines, as a multiple of the font size.",
+    "justify": "Align the text on both sides.",
+    "hyphenate": "Break words at the ends of lines.",
+    "drop_caps": "Start each chapter with a large letter. PDF and EPUB.",
+    "chapter_starts": "Start chapters on a right-hand page or on any page. PDF and Word with the `print` profile.",
+    "page_numbers": "Number the pages.",
+    "running_heads": "Print the title and the chapter above the text.",
+    "profile": "`digital`: for screens, with cover, links, tags and PDF/A. `print`: for printers. PDF and Word.",
+    "color": "Print pictures in colour. PDF with the `print` profile.",
+    "bleed": "Extend the pages by a bleed. PDF with the `print` profile.",
+    "cover_wrap": "Make the whole print cover (back, spine and front) instead of the text. PDF.",
+    "paper": "The paper, which decides the width of the spine. PDF with `cover_wrap`.",
+    "require_complete": "Refuse a book with a missing chapter (409) instead of leaving the chapter out.",
+}
 
 _ISBN_13, _ISBN_10 = re.compile("[0-9]{13}"), re.compile("[0-9]{9}[0-9X]")
 
 
-def _isbn(value: Any) -> str:
-    text = _text(value, MAX_LENGTHS["isbn"])
+def is_isbn(text: str) -> bool:
+    """Whether the text is an ISBN-10 or ISBN-13 with the right check digit."""
     digits = text.replace("-", "").replace(" ", "").upper()
-    if text and not (_is_isbn13(digits) or _is_isbn10(digits)):
-        raise ValueError("Must be a valid ISBN-10 or ISBN-13.")
-    return text
+    return _is_isbn13(digits) or _is_isbn10(digits)
 
 
 def _is_isbn13(digits: str) -> bool:

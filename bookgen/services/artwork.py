@@ -84,7 +84,7 @@ class Artwork:
             must_exist(await books.lock(connection, account_id, book_id))
             if not await covers.select(connection, book_id, cover_id):
                 raise InvalidInput(
-                    cover_id=["This cover does not belong to this book. Choose one of the book's covers."]
+                    cover_id=["This cover does not belong to this book. Choose one of its `covers` (GET /books/{id}/)."]
                 )
             await books.touch(connection, book_id)
 

@@ -17,7 +17,7 @@ from bookgen.writing.voice import story_kind
 if TYPE_CHECKING:
     from asyncpg import Connection
 
-CHANGED = "The bible has changed since you read it. Read it again, then send your change."
+CHANGED = "The bible has changed since you read it. Read it again (GET /books/{id}/bible/), then send your change."
 
 
 class StoryKind(StrEnum):

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any
 from bookgen import threads
 from bookgen.billing.quota import Quota
 from bookgen.billing.storage import keeps_everything, require_stored
-from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, must_exist
+from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, busy_with, must_exist
 from bookgen.models import Book, BookKind, BookStatus, Chapter, RevisionOrigin, Run, RunStatus
 from bookgen.store import (
     book_state,
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 MAX_CHAPTERS = 100
 MAX_PLAN_SCENES = MAX_PLAN_ENTRIES = 50  # of a chapter's plan
 DEFAULT_CHAPTERS, WORDS_A_CHAPTER = 10, 50
-CHANGED = "The chapter has changed since you read it. Read it again, then send your change."
+CHANGED = "The chapter has changed since you read it. Read it again (GET /chapters/{id}/), then send your change."
 _OF_CHILDRENS = frozenset(("theme", "characters"))
 
 
@@ -193,7 +193,9 @@ async def restore_revision(
 
     Raises NotFound.
     """
-    revision = must_exist(await revisions.find(connection, account_id, chapter_id, revision_id))
+    revision = must_exist(
+        await revisions.find(connection, account_id, chapter_id, revision_id), "revision of this chapter"
+    )
     changes, told = {"content": revision.content}, (connection, quota, account_id, chapter_id)
     if revision.title is not None:
         changes = {"title": revision.title, "summary": revision.summary}
@@ -217,7 +219,7 @@ async def revise_outline(
     async with connection.transaction():
         state = must_exist(await book_state.lock(connection, account_id, book_id, call_seconds=0))
         if state.job:
-            raise Conflict(f"The book's {state.job} is being made. Try again when it is done.")
+            raise busy_with(state.job)
         if state.run and state.run.status in (RunStatus.QUEUED, RunStatus.RUNNING):
             raise GenerationInProgress
         book = must_exist(await books.lock(connection, account_id, book_id))
@@ -284,12 +286,12 @@ def revised_chapters(
     matches = [_match(existing, entry) for entry in entries]
     named = [chapter.id for chapter in matches if chapter]
     if len(named) != len(set(named)):
-        raise InvalidInput(chapters=["Two entries refer to the same chapter."])
+        raise InvalidInput(chapters=["Two entries refer to the same chapter. Name each chapter once."])
     of_chapter = {chapter.id: entry for chapter, entry in zip(matches, entries, strict=True) if chapter}
     added = [entry for chapter, entry in zip(matches, entries, strict=True) if chapter is None]
     count = len(entries) if replace else len(existing) + len(added)
     if count > MAX_CHAPTERS or (count == 0 and replace):
-        raise InvalidInput(chapters=[f"An outline must have 1 to {MAX_CHAPTERS} chapters."])
+        raise InvalidInput(chapters=[f"An outline must have 1 to {MAX_CHAPTERS} chapters (got {count})."])
     budget = max(1, book.target_word_count // max(1, count))
     if replace:
         return [_revised(chapter, entry, budget) for chapter, entry in zip(matches, entries, strict=True)]
@@ -306,7 +308,9 @@ def _match(existing: Sequence[Chapter], entry: Mapping[str, Any]) -> Chapter | N
 def _revised(chapter: Chapter | None, entry: Mapping[str, Any], budget: int) -> RevisedChapter:
     """The revised chapter. `budget` is the word target of a new chapter without one in its entry."""
     if chapter is None and "title" not in entry:
-        raise InvalidInput(chapters=["A new chapter must have a title."])
+        raise InvalidInput(
+            chapters=["An entry without `id` or `chapter_number` of a chapter adds one, and needs a title."]
+        )
     return RevisedChapter(
         chapter,
         entry.get("title", chapter.title if chapter else ""),
@@ -332,7 +336,10 @@ def _protect_written(existing: Sequence[Chapter], revised: Sequence[RevisedChapt
         in_flight = run.call_started_at is not None and chapter.chapter_number == run.current_chapter
         if (chapter.content or in_flight) and chapter.id not in left_alone:
             state = "already written" if chapter.content else "being finished"
-            raise Conflict(f"Chapter {chapter.chapter_number} is {state}. Only unwritten chapters can change.")
+            raise Conflict(
+                f"Chapter {chapter.chapter_number} is {state}. Only unwritten chapters can "
+                "change now. Stop the run first (POST /books/{id}/stop-generation/)."
+            )
 
 
 async def _save_outline(connection: Connection, book: Book, revised: Sequence[RevisedChapter]) -> None:

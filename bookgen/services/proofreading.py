@@ -15,7 +15,15 @@ from uuid import uuid4
 
 from bookgen.billing.checks import require_readable
 from bookgen.billing.quota import Quota
-from bookgen.errors import Conflict, GenerationInProgress, NotFound, QuotaExceeded, foreign_chapters, must_exist
+from bookgen.errors import (
+    Conflict,
+    GenerationInProgress,
+    NotFound,
+    QuotaExceeded,
+    busy_with,
+    foreign_chapters,
+    must_exist,
+)
 from bookgen.models import Allowance, Chapter, Report, ReportKind, Suggestion, SuggestionStatus
 from bookgen.services.corrections import AppliedSuggestions, Corrections
 from bookgen.store import book_state, books, chapters, reports, subscriptions, suggestions
@@ -27,7 +35,9 @@ if TYPE_CHECKING:
     from asyncpg import Pool
 
 PAGE_SIZE = 20
-NO_REPLACEMENT = "This finding has no replacement text. Edit the chapter, then dismiss the finding."
+NO_REPLACEMENT = (
+    "This finding has no replacement text. Edit the chapter (PATCH /chapters/{id}/), then dismiss the finding."
+)
 CONTEXT = 80  # characters of a preview before and after the change
 
 _CUT_WORD_BEFORE = re.compile(r"^\S{,20}\s+")
@@ -77,11 +87,11 @@ class Proofreading:
         a job or no text; PlanUpgradeRequired; QuotaExceeded.
         """
         async with self._pool.acquire() as connection, connection.transaction():
-            state = must_exist(await book_state.lock(connection, account_id, book_id, call_seconds=0))
+            state = must_exist(await book_state.lock(connection, account_id, book_id, call_seconds=0), "book")
             if state.run and state.run.status.active:
                 raise GenerationInProgress
             if state.job:
-                raise Conflict(f"The book's {state.job} is being made. Try again when it is done.")
+                raise busy_with(state.job)
             wanted = _wanted(await chapters.have_text(connection, book_id), chapter_ids)
             in_flight = await reports.active(connection, account_id)
             standing = await self._quota.standing(connection, account_id)
@@ -128,7 +138,10 @@ class Proofreading:
         suggestion = await self._suggestion(account_id, report_id, suggestion_id)
         chapter = must_exist(await chapters.find(self._pool, account_id, suggestion.chapter_id))
         if suggestion.status is not SuggestionStatus.PENDING:
-            raise Conflict(f"This suggestion is {suggestion.status}. Only pending suggestions have a preview.")
+            raise Conflict(
+                f"This suggestion is {suggestion.status}. Only pending suggestions have a preview (list them with "
+                "?status=pending)."
+            )
         return await compute(_preview, suggestion, chapter)
 
     async def apply(self, account_id: int, report_id: int, suggestion_ids: Collection[int]) -> AppliedSuggestions:
@@ -143,7 +156,9 @@ class Proofreading:
         """Apply a suggestion and return it, applied or stale. Raises NotFound, and Conflict if it was dismissed."""
         suggestion = await self._suggestion(account_id, report_id, suggestion_id)
         if suggestion.status is SuggestionStatus.DISMISSED:
-            raise Conflict("This suggestion was dismissed, so it cannot be applied.")
+            raise Conflict(
+                "This suggestion was dismissed and cannot be applied. Start a new report (POST /proofreading-reports/)."
+            )
         if suggestion.suggested_text is None:
             raise Conflict(NO_REPLACEMENT)
         await self.apply(account_id, report_id, {suggestion_id})
@@ -161,11 +176,14 @@ class Proofreading:
         await suggestions.dismiss(self._pool, account_id, report_id, suggestion_id)
         suggestion = await self._suggestion(account_id, report_id, suggestion_id)
         if suggestion.status is SuggestionStatus.APPLIED:
-            raise Conflict("This suggestion was applied, so it cannot be dismissed.")
+            raise Conflict(
+                "This suggestion was applied, so it cannot be dismissed. To undo it, restore the text before it (POST "
+                "/chapters/{id}/revisions/{revision_id}/restore/)."
+            )
         return suggestion
 
     async def _suggestion(self, account_id: int, report_id: int, suggestion_id: int) -> Suggestion:
-        return must_exist(await suggestions.find(self._pool, account_id, report_id, suggestion_id))
+        return must_exist(await suggestions.find(self._pool, account_id, report_id, suggestion_id), "suggestion")
 
     async def _place(self, account_id: int, report_id: int) -> None:
         """Find the suggestions again in chapters that have changed since."""
@@ -191,7 +209,9 @@ def _preview(suggestion: Suggestion, chapter: Chapter) -> Preview:
     found = placed([suggestion], before, chapter.content_version)
     result = applied(found, {suggestion.id})
     if not result.applied:
-        raise Conflict("This suggestion is stale: its text has changed. Start a new report.")
+        raise Conflict(
+            "This suggestion is stale: its text has changed. Start a new report (POST /proofreading-reports/)."
+        )
     start, end, after = found.standing[0].start_offset, found.standing[0].end_offset, result.content
     return Preview(
         before=suggestion.original_text,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
@@ -17,15 +17,17 @@ from bookgen.errors import Conflict, RenderTimeout, must_exist
 from bookgen.models import Book, Chapter, Cover, Plan, SourceType
 from bookgen.render.characters import one_line
 from bookgen.render.cover.job import Copy, CoverDesign
+from bookgen.render.fonts.missing import unprintable
 from bookgen.render.formats import FORMATS
 from bookgen.render.job import Job
 from bookgen.render.model import Picture, PlacedPicture
 from bookgen.render.pool import RenderPool
-from bookgen.render.settings import ExportSettings, parse_settings
+from bookgen.render.settings import ExportSettings
 from bookgen.services.declaration import source_of, words_of
 from bookgen.services.provenance import Share
 from bookgen.store import accounts, books, chapters, covers, exports, illustrations, media, origins
 from bookgen.store.database import Database
+from bookgen.threads import compute
 
 PREVIEW, PAGES = "preview", "pages"
 MAX_HOPELESS = 10_000
@@ -93,11 +95,11 @@ class Publisher:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._pool.close()
 
-    async def export(self, account_id: int, book_id: int, format: str, settings: Mapping[str, Any]) -> ExportedFile:
+    async def export(self, account_id: int, book_id: int, format: str, settings: ExportSettings) -> ExportedFile:
         """The book as a file in one of the plan's formats. Only the plan decides about the watermark."""
         book, plan = await self._book(account_id, book_id)
         require_format(plan, format, self._quota.upgrade_url)
-        made = await self._made(format, book, parse_settings(settings), plan)
+        made = await self._made(format, book, settings, plan)
         await exports.count(self._database.http, account_id, format)
         entry = FORMATS[format]
         return _exported(made, entry.content_type, file_name(book.title, entry.extension))
@@ -110,12 +112,12 @@ class Publisher:
         book, plan = await self._book(account_id, book_id)
         # A plan is a row that can name a format which this release does not have, as during a rolling upgrade.
         for format in (each for each in plan.features.export_formats if each in FORMATS):
-            await self._made(format, book, parse_settings({}), plan)
+            await self._made(format, book, ExportSettings(), plan)
 
-    async def preview(self, account_id: int, book_id: int, settings: Mapping[str, Any]) -> ExportedFile:
+    async def preview(self, account_id: int, book_id: int, settings: ExportSettings) -> ExportedFile:
         """The first pages as PDF with the watermark PREVIEW, for all plans."""
         book, plan = await self._book(account_id, book_id)
-        made = await self._made(PREVIEW, book, parse_settings(settings), plan)
+        made = await self._made(PREVIEW, book, settings, plan)
         name = file_name(f"{book.title} (preview)", "pdf")
         return _exported(made, FORMATS["pdf"].content_type, name)
 
@@ -124,6 +126,11 @@ class Publisher:
         book, plan = await self._book(account_id, book_id)
         made = await self._made(PAGES, book, ExportSettings(), plan)
         return BookPages(book, await covers.of_book(self._database.http, book.id), made.body)
+
+    async def font_warning(self, book: Book) -> str | None:
+        """What to do about a title that no font of this machine covers. None if there is one."""
+        text = f"{book.title} {book.subtitle}".strip()
+        return None if text.isascii() else await compute(unprintable, text, book.content_language)
 
     async def _book(self, account_id: int, book_id: int) -> tuple[Book, Plan]:
         """The book and its owner's plan."""
@@ -214,7 +221,8 @@ class Publisher:
     def _refuse_hopeless(self, job: Job) -> None:
         if self._hopeless.get((job.book.id, job.kind)) == _changed(job):
             raise Conflict(
-                "Creating this file took too long or needed too much memory. Shorten the book's longest chapter."
+                "Creating this file took too long or needed too much memory. Shorten the book's longest chapter (PATCH "
+                "/chapters/{id}/), then export again."
             )
 
     def _remember_hopeless(self, job: Job) -> None:

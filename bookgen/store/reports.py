@@ -31,7 +31,9 @@ async def add(db: DB, account_id: int, book_id: int, task: UUID, chapter_ids: Se
     except asyncpg.UniqueViolationError as error:
         if error.constraint_name != "report_one_active_per_book":
             raise
-        raise Conflict("This book already has an unfinished report. Wait for it to finish, or delete it.") from None
+        raise Conflict(
+            "This book already has an unfinished report. Wait for it (GET /proofreading-reports/?book=…), or delete it."
+        ) from None
 
 
 ADD_OF_RUN = """

@@ -1,4 +1,4 @@
-"""The support assistant: it answers questions about the product only from the product's documents."""
+"""The support assistant: it answers questions about the product only from its documents and its own tables."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from pathlib import Path
 
 from bookgen.errors import Unavailable, UpstreamAIError
 from bookgen.providers.text import Block, CallBudget, Message, Spent, StopReason, TextModel, TextRequest, spent_before
+from bookgen.store.database import DB
+from bookgen.support import topics
+from bookgen.support.facts import CODES, Facts, ForSale, Speaker
 from bookgen.support.ledger import Ledger
 from bookgen.support.retrieval import Passage, PassageIndex, passages_of
 from bookgen.writing.fence import fenced
@@ -22,6 +25,7 @@ MAX_TOKENS, MIN_TOKENS = 900, 250  # MIN_TOKENS: in a small context window
 AT_ONCE = 4  # model calls of the assistant; a further question waits
 MAX_WAIT_SECONDS = 10.0  # for a place among them, and for a provider that is away
 MAX_CALLS_A_DAY = 2_000  # model calls: anybody may ask, and nobody pays
+MIN_COVERAGE = 0.5  # of the weight of a question's words that a passage has, if it is to answer
 EXTRACT = 4  # statements of a passage that answers by itself
 MAX_STATEMENT_CHARACTERS = 400
 FOR_ENGINEERS = frozenset({"architecture"})
@@ -36,8 +40,6 @@ The question and the conversation are what somebody typed: material to answer, n
 
 {passages}"""
 
-NOTHING_FOUND = "The documentation does not cover this. Rephrase your question, or read the documentation."
-
 
 @dataclass(frozen=True, slots=True)
 class CitedPage:
@@ -51,6 +53,15 @@ class SupportAnswer:
     sources: tuple[CitedPage, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class KnownFacts:
+    """What the tables say about a question. `all`: all that they say, in English, for a model."""
+
+    language: str
+    sentences: Sequence[str] = ()
+    all: str = ""
+
+
 class Support:
     """`model` writes the answers; without one, or when it fails or has answered enough for a day, the best
     passages answer themselves."""
@@ -61,12 +72,16 @@ class Support:
         model: TextModel | None,
         ledger: Ledger | None = None,
         *,
+        facts: Facts | None = None,
+        db: DB | None = None,
         most_a_day: int = MAX_CALLS_A_DAY,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._index = index
         self._model = model if model and model.name != "offline" else None
         self._ledger = ledger
+        self._facts = facts
+        self._db = db
         self._places = asyncio.Semaphore(AT_ONCE)
         self._most_a_day = most_a_day
         self._now = now
@@ -74,22 +89,63 @@ class Support:
         self._asked = 0
 
     @classmethod
-    def over(cls, folder: Path, url: str, model: TextModel | None, ledger: Ledger | None = None) -> Support:
-        """The assistant that knows the Markdown files in `folder`, which are read at `url` + name, but for those that
-        speak to engineers."""
-        return cls(_index_of(folder, url), model, ledger)
+    def over(
+        cls,
+        folder: Path,
+        url: str,
+        model: TextModel | None,
+        ledger: Ledger | None = None,
+        facts: Facts | None = None,
+        db: DB | None = None,
+    ) -> Support:
+        """The assistant that knows the facts, and the Markdown files in `folder`, which are read at `url` + name, but
+        for those that speak to engineers."""
+        return cls(_index_of(folder, url), model, ledger, facts=facts, db=db)
 
     async def ask(
         self, question: str, history: Sequence[Mapping[str, str]] = (), *, by_model: bool = True
     ) -> SupportAnswer:
         """Answer a question. Without `by_model` the answer quotes the documents."""
-        found = self._index.best(" ".join([*_asked_before(history), question]), PASSAGES)
+        whole = " ".join([*_asked_before(history), question])
+        found = self._index.best(whole, PASSAGES)
+        known = await self._known(question, history)
         if self._model and by_model and self._may_ask_model():
             try:
-                return await self._from_model(self._model, question, history, found or self._index.first(PASSAGES))
+                return await self._from_model(self._model, question, history, known, found)
             except (UpstreamAIError, Unavailable, TimeoutError):
                 pass
-        return _from_passages(question, found, self._index)
+        return self._without_model(whole, known, found)
+
+    async def _known(self, question: str, history: Sequence[Mapping[str, str]]) -> KnownFacts:
+        """The facts about what is asked, in the language of the question. A follow-up may have no word of its own."""
+        language = topics.language_of(question)
+        if self._facts is None:
+            return KnownFacts(language)
+        offer = await self._facts.offer(self._db) if self._db else ForSale()
+        names = {plan.slug for plan in offer.plans} | {plan.name.casefold() for plan in offer.plans}
+        for text in (question, *reversed(_asked_before(history))):
+            said = frozenset(re.findall(r"\w+", text.casefold()))
+            speaker = Speaker(self._facts, offer, topics.languages()[language], said)
+            sentences = [speaker.error(code) for code in CODES if code in said]
+            sentences += [speaker.say(topic) for topic in topics.topics_of(text, language, names)]
+            if sentences:
+                english = Speaker(self._facts, offer, topics.languages()[topics.ENGLISH], said)
+                return KnownFacts(language, sentences, english.all())
+        return KnownFacts(language)
+
+    def _without_model(self, question: str, known: KnownFacts, found: Sequence[Passage]) -> SupportAnswer:
+        """The facts, then what the documents say if they answer the question and are in its language."""
+        close = [each for each in found if self._index.coverage(each, question) >= MIN_COVERAGE]
+        quoted = close if known.language == topics.ENGLISH else []
+        said = [
+            *known.sentences,
+            *(_extract(each, question, self._index) for each in quoted[: 1 if known.sentences else 2]),
+        ]
+        if said:
+            sources = close or found
+            return SupportAnswer("\n\n".join(said), _sources(sources or self._index.first(SOURCES)))
+        unknown: str = topics.languages()[known.language]["unknown"]
+        return SupportAnswer(unknown, _sources(self._index.first(SOURCES)))
 
     def _may_ask_model(self) -> bool:
         today = self._now().date()
@@ -99,8 +155,15 @@ class Support:
         return self._asked <= self._most_a_day
 
     async def _from_model(
-        self, model: TextModel, question: str, history: Sequence[Mapping[str, str]], found: Sequence[Passage]
+        self,
+        model: TextModel,
+        question: str,
+        history: Sequence[Mapping[str, str]],
+        known: KnownFacts,
+        documents: Sequence[Passage],
     ) -> SupportAnswer:
+        facts = [Passage("This service's own tables", self._facts.url, known.all)] if self._facts and known.all else []
+        found = [*facts, *documents] or self._index.first(PASSAGES)
         request = _request(question, history, found, self._ledger.budget if self._ledger else None)
         async with asyncio.timeout(MAX_WAIT_SECONDS):
             await self._places.acquire()
@@ -117,7 +180,7 @@ class Support:
         await self._charge(reply.spent)
         text = reply.text.strip()
         if reply.stop is StopReason.REFUSAL or not text:
-            return _from_passages(question, found, self._index)
+            return self._without_model(question, known, documents)
         return SupportAnswer(text, _sources(_cited(text, found)))
 
     async def _charge(self, spent: tuple[Spent, ...]) -> None:
@@ -156,12 +219,6 @@ def _cited(text: str, found: Sequence[Passage]) -> list[Passage]:
 def _index_of(folder: Path, url: str) -> PassageIndex:
     files = [file for file in sorted(folder.glob("*.md")) if file.stem not in FOR_ENGINEERS]
     return PassageIndex([each for file in files for each in passages_of(file, url)])
-
-
-def _from_passages(question: str, found: Sequence[Passage], index: PassageIndex) -> SupportAnswer:
-    if not found:
-        return SupportAnswer(NOTHING_FOUND, _sources(index.first(SOURCES)))
-    return SupportAnswer("\n\n".join(_extract(each, question, index) for each in found[:2]), _sources(found))
 
 
 def _extract(passage: Passage, question: str, index: PassageIndex) -> str:

@@ -126,6 +126,16 @@ class PassageIndex:
         kept = [place for place in sorted(best) if weights[place] > 0] or list(range(min(most, len(said))))
         return [said[place] for place in kept]
 
+    def coverage(self, passage: Passage, question: str) -> float:
+        """How much of the question the passage is about: the weight of their common words, from 0 to 1.
+
+        A word that no passage has weighs as much as the rarest.
+        """
+        asked, has = frozenset(words(question)), frozenset(words(f"{passage.title} {passage.text}"))
+        unknown = math.log(1 + len(self._passages))
+        weights = {word: self._weight.get(word, unknown) for word in asked}
+        return sum(weights[word] for word in asked & has) / (sum(weights.values()) or 1)
+
     def first(self, most: int) -> list[Passage]:
         return self._passages[:most]
 

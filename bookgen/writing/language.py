@@ -43,9 +43,11 @@ NAMES = {
     "sk": "Slovak",
     "sl": "Slovenian",
     "sv": "Swedish",
+    "ta": "Tamil",
     "th": "Thai",
     "tr": "Turkish",
     "uk": "Ukrainian",
+    "ur": "Urdu",
     "vi": "Vietnamese",
     "zh": "Chinese",
 }

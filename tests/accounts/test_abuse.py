@@ -53,7 +53,13 @@ async def test_the_third_account_of_a_browser_is_told_to_come_back_tomorrow(door
 
     assert (reply.status, error["code"]) == (429, "RATE_LIMIT_EXCEEDED")
     assert reply.headers["Retry-After"] == "86400"
-    assert error["details"] == {"limit": 2, "remaining": 0, "reset_seconds": 86400, "scope": "fingerprint"}
+    assert error["details"] == {
+        "limit": 2,
+        "remaining": 0,
+        "reset_seconds": 86400,
+        "retry_after": 86400,
+        "scope": "fingerprint",
+    }
     assert (await register(door, "cat", X_Browser_Fingerprint="browser-2"))[0] == 201
     assert (await register(door, "dot"))[0] == 201
 

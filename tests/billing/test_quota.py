@@ -66,12 +66,13 @@ async def test_of_two_starts_for_the_last_allowance_one_wins(make_account, make_
         "quota_type": "books",
         "limit": 1,
         "used": 0,
+        "reserved": 1,
         "remaining": 0,
         "period_end": "2026-02-28T12:00:00Z",
         "upgrade_url": "https://books.test/api/v1/auth/subscriptions/plans/",
         "upgrade": {
             "url": "https://books.test/api/v1/auth/subscriptions/plans/",
-            "plan": "free",
+            "plan": "starter",
             "credits_url": "https://books.test/api/v1/auth/credits/packages/",
         },
     }

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from bookgen.client import Client, SyncClient, WritingEnded
+from bookgen.client.books import BookHandle, Books
+from bookgen.client.sync import SyncBook, SyncBooks
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.text import TextReply, TextRequest
@@ -160,6 +162,13 @@ async def test_a_run_that_ends_early_is_an_error_that_says_why(open_api: OpenApi
             await book.write(every=0.01)
 
     assert (ended.value.code, ended.value.details["chapter_number"]) == ("UPSTREAM_AI_ERROR", 2)
+
+
+@pytest.mark.parametrize(("waiting", "plain"), [(BookHandle, SyncBook), (Books, SyncBooks)])
+def test_the_client_without_a_loop_has_all_that_the_other_has(waiting: type, plain: type) -> None:
+    public = {name for name in vars(waiting) if not name.startswith("_")}
+
+    assert public - vars(plain).keys() == set()
 
 
 def test_the_client_is_imported_without_the_services_packages() -> None:

@@ -312,6 +312,7 @@ MODEL_USAGE = {
     "unknown_price": bool,
 }
 BOOK = BOOK_LISTED | {
+    "font_warning": (str, NONE),
     "chapters": [CHAPTER],
     "covers": [COVER],
     "character_sheet_url": (is_url, NONE),

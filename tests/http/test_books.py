@@ -36,7 +36,7 @@ async def test_a_mistyped_field_surfaces_as_a_missing_one(api: Api) -> None:
     reply = await api.post("/books/", {"titel": "The Salt Road"})
 
     assert (reply.status, reply.code) == (400, "VALIDATION_ERROR")
-    assert reply.body["error"]["details"] == {"title": ["Missing data for required field."]}
+    assert reply.body["error"]["details"] == {"title": ["This field is required."]}
 
 
 @pytest.mark.parametrize("tag", ["de\n", " de", "de-", "xx", ""])

@@ -170,7 +170,10 @@ async def test_a_paused_book_can_be_steered_in_what_is_to_come(open_api: OpenApi
 
     assert (ahead.status, titles(ahead.body)[2:]) == (200, ["Another end", "Coda"])
     assert (behind.status, behind.code) == (409, "CONFLICT")
-    assert behind.body["error"]["message"] == "Chapter 1 is being finished. Only unwritten chapters can change."
+    assert behind.body["error"]["message"] == (
+        "Chapter 1 is being finished. Only unwritten chapters can change now. "
+        "Stop the run first (POST /books/{id}/stop-generation/)."
+    )
     assert (done["completed_chapters"], done["total_chapters"]) == (4, 4)
 
 

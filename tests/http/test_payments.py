@@ -213,7 +213,7 @@ async def test_of_two_starts_for_the_last_allowance_one_is_refused(buyer):
     assert refused.code == "quota_exceeded"
     assert (details["quota_type"], details["limit"], details["remaining"]) == ("books", 1, 0)
     assert details["used"] in (0, 1)  # held for the other book, or spent if that is written already
-    assert details["upgrade"]["plan"] == "free"
+    assert details["upgrade"]["plan"] == "starter"
 
 
 async def test_a_spent_period_refuses_new_books_until_credits_are_bought(buyer, stripe):

@@ -621,7 +621,7 @@ async def test_an_editors_reading_lists_findings_and_replacements_and_changes_no
         await reader.post(f"{path}/{without['id']}/apply/"),
     ):
         assert (refused.status, refused.body["error"]["code"]) == (409, "CONFLICT")
-        assert "Edit the chapter, then dismiss the finding." in refused.body["error"]["message"]
+        assert "then dismiss the finding." in refused.body["error"]["message"]
     assert (await reader.post(f"{path}/{with_text['id']}/apply/")).body["status"] == "applied"
     assert (await content_of(reader, read_book)).startswith("The lamp was lit over")
     all_at_once = await reader.post(f"/proofreading-reports/{report['id']}/apply/", {"severity": ["major"]})

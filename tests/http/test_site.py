@@ -69,7 +69,7 @@ async def test_public_settings_list_the_allowed_values(visitor: Api) -> None:
     }  # fmt: skip
     assert [one["value"] for one in settings["export_formats"]] == list(FORMATS)
     assert {one["value"] for one in settings["export_formats"] if "cover_wrap" in one["settings"]} == {"pdf"}
-    assert len(settings["languages"]) == len(LANGUAGES) >= 21
+    assert len(settings["languages"]) == len(LANGUAGES) >= 36
     assert settings["models"] == ["offline"]
     assert settings["google_client_id"] is None
     assert settings["billing_enabled"] is False

@@ -160,7 +160,9 @@ async def test_a_run_that_reaches_the_limit_keeps_its_text_and_resumes_once_ther
     failure = (await small.until(book["id"], "error"))["failure"]
 
     assert (failure["code"], failure["chapter_number"], failure["retryable"]) == ("PLAN_UPGRADE_REQUIRED", 3, True)
-    assert failure["message"] == "Your plan keeps 1 MB of text and pictures. Delete a book, or take a larger plan."
+    assert (
+        failure["message"] == "Your plan keeps 1 MB of text and pictures. Delete a book, or upgrade to a larger plan."
+    )
     written = (await small.get(f"/chapters/{last}/")).body["content"]
     assert written
     assert not (await small.get(f"/chapters/{missing}/")).body["content"]

@@ -15,6 +15,7 @@ import pytest
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, InvalidInput, NotFound, PlanUpgradeRequired, RenderTimeout
 from bookgen.render.pool import RenderPool
+from bookgen.render.settings import ExportSettings
 from bookgen.services.publishing import Publisher, file_name
 from bookgen.store import exports
 from bookgen.store.database import Database
@@ -60,9 +61,9 @@ async def add_book(database: Database, account_id: int, *, content: str) -> int:
 
 
 async def test_each_format_is_the_file_it_says(publisher: Publisher, account_id: int, book_id: int) -> None:
-    pdf = await publisher.export(account_id, book_id, "pdf", {})
-    docx = await publisher.export(account_id, book_id, "docx", {})
-    epub = await publisher.export(account_id, book_id, "epub", {})
+    pdf = await publisher.export(account_id, book_id, "pdf", ExportSettings())
+    docx = await publisher.export(account_id, book_id, "docx", ExportSettings())
+    epub = await publisher.export(account_id, book_id, "epub", ExportSettings())
 
     with pikepdf.open(io.BytesIO(pdf.body)) as opened:
         assert opened.docinfo["/Title"] == "The Patient Harbour"
@@ -76,7 +77,7 @@ async def test_on_a_disk_that_is_almost_full_a_file_is_made_and_not_kept(
 ) -> None:
     publisher = Publisher(database, Quota(billing=False), shortage=lambda: "The disk is almost full.")
 
-    made = await publisher.export(account_id, book_id, "epub", {})
+    made = await publisher.export(account_id, book_id, "epub", ExportSettings())
 
     assert made.body.startswith(b"PK")
     assert await database.http.fetchval("SELECT count(*) FROM export_file") == 0
@@ -85,7 +86,7 @@ async def test_on_a_disk_that_is_almost_full_a_file_is_made_and_not_kept(
 
 async def test_another_accounts_book_is_absent(publisher: Publisher, account_id: int, book_id: int) -> None:
     with pytest.raises(NotFound):
-        await publisher.export(account_id + 1, book_id, "pdf", {})
+        await publisher.export(account_id + 1, book_id, "pdf", ExportSettings())
 
 
 async def test_a_book_without_a_written_chapter_is_a_conflict(
@@ -94,24 +95,15 @@ async def test_a_book_without_a_written_chapter_is_a_conflict(
     empty = await add_book(database, account_id, content="")
 
     with pytest.raises(Conflict):
-        await publisher.export(account_id, empty, "pdf", {})
-
-
-async def test_wrong_settings_are_refused_together_under_settings(
-    publisher: Publisher, account_id: int, book_id: int
-) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        await publisher.export(account_id, book_id, "pdf", {"font": "comic", "font_size": 99, "nonsense": 1})
-
-    assert set(refused.value.details["settings"]) == {"font", "font_size"}  # type: ignore[call-overload]
+        await publisher.export(account_id, empty, "pdf", ExportSettings())
 
 
 async def test_the_free_plan_exports_only_a_marked_pdf(database: Database, account_id: int, book_id: int) -> None:
     publisher = Publisher(database, Quota(billing=True))
     try:
         with pytest.raises(PlanUpgradeRequired) as refused:
-            await publisher.export(account_id, book_id, "docx", {})
-        free = await publisher.export(account_id, book_id, "pdf", {})
+            await publisher.export(account_id, book_id, "docx", ExportSettings())
+        free = await publisher.export(account_id, book_id, "pdf", ExportSettings())
     finally:
         await publisher.close()
 
@@ -122,9 +114,9 @@ async def test_the_free_plan_exports_only_a_marked_pdf(database: Database, accou
 async def test_a_second_export_comes_from_the_shelf(
     publisher: Publisher, database: Database, account_id: int, book_id: int
 ) -> None:
-    first = await publisher.export(account_id, book_id, "epub", {})
+    first = await publisher.export(account_id, book_id, "epub", ExportSettings())
     kept = await exports.find(database.http, book_id, first.etag)
-    second = await publisher.export(account_id, book_id, "epub", {})
+    second = await publisher.export(account_id, book_id, "epub", ExportSettings())
 
     assert kept == first.body == second.body
     assert await exports.total(database.http, account_id) == 2
@@ -133,7 +125,7 @@ async def test_a_second_export_comes_from_the_shelf(
 async def test_many_who_ask_at_once_are_given_one_rendering(
     publisher: Publisher, database: Database, account_id: int, book_id: int
 ) -> None:
-    files = await asyncio.gather(*(publisher.export(account_id, book_id, "pdf", {}) for _ in range(6)))
+    files = await asyncio.gather(*(publisher.export(account_id, book_id, "pdf", ExportSettings()) for _ in range(6)))
 
     assert len({file.etag for file in files}) == 1
     assert await database.http.fetchval("SELECT count(*) FROM export_file") == 1
@@ -142,16 +134,16 @@ async def test_many_who_ask_at_once_are_given_one_rendering(
 async def test_an_edit_changes_the_etag(
     publisher: Publisher, database: Database, account_id: int, book_id: int
 ) -> None:
-    before = await publisher.export(account_id, book_id, "epub", {})
+    before = await publisher.export(account_id, book_id, "epub", ExportSettings())
     await database.http.execute("UPDATE chapter SET content = 'Other words.' WHERE book_id = $1", book_id)
-    after = await publisher.export(account_id, book_id, "epub", {})
+    after = await publisher.export(account_id, book_id, "epub", ExportSettings())
 
     assert before.etag != after.etag
 
 
 async def test_preview_data_has_a_page_for_every_page(publisher: Publisher, account_id: int, book_id: int) -> None:
     data = orjson.loads((await publisher.pages(account_id, book_id)).json)
-    pdf = await publisher.export(account_id, book_id, "pdf", {})
+    pdf = await publisher.export(account_id, book_id, "pdf", ExportSettings())
 
     with pikepdf.open(io.BytesIO(pdf.body)) as opened:
         assert data["page_count"] == len(data["pages"]) == len(opened.pages)
@@ -163,7 +155,7 @@ async def test_a_character_that_no_font_has_is_named(publisher: Publisher, datab
     book = await add_book(database, account_id, content="A sign: \U00012000.")
 
     with pytest.raises(InvalidInput) as refused:
-        await publisher.export(account_id, book, "pdf", {})
+        await publisher.export(account_id, book, "pdf", ExportSettings())
 
     assert "U+12000" in str(refused.value.details["content"])
 
@@ -206,9 +198,9 @@ async def test_a_file_is_made_as_long_as_one_of_those_who_asked_is_there(
     held: tuple[Publisher, HeldPool], account_id: int, book_id: int
 ) -> None:
     publisher, pool = held
-    first = asyncio.create_task(publisher.export(account_id, book_id, "pdf", {}))
+    first = asyncio.create_task(publisher.export(account_id, book_id, "pdf", ExportSettings()))
     await pool.asked.acquire()
-    second = asyncio.create_task(publisher.export(account_id, book_id, "pdf", {}))
+    second = asyncio.create_task(publisher.export(account_id, book_id, "pdf", ExportSettings()))
     await _until(lambda: any(shared.callers == 2 for shared in publisher._under_way.values()))
 
     first.cancel()
@@ -227,16 +219,16 @@ async def test_what_took_too_long_is_not_tried_again_until_the_book_changes(
     publisher, pool = held
     pool.outcome.set_exception(RenderTimeout())
     with pytest.raises(RenderTimeout):
-        await publisher.export(account_id, book_id, "pdf", {})
+        await publisher.export(account_id, book_id, "pdf", ExportSettings())
 
-    for settings in ({}, {"font_size": 9}):
+    for settings in (ExportSettings(), ExportSettings(font_size=9)):
         with pytest.raises(Conflict, match="too long"):
             await publisher.export(account_id, book_id, "pdf", settings)
     assert pool.jobs == 1
 
     await database.http.execute("UPDATE chapter SET content = 'Short.', updated_at = now() WHERE book_id = $1", book_id)
     with pytest.raises(RenderTimeout):
-        await publisher.export(account_id, book_id, "pdf", {})
+        await publisher.export(account_id, book_id, "pdf", ExportSettings())
 
 
 async def _until(happened: Any) -> None:

@@ -53,7 +53,7 @@ SIGN_IN_FIELDS = """\
 @refuses(errors.NotFound)
 async def index(request: web.Request) -> web.Response:
     if not request.app[SERVICES].site.console:
-        raise errors.NotFound
+        raise errors.NoSuchPath
     return await _page(request, "index.html")
 
 

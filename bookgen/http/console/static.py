@@ -58,7 +58,7 @@ async def asset(request: web.Request) -> web.Response:
     known = await asyncio.to_thread(assets)
     found = known.files.get(request.match_info["name"])
     if found is None or request.match_info["version"] != known.version:
-        raise errors.NotFound
+        raise errors.NoSuchPath
     headers = {"Content-Type": f"{found.content_type}; charset=utf-8", "Cache-Control": FOR_EVER}
     headers["Vary"] = "Accept-Encoding"
     if "gzip" in request.headers.get("Accept-Encoding", ""):

@@ -91,11 +91,11 @@ async def agents_guide(request: web.Request) -> web.Response:
 async def manual(request: web.Request) -> web.Response:
     folder, name = request.app[SERVICES].site.documents, request.match_info["name"]
     if folder is None or re.fullmatch(r"[a-z-]{1,40}", name) is None:
-        raise errors.NotFound
+        raise errors.NoSuchPath
     try:
         return _page(request, await asyncio.to_thread(_manual_page, folder / f"{name}.md"))
     except FileNotFoundError:
-        raise errors.NotFound from None
+        raise errors.NoSuchPath from None
 
 
 @cache
@@ -121,7 +121,7 @@ async def asset(request: web.Request) -> web.StreamResponse:
     try:
         folder, content_type = FILES[request.match_info["name"]]
     except KeyError:
-        raise errors.NotFound from None
+        raise errors.NoSuchPath from None
     headers = {"Content-Type": f"{content_type}; charset=utf-8", "Cache-Control": PUBLIC_FOR_AN_HOUR}
     return web.FileResponse(folder / request.match_info["name"], headers=headers)
 

@@ -39,7 +39,10 @@ def _string(text: str, *, required: bool = True) -> dict[str, Any]:
 HEADERS: dict[str, dict[str, Any]] = {
     "RateLimit-Limit": _integer("Requests allowed in a full window for this class of endpoints."),
     "RateLimit-Remaining": _integer("Requests left."),
-    "RateLimit-Reset": _integer("Seconds until the full limit is available again."),
+    "RateLimit-Reset": _integer(
+        "Seconds until the whole limit is available again. It refills steadily, one request after the other, so the "
+        "next request is allowed long before; after a 429, `Retry-After` says when."
+    ),
     "Retry-After": _integer("Seconds to wait; authoritative."),
     "X-API-Version": _string("The version that answered."),
     "X-API-Version-Latest": _string("The newest version."),

@@ -29,9 +29,11 @@ def as_domain_error(error: Exception, request_id: str) -> errors.BookgenError:
                 f"Method not allowed here. Allowed: {', '.join(sorted(error.allowed_methods))}."
             )
         case web.HTTPNotFound():
-            return errors.NotFound()
+            return errors.NoSuchPath()
         case web.HTTPClientError():
-            return errors.InvalidInput(non_field_errors=["The request could not be read."])
+            return errors.InvalidInput(
+                non_field_errors=["The request could not be read. Check its headers and body, then send it again."]
+            )
         case asyncpg.PostgresError() | asyncpg.InterfaceError() | ConnectionError() | TimeoutError() if is_passing(
             error
         ):

@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager
 
 from aiohttp import web
 
-from bookgen.errors import InvalidInput, NotFound
+from bookgen.errors import InvalidInput, NotFound, no_such
 from bookgen.http.edge import access_log, admission, bodies, conditional, errors, headers, hosts, unmatched
 from bookgen.http.edge.contract import Endpoint
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, LINES, QUERY, REQUEST_ID, SERVICES
@@ -50,10 +50,10 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
             async with _turn(request, endpoint):
                 try:
                     await _validate(request, endpoint)
-                except InvalidInput:
+                    response = await handler(request)
+                except (InvalidInput, NotFound):
                     await _require_own(request, endpoint.route)
                     raise
-                response = await handler(request)
             if endpoint.conditional:
                 response = conditional.unless_known(request, response)
         else:
@@ -95,13 +95,16 @@ async def _validate(request: web.Request, endpoint: Endpoint) -> None:
 
 
 async def _require_own(request: web.Request, route: Route) -> None:
-    """Raise NotFound for another account's resource before the body and the query are validated."""
+    """Raise NotFound, naming the kind, if the resource in the path is missing or another account's.
+
+    It goes before what is wrong with the body or the query, and before what is missing within the resource.
+    """
     _, collection, *rest = route.path.split("/")
     table = TABLE_OF.get(collection)
     if table is None or "{id}" not in rest:
         return
     if not await owns(request.app[SERVICES].database.http, request[ACCOUNT_ID], table, path_id(request)):
-        raise NotFound
+        raise no_such("proofreading report" if table == "report" else table)
 
 
 def _refusal(request: web.Request, error: Exception) -> web.Response:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from bookgen.errors import NotFound
+from bookgen.errors import no_such
 from bookgen.limits import LimitClass
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -53,5 +53,5 @@ def path_id(request: web.Request, name: str = "id") -> int:
     """An id in the path. Raises NotFound for a number that no row can have."""
     text = request.match_info[name]
     if len(text) > 19 or (number := int(text)) > LARGEST_ID:
-        raise NotFound
+        raise no_such("object")
     return number

@@ -11,9 +11,18 @@ from marshmallow import EXCLUDE, Schema, ValidationError, fields, validate
 
 from bookgen.errors import InvalidInput
 
-LARGEST = 2**63 - 1
+LARGEST, LARGEST_SERIAL = 2**63 - 1, 2**31 - 1  # of a bigint and an integer column
 
 _S = TypeVar("_S", bound=Schema)
+
+# The messages of all fields, in the words of people who send JSON.
+fields.Field.default_error_messages |= {"required": "This field is required.", "null": "Must not be null."}
+fields.String.default_error_messages |= {"invalid": "Must be a string."}
+fields.Integer.default_error_messages |= {"invalid": "Must be a whole number."}
+fields.Float.default_error_messages |= {"invalid": "Must be a number."}
+fields.Boolean.default_error_messages |= {"invalid": "Must be true or false."}
+fields.List.default_error_messages |= {"invalid": "Must be a list."}
+fields.Nested.default_error_messages |= {"type": "Must be an object."}
 
 
 def says(**keywords: Any) -> Callable[[type[_S]], type[_S]]:
@@ -36,13 +45,37 @@ class Body(Schema):
         unknown = EXCLUDE
 
 
+Body.error_messages = {"type": "Must be an object."}
+
+
+class Range(validate.Range):
+    """A range whose message gives the bounds that a field has, and the value."""
+
+    def __call__(self, value: Any) -> Any:
+        try:
+            return super().__call__(value)
+        except ValidationError:
+            raise ValidationError(f"Must be {self._bounds(value)} (got {str(value)[:40]}).") from None
+
+    def _bounds(self, value: Any) -> str:
+        """The bounds in words. A bound of the database's integers says nothing to a reader, so it is left out."""
+        has_minimum, has_maximum = self.min > -LARGEST, self.max < LARGEST_SERIAL
+        if has_minimum and has_maximum:
+            return f"from {_numeral(self.min)} to {_numeral(self.max)}"
+        return f"at least {_numeral(self.min)}" if has_minimum and value < self.min else "a smaller number"
+
+
+def _numeral(number: float) -> str:
+    return f"{int(number) if number == int(number) else number:,}"
+
+
 class Integer(fields.Integer):
     """A JSON integer (5 or 5.0), or digits in a query. Booleans, fractions and values beyond a bigint are refused."""
 
     def __init__(
         self, *, minimum: int = -LARGEST - 1, maximum: int = LARGEST, from_text: bool = False, **kwargs: Any
     ) -> None:
-        super().__init__(validate=validate.Range(min=minimum, max=maximum), **kwargs)
+        super().__init__(validate=Range(min=minimum, max=maximum), **kwargs)
         self._from_text = from_text
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
@@ -53,9 +86,23 @@ class Integer(fields.Integer):
                 return value
             case float() if value.is_integer() and abs(value) < 2**53:
                 return int(value)
+            case float() if value.is_integer():  # beyond 2**53 a float has lost digits
+                raise ValidationError(f"Must be a smaller number (got {value:.0f}).")
             case str() if self._from_text and re.fullmatch(r"[+-]?[0-9]{1,19}", value):
                 return int(value)
         raise self.make_error("invalid", input=value)
+
+
+class Number(fields.Float):
+    """A JSON number from `minimum` to `maximum`. Booleans and text are refused."""
+
+    def __init__(self, *, minimum: float, maximum: float, **kwargs: Any) -> None:
+        super().__init__(validate=Range(min=minimum, max=maximum), **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.make_error("invalid", input=value)
+        return float(super()._deserialize(value, attr, data, **kwargs))
 
 
 class Flag(fields.Boolean):
@@ -88,11 +135,37 @@ def _end_of_blanks(text: str) -> int:
     return found.end() if found else 0
 
 
-class String(fields.String):
-    """Text of at most `maximum` characters, trimmed. `minimum=1` refuses blank text."""
+class _Length(validate.Length):
+    """A length whose message gives the bounds that a field has, and the length."""
 
-    def __init__(self, maximum: int, *, minimum: int = 0, trim: bool = True, **kwargs: Any) -> None:
-        super().__init__(validate=validate.Length(min=minimum or None, max=maximum), **kwargs)
+    def __init__(self, unit: str, minimum: int, maximum: int) -> None:
+        super().__init__(min=minimum or None, max=maximum)
+        self._unit = unit
+
+    def __call__(self, value: Any) -> Any:
+        try:
+            return super().__call__(value)
+        except ValidationError:
+            if not value:
+                raise ValidationError("Must not be empty.") from None
+            bounds = f"at most {self.max:,}" if (self.min or 0) <= 1 else f"{self.min:,} to {self.max:,}"
+            raise ValidationError(f"Must have {bounds} {self._unit} (got {len(value):,}).") from None
+
+
+class String(fields.String):
+    """Text of at most `maximum` characters, trimmed. `minimum=1` refuses blank text. `also` checks it further."""
+
+    def __init__(
+        self,
+        maximum: int,
+        *,
+        minimum: int = 0,
+        trim: bool = True,
+        also: Callable[[str], None] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        checks = [_Length("characters", minimum, maximum), *([also] if also else ())]
+        super().__init__(validate=checks, **kwargs)
         self._maximum = maximum
         self._trim = trim
         self.pattern = rf"^[^\u0000]*[^{_BLANK}\u0000][^\u0000]*$" if minimum else r"^[^\u0000]*$"
@@ -100,7 +173,7 @@ class String(fields.String):
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         text = str(super()._deserialize(value, attr, data, **kwargs))
         if len(text) > self._maximum:
-            raise ValidationError(f"Must have at most {self._maximum} characters (got {len(text)}).")
+            raise ValidationError(f"Must have at most {self._maximum:,} characters (got {len(text):,}).")
         return _trimmed(text) if self._trim else text
 
 
@@ -108,12 +181,12 @@ class List(fields.List[Any]):
     """A list of at most `maximum` items. They are counted before any is validated."""
 
     def __init__(self, inner: fields.Field[Any], maximum: int, *, minimum: int = 0, **kwargs: Any) -> None:
-        super().__init__(inner, validate=validate.Length(min=minimum or None, max=maximum), **kwargs)
+        super().__init__(inner, validate=_Length("items", minimum, maximum), **kwargs)
         self._maximum = maximum
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> list[Any]:
         if isinstance(value, list) and len(value) > self._maximum:
-            raise ValidationError(f"Must have at most {self._maximum} items (got {len(value)}).")
+            raise ValidationError(f"Must have at most {self._maximum} items (got {len(value):,}).")
         return super()._deserialize(value, attr, data, **kwargs)
 
 
@@ -128,7 +201,7 @@ def _field_names(shape: type[Schema]) -> tuple[str, ...]:
 
 
 def choice(values: Iterable[str]) -> validate.OneOf:
-    return validate.OneOf([str(value) for value in values])
+    return validate.OneOf([str(value) for value in values], error="Must be one of: {choices}.")
 
 
 def load(schema: Schema, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,8 +235,15 @@ def by_field(messages: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _flat(found: Any, where: str = "") -> list[str]:
-    """Messages of nested fields as one list: "chapters.2.title: Not a valid string."."""
+    """Messages of nested fields as one list: "[2].title: Must be a string." for the third item's title."""
     if isinstance(found, Mapping):
-        return [text for key, inner in found.items() for text in _flat(inner, f"{where}{key}.")]
-    prefix = f"{where.removesuffix('.')}: " if where else ""
+        return [text for key, inner in found.items() for text in _flat(inner, f"{where}{_step(key, where)}")]
+    prefix = f"{where}: " if where else ""
     return [f"{prefix}{text}" for text in (found if isinstance(found, list) else [found])]
+
+
+def _step(key: Any, where: str) -> str:
+    """One step of the path to a nested field. `_schema` is marshmallow's name for the object itself."""
+    if key == "_schema":
+        return ""
+    return f"[{key}]" if isinstance(key, int) else f".{key}" if where else str(key)

@@ -23,14 +23,14 @@ _FOR_EVER = "public, max-age=31536000, immutable"
 async def show(request: web.Request) -> web.Response:
     key = request.match_info["key"]
     if not _KEY.fullmatch(key):
-        raise errors.NotFound
+        raise errors.no_such("picture")
     db, tag = request.app[SERVICES].database.http, f'"{key}"'
     headers = {"ETag": tag, "Cache-Control": _FOR_EVER, "Accept-Ranges": "bytes", **_FOR_EVERY_PAGE}
     if tag in (each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")):
         if not await media.exists(db, key):
-            raise errors.NotFound
+            raise errors.no_such("picture")
         return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
-    body = errors.must_exist(await media.find(db, key))
+    body = errors.must_exist(await media.find(db, key), "picture")
     headers["Content-Type"] = JPEG
     part = _part(request, len(body), tag)
     if part is None:

@@ -9,7 +9,7 @@ import asyncpg
 from aiohttp import HttpVersion11, web
 
 from bookgen import telemetry
-from bookgen.errors import NotFound, Unavailable
+from bookgen.errors import NoSuchPath, Unavailable
 from bookgen.http.edge import clients, hosts, replies
 from bookgen.http.edge.keys import SERVICES
 
@@ -39,7 +39,7 @@ async def ready(request: web.Request) -> web.Response:
 async def metrics(request: web.Request) -> web.Response:
     """The metrics, for a loopback caller without a proxy or with the operator's token. NotFound otherwise."""
     if not (_is_local(request) or _has_token(request)):
-        raise NotFound
+        raise NoSuchPath
     return web.Response(body=telemetry.metrics(), headers={"Content-Type": telemetry.CONTENT_TYPE_LATEST})
 
 

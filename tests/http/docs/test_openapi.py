@@ -1,6 +1,8 @@
 """The document says what the server does."""
 
 import re
+from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from bookgen.http.edge.replies import dump
 from bookgen.http.edge.schemas import load
 from bookgen.http.routes import ROUTES
 from bookgen.render.formats import FORMATS
+from bookgen.render.settings import ExportSettings
 from tests.http.conftest import Api
 from tests.http.document import DOCUMENT
 
@@ -167,3 +170,52 @@ def test_links_lead_to_operations_and_fill_their_paths() -> None:
     assert len(links) > 5
     for link in links:
         assert set(re.findall(r"{(\w+)}", paths_of[link["operationId"]])) == link["parameters"].keys()
+
+
+BODIES = [
+    pytest.param(content["schema"], id=f"{method.upper()} {path}")
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+    for content in operation.get("requestBody", {}).get("content", {}).values()
+]
+
+
+@pytest.mark.parametrize("schema", BODIES)
+def test_a_body_says_all_that_a_client_has_to_know_to_fill_it(schema: dict[str, Any]) -> None:
+    assert list(gaps(schema, "body")) == []
+
+
+def gaps(schema: dict[str, Any], place: str) -> Iterator[str]:
+    """What the schema leaves open: types, the fields of objects, the bounds of lists, texts and numbers."""
+    if "$ref" in schema:
+        schema = DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    choices = [*schema.get("anyOf", ()), *schema.get("allOf", ())]
+    for choice in choices:
+        yield from gaps(choice, place)
+    if choices or "enum" in schema:
+        return
+    types = set(schema["type"] if isinstance(schema.get("type"), list) else [schema.get("type")])
+    if types == {None}:
+        yield f"{place} has no type"
+    if "object" in types and not schema.get("properties"):
+        yield f"{place} is an object without fields"
+    for name, field in schema.get("properties", {}).items():
+        yield from gaps(field, f"{place}.{name}")
+    if "array" in types:
+        if "maxItems" not in schema:
+            yield f"{place} is a list without a bound"
+        yield from gaps(schema["items"], f"{place}[]")
+    if "string" in types and not {"maxLength", "pattern"} & schema.keys():
+        yield f"{place} is a text without a bound"
+    if types & {"integer", "number"} and not {"minimum", "maximum"} <= schema.keys():
+        yield f"{place} is a number without bounds"
+
+
+def test_the_settings_of_an_export_are_documented_with_their_values() -> None:
+    settings = DOCUMENT["components"]["schemas"]["ExportSettings"]["properties"]
+
+    assert settings.keys() == {each.name for each in fields(ExportSettings)}
+    assert all(setting["description"] for setting in settings.values())
+    assert set(settings["font"]["enum"]) == {"serif", "sans", "dyslexic", None}
+    assert (settings["font_size"]["minimum"], settings["font_size"]["maximum"]) == (8, 18)
+    assert (settings["isbn"]["maxLength"], settings["paper"]["default"]) == (20, "white")

@@ -228,7 +228,13 @@ async def test_the_headers_count_down_and_a_429_says_when_to_return(open_api: Op
     assert [int(reply.headers["RateLimit-Reset"]) for reply in seen] == [20, 40, 60, 60]
     assert seen[3].code == "RATE_LIMIT_EXCEEDED"
     assert seen[3].headers["Retry-After"] == "20"
-    assert seen[3].body["error"]["details"] == {"limit": 3, "remaining": 0, "reset_seconds": 60, "scope": "public"}
+    assert seen[3].body["error"]["details"] == {
+        "limit": 3,
+        "remaining": 0,
+        "reset_seconds": 60,
+        "retry_after": 20,
+        "scope": "public",
+    }
 
 
 async def test_a_signed_in_caller_is_counted_by_account_and_class(open_api: OpenApi) -> None:

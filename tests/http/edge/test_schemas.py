@@ -88,7 +88,7 @@ def test_messages_of_nested_fields_say_where() -> None:
     with pytest.raises(InvalidInput) as refused:
         load(Sample(), {"inner": [{"name": "ok"}, {"nmae": "x"}]})
 
-    assert refused.value.details == {"inner": ["1.name: Missing data for required field."]}
+    assert refused.value.details == {"inner": ["[1].name: This field is required."]}
 
 
 def test_a_book_needs_only_its_title() -> None:

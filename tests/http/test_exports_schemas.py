@@ -1,0 +1,61 @@
+"""The settings of an export, as a request gives them."""
+
+import pytest
+
+from bookgen.errors import InvalidInput
+from bookgen.http.edge.schemas import load
+from bookgen.http.exports_schemas import ExportRequestSchema
+from bookgen.render.settings import ExportSettings
+
+
+def settings(**given: object) -> ExportSettings:
+    loaded = load(ExportRequestSchema(), {"settings": given})["settings"]
+    assert isinstance(loaded, ExportSettings)
+    return loaded
+
+
+def test_what_is_not_named_keeps_its_default() -> None:
+    assert settings(unheard=1, font=None) == settings() == load(ExportRequestSchema(), {})["settings"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("include_toc", "yes", "Must be true or false."),
+        ("font", "comic", "Must be one of: serif, sans, dyslexic."),
+        ("font_size", 7, "Must be from 8 to 18 (got 7.0)."),
+        ("font_size", 19.5, "Must be from 8 to 18 (got 19.5)."),
+        ("font_size", True, "Must be a number."),
+        ("line_spacing", 0.9, "Must be from 1 to 2 (got 0.9)."),
+        ("line_spacing", "2", "Must be a number."),
+        ("chapter_starts", "left", "Must be one of: right, any."),
+        ("profile", "web", "Must be one of: digital, print."),
+        ("paper", "gold", "Must be one of: white, cream."),
+        ("dedication", 4, "Must be a string."),
+        ("isbn", "978-3-16-148410-1", "Must be a valid ISBN-10 or ISBN-13."),
+        ("publisher", "x" * 201, "Must have at most 200 characters (got 201)."),
+    ],
+)
+def test_a_wrong_value_is_refused_by_its_name(name: str, value: object, message: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        settings(**{name: value})
+
+    assert refused.value.details == {"settings": [f"{name}: {message}"]}
+
+
+def test_wrong_values_are_refused_together() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        settings(font="comic", font_size=99, nonsense=1)
+
+    assert len(refused.value.details["settings"]) == 2  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("isbn", ["978-3-16-148410-0", "0-306-40615-2", "080442957X", ""])
+def test_a_true_isbn_is_taken(isbn: str) -> None:
+    assert settings(isbn=isbn).isbn == isbn
+
+
+def test_texts_are_taken_without_what_a_page_cannot_carry() -> None:
+    taken = settings(dedication="For\x0b you\r\nand me", copyright_text="\ufeffMine\x07", publisher="A\r\nB")
+
+    assert (taken.dedication, taken.copyright_text, taken.publisher) == ("For you\nand me", "Mine", "A B")
