@@ -7,7 +7,7 @@ import contextlib
 import gc
 import importlib
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
@@ -20,6 +20,7 @@ import structlog
 
 from bookgen import telemetry, threads
 from bookgen.accounts.blocking import RightsCache
+from bookgen.accounts.departure import Departure
 from bookgen.accounts.mailing import Mailing
 from bookgen.accounts.passwords import Passwords
 from bookgen.accounts.service import Accounts
@@ -56,7 +57,7 @@ from bookgen.services.picture_marks import PictureMarks
 from bookgen.services.proofreading import Proofreading
 from bookgen.services.publishing import Publisher
 from bookgen.store.database import Database
-from bookgen.store.migrate import migrate
+from bookgen.store.migrate import migrate, require_migrated
 from bookgen.store.outages import through_outages
 from bookgen.store.postgres.keyfile import kept_secret, kept_text
 from bookgen.store.postgres.server import PostgresAddress, running_postgres
@@ -164,11 +165,16 @@ async def build(config: Config, **overrides: Unpack[Overrides]) -> AsyncIterator
 
 
 @contextlib.asynccontextmanager
-async def open_database(config: Config) -> AsyncIterator[Database]:
-    """A context with the connection pools of a migrated database, embedded or at the configured URL."""
-    async with postgres(config) as address:
+async def open_database(config: Config, *, create: bool = False) -> AsyncIterator[Database]:
+    """A context with the connection pools of a migrated database, embedded or at the configured URL.
+
+    Only with `create` is it made and migrated, as the service does. A command refuses what is missing: in a wrong
+    folder it would otherwise answer from a new and empty database.
+    """
+    prepare: Callable[[str, Path], Awaitable[object]] = migrate if create else require_migrated
+    async with postgres(config, create=create) as address:
         # Another process that started the embedded server may be stopping it right now; then ours starts it again.
-        await through_outages(lambda: migrate(address.direct_dsn, migrations()), seconds=30)
+        await through_outages(lambda: prepare(address.direct_dsn, migrations()), seconds=30)
         database = await through_outages(lambda: _open_pools(config, address), seconds=30)
         try:
             yield database
@@ -176,10 +182,17 @@ async def open_database(config: Config) -> AsyncIterator[Database]:
             await database.close()
 
 
-def postgres(config: Config) -> AbstractAsyncContextManager[PostgresAddress]:
-    """A context with the configured PostgreSQL server, up and running."""
+def postgres(config: Config, *, create: bool = True) -> AbstractAsyncContextManager[PostgresAddress]:
+    """A context with the configured PostgreSQL server, up and running.
+
+    Without `create` it raises NoDatabase where no embedded database has been made yet.
+    """
     return running_postgres(
-        reveal(config.database_url), config.data_dir, config.pg_bindir, direct_url=reveal(config.database_direct_url)
+        reveal(config.database_url),
+        config.data_dir,
+        config.pg_bindir,
+        direct_url=reveal(config.database_direct_url),
+        create=create,
     )
 
 
@@ -214,7 +227,7 @@ def _beside(name: str) -> Path:
 async def _build(config: Config, overrides: Overrides, closing: contextlib.AsyncExitStack) -> Service:
     public_url = _public_url(config)
     given = overrides.get("database")
-    database = given if given is not None else await closing.enter_async_context(open_database(config))
+    database = given if given is not None else await closing.enter_async_context(open_database(config, create=True))
     model = overrides.get("model") or build_model(config)
     closing.push_async_callback(model.close)
     images = overrides.get("images") or build_images(config)
@@ -276,6 +289,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         database=database,
         supervisor=supervisor,
         accounts=accounts,
+        departure=Departure(database.http, payments, supervisor.delete_books, rights),
         quota=quota,
         payments=payments,
         publisher=publisher,

@@ -33,9 +33,26 @@ def kept_text(path: Path, make: Callable[[], str]) -> str:
     return secret
 
 
+def open_beside(path: Path, flags: int) -> int:
+    """Open a file of the data folder, created with mode 0600 if it is missing. Returns its descriptor.
+
+    A link is not followed: root may do this in the folder of another user.
+    """
+    descriptor = os.open(path, flags | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    give_to_owner_of(path.parent, descriptor)
+    return descriptor
+
+
+def give_to_owner_of(folder: Path, descriptor: int) -> None:
+    """Let a file that root made belong to the user of its folder, so that this user can go on with it."""
+    if os.geteuid() == 0 and (status := folder.stat()).st_uid != os.fstat(descriptor).st_uid:
+        os.fchown(descriptor, status.st_uid, status.st_gid)
+
+
 def _create(path: Path, text: str) -> None:
     """Write the file atomically, so that a reader never sees part of a secret."""
     with tempfile.NamedTemporaryFile("w", dir=path.parent) as file:  # always created with mode 0600
+        give_to_owner_of(path.parent, file.fileno())
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
