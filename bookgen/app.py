@@ -21,6 +21,7 @@ import structlog
 from bookgen import telemetry, threads
 from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.departure import Departure
+from bookgen.accounts.keyring import Keyring
 from bookgen.accounts.mailing import Mailing
 from bookgen.accounts.passwords import Passwords
 from bookgen.accounts.service import Accounts
@@ -142,6 +143,7 @@ class Service:
     supervisor: Supervisor
     model: TextModel
     tokens: Tokens
+    keyring: Keyring
     rights: RightsCache
     mailing: Mailing
 
@@ -150,6 +152,7 @@ class Service:
         """A context in which the background work runs: sending letters, watching blocks, payments, and runs."""
         with (
             _running(self.mailing.run()),
+            _running(self.keyring.watch(self.tokens)),
             _running(self.rights.watch(self.supervisor.end_runs)),
             _running(self.services.payments.reconcile_nightly()),
         ):
@@ -225,7 +228,7 @@ def _beside(name: str) -> Path:
 
 
 async def _build(config: Config, overrides: Overrides, closing: contextlib.AsyncExitStack) -> Service:
-    public_url = _public_url(config)
+    url = public_url(config)
     given = overrides.get("database")
     database = given if given is not None else await closing.enter_async_context(open_database(config, create=True))
     model = overrides.get("model") or build_model(config)
@@ -262,13 +265,15 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         context_tokens=_context_tokens(config, model),
     )
     closing.push_async_callback(supervisor.drain, 0)
-    mailer = _mailer(config)
-    mailing = Mailing(database.http, mailer, public_url=public_url)
+    mailer = build_mailer(config)
+    mailing = Mailing(database.http, mailer, public_url=url)
     payments = _payments(config, database, mailing.wake)
     closing.push_async_callback(payments.close)
     passwords = overrides.get("passwords") or Passwords(threads=config.sizes.password_threads)
     closing.callback(passwords.close)
-    tokens = Tokens(reveal(config.secret_key) or kept_secret(config.data_dir / "secret.key"))
+    keyring, tokens = build_keyring(config, database), Tokens(_secret(config))
+    await (keyring.require_own() if config.database_url else keyring.claim())
+    await keyring.load(tokens)
     rights = RightsCache(database.http)
     accounts = Accounts(
         database.http,
@@ -297,7 +302,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         artwork=artwork,
         support=Support.over(
             documents(),
-            f"{public_url}/api/v1/docs/",
+            f"{url}/api/v1/docs/",
             model,
             Ledger(database.http, _price, supervisor.resources.ledger_writes.begin, caps.day),
         ),
@@ -313,7 +318,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         unready=lambda: supervisor.unready,
         shortage=shortage,
     )
-    return Service(services, supervisor, model, tokens, rights, mailing)
+    return Service(services, supervisor, model, tokens, keyring, rights, mailing)
 
 
 def _context_tokens(config: Config, model: TextModel) -> int:
@@ -333,10 +338,23 @@ def _picture_marks(config: Config) -> PictureMarks:
         return PictureMarks()
 
 
+def build_keyring(config: Config, database: Database, *, create: bool = True) -> Keyring:
+    """The keys that sign tokens. Without `create` it raises StartupError where the service's secret is not at hand."""
+    file = config.data_dir / "secret.key"
+    if not create and config.secret_key is None and not file.exists():
+        raise StartupError(f"There is no {file}. Set BOOKGEN_DATA_DIR or BOOKGEN_SECRET_KEY as the service has it.")
+    origin = "BOOKGEN_SECRET_KEY" if config.secret_key else str(file)
+    return Keyring(database.http, _secret(config), origin=origin)
+
+
+def _secret(config: Config) -> str:
+    return reveal(config.secret_key) or kept_secret(config.data_dir / "secret.key")
+
+
 def build_quota(config: Config) -> Quota:
     return Quota(
         billing=config.billing_enabled,
-        public_url=_public_url(config),
+        public_url=public_url(config),
         renewal_grace=timedelta(days=config.renewal_grace_days),
     )
 
@@ -346,7 +364,7 @@ def build_payments(config: Config, database: Database, wake_mail: Callable[[], N
     return Payments(
         database.http,
         Gateway(key, api_base=config.stripe_api_base) if key else None,
-        public_url=_public_url(config),
+        public_url=public_url(config),
         # While a webhook secret is being replaced, the setting holds both, separated by a comma.
         webhook_secrets=[secret.strip() for secret in secrets.split(",") if secret.strip()],
         allowed_origins=config.allowed_origins,
@@ -373,7 +391,7 @@ def _payments(config: Config, database: Database, wake_mail: Callable[[], None])
     return build_payments(config, database, wake_mail)
 
 
-def _mailer(config: Config) -> Mailer:
+def build_mailer(config: Config) -> Mailer:
     if url := reveal(config.smtp_url):
         from bookgen.providers.smtp import SmtpMailer  # slow to import, and not needed without a mail server
 
@@ -431,13 +449,13 @@ def _price(model: str, usage: Usage) -> int | None:
     return None if price is None else price.of(usage)
 
 
-def _public_url(config: Config) -> str:
+def public_url(config: Config) -> str:
     return config.public_url or f"http://{config.host}:{config.port}"
 
 
 def _site(config: Config, model: TextModel) -> Site:
     return Site(
-        public_url=_public_url(config),
+        public_url=public_url(config),
         registration_enabled=config.registration == "open",
         email_verification_required=config.email_verification == "mandatory",
         google_client_id=config.google_client_id or None,

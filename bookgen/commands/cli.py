@@ -25,6 +25,8 @@ COMMANDS = {
     "migrate": "apply database migrations",
     "check": "check the settings, the address, the database and the model provider",
     "account": "create, list and change accounts",
+    "keys": "replace the key that signs tokens",
+    "mail": "send a test letter",
     "runs": "list, pause, resume and cancel the runs of all accounts",
     "verify": "read the marks of AI origin of a file",
     "payments": "set up the payment processor, replay its events, reconcile payments",

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bookgen.errors import StartupError
+from bookgen.processes import give_to_owner_of
 
 MIN_BYTES = 32
 
@@ -41,12 +42,6 @@ def open_beside(path: Path, flags: int) -> int:
     descriptor = os.open(path, flags | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     give_to_owner_of(path.parent, descriptor)
     return descriptor
-
-
-def give_to_owner_of(folder: Path, descriptor: int) -> None:
-    """Let a file that root made belong to the user of its folder, so that this user can go on with it."""
-    if os.geteuid() == 0 and (status := folder.stat()).st_uid != os.fstat(descriptor).st_uid:
-        os.fchown(descriptor, status.st_uid, status.st_gid)
 
 
 def _create(path: Path, text: str) -> None:
