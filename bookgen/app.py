@@ -45,6 +45,7 @@ from bookgen.providers.google import GoogleSignIn
 from bookgen.providers.images import ImageModel
 from bookgen.providers.mail import Mailer, OutboxMailer
 from bookgen.providers.prices import prices
+from bookgen.providers.prices import use as use_models
 from bookgen.providers.registry import PROVIDERS, ModelSettings, build_image_model, build_text_model, without_price
 from bookgen.providers.text import TextModel
 from bookgen.render.pool import RenderPool
@@ -228,6 +229,7 @@ def _beside(name: str) -> Path:
 
 
 async def _build(config: Config, overrides: Overrides, closing: contextlib.AsyncExitStack) -> Service:
+    use_models(config.models_file)
     url = public_url(config)
     given = overrides.get("database")
     database = given if given is not None else await closing.enter_async_context(open_database(config, create=True))
@@ -400,6 +402,8 @@ def build_mailer(config: Config) -> Mailer:
 
 
 def build_model(config: Config, *, tries: int | None = None) -> TextModel:
+    """The configured writing model. Raises StartupError, also for a wrong entry in the operator's file of models."""
+    use_models(config.models_file)
     return build_text_model(config.model, _model_settings(config, tries), fallback=config.fallback_model)
 
 
@@ -440,7 +444,7 @@ def _caps(config: Config, model: TextModel, *, alone: bool = False) -> CostCaps:
         )
     caps = CostCaps(_micros(config.book_cost_cap), _micros(account_day), _micros(day), currency)
     for name in without_price(model) if not caps.none else ():
-        log.warning("cost_cap_cannot_stop", model=name, advice="Add the model's prices to providers/prices.toml.")
+        log.warning("cost_cap_cannot_stop", model=name, advice="Add the model's prices to BOOKGEN_MODELS_FILE.")
     return caps
 
 
