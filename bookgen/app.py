@@ -261,7 +261,6 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         price=_price,
         caps=caps,
         chapters_at_once=config.sizes.chapters_at_once,
-        shortage=shortage,
         names_model=config.model != "auto",
         revision=RevisionMode(config.revision),
         context_tokens=_context_tokens(config, model),

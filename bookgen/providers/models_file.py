@@ -73,7 +73,7 @@ class PictureTokens(BaseModel):
     tokens: Tokens
 
 
-class Table(BaseModel):
+class ModelTable(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
@@ -84,7 +84,7 @@ class Table(BaseModel):
     models: dict[str, dict[str, ModelEntry]]
 
 
-def read_table(file: Path | None) -> Table:
+def read_table(file: Path | None) -> ModelTable:
     """The packaged table with the entries of the file over it. Raises StartupError that names a wrong entry."""
     table = _read(PACKAGED)
     if file is None:
@@ -125,10 +125,10 @@ def _without_rates(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in entry.items() if name not in (*RATES, "above")}
 
 
-def _checked(table: Mapping[str, Any], file: Path) -> Table:
+def _checked(table: Mapping[str, Any], file: Path) -> ModelTable:
     models = {name: value for name, value in table.items() if name not in TOP}
     try:
-        return Table(models=models, **{name: table[name] for name in TOP})
+        return ModelTable(models=models, **{name: table[name] for name in TOP})
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(_names(first["loc"]))
