@@ -8,7 +8,7 @@ import gc
 import importlib
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
@@ -21,6 +21,8 @@ import structlog
 
 from bookgen import telemetry, threads
 from bookgen.accounts.blocking import RightsCache
+from bookgen.accounts.departure import Departure
+from bookgen.accounts.keyring import Keyring
 from bookgen.accounts.mailing import Mailing
 from bookgen.accounts.passwords import Passwords
 from bookgen.accounts.service import Accounts
@@ -45,6 +47,7 @@ from bookgen.providers.google import GoogleSignIn
 from bookgen.providers.images import ImageModel
 from bookgen.providers.mail import Mailer, OutboxMailer
 from bookgen.providers.prices import prices
+from bookgen.providers.prices import use as use_models
 from bookgen.providers.registry import PROVIDERS, ModelSettings, build_image_model, build_text_model, without_price
 from bookgen.providers.text import TextModel
 from bookgen.render.fonts import missing
@@ -62,7 +65,7 @@ from bookgen.services.picture_marks import PictureMarks
 from bookgen.services.proofreading import Proofreading
 from bookgen.services.publishing import Publisher
 from bookgen.store.database import Database
-from bookgen.store.migrate import migrate
+from bookgen.store.migrate import migrate, require_migrated
 from bookgen.store.outages import through_outages
 from bookgen.store.postgres.keyfile import kept_secret, kept_text
 from bookgen.store.postgres.server import PostgresAddress, running_postgres
@@ -168,6 +171,7 @@ class Service:
     supervisor: Supervisor
     model: TextModel
     tokens: Tokens
+    keyring: Keyring
     rights: RightsCache
     mailing: Mailing
 
@@ -176,6 +180,7 @@ class Service:
         """A context in which the background work runs: sending letters, watching blocks, payments, and runs."""
         with (
             _running(self.mailing.run()),
+            _running(self.keyring.watch(self.tokens)),
             _running(self.rights.watch(self.supervisor.end_runs)),
             _running(self.services.payments.reconcile_nightly()),
         ):
@@ -191,11 +196,16 @@ async def build(config: Config, **overrides: Unpack[Overrides]) -> AsyncIterator
 
 
 @contextlib.asynccontextmanager
-async def open_database(config: Config) -> AsyncIterator[Database]:
-    """A context with the connection pools of a migrated database, embedded or at the configured URL."""
-    async with postgres(config) as address:
+async def open_database(config: Config, *, create: bool = False) -> AsyncIterator[Database]:
+    """A context with the connection pools of a migrated database, embedded or at the configured URL.
+
+    Only with `create` is it made and migrated, as the service does. A command refuses what is missing: in a wrong
+    folder it would otherwise answer from a new and empty database.
+    """
+    prepare: Callable[[str, Path], Awaitable[object]] = migrate if create else require_migrated
+    async with postgres(config, create=create) as address:
         # Another process that started the embedded server may be stopping it right now; then ours starts it again.
-        await through_outages(lambda: migrate(address.direct_dsn, migrations()), seconds=30)
+        await through_outages(lambda: prepare(address.direct_dsn, migrations()), seconds=30)
         database = await through_outages(lambda: _open_pools(config, address), seconds=30)
         try:
             yield database
@@ -203,10 +213,17 @@ async def open_database(config: Config) -> AsyncIterator[Database]:
             await database.close()
 
 
-def postgres(config: Config) -> AbstractAsyncContextManager[PostgresAddress]:
-    """A context with the configured PostgreSQL server, up and running."""
+def postgres(config: Config, *, create: bool = True) -> AbstractAsyncContextManager[PostgresAddress]:
+    """A context with the configured PostgreSQL server, up and running.
+
+    Without `create` it raises NoDatabase where no embedded database has been made yet.
+    """
     return running_postgres(
-        reveal(config.database_url), config.data_dir, config.pg_bindir, direct_url=reveal(config.database_direct_url)
+        reveal(config.database_url),
+        config.data_dir,
+        config.pg_bindir,
+        direct_url=reveal(config.database_direct_url),
+        create=create,
     )
 
 
@@ -239,9 +256,10 @@ def _beside(name: str) -> Path:
 
 
 async def _build(config: Config, overrides: Overrides, closing: contextlib.AsyncExitStack) -> Service:
-    public_url = _public_url(config)
+    use_models(config.models_file)
+    url = public_url(config)
     given = overrides.get("database")
-    database = given if given is not None else await closing.enter_async_context(open_database(config))
+    database = given if given is not None else await closing.enter_async_context(open_database(config, create=True))
     model = overrides.get("model") or build_model(config)
     closing.push_async_callback(model.close)
     images = overrides.get("images") or build_images(config)
@@ -270,19 +288,20 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         price=_price,
         caps=caps,
         chapters_at_once=config.sizes.chapters_at_once,
-        shortage=shortage,
         names_model=config.model != "auto",
         revision=RevisionMode(config.revision),
         context_tokens=_context_tokens(config, model),
     )
     closing.push_async_callback(supervisor.drain, 0)
-    mailer = _mailer(config)
-    mailing = Mailing(database.http, mailer, public_url=public_url)
+    mailer = build_mailer(config)
+    mailing = Mailing(database.http, mailer, public_url=url)
     payments = _payments(config, database, mailing.wake)
     closing.push_async_callback(payments.close)
     passwords = overrides.get("passwords") or Passwords(threads=config.sizes.password_threads)
     closing.callback(passwords.close)
-    tokens = Tokens(reveal(config.secret_key) or kept_secret(config.data_dir / "secret.key"))
+    keyring, tokens = build_keyring(config, database), Tokens(_secret(config))
+    await (keyring.require_own() if config.database_url else keyring.claim())
+    await keyring.load(tokens)
     rights = RightsCache(database.http)
     accounts = Accounts(
         database.http,
@@ -303,6 +322,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         database=database,
         supervisor=supervisor,
         accounts=accounts,
+        departure=Departure(database.http, payments, supervisor.delete_books, rights),
         quota=quota,
         payments=payments,
         publisher=publisher,
@@ -310,7 +330,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         artwork=artwork,
         support=Support.over(
             documents(),
-            f"{public_url}/api/v1/docs/",
+            f"{url}/api/v1/docs/",
             model,
             Ledger(database.http, _price, supervisor.resources.ledger_writes.begin, caps.day),
             _facts(config),
@@ -328,7 +348,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         unready=lambda: supervisor.unready,
         shortage=shortage,
     )
-    return Service(services, supervisor, model, tokens, rights, mailing)
+    return Service(services, supervisor, model, tokens, keyring, rights, mailing)
 
 
 def _context_tokens(config: Config, model: TextModel) -> int:
@@ -348,10 +368,23 @@ def _picture_marks(config: Config) -> PictureMarks:
         return PictureMarks()
 
 
+def build_keyring(config: Config, database: Database, *, create: bool = True) -> Keyring:
+    """The keys that sign tokens. Without `create` it raises StartupError where the service's secret is not at hand."""
+    file = config.data_dir / "secret.key"
+    if not create and config.secret_key is None and not file.exists():
+        raise StartupError(f"There is no {file}. Set BOOKGEN_DATA_DIR or BOOKGEN_SECRET_KEY as the service has it.")
+    origin = "BOOKGEN_SECRET_KEY" if config.secret_key else str(file)
+    return Keyring(database.http, _secret(config), origin=origin)
+
+
+def _secret(config: Config) -> str:
+    return reveal(config.secret_key) or kept_secret(config.data_dir / "secret.key")
+
+
 def build_quota(config: Config) -> Quota:
     return Quota(
         billing=config.billing_enabled,
-        public_url=_public_url(config),
+        public_url=public_url(config),
         renewal_grace=timedelta(days=config.renewal_grace_days),
     )
 
@@ -361,7 +394,7 @@ def build_payments(config: Config, database: Database, wake_mail: Callable[[], N
     return Payments(
         database.http,
         Gateway(key, api_base=config.stripe_api_base) if key else None,
-        public_url=_public_url(config),
+        public_url=public_url(config),
         # While a webhook secret is being replaced, the setting holds both, separated by a comma.
         webhook_secrets=[secret.strip() for secret in secrets.split(",") if secret.strip()],
         allowed_origins=config.allowed_origins,
@@ -388,7 +421,7 @@ def _payments(config: Config, database: Database, wake_mail: Callable[[], None])
     return build_payments(config, database, wake_mail)
 
 
-def _mailer(config: Config) -> Mailer:
+def build_mailer(config: Config) -> Mailer:
     if url := reveal(config.smtp_url):
         from bookgen.providers.smtp import SmtpMailer  # slow to import, and not needed without a mail server
 
@@ -397,6 +430,8 @@ def _mailer(config: Config) -> Mailer:
 
 
 def build_model(config: Config, *, tries: int | None = None) -> TextModel:
+    """The configured writing model. Raises StartupError, also for a wrong entry in the operator's file of models."""
+    use_models(config.models_file)
     return build_text_model(config.model, _model_settings(config, tries), fallback=config.fallback_model)
 
 
@@ -437,7 +472,7 @@ def _caps(config: Config, model: TextModel, *, alone: bool = False) -> CostCaps:
         )
     caps = CostCaps(_micros(config.book_cost_cap), _micros(account_day), _micros(day), currency)
     for name in without_price(model) if not caps.none else ():
-        log.warning("cost_cap_cannot_stop", model=name, advice="Add the model's prices to providers/prices.toml.")
+        log.warning("cost_cap_cannot_stop", model=name, advice="Add the model's prices to BOOKGEN_MODELS_FILE.")
     return caps
 
 
@@ -446,13 +481,13 @@ def _price(model: str, usage: Usage) -> int | None:
     return None if price is None else price.of(usage)
 
 
-def _public_url(config: Config) -> str:
+def public_url(config: Config) -> str:
     return config.public_url or f"http://{config.host}:{config.port}"
 
 
 def _site(config: Config, model: TextModel) -> Site:
     return Site(
-        public_url=_public_url(config),
+        public_url=public_url(config),
         registration_enabled=config.registration == "open",
         email_verification_required=config.email_verification == "mandatory",
         google_client_id=config.google_client_id or None,

@@ -224,6 +224,11 @@ class Config(BaseSettings):
         "What a production does with the findings of its editor's reading. `apply`: the model answers them with small "
         "edits. `report`: they are only listed. `off`: no reading is made.",
     )
+    models_file: Folder | None = setting(
+        None,
+        "a TOML file",
+        "Prices, context windows and reply sizes of models, over the packaged table.",
+    )
     context_tokens: int | None = setting(
         None,
         "4000 or more",

@@ -407,8 +407,12 @@ class StartupError(BookgenError):
     """The service cannot start."""
 
 
+class NoDatabase(StartupError):
+    """There is no database yet."""
+
+
 def catalogue() -> list[ErrorCode]:
     """All error codes that the API sends, ordered by status."""
     classes = [each for each in globals().values() if isinstance(each, type) and issubclass(each, BookgenError)]
-    codes = {each.wire.code: each.wire for each in classes if each is not StartupError}
+    codes = {each.wire.code: each.wire for each in classes if not issubclass(each, StartupError)}
     return sorted(codes.values(), key=lambda entry: (entry.status, entry.code))

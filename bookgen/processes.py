@@ -1,4 +1,4 @@
-"""Worker processes: starting one, its environment, its memory limit and its low priority."""
+"""Worker processes: starting one, its environment, its memory limit and its low priority. The owner of root's files."""
 
 from __future__ import annotations
 
@@ -25,6 +25,12 @@ def _search_path() -> str:
     """The PYTHONPATH with which the worker finds the same bookgen package as this process."""
     own = str(Path(__file__).parents[1])
     return os.pathsep.join([own, *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def give_to_owner_of(folder: Path, descriptor: int) -> None:
+    """Let a file or folder that root made belong to the user of its folder, so that this user can go on with it."""
+    if os.geteuid() == 0 and (status := folder.stat()).st_uid != os.fstat(descriptor).st_uid:
+        os.fchown(descriptor, status.st_uid, status.st_gid)
 
 
 def begin() -> BinaryIO:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
 
+from bookgen import __version__
+from bookgen.commands import mcp
 from bookgen.providers.sample.story import FOLDER
 
 ROOT = Path(__file__).parent.parent
@@ -18,6 +21,21 @@ def test_the_wheel_is_made_of_the_whole_package() -> None:
 
     assert wheel["packages"] == ["bookgen"]
     assert not {"exclude", "include", "only-include"} & wheel.keys()
+
+
+def test_the_version_stands_in_one_place_and_the_changelog_begins_with_it() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+    assert project["project"]["name"] == "bookgen-server"
+    assert project["project"]["dynamic"] == ["version"]
+    assert re.findall(r"^## (\S+)$", changelog, re.MULTILINE)[0] == __version__
+
+
+def test_what_the_mcp_command_says_to_install_is_its_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+    assert project["project"]["optional-dependencies"]["mcp"] == [mcp.NEEDS]
 
 
 def test_no_sample_story_is_ignored() -> None:

@@ -15,7 +15,7 @@ from bookgen.accounts.proof import Proof
 from bookgen.accounts.tokens import decode_uid, link_token_hash
 from bookgen.errors import InvalidInput, NotFound, must_exist
 from bookgen.models import Account, LinkPurpose
-from bookgen.store import accounts, addresses, leaving, links, mails
+from bookgen.store import accounts, addresses, links, mails
 
 LEAVE_SECONDS = 300  # after its sign-in an account without a password may be deleted
 
@@ -133,12 +133,6 @@ class Profiles:
                     "This account has no password. Sign in again with Google, then delete it within five minutes."
                 ]
             )
-
-    async def delete(self, account_id: int) -> None:
-        """Delete the account with all it has left, once its books and its payments are ended."""
-        async with self._db.acquire() as connection, connection.transaction():
-            await leaving.delete(connection, account_id)
-        self._rights.forget(account_id)
 
     async def forgot_password(self, email: str) -> None:
         """Queue the e-mail without checking whether an account has the address, so that the answer reveals nothing."""

@@ -9,9 +9,10 @@ import re
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import jwt
 
@@ -56,17 +57,24 @@ class Claims:
 
 
 class Tokens:
-    """Signs and verifies the tokens of one secret key.
+    """Signs and verifies tokens, with one secret key unless `use` gives others.
 
     Tokens whose signature was found good are remembered, so that a polling client costs no HMAC;
     the expiry is looked at every time.
     """
 
     def __init__(self, secret_key: str, *, clock: Callable[[], float] = time.time, remembered: int = 10_000) -> None:
-        self._key = secret_key.encode()
+        self._signing = secret_key.encode()
+        self._accepted: tuple[bytes, ...] = (self._signing,)
         self.now = clock
         self._remembered = remembered
         self._seen: OrderedDict[str, Claims] = OrderedDict()
+
+    def use(self, signing: bytes, accepted: tuple[bytes, ...]) -> None:
+        """Sign with the key `signing`, and take the tokens of all `accepted` keys."""
+        if not {*self._accepted} <= {*accepted}:
+            self._seen.clear()  # some were signed with a key that counts no longer
+        self._signing, self._accepted = signing, accepted
 
     def pair(self, account_id: int, signed_in_at: float | None = None) -> TokenPair:
         signed_in_at = self.now() if signed_in_at is None else signed_in_at
@@ -90,7 +98,7 @@ class Tokens:
             "user_id": account_id,
             "jti": secrets.token_hex(16),
         }
-        return jwt.encode(claims, self._key, algorithm=ALGORITHM)
+        return jwt.encode(claims, self._signing, algorithm=ALGORITHM)
 
     def verify(self, token: str, token_type: TokenType) -> Claims:
         """The claims of a valid token of this type."""
@@ -108,26 +116,19 @@ class Tokens:
         if claims is not None:
             self._seen.move_to_end(token)
             return claims
-        claims = _decode(token, self._key)
+        claims = _decode(token, self._accepted)
         self._seen[token] = claims
         if len(self._seen) > self._remembered:
             self._seen.popitem(last=False)
         return claims
 
 
-def _decode(token: str, key: bytes) -> Claims:
+def _decode(token: str, keys: Sequence[bytes]) -> Claims:
     if len(token) > MAX_TOKEN_CHARACTERS or not _FORM.fullmatch(token):
         raise TokenInvalid
-    try:
-        payload = jwt.decode(
-            token,
-            key,
-            algorithms=[ALGORITHM],
-            options={"require": ["exp", "user_id", "token_type"], "verify_exp": False, "verify_iat": False},
-        )
-    # The header is parsed before the signature is checked, so its nesting is the caller's choice.
-    except (jwt.InvalidTokenError, RecursionError):
-        raise TokenInvalid from None
+    payload = next((found for key in keys if (found := _payload(token, key))), None)
+    if payload is None:
+        raise TokenInvalid
     token_type, account_id, expires_at = str(payload["token_type"]), payload["user_id"], payload["exp"]
     if type(account_id) is not int or type(expires_at) is not int or not 0 < account_id <= MAX_ID:
         raise TokenInvalid
@@ -137,6 +138,21 @@ def _decode(token: str, key: bytes) -> Claims:
     if type(signed_in_at) not in (int, float):
         raise TokenInvalid
     return Claims(token_type, account_id, expires_at, float(signed_in_at))
+
+
+def _payload(token: str, key: bytes) -> Mapping[str, Any] | None:
+    """What the token says, or None if the key did not sign it."""
+    try:
+        payload: Mapping[str, Any] = jwt.decode(
+            token,
+            key,
+            algorithms=[ALGORITHM],
+            options={"require": ["exp", "user_id", "token_type"], "verify_exp": False, "verify_iat": False},
+        )
+    # The header is parsed before the signature is checked, so its nesting is the caller's choice.
+    except (jwt.InvalidTokenError, RecursionError):
+        return None
+    return payload
 
 
 def new_link_token() -> str:

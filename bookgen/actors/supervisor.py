@@ -57,7 +57,6 @@ class Supervisor:
         price: Callable[[str, Usage], int | None],
         caps: CostCaps,
         chapters_at_once: int,
-        shortage: Callable[[], str | None],
         names_model: bool = False,
         revision: RevisionMode = RevisionMode.OFF,
         context_tokens: int = WINDOW,
@@ -79,7 +78,6 @@ class Supervisor:
         )
         self.restored = False
         self._database = database
-        self._shortage = shortage
         self._loops: list[asyncio.Task[None]] = []
 
     # Start
@@ -163,7 +161,7 @@ class Supervisor:
             return "The database cannot be reached."
         if self.crashes.systemic:
             return "Many books are failing at once, which points to a wider problem."
-        return self._shortage()
+        return None
 
     def counts(self) -> dict[str, int]:
         """The number of resident actors, and of those that are writing."""

@@ -8,6 +8,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -18,11 +19,11 @@ from bookgen.accounts.passwords import MAX_LENGTH, MIN_LENGTH, Passwords, requir
 from bookgen.app import open_database
 from bookgen.billing import credits
 from bookgen.billing.standing import is_live, standard_plan
-from bookgen.commands import passwords
+from bookgen.commands import account_leaving, passwords
 from bookgen.commands.operators import operator
 from bookgen.errors import Conflict, InvalidInput, NotFound
-from bookgen.models import Account, CreditKind
-from bookgen.store import accounts, audit, bans, plans, subscriptions
+from bookgen.models import Account, CreditKind, LinkPurpose, Notice
+from bookgen.store import accounts, audit, bans, links, mails, plans, subscriptions
 from bookgen.store.accounts import NewAccount
 from bookgen.store.database import DB, Database
 
@@ -59,6 +60,13 @@ def add_options(parser: ArgumentParser) -> None:
     _command(ends, "end", "revoke all tokens of an account", _end_sessions)
     _command(commands, "unblock", "unblock an account and lift its bans", _unblock)
     _command(commands, "make-staff", "give an account access to the staff overview", _make_staff)
+    _command(commands, "remove-staff", "take that access from an account", _remove_staff)
+    password = _command(commands, "set-password", "set the password of an account and sign it out", _set_password)
+    passwords.add_option(password, "default: prompt, or read standard input")
+    export = _command(commands, "export", "write everything that is stored of an account to a ZIP file", _export)
+    export.add_argument("file", metavar="FILE", type=Path)
+    delete = _command(commands, "delete", "delete an account with all its books", _delete)
+    delete.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     commands.add_parser("list", help="list all accounts").set_defaults(account_action=_list)
 
 
@@ -88,13 +96,8 @@ def _command(commands: Any, name: str, summary: str, action: Action) -> Argument
 
 async def _create(args: Namespace, database: Database) -> None:
     password = await passwords.given(args.password) or secrets.token_urlsafe(12)
-    if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
-        raise InvalidInput(f"A password must have {MIN_LENGTH} to {MAX_LENGTH} characters.")
     email = signup.valid_email(args.email)
-    require_strong("password", password, args.username or "", email)
-    hashing = Passwords()
-    password_hash = await hashing.hash(password)
-    hashing.close()
+    password_hash = await _hashed(password, args.username or "", email)
     async with database.http.acquire() as connection, connection.transaction():
         username = args.username and signup.valid_username(args.username, email)
         account = await accounts.create(
@@ -110,6 +113,18 @@ async def _create(args: Namespace, database: Database) -> None:
         await _record(connection, "create", account, {"staff": args.staff})
     made = "" if args.password else f", password {password}"
     print(f"Created {account.email}: id {account.id}, username {account.username}{made}")
+
+
+async def _hashed(password: str, *own: str) -> str:
+    """The hash of a password. Raises InvalidInput if it is too short, too long or easy to guess."""
+    if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
+        raise InvalidInput(f"A password must have {MIN_LENGTH} to {MAX_LENGTH} characters.")
+    require_strong("password", password, *own)
+    hashing = Passwords()
+    try:
+        return await hashing.hash(password)
+    finally:
+        hashing.close()
 
 
 async def _set_plan(args: Namespace, database: Database) -> None:
@@ -158,6 +173,37 @@ async def _make_staff(args: Namespace, database: Database) -> None:
     print(f"{account.email} is staff.")
 
 
+async def _remove_staff(args: Namespace, database: Database) -> None:
+    async with _changing(args, database) as (connection, account):
+        await accounts.remove_staff(connection, account.id)
+    print(f"{account.email} is no longer staff.")
+
+
+async def _set_password(args: Namespace, database: Database) -> None:
+    account = await _found(database.http, args.email)
+    password_hash = await _hashed(
+        await passwords.given(args.password or passwords.ASK) or "", account.username, account.email
+    )
+    async with _changing(args, database) as (connection, account):
+        await accounts.set_password(connection, account.id, password_hash)
+        await links.void(connection, account.id, LinkPurpose.RESET_PASSWORD)
+        await accounts.end_tokens(connection, account.id, datetime.now(UTC))
+        await mails.enqueue(
+            connection, Notice.PASSWORD_CHANGED, account.email, account.id, by="the operator of this server"
+        )
+    print(f"Set the password of {account.email} and signed it out. A running service applies this within 30 seconds.")
+
+
+async def _export(args: Namespace, database: Database) -> None:
+    account = await _found(database.http, args.email)
+    await account_leaving.export(args, database, account)
+    await _record(database.http, "export", account, {})
+
+
+async def _delete(args: Namespace, database: Database) -> None:
+    await account_leaving.delete(args, database, await _found(database.http, args.email))
+
+
 async def _audit(args: Namespace, database: Database) -> None:
     account = await _found(database.http, args.email)
     for entry in await audit.listed(database.http, account.id, AUDIT_ENTRIES):
@@ -200,9 +246,7 @@ async def _found(db: DB, email: str) -> Account:
     return account
 
 
-async def _record(
-    connection: asyncpg.Connection, action: str, account: Account, details: Mapping[str, Any], reason: str = ""
-) -> None:
+async def _record(connection: DB, action: str, account: Account, details: Mapping[str, Any], reason: str = "") -> None:
     await audit.record(
         connection, actor=operator(), action=action, account_id=account.id, details=details, reason=reason
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +17,7 @@ from bookgen import config, telemetry
 from bookgen.app import build_model, migrations, postgres
 from bookgen.commands.model_trouble import explained
 from bookgen.config import Config
-from bookgen.errors import BookgenError, StartupError, UpstreamAIError
+from bookgen.errors import BookgenError, NoDatabase, StartupError, UpstreamAIError
 from bookgen.http.edge import serving
 from bookgen.models import SAMPLE_WRITER
 from bookgen.providers.attempt import CallFailed
@@ -27,6 +28,7 @@ from bookgen.store import run_list
 from bookgen.store.database import LEASE_CONNECTIONS, LISTENERS, room
 from bookgen.store.migrate import pending
 from bookgen.store.pooler import require_prepared_statements
+from bookgen.store.postgres import binaries
 from bookgen.store.postgres.space import make_data_folder
 from bookgen.writing import structured
 from bookgen.writing.outline_form import ReplyForm, read_first
@@ -97,12 +99,31 @@ async def _is_ours(url: str) -> bool:
 
 
 async def data_folder(settings: Config) -> str:
+    """Check that the service can write the folder. Makes none."""
+    folder = settings.data_dir.absolute()
+    while not folder.exists():
+        folder = folder.parent
+    if folder != settings.data_dir.absolute():
+        if os.access(folder, os.W_OK):
+            return f"{settings.data_dir} is made by the first start"
+        raise StartupError(f"BOOKGEN_DATA_DIR={settings.data_dir} can't be made in {folder}. Make it writable.")
+    owner = folder.stat().st_uid
+    if owner not in (os.geteuid(), 0) and not os.access(folder, os.W_OK):
+        return f"{settings.data_dir} belongs to another user, as whom the service has to run"
     await asyncio.to_thread(make_data_folder, settings.data_dir)
     return f"{settings.data_dir} is writable"
 
 
 async def database(settings: Config) -> str:
-    async with postgres(settings) as address:
+    try:
+        return await _database(settings)
+    except NoDatabase:
+        bindir = await asyncio.to_thread(binaries.find, settings.pg_bindir)
+        return f"none yet in {settings.data_dir}: bookgen serve makes one with PostgreSQL {binaries.major(bindir)}"
+
+
+async def _database(settings: Config) -> str:
+    async with postgres(settings, create=False) as address:
         missing = await pending(address.direct_dsn, migrations())
         if address.pooled and settings.database_statement_cache == "on":
             await require_prepared_statements(address.dsn)
@@ -200,7 +221,14 @@ async def runs(settings: Config) -> str:
     await chosen.close()
     if (writer := known_name(chosen)) is None:
         return "not checked: the model server does not report its model's name"
-    async with postgres(settings) as address:
+    try:
+        return await _runs(settings, writer)
+    except NoDatabase:
+        return "none yet"
+
+
+async def _runs(settings: Config, writer: str) -> str:
+    async with postgres(settings, create=False) as address:
         if await pending(address.direct_dsn, migrations()):
             return "not checked: apply the migrations first"
         connection = await asyncpg.connect(address.direct_dsn)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from bookgen import __version__
-from bookgen.errors import BookgenError, StartupError
+from bookgen.errors import BookgenError
 
 # Each is a module of this folder with `run(options)`, which gives the exit code, and `add_options(parser)` where it has
 # any. Only the one that is called is imported: a list of the commands needs nothing of the service.
@@ -25,6 +25,8 @@ COMMANDS = {
     "migrate": "apply database migrations",
     "check": "check the settings, the address, the database and the model provider",
     "account": "create, list and change accounts",
+    "keys": "replace the key that signs tokens",
+    "mail": "send a test letter",
     "runs": "list, pause, resume and cancel the runs of all accounts",
     "verify": "read the marks of AI origin of a file",
     "payments": "set up the payment processor, replay its events, reconcile payments",
@@ -76,8 +78,6 @@ def _called(given: Sequence[str]) -> int:
     gc.disable()  # what is imported stays: the collector need not walk it while it comes, nor ever after
     try:
         options = parser(next(iter(given), "")).parse_args(given)
-    except StartupError as error:  # an extra that the command needs is not installed
-        return _refused(error)
     finally:
         gc.freeze()
         gc.enable()
@@ -96,6 +96,12 @@ def _called(given: Sequence[str]) -> int:
         return _refused(error, in_words(error, {}))
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        from bookgen.commands.faults import explained
+
+        return _refused(explained(error))
 
 
 def parser(called: str) -> argparse.ArgumentParser:

@@ -15,6 +15,7 @@ from bookgen.client.errors import Unauthenticated
 from bookgen.commands import passwords
 from bookgen.commands.own_server import own_server
 from bookgen.errors import StartupError
+from bookgen.store.postgres.embedded import require_cluster
 from bookgen.store.postgres.keyfile import kept_secret
 from bookgen.store.postgres.space import make_data_folder
 
@@ -72,8 +73,11 @@ def _url(text: str) -> str:
 
 
 @contextlib.asynccontextmanager
-async def reached(options: argparse.Namespace) -> AsyncIterator[Destination]:
-    """The server that the options name, or one that runs as long as the command. Raises StartupError."""
+async def reached(options: argparse.Namespace, *, create: bool = True) -> AsyncIterator[Destination]:
+    """The server that the options name, or one that runs as long as the command. Raises StartupError.
+
+    Without `create` it raises NoDatabase instead of starting a server that would make an embedded database.
+    """
     if options.login and not options.server:
         raise StartupError("--login needs --server.")
     if options.password and not options.login:
@@ -83,6 +87,8 @@ async def reached(options: argparse.Namespace) -> AsyncIterator[Destination]:
         yield Destination(options.server, password or "", options.login, poll_seconds=POLL_REMOTE)
         return
     settings = config.load()
+    if not (create or options.server or settings.database_url):
+        require_cluster(settings.data_dir)
     make_data_folder(settings.data_dir)
     key = kept_secret(settings.data_dir / "write.key")
     if options.server:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from functools import partial
@@ -34,6 +35,9 @@ from bookgen.errors import StartupError
 from bookgen.http.books_schemas import LANGUAGES
 from bookgen.render.formats import FORMATS
 
+NEEDS = "mcp>=2.3,<3"  # as the extra `mcp` of pyproject.toml
+MISSING: ImportError | None = None  # of that package: the command's help does without it
+
 try:
     from mcp.server.elicitation import AcceptedElicitation, ElicitationResult
     from mcp.server.mcpserver import Context, MCPServer
@@ -43,8 +47,8 @@ try:
     from bookgen.commands.mcp_files import ExportFolder
     from bookgen.commands.mcp_refusals import explained
     from bookgen.commands.mcp_tasks import Tasks, brief
-except ImportError as missing:
-    raise StartupError("The MCP server needs an extra package. Run: pip install 'bookgen[mcp]'") from missing
+except ImportError as error:
+    MISSING = error
 
 INSTRUCTIONS = (
     "Turns an idea into a finished book. make_book, outline, write, status until completed, then chapter or "
@@ -97,6 +101,10 @@ def use_home() -> None:
 
 
 async def run(options: argparse.Namespace) -> int:
+    if MISSING:
+        raise StartupError(
+            f"The MCP server needs another package. Run: {sys.executable} -m pip install '{NEEDS}'"
+        ) from MISSING
     use_home()
     async with destination.reached(options) as server, Client(server.url) as client:
         sample = await server.sign_in(client)

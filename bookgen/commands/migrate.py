@@ -1,4 +1,4 @@
-"""`bookgen migrate`: the database as this version needs it, without serving."""
+"""`bookgen migrate`: the database as this version needs it, without serving. An embedded one has to be there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bookgen.store.migrate import migrate
 
 
 async def run(_: Namespace) -> int:
-    async with postgres(config.load()) as address:
+    async with postgres(config.load(), create=False) as address:
         applied = await migrate(address.direct_dsn, migrations())
     print("\n".join(f"applied {name}" for name in applied) or "nothing to apply")
     return 0

@@ -14,6 +14,7 @@ from typing import BinaryIO
 from bookgen.commands.serve import ALONE
 from bookgen.config import Config
 from bookgen.errors import StartupError
+from bookgen.store.postgres.keyfile import open_beside
 from bookgen.store.postgres.postmaster import die_with_parent
 
 COMMAND = ("serve", ALONE)
@@ -45,7 +46,7 @@ async def own_server(settings: Config) -> AsyncIterator[tuple[str, Path]]:
 
 def _opened(log: Path) -> BinaryIO:
     try:
-        return log.open("wb")
+        return os.fdopen(open_beside(log, os.O_WRONLY | os.O_TRUNC), "wb")
     except OSError as error:
         raise StartupError(f"{log} can't be written: {error.strerror}.") from error
 

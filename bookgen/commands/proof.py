@@ -46,7 +46,7 @@ def _choices(text: str) -> tuple[str, ...]:
 async def run(options: argparse.Namespace) -> int:
     """Make and show a report. Returns 0, or 1 if it cannot be made."""
     console = Console(highlight=False)
-    async with destination.reached(options) as server, Client(server.url) as client:
+    async with destination.reached(options, create=False) as server, Client(server.url) as client:
         await server.sign_in(client)
         book = _chosen(await client.list_books(), options.book)
         report = await _read(client, console, book, server.poll_seconds)

@@ -218,10 +218,7 @@ async def delete_account(request: web.Request) -> web.Response:
         await services.accounts.profiles.require_leave(
             account_id, request[BODY].get("current_password"), services.accounts.signed_in_at(token)
         )
-    # The payments first: where they cannot be ended, nothing is lost and the caller may try again.
-    await services.payments.forget(account_id)
-    await services.supervisor.delete_books(account_id)
-    await services.accounts.profiles.delete(account_id)
+    await services.departure.delete(account_id)
     return replies.json({"message": "Your account and everything in it is deleted."})
 
 

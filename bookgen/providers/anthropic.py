@@ -8,9 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from bookgen.models import Usage
+from bookgen.providers.access import Access
 from bookgen.providers.attempt import THINKING_ROOM, PartialReply, counted
+from bookgen.providers.deadlines import Deadlines
 from bookgen.providers.events import read_events
 from bookgen.providers.failures import output_limit, said, status_of
+from bookgen.providers.prices import prices
 from bookgen.providers.reading import StreamedReply
 from bookgen.providers.schema import strict
 from bookgen.providers.sdk import SdkProvider
@@ -36,8 +39,13 @@ _STOPS = {
 
 class AnthropicProvider(SdkProvider):
     provider = "anthropic"
-    _most_tokens = MAX_TOKENS
     _unknown: frozenset[str] = frozenset()  # parts of output_config that this model or server does not know
+
+    def __init__(
+        self, model: str, access: Access | None = None, *, deadlines: Deadlines | None = None, connections: int = 16
+    ) -> None:
+        super().__init__(model, access, deadlines=deadlines, connections=connections)
+        self._most_tokens = prices().max_output(self.name) or MAX_TOKENS
 
     @property
     def _sdk(self) -> Any:

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from bookgen.errors import BookgenError
 from bookgen.models import Letter
+from bookgen.processes import give_to_owner_of
 
 
 class MailNotSent(BookgenError):
@@ -37,14 +38,25 @@ class OutboxMailer:
     def _write(self, letter: Letter) -> None:
         name = letter.message_id.strip("<>").partition("@")[0] + ".eml"
         try:
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._make_folder()
             unfinished = self._folder / f".{name}.part"  # it becomes an .eml only when it is complete
             # Its links give access to accounts, so only the owner may read it from the start.
             with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                give_to_owner_of(self._folder, file.fileno())
                 file.write(message(letter, self._sender).as_bytes())
             unfinished.replace(self._folder / name)
         except OSError as error:
             raise MailNotSent(f"{type(error).__name__}: {error}") from error
+
+    def _make_folder(self) -> None:
+        if self._folder.is_dir():
+            return
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            give_to_owner_of(self._folder.parent, descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def message(letter: Letter, sender: str) -> EmailMessage:

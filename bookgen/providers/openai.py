@@ -14,6 +14,7 @@ from bookgen.providers.deadlines import Deadlines
 from bookgen.providers.failures import said, status_of
 from bookgen.providers.openai_chat import ChatProtocol
 from bookgen.providers.openai_responses import ResponsesProtocol
+from bookgen.providers.prices import prices
 from bookgen.providers.sdk import SdkProvider
 from bookgen.providers.text import THE_ONLY_ONE, StopReason, TextRequest
 
@@ -43,9 +44,10 @@ class OpenAIProvider(SdkProvider):
         self._base_url = _with_version(self._access.url or BASE_URL)
         self._chosen = model != THE_ONLY_ONE
         official = urlsplit(self._base_url).hostname == urlsplit(BASE_URL).hostname
+        max_output = prices().max_output(self.name)
         self._protocols: dict[Protocol, ResponsesProtocol | ChatProtocol] = {
-            "responses": ResponsesProtocol(model, official=official),
-            "chat": ChatProtocol(model, self._window),
+            "responses": ResponsesProtocol(model, official=official, max_output=max_output),
+            "chat": ChatProtocol(model, self._window, max_output),
         }
         self._spoken: Protocol = protocol or ("responses" if official else "chat")
         self._sure = protocol is not None or official

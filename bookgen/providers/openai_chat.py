@@ -51,13 +51,13 @@ SCHEMA_SHOWN = " It must fit this JSON Schema:\n<schema>{schema}</schema>"
 class ChatProtocol:
     """Remembers which fields and modes a server supports, as long as it lives."""
 
-    def __init__(self, model: str, window: ContextWindow) -> None:
+    def __init__(self, model: str, window: ContextWindow, max_output: int | None = None) -> None:
         self.model = model
         self._window = window
         self._token_field = _TOKEN_FIELDS[0]
         self.json = JsonLadder()
         self._tells_usage = True
-        self._most_tokens = MAX_TOKENS
+        self._most_tokens = max_output or MAX_TOKENS
         self._thinks = False
         self._thinking_room = THINKING_ROOM
 

@@ -27,11 +27,11 @@ _POLICIES = re.compile(r"policy|invalid_prompt|content_filter|moderation")
 class ResponsesProtocol:
     """`official`: the server is OpenAI, so fields that only OpenAI knows are sent."""
 
-    def __init__(self, model: str, *, official: bool) -> None:
+    def __init__(self, model: str, *, official: bool, max_output: int | None = None) -> None:
         self.model, self._official = model, official
         self.json = JsonLadder()
         self._unknown: set[str] = set()
-        self._most_tokens = MAX_TOKENS
+        self._most_tokens = max_output or MAX_TOKENS
 
     def added(self, request: TextRequest) -> str:
         """Return what it adds to the prompt: nothing."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from bookgen.models import Usage
+from bookgen.providers.models_file import Rates, RatesAbove, read_table
 
-FILE = Path(__file__).with_name("prices.toml")
 MILLION = 1_000_000
 _DATE = re.compile(r"-\d{4}-?\d{2}-?\d{2}\Z")
 
@@ -54,10 +52,15 @@ class Prices:
     image_defaults: Mapping[str, str]
     picture_tokens: int
     windows: Mapping[str, int]
+    outputs: Mapping[str, int]
 
     def context_window(self, model: str) -> int | None:
         """The most tokens that a call to `provider:model` is given; None if the table does not say."""
         return self.windows.get(model) or self.windows.get(_DATE.sub("", model))
+
+    def max_output(self, model: str) -> int | None:
+        """The most tokens that `provider:model` writes in a reply; None if the table does not say."""
+        return self.outputs.get(model) or self.outputs.get(_DATE.sub("", model))
 
     def of(self, model: str) -> Price | None:
         """Return the price of `provider:model`, or None. A dated name (`model-20261021`, `model-2026-10-21`) has the
@@ -71,33 +74,46 @@ class Prices:
         return replace(usage, cost_micros=price.of(usage))
 
 
-@cache
 def prices() -> Prices:
-    table: dict[str, Any] = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    currency, verified_on = table.pop("currency"), table.pop("verified_on").isoformat()
-    defaults, image_defaults = table.pop("default"), table.pop("default_images")
-    picture_tokens = table.pop("picture")["tokens"]
-    models = {
-        provider if provider == name else f"{provider}:{name}": _price(rates)
-        for provider, named in table.items()
-        for name, rates in named.items()
-    }
-    windows = {
-        f"{provider}:{name}": rates["context_window"]
-        for provider, named in table.items()
-        for name, rates in named.items()
-        if "context_window" in rates
-    }
-    return Prices(currency, verified_on, models, defaults, image_defaults, picture_tokens, windows)
+    """The table in use: the packaged one, unless `use` has read another file."""
+    return _current or _prices(None)
 
 
-def _price(rates: Mapping[str, Any]) -> Price:
-    above = rates.get("above")
+def use(file: Path | None) -> None:
+    """Read the operator's file over the packaged table, for this process. Raises StartupError for a wrong entry."""
+    global _current
+    _current = _prices(file)
+
+
+_current: Prices | None = None
+
+
+@cache
+def _prices(file: Path | None) -> Prices:
+    table = read_table(file)
+    known = {
+        provider if provider == name else f"{provider}:{name}": entry
+        for provider, named in table.models.items()
+        for name, entry in named.items()
+    }
+    return Prices(
+        table.currency,
+        table.verified_on.isoformat(),
+        {name: _price(entry.rates, entry.above) for name, entry in known.items() if entry.rates},
+        table.default,
+        table.default_images,
+        table.picture.tokens,
+        {name: entry.context_window for name, entry in known.items() if entry.context_window},
+        {name: entry.max_output_tokens for name, entry in known.items() if entry.max_output_tokens},
+    )
+
+
+def _price(rates: Rates, above: RatesAbove | None = None) -> Price:
     return Price(
-        rates["input"],
-        rates["output"],
-        rates["cache_write"],
-        rates["cache_read"],
-        over=above["tokens"] if above else 0,
+        rates.input,
+        rates.output,
+        rates.cache_write,
+        rates.cache_read,
+        over=above.tokens if above else 0,
         above=_price(above) if above else None,
     )

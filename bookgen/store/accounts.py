@@ -281,6 +281,13 @@ async def make_staff(db: DB, account_id: int) -> None:
     await db.execute(MAKE_STAFF, account_id)
 
 
+REMOVE_STAFF = "UPDATE account SET is_staff = false WHERE id = $1"
+
+
+async def remove_staff(db: DB, account_id: int) -> None:
+    await db.execute(REMOVE_STAFF, account_id)
+
+
 @dataclass(frozen=True, slots=True)
 class Overview:
     """An account as the operator's list shows it."""

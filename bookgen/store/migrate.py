@@ -16,7 +16,7 @@ from pathlib import Path
 import asyncpg
 import structlog
 
-from bookgen.errors import StartupError
+from bookgen.errors import NoDatabase, StartupError
 
 log = structlog.get_logger()
 
@@ -113,6 +113,18 @@ async def pending(dsn: str, folder: Path) -> list[str]:
         return [migration.name for migration in _missing(migrations, await _applied(connection) if begun else {})]
     finally:
         await connection.close()
+
+
+async def require_migrated(dsn: str, folder: Path) -> None:
+    """Raise NoDatabase if the database is empty, and StartupError if it needs migrations. Changes nothing."""
+    missing = await pending(dsn, folder)
+    if len(missing) == len(read_migrations(folder)):
+        raise NoDatabase("The database is empty. Start the service first, or run: bookgen migrate")
+    if missing:
+        raise StartupError(
+            f"The database needs {len(missing)} migrations for this version of bookgen. Restart the service with it, "
+            "or run: bookgen migrate"
+        )
 
 
 HOME = """

@@ -231,7 +231,6 @@ WITHOUT_SERVICES: dict[str, Any] = {
     "caps": CostCaps(),
     "painter": Painter(None, None, None),  # type: ignore[arg-type]  # never asked to paint
     "chapters_at_once": 64,
-    "shortage": lambda: None,
 }
 
 

@@ -6,7 +6,6 @@ import asyncio
 from typing import Any
 from uuid import uuid4
 
-import asyncpg
 import orjson
 import pytest
 from structlog.testing import capture_logs
@@ -15,7 +14,7 @@ from bookgen import telemetry
 from bookgen.actors import crashes
 from bookgen.actors import supervisor as supervising
 from bookgen.actors.crashes import Restarts
-from bookgen.actors.health import WRITE_FAILED_SECONDS, Health
+from bookgen.actors.health import Health
 from bookgen.actors.messages import Generate, GiveUp, Pause, Resume, Stop, WriteNext
 from bookgen.actors.steps import StepScope, StoredSteps
 from bookgen.actors.supervisor import Supervisor
@@ -25,7 +24,7 @@ from bookgen.errors import GenerationInProgress, Unavailable, UpstreamAIError
 from bookgen.models import RunStatus
 from bookgen.store.checkpoints import Checkpoint
 from bookgen.store.database import Database
-from bookgen.store.outages import DISK_FULL, PoolExhausted
+from bookgen.store.outages import PoolExhausted
 from bookgen.writing.material import ChapterDraft, Material
 
 from .conftest import BeginRun, Model, Shelf, Start, ask, until
@@ -324,36 +323,6 @@ async def test_one_refused_row_fails_its_own_book_only(supervisor: Supervisor, m
         await shelf.until_status(book, "completed")
 
     assert (await shelf.texts(bad)) == ["", ""]
-
-
-async def test_without_room_on_the_disk_no_work_should_be_sent_here_and_what_runs_goes_on(
-    start: Start, shelf: Shelf
-) -> None:
-    said: list[str] = []
-    supervisor = await start(shortage=lambda: said[-1] if said else None)
-    account = await shelf.account()
-    going = await shelf.book(account)
-    await supervisor.ask(account, going, Generate())
-    assert supervisor.unready is None
-
-    said.append("The disk is almost full.")
-
-    assert supervisor.unready == "The disk is almost full."
-    await supervisor.ask(account, going, Pause())
-    await supervisor.ask(account, going, Resume())
-
-
-def test_a_full_disk_is_not_over_because_something_was_read() -> None:
-    async def live() -> list[bool]:
-        clock, health = asyncio.get_running_loop().time, Health()
-        health.saw(asyncpg.DiskFullError("No space left on device"))
-        health.saw_success()
-        seen = [health.up]
-        asyncio.get_running_loop().time = lambda: clock() + WRITE_FAILED_SECONDS[DISK_FULL]  # type: ignore[method-assign]
-        health.saw_success()
-        return [*seen, health.up]
-
-    assert asyncio.run(live()) == [False, True]
 
 
 async def test_load_of_our_own_is_no_outage_while_the_database_answers(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import zipfile
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -94,6 +96,74 @@ async def test_sessions_end_voids_what_was_signed_in_before(bookgen_account: Ope
     assert (await bookgen_account.one("SELECT action FROM audit ORDER BY id DESC"))["action"] == "sessions"
 
 
+async def test_set_password_reads_it_from_standard_input_and_ends_all_sessions(
+    bookgen_account: Operator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await bookgen_account("create ada@example.com")
+    before = await bookgen_account.one("SELECT * FROM account")
+    monkeypatch.setattr("sys.stdin", io.StringIO("hush hush from a pipe\n"))
+
+    await bookgen_account("set-password ada@example.com")
+
+    after = await bookgen_account.one("SELECT * FROM account")
+    passwords = Passwords()
+    assert await passwords.verify("hush hush from a pipe", after["password_hash"])
+    passwords.close()
+    assert after["tokens_valid_from"] > before["tokens_valid_from"]
+    assert (await bookgen_account.one("SELECT purpose FROM mail"))["purpose"] == "password-changed"
+    assert "hush" not in capsys.readouterr().out
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    with pytest.raises(InvalidInput):
+        await bookgen_account("set-password ada@example.com")
+
+
+async def test_export_holds_the_books_without_secrets_and_delete_leaves_nothing(
+    bookgen_account: Operator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    await bookgen_account("create ada@example.com")
+    await bookgen_account("create bea@example.com")
+    await bookgen_account.database.http.execute("""
+        WITH made AS (
+            INSERT INTO book (account_id, title, chapter_count, target_word_count, trim_size, content_language)
+            SELECT id, 'Salt/Road', 1, 1000, '6x9', 'en' FROM account WHERE username = 'ada' RETURNING id
+        ), filled AS (
+            INSERT INTO chapter (book_id, chapter_number, title, content, target_word_count)
+            SELECT id, 1, 'Snow', 'It fell.', 1000 FROM made
+        )
+        INSERT INTO media (key, book_id, body, width, height, source_type)
+        SELECT repeat('p', 32), id, 'jpeg', 1, 1, 'algorithmicMedia' FROM made
+    """)
+
+    await bookgen_account("export ada@example.com ada.zip")
+    with pytest.raises(Conflict, match="exists already"):
+        await bookgen_account("export ada@example.com ada.zip")
+    await bookgen_account("delete ada@example.com")
+
+    with zipfile.ZipFile(tmp_path / "ada.zip") as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    chapter, picture = (next(name for name in files if part in name) for part in ("chapters/001", "pictures/"))
+    assert files[chapter].decode() == "# Snow\n\nIt fell.\n"
+    assert files[picture] == b"jpeg"
+    assert json.loads(files["account.json"])["account"][0]["email"] == "ada@example.com"
+    assert not [name for name, content in files.items() if b"argon2" in content]
+    assert [*tmp_path.iterdir()] == [tmp_path / "ada.zip"]
+    assert (await bookgen_account.one("SELECT string_agg(username, ',') FROM account"))[0] == "bea"
+    assert (await bookgen_account.one("SELECT count(*) FROM book"))[0] == 0
+
+
+async def test_delete_asks_a_person_for_the_address(bookgen_account: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    await bookgen_account("create ada@example.com")
+    monkeypatch.setattr("sys.stdin", io.StringIO("bea@example.com\n"))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+
+    with pytest.raises(InvalidInput, match="Nothing was deleted"):
+        await bookgen_account("delete ada@example.com")
+
+    assert await bookgen_account.one("SELECT FROM account") is not None
+
+
 async def test_create_takes_a_name_a_password_and_staff(
     bookgen_account: Operator, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -161,6 +231,7 @@ async def test_every_deed_says_who_did_what_and_why(bookgen_account: Operator, m
     for line in (
         "create ada@example.com",
         "make-staff ada@example.com",
+        "remove-staff ada@example.com",
         "set-plan ada@example.com starter",
         "grant-credits ada@example.com 1 --reason sorry",
         "block ada@example.com --reason spam",
@@ -173,12 +244,14 @@ async def test_every_deed_says_who_did_what_and_why(bookgen_account: Operator, m
     assert [(row["action"], row["reason"]) for row in rows] == [
         ("create", ""),
         ("make-staff", ""),
+        ("remove-staff", ""),
         ("set-plan", ""),
         ("grant-credits", "sorry"),
         ("block", "spam"),
         ("unblock", ""),
     ]
-    assert rows[3]["details"] == {"credits": 1, "words_per_book": 50_000}
+    assert (await bookgen_account.one("SELECT is_staff FROM account"))["is_staff"] is False
+    assert rows[4]["details"] == {"credits": 1, "words_per_book": 50_000}
 
 
 async def test_list_shows_every_account_on_one_line(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from bookgen.client import calls
-from bookgen.commands import check
+from bookgen.commands import check, faults
 from bookgen.commands.cli import COMMANDS, main
 from bookgen.errors import StartupError, UpstreamAIError
 from bookgen.http.edge import serving
@@ -53,6 +55,40 @@ async def test_an_address_that_is_none_is_said_in_one_line(tmp_path: Path, setti
     assert (await refused(tmp_path, "account", "list", **{setting: value})).startswith(setting)
 
 
+@pytest.mark.parametrize("command", [["account", "list"], ["runs", "list"], ["migrate"], ["proof", "Title"]])
+async def test_a_command_makes_no_database(tmp_path: Path, command: list[str]) -> None:
+    assert (await refused(tmp_path, *command)).startswith(f"There is no database in {tmp_path / 'data'}.")
+    assert not (tmp_path / "data").exists()
+
+
+async def test_a_command_leaves_the_schema_to_the_service(tmp_path: Path, empty_dsn: str) -> None:
+    line = await refused(tmp_path, "account", "list", BOOKGEN_DATABASE_URL=empty_dsn)
+
+    assert line == "The database is empty. Start the service first, or run: bookgen migrate"
+
+
+async def test_check_says_what_the_first_start_makes_and_makes_nothing(tmp_path: Path) -> None:
+    _, said, _ = await run(tmp_path, "check")
+
+    assert "is made by the first start" in said
+    assert "none yet in" in said
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), faults.DISK),
+        (asyncpg.DiskFullError("could not extend file"), faults.DISK),
+        (PermissionError(errno.EACCES, "Permission denied", "out.zip"), "out.zip: Permission denied."),
+        (asyncpg.UndefinedTableError("no table"), "The database refused: no table"),
+        (KeyError("book"), "Unexpected KeyError: 'book'"),
+    ],
+)
+def test_every_other_error_is_one_line(error: Exception, said: str) -> None:
+    assert str(faults.explained(error)) == said
+
+
 async def test_an_unknown_setting_stops_the_start(tmp_path: Path) -> None:
     line = await refused(tmp_path, "serve", BOOKGEN_MODLE="offline")
 
@@ -73,7 +109,7 @@ async def test_a_busy_port_stops_the_start(tmp_path: Path) -> None:
     assert line.startswith(f"BOOKGEN_PORT={port} on 127.0.0.1 can't be used")
 
 
-@pytest.mark.parametrize("command", [["serve"], ["write", "Title"], ["migrate"]])
+@pytest.mark.parametrize("command", [["serve"], ["write", "Title"]])
 async def test_a_data_folder_that_can_not_be_written_stops_it(tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "file").write_text("")
     line = await refused(tmp_path, *command, BOOKGEN_DATA_DIR=tmp_path / "file" / "data")

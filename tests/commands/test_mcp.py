@@ -380,4 +380,6 @@ def test_without_its_extra_it_says_what_to_install(
     monkeypatch.delitem(sys.modules, "bookgen.commands.mcp")
 
     assert main(["mcp"]) == 2
-    assert "pip install 'bookgen[mcp]'" in capsys.readouterr().err
+    assert "-m pip install 'mcp>=2.3,<3'" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="0"):
+        main(["mcp", "--help"])

@@ -3,10 +3,12 @@ import re
 import pytest
 from yarl import URL
 
+from bookgen import __version__
 from bookgen.errors import catalogue
 from bookgen.http.books_schemas import LANGUAGES
 from bookgen.render.formats import FORMATS
 from bookgen.render.trim import TRIMS
+from bookgen.store.postgres.space import SHORTAGE
 from tests.http.conftest import PREFIX, Api, OpenApi
 
 
@@ -165,8 +167,14 @@ async def test_the_guide_for_agents_names_only_endpoints_that_exist(visitor: Api
 
 
 async def test_the_process_says_that_it_is_alive_and_ready(visitor: Api) -> None:
-    assert (await visitor.get("/healthz", prefix="")).body == {"status": "ok"}
+    assert (await visitor.get("/healthz", prefix="")).body == {"status": "ok", "version": __version__}
     assert (await visitor.get("/readyz", prefix="")).body == {"status": "ready"}
+
+
+async def test_on_a_disk_that_is_almost_full_it_is_ready_to_be_read(open_api: OpenApi) -> None:
+    visitor = await open_api(least_free=1 << 60)
+
+    assert (await visitor.get("/readyz", prefix="")).body == {"status": "read-only", "message": SHORTAGE}
 
 
 async def test_without_its_database_the_service_is_alive_but_not_ready(visitor: Api) -> None:

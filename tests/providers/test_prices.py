@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 
+import pytest
+
+from bookgen.errors import StartupError
 from bookgen.models import Usage
-from bookgen.providers.prices import Price, prices
+from bookgen.providers import prices as module
+from bookgen.providers.anthropic import AnthropicProvider
+from bookgen.providers.prices import Price, prices, use
 
 
 def test_each_kind_of_token_has_its_price() -> None:
@@ -49,3 +55,55 @@ def test_the_defaults_have_prices_and_the_table_a_date() -> None:
     assert date.fromisoformat(prices().verified_on)
     assert prices().of("offline") == Price(0, 0, 0, 0)
     assert prices().picture_tokens > 1_000
+
+
+def test_the_operators_file_lies_over_the_packaged_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_current", None)
+    before = prices().of("anthropic:claude-sonnet-5-5")
+    assert before is not None
+    (tmp_path / "models.toml").write_text("""
+        [openai."my-own-model"]
+        input = 250_000
+        output = 1_000_000
+        context_window = 32_768
+        [anthropic.claude-sonnet-5-5]
+        output = 9_000_000
+        max_output_tokens = 64_000
+    """)
+
+    use(tmp_path / "models.toml")
+
+    assert prices().of("openai:my-own-model") == Price(250_000, 1_000_000, 250_000, 250_000)
+    assert prices().context_window("openai:my-own-model") == 32_768
+    after = prices().of("anthropic:claude-sonnet-5-5")
+    assert after is not None
+    assert (after.input, after.output) == (before.input, 9_000_000)
+    assert prices().max_output("anthropic:claude-sonnet-5-5-20260928") == 64_000
+    assert AnthropicProvider("claude-sonnet-5-5")._most_tokens == 64_000
+    assert prices().of("openai:gpt-6.1-terra") is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[openai."gpt-6.1-terra"]\ninput = -1', 'openai."gpt-6.1-terra".input: '),
+        ("[openai.mine]\ninput = 2.5\noutput = 1", "openai.mine.input: "),
+        ("[openai.mine]\noutput = 1", "openai.mine.input: "),
+        ("[openai.mine]\nprice = 1", "openai.mine.price: "),
+        ("[openai.mine]\ncontext_window = 1", "openai.mine.context_window: "),
+        ("openai = 1", "openai: "),
+        ("[openai", "is not valid TOML"),
+    ],
+)
+def test_a_wrong_entry_is_named_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str
+) -> None:
+    monkeypatch.setattr(module, "_current", None)
+    (tmp_path / "models.toml").write_text(text)
+
+    with pytest.raises(StartupError) as error:
+        use(tmp_path / "models.toml")
+
+    assert said in str(error.value)
+    assert str(error.value).startswith("BOOKGEN_MODELS_FILE=")
+    assert len(str(error.value).splitlines()) == 1

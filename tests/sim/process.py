@@ -113,7 +113,6 @@ class SimulatedProcess(Owner):
             price=lambda _model, _usage: None,
             caps=CostCaps(),
             chapters_at_once=CHAPTERS_AT_ONCE,
-            shortage=lambda: None,
         )
         await self.supervisor.start()
 

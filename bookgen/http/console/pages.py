@@ -11,7 +11,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from bookgen import errors
+from bookgen import __version__, errors
 from bookgen.http.console.static import assets
 from bookgen.http.edge.contract import refuses
 from bookgen.http.edge.keys import SERVICES
@@ -91,7 +91,13 @@ async def _page(request: web.Request, template: str, **filled: str) -> web.Respo
     preloads = "\n".join(f'<link rel="modulepreload" href="{folder}/{module}.js">' for module in PRELOADED)
     home = f"{site.root}/" if site.console else ""
     text = (TEMPLATES / template).read_text("utf-8")
-    known = {"folder": folder, "preloads": preloads, "home": home, "name": html.escape(site.site_name)}
+    known = {
+        "version": __version__,
+        "folder": folder,
+        "preloads": preloads,
+        "home": home,
+        "name": html.escape(site.site_name),
+    }
     for key, value in {**known, **filled}.items():
         text = text.replace(f"{{{{{key}}}}}", value)
     return web.Response(

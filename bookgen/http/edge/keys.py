@@ -14,6 +14,7 @@ from bookgen.limits import Limiter, Network, Verdict
 from bookgen.models import Book, Chapter, Estimate
 
 if TYPE_CHECKING:
+    from bookgen.accounts.departure import Departure
     from bookgen.accounts.service import Accounts
     from bookgen.actors.supervisor import Supervisor
     from bookgen.billing.checkout import Payments
@@ -67,6 +68,7 @@ class Services:
     database: Database
     supervisor: Supervisor
     accounts: Accounts
+    departure: Departure
     quota: Quota
     payments: Payments
     publisher: Publisher

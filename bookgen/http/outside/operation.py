@@ -8,7 +8,7 @@ import re
 import asyncpg
 from aiohttp import HttpVersion11, web
 
-from bookgen import telemetry
+from bookgen import __version__, telemetry
 from bookgen.errors import NoSuchPath, Unavailable
 from bookgen.http.edge import clients, hosts, replies
 from bookgen.http.edge.keys import SERVICES
@@ -22,17 +22,23 @@ _FORWARDING = re.compile(
 
 
 async def alive(request: web.Request) -> web.Response:
-    return replies.json({"status": "ok"})
+    return replies.json({"status": "ok", "version": __version__})
 
 
 async def ready(request: web.Request) -> web.Response:
-    """200 if the database answers, the runs are restored and the disk has room. Migrations ran before the start."""
+    """200 if the database answers and the runs are restored. Migrations ran before the start.
+
+    On a disk that is almost full the status is `read-only`: everything can be read, and a load balancer that took the
+    server out would take that away too.
+    """
     if reason := request.app[SERVICES].unready():
         raise Unavailable(reason, retry_after=1)
     try:
         await request.app[SERVICES].database.http.fetchval("SELECT 1", timeout=2)
     except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
         raise Unavailable("The database does not respond.") from None
+    if shortage := request.app[SERVICES].shortage():
+        return replies.json({"status": "read-only", "message": shortage})
     return replies.json({"status": "ready"})
 
 

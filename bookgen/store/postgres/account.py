@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import pwd
+import re
 import shutil
 import stat
 import subprocess
@@ -14,7 +15,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from bookgen.errors import StartupError
 
@@ -28,21 +29,36 @@ class Credentials(TypedDict, total=False):
     extra_groups: list[int]
 
 
+class UnixUser(NamedTuple):
+    """A user of this machine, by number: in a container it may have no name."""
+
+    uid: int
+    gid: int
+
+
 @dataclass(frozen=True)
 class Runner:
     """Runs programs and creates folders as `account`, or as the current user if it is None."""
 
-    account: pwd.struct_passwd | None
+    account: UnixUser | None
 
     @classmethod
-    def for_this_user(cls) -> Runner:
+    def for_folder(cls, *owned: Path) -> Runner:
+        """The runner for a data folder. For root it is the owner of the first of these paths that is not root's.
+
+        So root may run any command on the folder of a service that runs as another user.
+        """
         if os.geteuid() != 0:
             return cls(None)
+        for path in owned:
+            if path.exists() and (status := path.stat()).st_uid != 0:
+                return cls(UnixUser(status.st_uid, status.st_gid))
         for name in UNPRIVILEGED:
             try:
-                return cls(pwd.getpwnam(name))
+                entry = pwd.getpwnam(name)
             except KeyError:
                 continue
+            return cls(UnixUser(entry.pw_uid, entry.pw_gid))
         raise StartupError(
             "PostgreSQL does not run as root and there is no account 'postgres' or 'nobody' to run it as. "
             "Start bookgen as an ordinary user, or set BOOKGEN_DATABASE_URL."
@@ -52,11 +68,11 @@ class Runner:
     def credentials(self) -> Credentials:
         if self.account is None:
             return {}
-        return {"user": self.account.pw_uid, "group": self.account.pw_gid, "extra_groups": []}
+        return {"user": self.account.uid, "group": self.account.gid, "extra_groups": []}
 
     def own(self, path: Path) -> None:
         if self.account is not None:
-            os.chown(path, self.account.pw_uid, self.account.pw_gid)
+            os.chown(path, *self.account)
 
     def empty_folder(self, path: Path) -> Path:
         shutil.rmtree(path, ignore_errors=True)
@@ -64,24 +80,25 @@ class Runner:
         self.own(path)
         return path
 
-    def private_folder(self, path: Path) -> Path:
-        """Create a 0700 folder in a world-writable place. Raises StartupError if another user owns it."""
-        path.mkdir(mode=0o700, exist_ok=True)
+    def private_folder(self, path: Path, mode: int = 0o700) -> Path:
+        """Create a folder of the account. Raises StartupError if another user owns it."""
+        path.mkdir(mode=mode, exist_ok=True)
         status = path.lstat()
-        owners = {os.geteuid()} | ({self.account.pw_uid} if self.account else set())
+        owners = {os.geteuid()} | ({self.account.uid} if self.account else set())
         if not stat.S_ISDIR(status.st_mode) or status.st_uid not in owners:
-            raise StartupError(f"{path} belongs to another user. Remove it or set TMPDIR to another folder.")
-        path.chmod(0o700)
+            raise StartupError(f"{path} belongs to another user. Remove it.")
+        path.chmod(mode)
         self.own(path)
         return path
 
     @contextlib.contextmanager
-    def reaching(self, folder: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
+    def reaching(self, folder: Path, *, short: bool = False) -> Iterator[tuple[str, tuple[int, ...]]]:
         """A path to `folder` for a program run as the account, and the descriptors to pass to that program.
 
-        The account often cannot traverse the parent folders (a home is 0700). An open descriptor avoids that.
+        The account often cannot traverse the parent folders (a home is 0700). An open descriptor avoids that, and makes
+        the path `short`.
         """
-        if self.account is None or sys.platform != "linux":
+        if sys.platform != "linux" or not (self.account or short):
             yield str(folder), ()
             return
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -96,7 +113,7 @@ class Runner:
                 command, check=True, capture_output=True, text=True, cwd="/", pass_fds=descriptors, **self.credentials
             )
         except subprocess.CalledProcessError as error:
-            raise StartupError(f"{Path(command[0]).name} failed: {error.stderr.strip()}") from error
+            raise StartupError(f"{Path(command[0]).name} failed: {_reason(error.stderr)}") from error
 
     def executable(self, bindir: Path) -> Path:
         """`bindir`, or the copy of it that was made because the account cannot execute the original."""
@@ -115,6 +132,13 @@ class Runner:
         except (PermissionError, StartupError):
             return False
         return True
+
+
+def _reason(stderr: str) -> str:
+    """The line that says why a program of PostgreSQL failed. Hints and notes about cleaning up stand around it."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    failed = [line for line in lines if re.search(r"\b(FATAL|PANIC|error|could not)\b", line)]
+    return (failed or lines or ["it said nothing"])[0]
 
 
 def _copy_package(package: Path, target: Path) -> None:

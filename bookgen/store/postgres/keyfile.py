@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bookgen.errors import StartupError
+from bookgen.processes import give_to_owner_of
 
 MIN_BYTES = 32
 
@@ -33,9 +34,20 @@ def kept_text(path: Path, make: Callable[[], str]) -> str:
     return secret
 
 
+def open_beside(path: Path, flags: int) -> int:
+    """Open a file of the data folder, created with mode 0600 if it is missing. Returns its descriptor.
+
+    A link is not followed: root may do this in the folder of another user.
+    """
+    descriptor = os.open(path, flags | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    give_to_owner_of(path.parent, descriptor)
+    return descriptor
+
+
 def _create(path: Path, text: str) -> None:
     """Write the file atomically, so that a reader never sees part of a secret."""
     with tempfile.NamedTemporaryFile("w", dir=path.parent) as file:  # always created with mode 0600
+        give_to_owner_of(path.parent, file.fileno())
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

@@ -14,7 +14,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bookgen.store.postgres import sockets
 from bookgen.store.postgres.account import Runner
+from bookgen.store.postgres.keyfile import open_beside
 
 LOG_BYTES = 10_000_000
 STOP_SECONDS = 30
@@ -32,6 +34,7 @@ class Postmaster:
     runner: Runner
     settings: Mapping[str, str]
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    _log_start: int = field(default=0, init=False)
 
     def ready(self) -> bool:
         """Whether the server accepts connections."""
@@ -78,14 +81,25 @@ class Postmaster:
         except subprocess.TimeoutExpired:
             self._process.send_signal(signal.SIGQUIT)
             self._process.wait(STOP_SECONDS)
-        with self._claim() as claim, contextlib.suppress(OSError):
-            if claim is not None:  # no other process is about to start the server
-                self.sockets.rmdir()
 
     def last_words(self) -> str:
-        """The last fatal error in the server's log, or a pointer to the log."""
-        lines = self.log.read_text(errors="replace").splitlines()
-        return next((line for line in reversed(lines) if "FATAL" in line), f"see {self.log}")
+        """The last fatal error of the newest start in the server's log, or a pointer to the log."""
+        with self.log.open("rb") as file:
+            file.seek(self._log_start)  # what stands before it is of earlier starts
+            lines = file.read().decode(errors="replace").splitlines()
+        fatal = [line for line in lines if "FATAL" in line or "PANIC" in line]
+        return fatal[-1] if fatal else f"see {self.log}"
+
+    def keep_socket(self) -> str:
+        """Keep the socket where the running server has it. Returns its folder, as this process reaches it.
+
+        A server that an older version started has it in a temporary folder, and a restart must not move it.
+        """
+        lines = self._pid_file()
+        told = Path(lines[4].strip() if len(lines) > 4 else "")
+        if told.is_absolute() and not told.is_relative_to("/proc") and told.is_dir():
+            self.sockets = told
+        return sockets.address(self.sockets)
 
     @contextlib.contextmanager
     def _claim(self) -> Iterator[int | None]:
@@ -94,7 +108,7 @@ class Postmaster:
         The server and its children inherit the descriptor, so the lock is held while any of them lives. This also works
         across containers, where a pid cannot be checked.
         """
-        descriptor = os.open(self.data.with_name("pg.claim"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = open_beside(self.data.with_name("pg.claim"), os.O_RDWR)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield descriptor
@@ -105,20 +119,38 @@ class Postmaster:
 
     def _spawn(self, claim: int) -> None:
         options = [part for name, value in self.settings.items() for part in ("-c", f"{name}={value}")]
-        self.runner.private_folder(self.sockets)  # a cleaner of temporary files may have removed it
+        self._make_socket_folder()
         big = self.log.exists() and self.log.stat().st_size > LOG_BYTES
-        with self.log.open("wb" if big else "ab") as output, self.runner.reaching(self.data) as (path, descriptors):
+        short = not sockets.is_addressable(self.sockets)
+        with (
+            os.fdopen(open_beside(self.log, os.O_WRONLY | os.O_APPEND), "ab") as output,
+            self.runner.reaching(self.data) as (data, descriptors),
+            self.runner.reaching(self.sockets, short=short) as (socket, others),
+        ):
+            if big:
+                output.truncate(0)
+            self._log_start = os.fstat(output.fileno()).st_size
             self._process = subprocess.Popen(
-                [str(self.programs / "postgres"), "-D", path, "-k", str(self.sockets), "-p", "5432", *options],
+                [str(self.programs / "postgres"), "-D", data, "-k", socket, "-p", "5432", *options],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
                 cwd="/",
                 start_new_session=True,  # Ctrl-C in the terminal must not reach the server before we have drained
                 preexec_fn=functools.partial(_begin, os.getpid()),
-                pass_fds=(claim, *descriptors),
+                pass_fds=(claim, *descriptors, *others),
                 **self.runner.credentials,
             )
+
+    def _make_socket_folder(self) -> None:
+        """Create the folder. Whoever may read the data folder may reach it; the server asks for a password.
+
+        Remains of a killed server are removed: its lock file names a process id that another process may have by now.
+        """
+        shared = self.data.parent.stat().st_mode & 0o055 if self.sockets.parent == self.data.parent else 0
+        self.runner.private_folder(self.sockets, 0o700 | shared)
+        for name in (sockets.NAME, f"{sockets.NAME}.lock"):
+            (self.sockets / name).unlink(missing_ok=True)
 
     def _pid_file(self) -> list[str]:
         try:

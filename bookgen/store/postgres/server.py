@@ -36,9 +36,17 @@ class PostgresAddress:
 
 @contextlib.asynccontextmanager
 async def running_postgres(
-    url: str | None, data_dir: Path, bindir: Path | None = None, *, direct_url: str | None = None
+    url: str | None,
+    data_dir: Path,
+    bindir: Path | None = None,
+    *,
+    direct_url: str | None = None,
+    create: bool = True,
 ) -> AsyncIterator[PostgresAddress]:
-    """A context with a server that answers. An embedded server is stopped at the end if this process started it."""
+    """A context with a server that answers. An embedded server is stopped at the end if this process started it.
+
+    Without `create` it raises NoDatabase where no embedded database has been made yet.
+    """
     if url is not None:
         await _reach(URL, url, NAMED if direct_url else SESSION)
         if direct_url:
@@ -48,7 +56,7 @@ async def running_postgres(
         return
     embedded = EmbeddedPostgres(data_dir, bindir)
     try:
-        dsn = await embedded.start()
+        dsn = await embedded.start(create=create)
         yield PostgresAddress(dsn, dsn)
     finally:
         await embedded.stop()

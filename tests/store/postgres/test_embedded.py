@@ -18,12 +18,13 @@ from typing import Any
 import asyncpg
 import pytest
 
-from bookgen.errors import StartupError
+from bookgen.errors import NoDatabase, StartupError
 from bookgen.store.migrate import migrate
 from bookgen.store.postgres import account as postgres_account
 from bookgen.store.postgres import binaries as postgres_binaries
-from bookgen.store.postgres import embedded
+from bookgen.store.postgres import embedded, sockets
 from bookgen.store.postgres.embedded import EmbeddedPostgres
+from bookgen.store.postgres.sockets import socket_folder
 from tests.databases import SQL
 
 STARTER = textwrap.dedent("""
@@ -111,15 +112,55 @@ async def test_after_a_stop_nothing_runs_and_nothing_listens(server: EmbeddedPos
         await query(dsn, "SELECT 1")
 
 
-async def test_a_stop_leaves_no_socket_folder_and_a_start_needs_none(server: EmbeddedPostgres, tmp_path: Path) -> None:
+async def test_a_stop_leaves_no_socket_and_a_start_clears_a_stale_one(server: EmbeddedPostgres, tmp_path: Path) -> None:
     await server.start()
-    sockets = embedded._socket_folder(tmp_path / "data")
-    assert any(sockets.iterdir())
-
     await server.stop()
+    folder = socket_folder(tmp_path / "data")
+    assert not [*folder.iterdir()]
+    (folder / f"{sockets.NAME}.lock").write_text(f"{os.getpid()}\n")
 
-    assert not sockets.exists()
     assert await query(await server.start(), "SELECT 1") == 1
+
+
+async def test_another_process_needs_no_more_than_to_read_the_folder(server: EmbeddedPostgres, tmp_path: Path) -> None:
+    """As beside a service with PrivateTmp: the temporary folder, the lock and the cluster are out of reach."""
+    dsn = await server.start()
+    (cluster,) = (tmp_path / "data").glob("pg*/PG_VERSION")
+    cluster.parent.rename(tmp_path / "hidden")
+    (tmp_path / "data" / cluster.parent.name).mkdir(mode=0o000)
+    (tmp_path / "data" / "pg.lock").unlink()
+    visitor = EmbeddedPostgres(tmp_path / "data")
+
+    try:
+        assert await visitor.start(create=False) == dsn
+        assert await query(dsn, "SELECT 1") == 1
+        assert not (tmp_path / "data" / "pg.lock").exists()
+    finally:
+        await visitor.stop()
+        (tmp_path / "data" / cluster.parent.name).rmdir()
+        (tmp_path / "hidden").rename(cluster.parent)
+
+
+async def test_root_runs_a_database_as_the_user_of_its_folder(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root may run programs as another user")
+    nobody = pwd.getpwnam("nobody")
+    (tmp_path / "data").mkdir(mode=0o700)
+    os.chown(tmp_path / "data", nobody.pw_uid, nobody.pw_gid)
+    server = EmbeddedPostgres(tmp_path / "data")
+    try:
+        assert await query(await server.start(), "SELECT 1") == 1
+    finally:
+        await server.stop()
+
+    assert {path.stat().st_uid for path in (tmp_path / "data").iterdir()} == {nobody.pw_uid}
+
+
+async def test_without_a_database_none_is_made_unless_that_is_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(NoDatabase, match="There is no database in"):
+        await EmbeddedPostgres(tmp_path / "data").start(create=False)
+
+    assert not (tmp_path / "data").exists()
 
 
 async def test_the_server_is_behind_a_password_and_a_private_socket(server: EmbeddedPostgres) -> None:
@@ -127,7 +168,8 @@ async def test_the_server_is_behind_a_password_and_a_private_socket(server: Embe
     folder = Path(dsn.partition("host=")[2].partition("&")[0])
 
     assert folder.stat().st_mode & 0o777 == 0o700
-    assert (folder / ".s.PGSQL.5432").stat().st_mode & 0o777 == 0o700
+    with pytest.raises(asyncpg.InvalidPasswordError):
+        await query(dsn.replace("bookgen_service:", "bookgen_service:x"), "SELECT 1")
     assert await query(dsn, "SHOW listen_addresses") == ""
     with pytest.raises(asyncpg.InvalidPasswordError):
         await query(dsn.replace("bookgen_service:", "bookgen_service:x"), "SELECT 1")
@@ -259,10 +301,9 @@ async def test_a_data_folder_that_can_not_be_made_is_said_in_one_line(tmp_path: 
         await EmbeddedPostgres(tmp_path / "file" / "data").start()
 
 
-async def test_a_socket_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    planted = embedded._socket_folder((tmp_path / "data").resolve())
-    planted.symlink_to(tmp_path)
+async def test_a_link_in_place_of_the_socket_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir(mode=0o700)
+    socket_folder((tmp_path / "data").resolve()).symlink_to(tmp_path)
 
     with pytest.raises(StartupError, match="belongs to another user"):
         await EmbeddedPostgres(tmp_path / "data").start()
@@ -271,6 +312,8 @@ async def test_a_socket_folder_of_another_user_is_refused(tmp_path: Path, monkey
 async def test_a_server_that_can_not_start_says_its_last_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded, "SPAWNS", 2)
     server = EmbeddedPostgres(tmp_path / "data", settings={"shared_buffers": "nonsense"})
+    (tmp_path / "data").mkdir(mode=0o700)
+    (tmp_path / "data" / "postgres.log").write_text("FATAL:  of an earlier start\n" * 3)
 
     with pytest.raises(StartupError, match=r"FATAL.*shared_buffers"):
         await server.start()

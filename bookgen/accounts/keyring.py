@@ -1,0 +1,108 @@
+"""The keys that sign tokens: the server's secret at first, then the keys that replaced it.
+
+All processes on one database use the same secret. Its fingerprint is in the database, so a process with another secret
+is refused at its start instead of answering the tokens of the others with 401.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import secrets
+from datetime import timedelta
+
+import asyncpg
+import structlog
+from cryptography.fernet import Fernet, InvalidToken
+
+from bookgen.accounts.tokens import LIFETIME_SECONDS, Tokens
+from bookgen.errors import StartupError, Unavailable
+from bookgen.store import signing_keys
+from bookgen.store.signing_keys import SealedKey
+
+RELOAD_SECONDS = 5.0
+LEAD = timedelta(seconds=15)  # until a new key signs: by then every process has read it
+LIFETIME = timedelta(seconds=max(LIFETIME_SECONDS.values()))
+
+log = structlog.get_logger(__name__)
+
+
+class Keyring:
+    """The keys of one database, encrypted there with the server's secret."""
+
+    def __init__(self, db: asyncpg.Pool, secret: str, *, origin: str) -> None:
+        """`origin`: where the secret comes from, for messages."""
+        self._db = db
+        self._secret = secret.encode()
+        self._origin = origin
+        self._cipher = Fernet(base64.urlsafe_b64encode(_derived(b"signing keys", self._secret)))
+        self.fingerprint = _derived(b"fingerprint", self._secret).hex()[:16]
+
+    async def require_own(self) -> None:
+        """Raise StartupError if the database belongs to another secret. The first secret claims it."""
+        theirs = await signing_keys.claim(self._db, self.fingerprint)
+        if theirs != self.fingerprint:
+            raise StartupError(
+                f"{self._origin} is not the secret of this database: its fingerprint is {self.fingerprint}, and the "
+                f"database's is {theirs}. Set BOOKGEN_SECRET_KEY to the same secret on every host, or copy secret.key "
+                "from the first one. If that secret is lost, run: bookgen keys reset"
+            )
+
+    async def claim(self) -> None:
+        """Let the database belong to this secret unless it has one. Another one is only logged: no other host is there.
+
+        Whoever changes the secret of an embedded database signs everybody out, and nothing else happens.
+        """
+        theirs = await signing_keys.claim(self._db, self.fingerprint)
+        if theirs != self.fingerprint:
+            log.warning(
+                "secret_changed",
+                secret=f"{self._origin}, {self.fingerprint}",
+                before=theirs,
+                to_do="Nothing, if you changed it: everybody signs in again. `bookgen keys reset` ends this warning.",
+            )
+
+    async def reset(self) -> None:
+        """Let the database belong to this secret, without the keys and tokens of before."""
+        async with self._db.acquire() as connection, connection.transaction():
+            await signing_keys.replace(connection, self.fingerprint)
+
+    async def rotate(self) -> None:
+        """Add a new key. It signs after LEAD; the former one is accepted until its tokens have ended."""
+        await signing_keys.add(self._db, self._cipher.encrypt(secrets.token_bytes(32)))
+
+    async def load(self, tokens: Tokens) -> None:
+        """Let the tokens be signed and verified with the keys as they are now."""
+        signing, accepted = self._keys(await signing_keys.listed(self._db, LEAD, LIFETIME))
+        tokens.use(signing, accepted)
+
+    async def watch(self, tokens: Tokens) -> None:
+        """Load the keys again and again, until cancelled. No failure ends it."""
+        while True:
+            await asyncio.sleep(RELOAD_SECONDS)
+            try:
+                await self.load(tokens)
+            except Unavailable as outage:
+                log.warning("signing_keys_not_read", reason=str(outage))
+            except Exception:
+                log.exception("signing_keys_not_read")
+
+    def _keys(self, sealed: list[SealedKey]) -> tuple[bytes, tuple[bytes, ...]]:
+        """The key that signs, and all keys whose tokens are accepted."""
+        accepted, signing = [], None
+        for each in sealed:
+            try:
+                key = self._cipher.decrypt(each.sealed)
+            except InvalidToken:
+                continue  # of another secret, as `claim` and `reset` tell
+            accepted.append(key)
+            if each.signs and signing is None:
+                signing = key
+            if each.alone:
+                return signing or key, tuple(accepted)
+        return signing or self._secret, (*accepted, self._secret)
+
+
+def _derived(purpose: bytes, secret: bytes) -> bytes:
+    return hashlib.sha256(b"bookgen " + purpose + b"\0" + secret).digest()

@@ -1,0 +1,97 @@
+"""`bookgen account export` and `delete`: what is stored of an account, handed out and deleted."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import sys
+import tempfile
+import zipfile
+from argparse import Namespace
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from bookgen import config
+from bookgen.accounts.blocking import RightsCache
+from bookgen.accounts.departure import Departure
+from bookgen.actors.operating import delete_books
+from bookgen.app import build_payments, build_quota
+from bookgen.errors import Conflict, InvalidInput
+from bookgen.models import Account
+from bookgen.store import takeout
+from bookgen.store.database import Database
+
+
+async def delete(args: Namespace, database: Database, account: Account) -> None:
+    """Delete the account as `POST /auth/delete-account/` does. A person at a terminal has to confirm it."""
+    if not args.yes and sys.stdin.isatty():
+        await asyncio.to_thread(_confirm, account.email)
+    settings = config.load()
+    payments = build_payments(settings, database)
+    try:
+        books = partial(delete_books, database, build_quota(settings))
+        await Departure(database.http, payments, books, RightsCache(database.http)).delete(account.id)
+    finally:
+        await payments.close()
+    print(f"Deleted {account.email} and everything in it.")
+
+
+def _confirm(email: str) -> None:
+    try:
+        typed = input(f"This deletes {email} with all its books. It cannot be undone. Type the address to confirm: ")
+    except EOFError:
+        typed = ""
+    if typed.strip() != email:
+        raise InvalidInput("Nothing was deleted: this is not the address.")
+
+
+async def export(args: Namespace, database: Database, account: Account) -> None:
+    """Write a ZIP file with everything that is stored of the account."""
+    count = 0
+    with _complete(args.file) as archive:
+        _put(archive, "account.json", await takeout.account_rows(database.http, account.id))
+        async for book_id, rows in takeout.books(database.http, account.id):
+            count += 1
+            folder = f"books/{book_id} {_file_name(rows['book']['title'])}"
+            _put(archive, f"{folder}/book.json", rows)
+            for chapter in rows["chapters"]:
+                text = f"# {chapter['title']}\n\n{chapter['content']}\n"
+                archive.writestr(f"{folder}/chapters/{chapter['chapter_number']:03}.md", text)
+            async for name, body in takeout.pictures(database.http, book_id):
+                archive.writestr(f"{folder}/pictures/{_file_name(name)}.jpg", body, zipfile.ZIP_STORED)
+    print(f"Exported {account.email} with {count} books to {args.file}")
+
+
+@contextlib.contextmanager
+def _complete(path: Path) -> Iterator[zipfile.ZipFile]:
+    """A ZIP file that appears under its name once it is complete, readable by its owner alone."""
+    if path.exists():
+        raise Conflict(f"{path} exists already. Choose another name.")
+    if not path.parent.is_dir():
+        raise InvalidInput(f"{path.parent} is no folder.")
+    descriptor, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # with mode 0600
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+                yield archive
+            file.flush()
+            os.fsync(file.fileno())
+        Path(unfinished).replace(path)
+    except BaseException:
+        Path(unfinished).unlink(missing_ok=True)
+        raise
+
+
+def _put(archive: zipfile.ZipFile, name: str, rows: Any) -> None:
+    archive.writestr(name, orjson.dumps(rows, option=orjson.OPT_INDENT_2))
+
+
+def _file_name(text: str) -> str:
+    """The text as part of a file name on any system."""
+    return re.sub(r"[^\w .-]+", "_", text)[:80].strip(" .") or "untitled"

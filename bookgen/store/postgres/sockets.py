@@ -1,0 +1,44 @@
+"""Where the embedded server's socket lies: in the data folder, where every process that may read the folder finds it.
+
+A temporary folder would not do: systemd's PrivateTmp gives each service one of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+NAME = ".s.PGSQL.5432"
+MAX_ADDRESS_BYTES = 103  # of a socket on macOS; Linux takes four more
+# Both PostgreSQL and asyncpg take a list of folders, separated by commas.
+_PLAIN = re.compile(r'[^\s,"]+')
+
+
+def socket_folder(root: Path) -> Path:
+    """The folder for the socket of the server in `root`, the same for all processes that use `root`."""
+    inside = root / "sockets"
+    if is_addressable(inside) or sys.platform == "linux":
+        return inside
+    digest = hashlib.sha256(str(root).encode()).hexdigest()[:12]
+    return Path(tempfile.gettempdir()) / f"bookgen-pg-{os.geteuid()}-{digest}"
+
+
+def is_addressable(folder: Path) -> bool:
+    """Whether the folder's own path can stand in a socket address."""
+    return _PLAIN.fullmatch(str(folder)) is not None and len(os.fsencode(folder / NAME)) <= MAX_ADDRESS_BYTES
+
+
+def address(folder: Path) -> str:
+    """A path by which this process and its children reach the folder, short enough for a socket address."""
+    return str(folder) if is_addressable(folder) else f"/proc/{os.getpid()}/fd/{_opened(folder)}"
+
+
+@cache
+def _opened(folder: Path) -> int:
+    """A descriptor of the folder, which stays open: connections are made as long as the process lives."""
+    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

@@ -1,0 +1,69 @@
+"""The keys that sign tokens, encrypted, and the fingerprint of the secret that they are encrypted with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from asyncpg import Connection
+
+from bookgen.store.database import DB
+from bookgen.store.rows import mapper
+
+
+@dataclass(frozen=True, slots=True)
+class SealedKey:
+    """An encrypted key. `signs`: every process knows it by now. `alone`: tokens of the keys before it have ended."""
+
+    sealed: bytes
+    signs: bool
+    alone: bool
+
+
+CLAIM = "INSERT INTO server_secret (fingerprint) VALUES ($1) ON CONFLICT DO NOTHING"
+FINGERPRINT = "SELECT fingerprint FROM server_secret"
+
+
+async def claim(db: DB, fingerprint: str) -> str:
+    """The fingerprint of the database's secret, which is this one if there was none."""
+    await db.execute(CLAIM, fingerprint)
+    return str(await db.fetchval(FINGERPRINT))
+
+
+async def fingerprint(db: DB) -> str | None:
+    """The fingerprint of the database's secret; None before the first start."""
+    found: str | None = await db.fetchval(FINGERPRINT)
+    return found
+
+
+FORGET = "DELETE FROM signing_key"
+REPLACE = """
+    INSERT INTO server_secret (fingerprint) VALUES ($1)
+    ON CONFLICT (singleton) DO UPDATE SET fingerprint = excluded.fingerprint, created_at = now()
+"""
+
+
+async def replace(connection: Connection, fingerprint: str) -> None:
+    """Let the database belong to another secret. All keys are deleted."""
+    await connection.execute(FORGET)
+    await connection.execute(REPLACE, fingerprint)
+
+
+LIST = """
+    SELECT sealed, created_at <= now() - $1::interval AS signs, created_at <= now() - $2::interval AS alone
+      FROM signing_key ORDER BY id DESC
+"""
+
+_key_of = mapper(SealedKey)
+
+
+async def listed(db: DB, lead: timedelta, lifetime: timedelta) -> list[SealedKey]:
+    """The keys, newest first. A key signs once it is `lead` old; tokens live as long as `lifetime` after that."""
+    return [_key_of(row) for row in await db.fetch(LIST, lead, lead + lifetime)]
+
+
+ADD = "INSERT INTO signing_key (sealed) VALUES ($1)"
+
+
+async def add(db: DB, sealed: bytes) -> None:
+    await db.execute(ADD, sealed)

@@ -1,0 +1,111 @@
+"""The keys that sign tokens: replaced one after the other, and never different from host to host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bookgen.accounts.keyring import Keyring
+from bookgen.accounts.tokens import Tokens, TokenType
+from bookgen.errors import StartupError, TokenInvalid
+from bookgen.store.database import Database
+from tests.composition import SECRET_KEY, composed
+from tests.service import run
+
+OTHER = "another secret that is long enough for HS256"
+AGE = "UPDATE signing_key SET created_at = created_at - $1::text::interval"
+
+
+@pytest.fixture
+def keyring(database: Database) -> Keyring:
+    return Keyring(database.http, SECRET_KEY, origin="the test")
+
+
+async def test_a_new_key_signs_once_everybody_knows_it_and_the_old_one_is_accepted_until_its_tokens_end(
+    keyring: Keyring, database: Database
+) -> None:
+    tokens, another = Tokens(SECRET_KEY), Tokens(SECRET_KEY)
+    old = tokens.sign(TokenType.REFRESH, 7)
+    await keyring.rotate()
+    await keyring.load(tokens)
+    at_first = tokens.sign(TokenType.ACCESS, 7)
+    assert another.verify(at_first, TokenType.ACCESS).account_id == 7  # of the old key
+
+    await database.http.execute(AGE, "16 seconds")
+    await keyring.load(tokens)
+    new = tokens.sign(TokenType.ACCESS, 7)
+    with pytest.raises(TokenInvalid):
+        another.verify(new, TokenType.ACCESS)
+    await keyring.load(another)
+    assert another.verify(new, TokenType.ACCESS).account_id == 7
+    assert tokens.verify(old, TokenType.REFRESH).account_id == 7
+
+    await database.http.execute(AGE, "31 days")
+    await keyring.load(tokens)
+    with pytest.raises(TokenInvalid):
+        tokens.verify(old, TokenType.REFRESH)
+    assert tokens.verify(new, TokenType.ACCESS).account_id == 7
+
+
+async def test_another_secret_is_refused_by_name_until_the_operator_resets_it(
+    keyring: Keyring, database: Database
+) -> None:
+    await keyring.require_own()
+    await keyring.rotate()
+    other = Keyring(database.http, OTHER, origin="BOOKGEN_SECRET_KEY")
+
+    with pytest.raises(
+        StartupError, match=rf"^BOOKGEN_SECRET_KEY is not .*{keyring.fingerprint}.*same secret"
+    ) as error:
+        await other.require_own()
+    assert not [word for word in (OTHER, SECRET_KEY) if word in str(error.value)]
+    await other.reset()
+
+    await other.require_own()
+    with pytest.raises(StartupError):
+        await keyring.require_own()
+
+
+async def test_a_service_on_a_shared_database_needs_its_secret_and_an_embedded_one_does_not(
+    database: Database, dsn: str, tmp_path: Path
+) -> None:
+    async with composed(database, tmp_path, database_url=dsn):
+        pass
+    with pytest.raises(StartupError, match="BOOKGEN_SECRET_KEY is not the secret"):
+        async with composed(database, tmp_path, database_url=dsn, secret_key=OTHER):
+            pass
+
+    async with composed(database, tmp_path, secret_key=OTHER) as service:
+        token = service.tokens.sign(TokenType.ACCESS, 7)
+    assert Tokens(OTHER).verify(token, TokenType.ACCESS).account_id == 7
+
+
+async def test_the_commands_on_keys(database: Database, dsn: str, tmp_path: Path) -> None:
+    told = {"BOOKGEN_DATABASE_URL": dsn, "BOOKGEN_SECRET_KEY": SECRET_KEY}
+
+    rotated = await run(tmp_path, "keys", "rotate", **told)
+    refused = await run(tmp_path, "keys", "rotate", **{**told, "BOOKGEN_SECRET_KEY": OTHER})
+    missing = await run(tmp_path, "keys", "rotate", BOOKGEN_DATABASE_URL=dsn)
+    reset = await run(tmp_path, "keys", "reset", **{**told, "BOOKGEN_SECRET_KEY": OTHER})
+
+    assert [each[0] for each in (rotated, refused, missing, reset)] == [0, 2, 2, 0]
+    assert rotated[1].startswith("In 15 seconds every process signs with a new key.")
+    assert missing[2] == (
+        f"bookgen: There is no {tmp_path / 'data' / 'secret.key'}. "
+        "Set BOOKGEN_DATA_DIR or BOOKGEN_SECRET_KEY as the service has it.\n"
+    )
+    assert await database.http.fetchval("SELECT count(*) FROM signing_key") == 0
+
+
+async def test_a_test_letter_is_sent_or_says_why_not(tmp_path: Path) -> None:
+    kept = await run(tmp_path, "mail", "test", "ada@example.com")
+    refused = await run(tmp_path, "mail", "test", "ada@example.com", BOOKGEN_SMTP_URL="smtp://127.0.0.1:1")
+    wrong = await run(tmp_path, "mail", "test", "nobody")
+
+    (letter,) = (tmp_path / "data" / "outbox").glob("*.eml")
+    assert b"To: ada@example.com" in letter.read_bytes()
+    assert kept[0] == 0
+    assert (refused[0], refused[2].count("\n")) == (1, 1)
+    assert refused[2].startswith("bookgen: The letter to ada@example.com was not sent: SMTPConnectError")
+    assert wrong[0] == 2
