@@ -42,6 +42,7 @@ MAY_IMPORT = {
     "services.picture_making": {"services.painting", "services.picture_marks"} | SERVICE,
     "services.childrens": SERVICE,
     "services.bible": SERVICE,
+    "services.facts": {"store"} | NOUNS,
     "services.painting": {"services.picture_marks"} | SERVICE,
     "services.picture_marks": {"services.credentials", "render"} | NOUNS,
     "services.credentials": NOUNS,

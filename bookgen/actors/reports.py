@@ -34,9 +34,11 @@ from bookgen.errors import (
 )
 from bookgen.models import Allowance, Book, Chapter, ReportKind, ReportStatus, Unread
 from bookgen.providers.text import CallsHalted
-from bookgen.store import books, chapters, reports, subscriptions, suggestions
+from bookgen.store import books, chapters, facts, reports, subscriptions, suggestions
 from bookgen.store.reports import ClaimedReport
 from bookgen.store.suggestions import NewSuggestion
+from bookgen.threads import compute
+from bookgen.writing.facts import findings
 from bookgen.writing.proofreading.reading import read_chapter, unreadable
 from bookgen.writing.proofreading.survey import Survey, survey
 
@@ -58,7 +60,7 @@ class ChapterReading:
 
 @dataclass(frozen=True, slots=True)
 class BookReading:
-    """A book that is proofread a chapter at a time. `flags` are the findings of the quality gate.
+    """A book that is proofread a chapter at a time. `flags` are the quality gate's findings and contradicting facts.
 
     At most `most` bytes are read, so that an author cannot lengthen the book meanwhile; None: no limit. `taken` has
     the bytes of each chapter that was read.
@@ -80,6 +82,8 @@ class BookReading:
         has_text = await through_outages(lambda: chapters.have_text(pool, book_id))
         written = [chapter_id for chapter_id, has in has_text.items() if has]
         flags = await through_outages(lambda: chapters.findings(pool, book_id))
+        noted = await through_outages(lambda: facts.of_book(pool, book_id))
+        flags += await compute(findings.notes_of, book, noted)
         plan = await through_outages(lambda: resources.quota.plan(pool, account_id))
         seen = await survey(book, _each(resources, account_id, written))
         return cls(resources, book, written, flags, seen, most_bytes(plan, book))

@@ -13,12 +13,13 @@ from bookgen.actors.steps import StoredSteps
 from bookgen.billing.checks import most_bytes
 from bookgen.errors import ProofreadingFailed, must_exist
 from bookgen.models import Chapter, RevisionOrigin, SuggestionStatus
-from bookgen.store import books, chapters
+from bookgen.store import books, chapters, facts
 from bookgen.store import material as store
 from bookgen.store.suggestions import NewSuggestion
 from bookgen.threads import compute
 from bookgen.words import count_words
 from bookgen.writing.continuity import stored_digest
+from bookgen.writing.facts.findings import editor_findings
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.material import Material
 from bookgen.writing.proofreading.correction import Correction
@@ -27,7 +28,7 @@ from bookgen.writing.refusal import ModelRefused
 from bookgen.writing.review import bounds
 from bookgen.writing.review.calls import read_book, revise_book
 from bookgen.writing.review.entries import AuthorsAnswer, ReportEntry, entries, without_edits_of
-from bookgen.writing.review.findings import BookReview
+from bookgen.writing.review.findings import BookReview, with_findings
 from bookgen.writing.structured import UnusableReply
 
 log = structlog.get_logger()
@@ -95,11 +96,15 @@ async def edited(
 ) -> EditedBook:
     """Have an editor read the book, and with `revise` have the author's model answer the findings.
 
+    Contradictions between facts of the story are among the findings.
+
     Raises NotFound; ProofreadingFailed for a book that is too long; ModelRefused and UnusableReply if no reading was
     possible; UpstreamAIError and CallsHalted.
     """
     material = await _load(resources, account_id, book_id)
+    noted = await resources.health.through_outages(lambda: facts.of_book(resources.pool, book_id))
     review = await read_book(material, steps, resources.context_tokens)
+    review = with_findings(review, await compute(editor_findings, material.book, noted, material.chapters))
     answer = await _answer(material, review, steps, resources.context_tokens) if revise else None
     await steps.settle()
     unanswered = await compute(_rows, material, review, None)

@@ -128,6 +128,14 @@ class Calls:
         """Change fields of the bible. None removes a field."""
         return await self._json("PATCH", f"/books/{book_id}/bible/", fields)
 
+    async def facts(self, book_id: int) -> list[JSON]:
+        """What the chapters say about the story, each fact with the passage that says so."""
+        return await self._json("GET", f"/books/{book_id}/facts/")  # type: ignore[return-value]
+
+    async def change_fact(self, book_id: int, fact_id: int, **fields: Any) -> JSON:
+        """Correct a fact (`value`) or set its `status` to "settled", "intended" or "wrong", with a `reason`."""
+        return await self._json("PATCH", f"/books/{book_id}/facts/{fact_id}/", fields)
+
     async def regenerate_chapter(self, chapter_id: int, instructions: str = "") -> JSON:
         """Have the model write the chapter again. `instructions`: what to change; the rest is kept."""
         return await self._json("POST", f"/chapters/{chapter_id}/regenerate/", {"instructions": instructions})

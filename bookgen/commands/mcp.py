@@ -224,6 +224,20 @@ class Tools:
             chapter = await self._client.change_chapter(chapter["id"], content=content)
         return _chapter(chapter)
 
+    async def facts(
+        self,
+        book_id: BookId,
+        fact_id: int = 0,
+        value: str = "",
+        status: Literal["", "settled", "intended", "wrong"] = "",
+        reason: str = "",
+    ) -> JSON:
+        """List what the chapters say about the story; with a fact_id, correct that fact or exempt it as intended."""
+        if fact_id:
+            sent = {"value": value or None, "status": status or None, "reason": reason or None}
+            return DATA | await self._client.change_fact(book_id, fact_id, **sent)
+        return {**DATA, "facts": await self._client.facts(book_id)}
+
     async def export(
         self,
         book_id: BookId,
@@ -288,7 +302,7 @@ def build(client: Client, *, sample: bool, folder: Path = Path(), starting: Coll
     )
     for tool in (
         tools.list_books, tools.make_book, tools.make_picture_book, tools.outline, tools.write, tools.status,
-        tools.steer, tools.chapter, tools.export,
+        tools.steer, tools.chapter, tools.facts, tools.export,
     ):  # fmt: skip
         # What starts a run may answer with a task's handle, which no schema of an answer covers.
         server.tool(structured_output=tool.__name__ not in starting)(explained(tool))

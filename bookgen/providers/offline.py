@@ -12,6 +12,7 @@ from bookgen.models import Usage
 from bookgen.providers.sample import picture_book, telling
 from bookgen.providers.sample.brief import Brief
 from bookgen.providers.sample.cast import Cast
+from bookgen.providers.sample.facts import facts
 from bookgen.providers.sample.grammar import Grammar
 from bookgen.providers.sample.outline import bible, outline_chapters
 from bookgen.providers.sample.phrases import language_of, phrases
@@ -42,6 +43,8 @@ def answer(request: TextRequest) -> str:
     bank = phrases(language_of(brief.text("language", "en")))
     if request.schema is not None or stage == "digest":  # a digest may be asked for in words alone
         known = _told(brief) or (_STRUCTURED[stage](brief, bank) if stage in _STRUCTURED else {})
+        if stage == "digest":
+            known = {**known, "facts": facts(request, _people(brief, bank))}
         return json.dumps(shaped(request.schema, known) if request.schema else known, ensure_ascii=False)
     return _PROSE.get(stage, _prose)(brief, bank, request)
 
@@ -64,6 +67,14 @@ def _told(brief: Brief) -> dict[str, Any]:
         return telling.outline(brief, told)
     chapter = _chapter_of_story(brief)
     return telling.digest(chapter) if chapter and stage == "digest" else {}
+
+
+def _people(brief: Brief, bank: Bank) -> Iterable[Mapping[str, Any]]:
+    """The people of the book's bible."""
+    told = telling_for(brief)
+    settled = told.story.bible if told else bible(brief, bank)
+    people: Iterable[Mapping[str, Any]] = settled.get("people", ())
+    return people
 
 
 def _chapter_of_story(brief: Brief) -> StoryChapter | None:
@@ -111,11 +122,9 @@ def _digest(brief: Brief, bank: Bank) -> dict[str, Any]:
         "thing": rng.choice(cast.things),
     }
     grammar = Grammar(lists, rng)
-    facts = [grammar.sentence("fact", lists["fact"], words)]
     threads = brief.fields.get("threads") or []
     return {
         "summary": grammar.sentence("summary", lists["summary"], words),
-        "facts": facts,
         "threads_opened": [grammar.sentence("thread", lists["thread"], words)] if len(threads) < 3 else [],
         "threads_closed": [1] if len(threads) > 2 else [],
     }

@@ -11,7 +11,8 @@ from bookgen.billing.quota import Quota
 from bookgen.billing.storage import require_stored
 from bookgen.errors import Conflict, must_exist
 from bookgen.models import Book, BookKind
-from bookgen.store import books
+from bookgen.store import books, facts
+from bookgen.writing.facts.corrections import corrected_by_bible
 from bookgen.writing.voice import story_kind
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ async def change(
     sent: Mapping[str, Any],
     is_as_read: Callable[[Book], bool],
 ) -> Book:
-    """Change the author's entries in one transaction.
+    """Change the author's entries in one transaction, and correct the facts that say otherwise.
 
     Raises NotFound, PlanUpgradeRequired, and Conflict if the book is no longer `is_as_read`.
     """
@@ -120,7 +121,14 @@ async def change(
         changed = must_exist(await books.change_bible(connection, account_id, book_id, authors_changes(before, sent)))
         if len(str(changed.authored_bible)) > len(str(before.authored_bible)):
             await require_stored(connection, quota, account_id)
+        await _correct_facts(connection, before, changed)
     return changed
+
+
+async def _correct_facts(connection: Connection, before: Book, changed: Book) -> None:
+    noted = await facts.of_book(connection, changed.id)
+    for fact, value in corrected_by_bible(before.bible, changed.bible, noted):
+        await facts.decide(connection, fact.id, value)
 
 
 def authors_changes(book: Book, sent: Mapping[str, Any]) -> dict[str, Any]:

@@ -222,6 +222,16 @@ COPY_CHAPTERS = """
      WHERE book_id = $1
 """
 
+COPY_FACTS = """
+    INSERT INTO fact (chapter_id, content_hash, kind, event, subject, value, quote, correction, status, reason)
+    SELECT copy.id, f.content_hash, f.kind, f.event, f.subject, f.value, f.quote, f.correction, f.status, f.reason
+      FROM chapter original
+      JOIN fact f ON f.chapter_id = original.id
+      JOIN chapter copy ON copy.book_id = $2 AND copy.chapter_number = original.chapter_number
+     WHERE original.book_id = $1
+     ORDER BY f.id
+"""
+
 COPY_DIGESTS = """
     INSERT INTO digest (chapter_id, content_hash, summary, facts, threads_opened, threads_closed)
     SELECT copy.id, d.content_hash, d.summary, d.facts, d.threads_opened, d.threads_closed
@@ -240,6 +250,7 @@ async def duplicate(db: DB, account_id: int, book_id: int) -> Book | None:
     copy = book_of(row)
     await db.execute(COPY_CHAPTERS, book_id, copy.id)
     await db.execute(COPY_DIGESTS, book_id, copy.id)
+    await db.execute(COPY_FACTS, book_id, copy.id)
     return copy
 
 

@@ -10,6 +10,7 @@ import asyncpg
 from asyncpg import Record
 
 from bookgen.models import Chapter, Digest
+from bookgen.store import facts as fact_rows
 from bookgen.store.chapters import chapter_of, settled_status
 from bookgen.store.database import DB
 from bookgen.store.revisions import keep_original, with_revision
@@ -50,7 +51,8 @@ async def chapters(db: DB, book_id: int) -> tuple[tuple[Chapter, ...], dict[int,
     """
     rows = await db.fetch(CHAPTERS, book_id, MAX_TEXT_CHARACTERS)
     digests = {row["chapter_number"]: _digest(row) for row in rows if row["content_hash"] is not None}
-    return tuple(chapter_of(row) for row in rows), digests
+    noted = await fact_rows.of_book(db, book_id)
+    return tuple(chapter_of(row) for row in rows), fact_rows.corrected(digests, noted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,21 +252,27 @@ SAVE_DIGEST = """
 
 
 async def save_digest(connection: asyncpg.Connection, chapter_id: int, digest: Digest) -> None:
-    """Store the digest of the chapter's present text."""
+    """Store the digest of the chapter's present text, and its facts if it was just made. Call it in a transaction."""
     await connection.execute(SAVE_DIGEST, chapter_id, *_values(digest))
+    if digest.noted is not None:
+        await fact_rows.replace(connection, chapter_id, digest.content_hash, digest.noted)
 
 
 KEEP_DIGEST = """
     INSERT INTO digest (chapter_id, content_hash, summary, facts, threads_opened, threads_closed)
     SELECT id, $3, $4, $5, $6, $7 FROM chapter WHERE book_id = $1 AND chapter_number = $2
     ON CONFLICT (chapter_id, content_hash) DO UPDATE SET created_at = now()
+    RETURNING chapter_id
 """
 
 
-async def keep_digests(db: DB, book_id: int, digests: Sequence[Digest]) -> None:
-    """Store digests of texts that the author has edited, so that they need not be paid for again."""
+async def keep_digests(pool: asyncpg.Pool, book_id: int, digests: Sequence[Digest]) -> None:
+    """Store digests of texts that the author has edited, and their facts, so that they need not be paid for again."""
     for digest in digests:
-        await db.execute(KEEP_DIGEST, book_id, digest.chapter_number, *_values(digest))
+        async with pool.acquire() as connection, connection.transaction():
+            chapter_id = await connection.fetchval(KEEP_DIGEST, book_id, digest.chapter_number, *_values(digest))
+            if chapter_id is not None and digest.noted is not None:
+                await fact_rows.replace(connection, chapter_id, digest.content_hash, digest.noted)
 
 
 DELETE_BOOK = "DELETE FROM book WHERE id = $1 AND account_id = $2"

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bookgen.models import Book, Chapter, Digest
+from bookgen.models import Book, Chapter, Digest, Fact, FactKind
 from bookgen.providers.text import Block, Message, PromptTooLong, StopReason, TextRequest
 from bookgen.threads import compute
 from bookgen.words import tokens
 from bookgen.writing import brief, sentences, structured
+from bookgen.writing.facts import noting
 from bookgen.writing.fence import fenced
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.language import ProseLanguage, language
@@ -20,18 +21,14 @@ from bookgen.writing.steps import Steps
 from bookgen.writing.structured import UnusableReply
 from bookgen.writing.window import WINDOW, clip, fitted
 
-MAX_FACTS = 8
 MAX_THREADS = 20
 MAX_CHAPTER_TOKENS = 18_000  # of a chapter that a digest is made from
-MAX_TOKENS = 2_500
+MAX_TOKENS = 3_000
 MAX_SUMMED_UP_TOKENS = 64_000  # of earlier chapters that are read for one chapter, beside the nearest
 TOKENS_A_DIGEST = 2_000  # that asking for one takes beside the chapter
 TOKENS_A_THREAD = 400  # of a context window, for each thread that is told
 
-_TEXTS = structured.list_of(structured.TEXT)
-SCHEMA = structured.object_of(
-    {"summary": structured.TEXT, "facts": _TEXTS, "threads_opened": _TEXTS, "threads_closed": _TEXTS}
-)
+SCHEMA = structured.object_of({"summary": structured.TEXT, "facts": noting.SCHEMA})
 
 READER = """\
 You keep the continuity of a book. You read one finished chapter and note, in {language}, what whoever writes the \
@@ -42,10 +39,7 @@ NOTES = """
 
 Answer with one JSON object and nothing else:
 - "summary": what happens or is explained, in order, in {summary}.
-- "facts": up to {facts} things that are settled now and must not be contradicted (ages, dates, places, looks, \
-relations, injuries, possessions, who knows what, terms that were defined), each in at most {item}, name included.
-- "threads_opened": questions, plans or dangers that this chapter leaves open, each in at most {item}.
-- "threads_closed": the numbers of the threads above that this chapter settles, as texts."""
+{facts}"""
 
 EXTRACT = (
     """\
@@ -125,7 +119,7 @@ async def digest_after(
     request with a schema reads the chapter again.
     """
     lang = language(book.content_language)
-    task = SUM_UP.format(language=lang.name, threads=_numbered(threads), facts=MAX_FACTS, **_lengths(lang))
+    task = SUM_UP.format(language=lang.name, threads=_numbered(threads), **_asked(lang))
     request = TextRequest(
         stage="digest",
         system=system,
@@ -139,7 +133,7 @@ async def digest_after(
         reply = await steps.reply(request)
         raise_if_refused(reply, request)
         notes = await structured.parse(reply.text, cut=reply.stop is StopReason.LENGTH)
-        return _read(notes, chapter.chapter_number, content_hash(content), threads)
+        return _read(notes, chapter.chapter_number, content, threads)
     except (structured.Malformed, ModelRefused, PromptTooLong):
         return await digest_of(book, chapter, content, threads, steps)
 
@@ -151,7 +145,7 @@ async def digest_of(
 
     async def ask(window: int) -> Digest:
         told = threads[-max(window // TOKENS_A_THREAD, 2) :]
-        read = partial(_read, number=chapter.chapter_number, fingerprint=content_hash(content), threads=told)
+        read = partial(_read, number=chapter.chapter_number, content=content, threads=told)
         return await structured.ask(_request(book, chapter, content, told, window), steps, read)
 
     try:
@@ -167,8 +161,7 @@ def _request(book: Book, chapter: Chapter, content: str, threads: Sequence[str],
         chapter_title=chapter.title,
         content=fenced("chapter", _bounded(content, min(MAX_CHAPTER_TOKENS, window * 2 // 5))),
         threads=_numbered(threads),
-        facts=MAX_FACTS,
-        **_lengths(language(book.content_language)),
+        **_asked(language(book.content_language)),
     )
     return TextRequest(
         stage="digest",
@@ -182,8 +175,8 @@ def _request(book: Book, chapter: Chapter, content: str, threads: Sequence[str],
     )
 
 
-def _lengths(lang: ProseLanguage) -> dict[str, str]:
-    return {"summary": lang.between(60, 90), "item": lang.length(15)}
+def _asked(lang: ProseLanguage) -> dict[str, str]:
+    return {"summary": lang.between(60, 90), "facts": noting.form(lang)}
 
 
 def _numbered(threads: Sequence[str]) -> str:
@@ -197,34 +190,35 @@ def _bounded(content: str, most: int) -> str:
     return f"{beginning}\n\n[…]\n\n{content[-len(beginning) :]}"
 
 
-def _read(reply: Mapping[str, Any], number: int, fingerprint: str, threads: Sequence[str]) -> Digest:
+def _read(reply: Mapping[str, Any], number: int, content: str, threads: Sequence[str]) -> Digest:
+    noted = noting.read_facts(reply, number, content, threads)
+    opened = (*_values(noted, FactKind.THREAD_OPENED), *_texts(reply, "threads_opened", most=6))
+    closed = (*_values(noted, FactKind.THREAD_CLOSED), *_texts(reply, "threads_closed", most=20))
     return Digest(
         chapter_number=number,
-        content_hash=fingerprint,
+        content_hash=content_hash(content),
         summary=structured.text_of(reply, "summary", longest=1_200),
-        facts=structured.texts_of(reply, "facts", most=MAX_FACTS, longest=160),
-        threads_opened=structured.texts_of(reply, "threads_opened", most=6, longest=160),
-        threads_closed=_closed(structured.texts_of(_as_texts(reply), "threads_closed", most=20), threads),
+        facts=tuple(fact.told for fact in noted if fact.is_told),
+        threads_opened=opened,
+        threads_closed=_closed(closed, threads),
+        noted=noted,
     )
 
 
-def _as_texts(reply: Mapping[str, Any]) -> Mapping[str, Any]:
-    closed = reply.get("threads_closed")
-    if isinstance(closed, list):
-        return {"threads_closed": [str(item) if isinstance(item, int) else item for item in closed]}
-    return reply
+def _values(facts: Sequence[Fact], kind: FactKind) -> tuple[str, ...]:
+    return tuple(fact.value for fact in facts if fact.kind is kind)
+
+
+def _texts(reply: Mapping[str, Any], name: str, most: int) -> tuple[str, ...]:
+    """Threads in a list of their own, as replies had them before facts had quotes."""
+    listed = reply.get(name, [])
+    named = [str(item) if isinstance(item, int) else item for item in listed] if isinstance(listed, list) else listed
+    return structured.texts_of({name: named}, name, most=most, longest=160)
 
 
 def _closed(named: Sequence[str], threads: Sequence[str]) -> tuple[str, ...]:
     """The threads that the model closes, named by number or by words."""
-    closed = []
-    for name in named:
-        number = name.strip("#. ")
-        if number.isdecimal() and 1 <= int(number) <= len(threads):
-            closed.append(threads[int(number) - 1])
-        elif name in threads:
-            closed.append(name)
-    return tuple(dict.fromkeys(closed))
+    return tuple(dict.fromkeys(thread for name in named if (thread := noting.closed_thread(name, threads))))
 
 
 def open_threads(digests: Sequence[Digest]) -> list[str]:

@@ -20,6 +20,7 @@ Task: TypeAlias = Literal["write", "continue", "extend", "close"]
 
 FOR_THE_DIGEST = continuity.MAX_TOKENS + 500  # tokens: it is noted in the same conversation, after the last reply
 MAX_PEOPLE = 8  # that a brief names
+MAX_SETTLED = 20  # of the author's decisions about facts
 TAIL_WORDS = 180  # of the chapter before, verbatim
 ROOM = 1.7  # tokens of a reply, as a multiple of those asked for: a chapter may run over and still come to its end
 
@@ -167,6 +168,9 @@ Still open from earlier chapters; take up those that belong here, and leave the 
 LAST_THREADS = """\
 Still open from earlier chapters; what a reader waits for is settled now:
 {threads}"""
+SETTLED = """\
+The author has decided this. It holds, whatever earlier chapters say:
+{settled}"""
 AVOID = """\
 How the last chapters began and ended, and sentences that have come twice in the book. Begin and end this chapter in a \
 way of its own, and repeat none of them by accident; an echo that you mean is welcome:
@@ -210,6 +214,9 @@ def _given(draft: WorkingDraft) -> Iterator[str]:
     if threads := continuity.open_threads(draft.digests)[-max(draft.window // continuity.TOKENS_A_THREAD, 2) :]:
         lines = "\n".join(f"- {thread}" for thread in threads)
         yield (THREADS if following else LAST_THREADS).format(threads=context.data(lines))
+    if settled := [line for _, each in sorted(draft.material.digests.items()) for line in each.settled]:
+        lines = clip("\n".join(f"- {line}" for line in settled[-MAX_SETTLED:]), draft.window // 16)
+        yield SETTLED.format(settled=context.data(lines))
     if draft.avoid and draft.window >= SMALL:
         yield AVOID.format(worn=context.data("\n".join(f"- {clip(each, 45)}" for each in draft.avoid)))
     if tail := _tail(draft):

@@ -344,6 +344,17 @@ REPORT = {
     "created_at": is_time,
     "completed_at": (is_time, NONE),
 }
+FACT = {
+    "id": is_id,
+    "chapter_number": is_id,
+    "kind": one_of("person", "place", "object", "state", "time", "knowledge", "thread_opened", "thread_closed"),
+    "event": (str, NONE),
+    "subject": str,
+    "value": str,
+    "quote": str,
+    "status": one_of("settled", "intended", "wrong"),
+    "reason": str,
+}
 SUGGESTION = {
     "id": is_id,
     "report": is_id,

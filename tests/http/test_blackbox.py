@@ -71,6 +71,7 @@ async def test_every_row_of_the_contract_answers_as_written(
     await make_a_picture_book(ada)
     await export_it(ada, book)
     await produce_one(ada)
+    await correct_its_facts(ada, book)
     await edit_its_chapters(ada, book)
     await settle_its_bible(ada, book)
     await have_it_proofread(ada, book)
@@ -321,6 +322,13 @@ async def edit_its_chapters(ada: BlackboxCaller, book: int) -> None:
     assert revision["content"] == chapter["content"]
     restored = await ada.call("POST /chapters/{id}/revisions/{revision_id}/restore/", 200, forms.CHAPTER, **oldest)
     assert restored["content"] == chapter["content"]
+
+
+async def correct_its_facts(ada: BlackboxCaller, book: int) -> None:
+    fact = (await ada.call("GET /books/{id}/facts/", 200, [forms.FACT], id=book))[0]
+    row, ids = "/books/{id}/facts/{fact_id}/", {"id": book, "fact_id": fact["id"]}
+    changed = await ada.call(f"PATCH {row}", 200, forms.FACT, body={"value": f"As {CANARY} says."}, **ids)
+    assert changed == await ada.call(f"GET {row}", 200, forms.FACT, **ids) == {**fact, "value": f"As {CANARY} says."}
 
 
 async def settle_its_bible(ada: BlackboxCaller, book: int) -> None:

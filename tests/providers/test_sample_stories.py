@@ -127,7 +127,7 @@ async def test_a_digest_is_the_storys_own() -> None:
     reply = json.loads(await ask("digest", **planned(2), threads=[]))
 
     assert reply["threads_closed"] == ["What weighs eleven stone nine in number 14 on Thursdays?"]
-    assert "Walter Ablett resigned as weigher in March 1948." in reply["facts"]
+    assert reply["facts"] == [], "no chapter was sent that could be quoted"
     assert reply["summary"] == notes("en")["chapters"][1]["summary"]
 
 

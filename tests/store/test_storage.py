@@ -18,7 +18,8 @@ SMALL = {
 }
 # Tables whose rows go with their book and that only the service writes.
 UNCOUNTED = {
-    "book_job", "cover", "digest", "dismissal", "export_file", "illustration", "report", "run", "step", "suggestion",
+    "book_job", "cover", "digest", "dismissal", "export_file", "fact", "illustration", "report", "run", "step",
+    "suggestion",
 }  # fmt: skip
 # The columns of variable length of a book, and of every table whose rows are deleted with it.
 COLUMNS_OF_BOOKS = """

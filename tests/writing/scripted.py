@@ -134,24 +134,31 @@ OF_A_PERSON = "has lived on the quay since the fire, owes money to two others in
 OF_A_PLACE = "one street, one crane, a view of the sound from every window; floods with the spring tide each year"
 
 
-def digest_reply(brief: dict[str, Any]) -> str:
-    """As long as it is asked for: a summary of some 70 words, a few facts."""
-    number = brief["chapter_number"]
+def digest_reply(brief: dict[str, Any], text: str) -> str:
+    """As long as it is asked for: a summary of some 70 words, a few facts with quotes from the chapter's text."""
+    number, quote = brief["chapter_number"], " ".join(text.split()[:5])
+    facts = [
+        ("person", "Mara", f"owns key number {number}"),
+        ("acts", "Tobias", f"crosses the sound on the evening of day {number}"),
+        ("object", "the log", f"has {number} pages missing"),
+        ("thread_opened", "the letter", f"Who wrote letter {number}?"),
+        *([("thread_closed", "an old thread", "1")] if brief["threads"] else []),
+    ]
     return json.dumps(
         {
             "summary": f"In chapter {number} Mara counts days and hides what she found in the orchard wall. Tobias "
             "sees her from the ferry and says nothing until the evening, when he asks for the half of it. She refuses, "
             "and he tells Ines, who has known since the fire. The three agree to wait for the spring tide, though "
             "each means something else by it, and Oskar, who was at the window, writes it into the log.",
-            "facts": [
-                f"Mara owns key number {number}",
-                f"Tobias crossed the sound on the evening of day {number}",
-                f"The log has {number} pages missing",
-            ],
-            "threads_opened": [f"Who wrote letter {number}?"],
-            "threads_closed": ["1"] if brief["threads"] else [],
+            "facts": [dict(zip(("kind", "subject", "value", "quote"), (*fact, quote), strict=True)) for fact in facts],
         }
     )
+
+
+def chapter_text(request: TextRequest) -> str:
+    """The chapter that a request for a digest is about: in its conversation, else between its marks."""
+    said = [message.text for message in request.messages if message.role == "assistant"]
+    return said[0] if said else request.messages[0].text.partition("<chapter>")[2].partition("</chapter>")[0]
 
 
 BLURB = (
@@ -182,7 +189,7 @@ def obedient(request: TextRequest, brief: dict[str, Any], call: int) -> str:
                 }
             )
         case "digest":
-            return digest_reply(brief)
+            return digest_reply(brief, chapter_text(request))
         case "blurb":
             return BLURB
         case "chapter":

@@ -117,7 +117,8 @@ async def test_a_finished_chapter_is_summed_up_once():
     draft = await write_chapter(some_material(2, words=300), 1, steps)
 
     assert draft.digest.content_hash == content_hash(draft.content)
-    assert draft.digest.facts[0] == "Mara owns key number 1"
+    assert draft.digest.facts == ("Mara: owns key number 1", "the log: has 1 pages missing")
+    assert all(fact.quote in draft.content for fact in draft.digest.noted)
     assert len(steps.of_stage("digest")) == 1
 
 
@@ -275,7 +276,7 @@ def test_another_process_asks_for_the_same_bytes():
 
 
 def test_a_digest_reply_of_the_script_is_json():
-    assert json.loads(digest_reply({"chapter_number": 3, "threads": []}))["facts"]
+    assert json.loads(digest_reply({"chapter_number": 3, "threads": []}, "One two."))["facts"]
 
 
 async def test_a_chapter_far_longer_than_a_window_is_still_given_its_own_beginning():

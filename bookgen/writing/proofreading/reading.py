@@ -23,7 +23,8 @@ async def read_chapter(
 ) -> tuple[list[Correction], Unread | None]:
     """The corrections of one chapter, none overlapping another, and what of it the rules alone have read.
 
-    `flags` are the quality gate's findings of it. Raises UpstreamAIError; CallsHalted.
+    `flags` are the quality gate's findings of it, and contradictions between its facts and others. Raises
+    UpstreamAIError; CallsHalted.
     """
 
     async def read(context: int) -> tuple[list[Correction], Unread | None]:
@@ -59,18 +60,18 @@ def unreadable(unread: Sequence[Unread]) -> UpstreamAIError:
 def _together(
     chapter: Chapter, seen: Survey, flags: Sequence[Mapping[str, Any]], proposed: Sequence[Correction]
 ) -> list[Correction]:
-    """What the survey, the quality gate and the model say of the chapter."""
+    """What the survey, the facts and the model say of the chapter."""
     certain, checked = seen.of(chapter)
     return merged([*_continuity(chapter.content, flags), *certain], proposed, checked)
 
 
 def _continuity(content: str, flags: Sequence[Mapping[str, Any]]) -> list[Correction]:
-    """Contradictions that the quality gate has flagged. What is right only the author knows: nothing is replaced."""
+    """Contradictions between facts of the story. What is right only the author knows: nothing is replaced."""
     found = []
     for flag in flags:
         excerpt = str(flag["excerpt"])
         start = content.find(excerpt) if flag["kind"] == "contradiction" and excerpt else -1
         if start >= 0:
-            reason = Reason(SuggestionType.CONTINUITY, Severity.MAJOR, str(flag["detail"]), "quality_gate")
+            reason = Reason(SuggestionType.CONTINUITY, Severity.MAJOR, str(flag["detail"]), "facts")
             found.append(Correction.at(content, start, start + len(excerpt), excerpt, reason))
     return found

@@ -100,6 +100,13 @@ def review_of(claims: Sequence[FindingClaim], material: Material) -> BookReview:
     return BookReview(tuple(kept), {reason: count for reason, count in dropped.items() if count})
 
 
+def with_findings(review: BookReview, more: Sequence[EditorFinding]) -> BookReview:
+    """The review with findings that are certain. What the editor has found too is one finding."""
+    found = list(review.findings)
+    new = [finding for finding in more if not _merged_into(found, finding)]
+    return replace(review, findings=tuple(sorted([*found, *new], key=lambda finding: _RANK[finding.severity])))
+
+
 def max_kept(contents: Iterable[str]) -> int:
     """The most findings that are kept of a book with these chapters."""
     words = sum(map(measure, contents))

@@ -1,6 +1,7 @@
 // The story bible: what every chapter is written from. What the author writes here wins over what the model wrote.
 
 import { patch } from "./api.js";
+import { Facts } from "./facts.js";
 import { inLanguage } from "./format.js";
 import { html } from "./hooks.js";
 import { useKept } from "./kept.js";
@@ -59,7 +60,8 @@ export default function Bible({ book }) {
       <${Problem} error=${error} />
       <div class="row"><button class="primary" aria-busy=${busy} aria-disabled=${changed.length === 0}>${changed.length ? "Save" : "Saved"}</button>
         ${changed.length > 0 && html`<button type="button" onClick=${() => edit(null)}>Undo changes</button><span class="quiet">Unsaved changes are stored on this device.</span>`}</div>
-    </form>`;
+    </form>
+    <${Facts} book=${book} />`;
 }
 
 /** A list of named entries. Those from the place `known` on are new, and open. */

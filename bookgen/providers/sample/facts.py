@@ -1,0 +1,35 @@
+"""The facts of a sample chapter: what the book's bible says of the people whom the chapter names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from bookgen.providers.text import TextRequest
+
+MAX_FACTS = 6
+_SENTENCE = re.compile(r"[^\s.!?…。“”\"«»„—][^.!?…。\n“”\"«»„]*")
+MIN_QUOTE_CHARACTERS, MAX_QUOTE_CHARACTERS, MAX_VALUE_CHARACTERS = 8, 120, 200
+
+
+def facts(request: TextRequest, people: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """A fact for each person that the chapter names, with the first passage that does."""
+    passages = [match[0].strip()[:MAX_QUOTE_CHARACTERS] for match in _SENTENCE.finditer(_chapter(request))]
+    found = []
+    for person in people:
+        name, known = str(person.get("name", "")), str(person.get("description", ""))
+        named = re.compile(rf"\b{re.escape(name.split()[0])}\b") if name.split() and known else None
+        quote = next((each for each in passages if named and named.search(each)), "")
+        if len(quote) >= MIN_QUOTE_CHARACTERS:
+            value = known.split("; ")[0].split(". ")[0].rstrip(".")
+            found.append({"kind": "person", "subject": name, "value": value[:MAX_VALUE_CHARACTERS], "quote": quote})
+    return found[:MAX_FACTS]
+
+
+def _chapter(request: TextRequest) -> str:
+    """The text that a request for a digest is about: in its conversation, else between its marks."""
+    said = [message.text for message in request.messages if message.role == "assistant"]
+    if said:
+        return "\n\n".join(said)
+    return request.messages[-1].text.partition("<chapter>")[2].partition("</chapter>")[0]

@@ -1,0 +1,37 @@
+"""What an author decides about the facts of a story: another value, that it is intended, that it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from bookgen.errors import Conflict, must_exist
+from bookgen.models import Fact, FactStatus
+from bookgen.store import books, facts
+
+if TYPE_CHECKING:
+    from asyncpg import Connection
+
+CHANGED = "This fact has changed since you read it. Read it again, then send your change."
+
+
+async def decide(
+    connection: Connection,
+    account_id: int,
+    book_id: int,
+    fact_id: int,
+    sent: Mapping[str, Any],
+    is_as_read: Callable[[Fact], bool],
+) -> Fact:
+    """Store the author's decision in one transaction. Returns the fact as it is then.
+
+    Raises NotFound, and Conflict if the fact is no longer `is_as_read`.
+    """
+    async with connection.transaction():
+        must_exist(await books.lock(connection, account_id, book_id))
+        fact = must_exist(await facts.find(connection, account_id, book_id, fact_id))
+        if not is_as_read(fact):
+            raise Conflict(CHANGED)
+        status = FactStatus(sent["status"]) if sent.get("status") else None
+        await facts.decide(connection, fact_id, sent.get("value"), status, sent.get("reason"))
+        return must_exist(await facts.find(connection, account_id, book_id, fact_id))

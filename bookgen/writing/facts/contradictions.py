@@ -1,0 +1,252 @@
+"""Facts of a book that cannot both be true, by rules that are certain. What needs judgement is an editor's work.
+
+The rules compare facts by their events and names; they read no prose, so they hold in every language. They trust the
+order of the chapters, except where a chapter says that it goes back or where its date does.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from bookgen.models import Fact, FactEvent, FactStatus
+
+MAX_CONTRADICTIONS = 60  # of a book
+
+_DATE = re.compile(r"\d{4}(?:-\d{2}(?:-\d{2})?)?")
+_MARKS = re.compile(r"[^\w\s]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Two facts that cannot both be true. A reader stumbles over the `later` one."""
+
+    rule: str
+    earlier: Fact
+    later: Fact
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoryFact:
+    """A fact as the rules compare it. `date` is that of the story where the text tells it, `is_back` a look back."""
+
+    fact: Fact
+    subject: str
+    value: str
+    date: str = ""
+    is_back: bool = False
+
+    @property
+    def event(self) -> FactEvent | None:
+        return self.fact.event
+
+
+def contradictions(facts: Sequence[Fact], names: Iterable[str] = ()) -> list[Contradiction]:
+    """The contradictions between the facts of a book, which are in the order of its text.
+
+    `names` are those of its people: a fact may call one by a part of the name that no other has. Facts that the author
+    calls wrong do not count, and what contradicts an intended one is not reported.
+    """
+    story = _story([fact for fact in facts if fact.status is not FactStatus.WRONG], _short_forms(names))
+    found: dict[tuple[str, int, str], Contradiction] = {}
+    for rule in (_dead_who_act, _places_left, _objects, _knowledge, _births, _causes):
+        for each in rule(story):
+            if FactStatus.INTENDED not in (each.earlier.status, each.later.status):
+                found.setdefault((each.rule, each.later.chapter_number, each.earlier.quote), each)
+    ordered = sorted(found.values(), key=lambda each: each.later.chapter_number)
+    return ordered[:MAX_CONTRADICTIONS]
+
+
+def key(text: str) -> str:
+    """A name or a value as it is compared: without case, punctuation and forms of letters."""
+    return " ".join(_MARKS.sub(" ", unicodedata.normalize("NFKC", text)).casefold().split())
+
+
+def _short_forms(names: Iterable[str]) -> dict[str, str]:
+    """The whole name by each word of it that no other name has."""
+    whole = {key(name) for name in names}
+    owners: defaultdict[str, set[str]] = defaultdict(set)
+    for name in whole:
+        for word in name.split():
+            owners[word].add(name)
+    return {word: next(iter(own)) for word, own in owners.items() if len(own) == 1 and word not in whole}
+
+
+def _story(facts: Sequence[Fact], short_forms: Mapping[str, str]) -> list[StoryFact]:
+    story: list[StoryFact] = []
+    date, is_back, chapter = "", False, 0
+    for fact in facts:
+        if fact.chapter_number != chapter:
+            date, is_back, chapter = "", False, fact.chapter_number
+        if fact.event is FactEvent.NOW:
+            date = _date(fact.value) or date
+        is_back = is_back or fact.event is FactEvent.BACK
+        subject, value = key(fact.subject), key(fact.value)
+        story.append(StoryFact(fact, short_forms.get(subject, subject), short_forms.get(value, value), date, is_back))
+    return story if _goes_on(story) else [replace(each, is_back=each.is_back or not each.date) for each in story]
+
+
+def _goes_on(story: Sequence[StoryFact]) -> bool:
+    """Whether no dated passage comes before an earlier one in time."""
+    dates = [each.date for each in story if each.date]
+    return not any(_before(later, earlier) for earlier, later in pairwise(dates))
+
+
+def _date(text: str) -> str:
+    found = _DATE.match(text.strip())
+    return found[0] if found else ""
+
+
+def _before(one: str, other: str) -> bool:
+    """Whether a date is surely before another: 1962 is not before 1962-05."""
+    shared = min(len(one), len(other))
+    return one[:shared] < other[:shared]
+
+
+def _follows(later: StoryFact, earlier: StoryFact) -> bool:
+    """Whether a fact that stands later in the book is surely also later in the story."""
+    if later.is_back or earlier.is_back:
+        return False
+    return not (later.date and earlier.date and _before(later.date, earlier.date))
+
+
+def _is_after(each: StoryFact, other: StoryFact) -> bool:
+    """Whether a fact is of a later chapter, and surely later in the story."""
+    return each.fact.chapter_number > other.fact.chapter_number and _follows(each, other)
+
+
+def _of(story: Sequence[StoryFact], *events: FactEvent) -> dict[str, list[StoryFact]]:
+    """The facts with these events by subject, in order."""
+    found: defaultdict[str, list[StoryFact]] = defaultdict(list)
+    for each in story:
+        if each.event in events:
+            found[each.subject].append(each)
+    return found
+
+
+def _dead_who_act(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
+    for life in _of(story, FactEvent.DIES, FactEvent.ACTS, FactEvent.RETURNS).values():
+        death: StoryFact | None = None
+        for each in life:
+            if each.event is FactEvent.DIES:
+                death = death or each
+            elif each.event is FactEvent.RETURNS:
+                death = None
+            elif death and _is_after(each, death) and not _returns_in(life, each):
+                why = f"{death.fact.subject} is dead by now, and acts here."
+                yield Contradiction("dead_acts", death.fact, each.fact, why)
+
+
+def _returns_in(life: Sequence[StoryFact], act: StoryFact) -> bool:
+    """Whether the chapter of the act says that the person is not dead after all, be it later than the act."""
+    return any(each.event is FactEvent.RETURNS and each.fact.chapter_number == act.fact.chapter_number for each in life)
+
+
+def _places_left(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
+    """A person is in a place that they have left for good and not entered again."""
+    for moves in _of(story, FactEvent.LEAVES, FactEvent.ENTERS, FactEvent.IS_IN).values():
+        left: dict[str, StoryFact] = {}
+        entered = {(each.value, each.fact.chapter_number) for each in moves if each.event is FactEvent.ENTERS}
+        for each in moves:
+            if each.event is FactEvent.LEAVES:
+                left[each.value] = each
+            elif each.event is FactEvent.ENTERS:
+                left.pop(each.value, None)
+            elif (leaving := left.get(each.value)) and _is_after(each, leaving):
+                if (each.value, each.fact.chapter_number) in entered:
+                    continue
+                why = f"{each.fact.subject} has left {leaving.fact.value} for good, and is there here."
+                yield Contradiction("place_left", leaving.fact, each.fact, why)
+
+
+def _objects(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
+    """An object is somewhere after it is gone, or with another person without having been moved."""
+    people = {each.subject for each in story if each.event in (FactEvent.ACTS, FactEvent.DIES, FactEvent.BORN)}
+    apart = _places_apart(story)
+    events = (FactEvent.AT, FactEvent.MOVED, FactEvent.GONE, FactEvent.RETURNS)
+    for course in _of(story, *events).values():
+        gone: StoryFact | None = None
+        last: StoryFact | None = None
+        moved_in = {each.fact.chapter_number for each in course if each.event is not FactEvent.AT}
+        for each in course:
+            is_there = each.event in (FactEvent.AT, FactEvent.MOVED)
+            if gone and is_there and _is_after(each, gone) and not _returns_in(course, each):
+                why = f"{gone.fact.subject} no longer exists by now, and is here again."
+                yield Contradiction("gone_object", gone.fact, each.fact, why)
+            elif each.event is FactEvent.AT and last and last.value != each.value and _follows(each, last):
+                both = {last.value, each.value}
+                is_apart = both <= people or frozenset(both) in apart
+                if is_apart and each.fact.chapter_number not in moved_in:
+                    why = f"{each.fact.subject} was elsewhere ({last.fact.value}), and nothing says that it was moved."
+                    yield Contradiction("two_places", last.fact, each.fact, why)
+            match each.event:
+                case FactEvent.GONE:
+                    gone, last = gone or each, None
+                case FactEvent.RETURNS:
+                    gone, last = None, None
+                case FactEvent.AT | FactEvent.MOVED:
+                    last = each
+
+
+def _places_apart(story: Sequence[StoryFact]) -> set[frozenset[str]]:
+    """Pairs of places of which neither lies in the other: somebody has left the one and then entered the other."""
+    pairs: set[frozenset[str]] = set()
+    for moves in _of(story, FactEvent.LEAVES, FactEvent.ENTERS).values():
+        for one, other in pairwise(moves):
+            if one.event is FactEvent.LEAVES and other.event is FactEvent.ENTERS and one.value != other.value:
+                pairs.add(frozenset((one.value, other.value)))
+    return pairs
+
+
+def _knowledge(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
+    """A person knows something for sure before they learn it."""
+    for known in _of(story, FactEvent.LEARNS, FactEvent.KNOWS).values():
+        first: dict[str, StoryFact] = {}
+        for each in known:
+            before = first.setdefault(each.value, each)
+            if each.event is FactEvent.LEARNS and before.event is FactEvent.KNOWS and _is_after(each, before):
+                why = f"{each.fact.subject} learns this here, and has known it before: {each.fact.value}."
+                yield Contradiction("known_before", before.fact, each.fact, why)
+
+
+def _births(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
+    """A person is born twice, or acts or dies before they are born."""
+    for life in _of(story, FactEvent.BORN, FactEvent.ACTS, FactEvent.DIES).values():
+        births = [each for each in life if each.event is FactEvent.BORN and _date(each.fact.value)]
+        for birth in births[:1]:
+            born = _date(birth.fact.value)
+            for each in life:
+                if each.event is FactEvent.BORN:
+                    date = _date(each.fact.value)
+                    if date and (_before(date, born) or _before(born, date)):
+                        why = f"{birth.fact.subject} is born on two dates: {birth.fact.value} and {each.fact.value}."
+                        yield Contradiction("two_births", birth.fact, each.fact, why)
+                    continue
+                date = _date(each.fact.value) if each.event is FactEvent.DIES else each.date
+                if date and not each.is_back and _before(date, born):
+                    why = f"{birth.fact.subject} is born later ({birth.fact.value})."
+                    yield Contradiction("before_birth", birth.fact, each.fact, why)
+
+
+def _causes(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
+    """An event comes before the event that it follows from. An event with several dates is left alone."""
+    dated = {
+        event: facts[0]
+        for event, facts in _of(story, FactEvent.ON).items()
+        if facts and len({_date(each.fact.value) for each in facts}) == 1 and _date(facts[0].fact.value)
+    }
+    for effects in _of(story, FactEvent.AFTER).values():
+        for each in effects:
+            effect, cause = dated.get(each.subject), dated.get(each.value)
+            if effect and cause and _before(_date(effect.fact.value), _date(cause.fact.value)):
+                why = (
+                    f"{each.fact.subject} ({effect.fact.value}) follows from {each.fact.value} ({cause.fact.value}), "
+                    "which is later."
+                )
+                first, second = sorted((effect, cause), key=story.index)
+                yield Contradiction("before_cause", first.fact, second.fact, why)

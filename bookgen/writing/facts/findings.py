@@ -1,0 +1,57 @@
+"""Contradictions between facts, as the findings that reports list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from bookgen.models import Book, Chapter, Fact, Severity
+from bookgen.writing.context import entries
+from bookgen.writing.facts.contradictions import Contradiction, contradictions
+from bookgen.writing.facts.corrections import outdated
+from bookgen.writing.review.findings import EditorFinding, TextSpan
+from bookgen.writing.review.kinds import FindingKind
+
+OTHER_PASSAGE = "{why} Chapter {chapter}: “{quote}”"
+
+
+def found_in(book: Book, facts: Sequence[Fact]) -> list[Contradiction]:
+    """What in the book cannot be true, by its facts and by what its author has settled about them."""
+    people = [str(entry["name"]) for entry in entries(book.bible, "people") if entry.get("name")]
+    return [*outdated(facts), *contradictions(facts, people)]
+
+
+def notes_of(book: Book, facts: Sequence[Fact]) -> list[dict[str, object]]:
+    """The contradictions as notes of the chapters, beside those of the quality gate. A note quotes both passages."""
+    return [
+        {
+            "chapter_number": each.later.chapter_number,
+            "kind": "contradiction",
+            "excerpt": each.later.quote,
+            "detail": _explained(each),
+        }
+        for each in found_in(book, facts)
+    ]
+
+
+def _explained(each: Contradiction) -> str:
+    if each.earlier == each.later:
+        return each.why
+    return OTHER_PASSAGE.format(why=each.why, chapter=each.earlier.chapter_number, quote=each.earlier.quote)
+
+
+def editor_findings(book: Book, facts: Sequence[Fact], chapters: Sequence[Chapter]) -> list[EditorFinding]:
+    """The contradictions as an editor's findings, those whose passages the chapters have."""
+    contents = {chapter.chapter_number: chapter.content for chapter in chapters}
+    found = []
+    for each in found_in(book, facts):
+        place, other = _span(each.later, contents), _span(each.earlier, contents)
+        if place and other:
+            others = () if other == place else (other,)
+            kind, severity = FindingKind.CONTRADICTION, Severity.MAJOR
+            found.append(EditorFinding(kind, severity, place, each.later.quote, others, each.why, "", None))
+    return found
+
+
+def _span(fact: Fact, contents: Mapping[int, str]) -> TextSpan | None:
+    start = contents.get(fact.chapter_number, "").find(fact.quote)
+    return TextSpan(fact.chapter_number, start, start + len(fact.quote)) if start >= 0 else None

@@ -1,0 +1,115 @@
+"""The facts that a model notes after a chapter: how it is asked for them, and those that the chapter bears out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bookgen.models import MAX_FACT_CHARACTERS, Fact, FactEvent, FactKind
+from bookgen.writing.language import ProseLanguage
+from bookgen.writing.printable import printable
+from bookgen.writing.review.quotes import find_quote
+from bookgen.writing.structured import TEXT, Malformed, list_of, object_of
+
+MAX_FACTS = 16  # of a chapter, its threads included
+MAX_VALUE_WORDS, MIN_QUOTE_WORDS, MAX_QUOTE_WORDS = 12, 3, 14
+MIN_QUOTE_CHARACTERS = 4
+
+KIND_OF: Mapping[FactEvent, FactKind] = {
+    **dict.fromkeys((FactEvent.BORN, FactEvent.DIES, FactEvent.ACTS, FactEvent.RETURNS), FactKind.PERSON),
+    **dict.fromkeys((FactEvent.ENTERS, FactEvent.LEAVES, FactEvent.IS_IN), FactKind.PLACE),
+    **dict.fromkeys((FactEvent.AT, FactEvent.MOVED, FactEvent.GONE), FactKind.OBJECT),
+    **dict.fromkeys((FactEvent.NOW, FactEvent.BACK, FactEvent.ON, FactEvent.AFTER), FactKind.TIME),
+    **dict.fromkeys((FactEvent.LEARNS, FactEvent.KNOWS), FactKind.KNOWLEDGE),
+}
+KINDS = (*map(str, FactKind), *map(str, FactEvent))
+
+SCHEMA: Mapping[str, Any] = list_of(
+    object_of({"kind": {**TEXT, "enum": list(KINDS)}, **dict.fromkeys(("subject", "value", "quote"), TEXT)})
+)
+
+FORM = """\
+- "facts": up to {facts} facts that later chapters must not contradict, in the order of the text. Each has "kind" (one \
+of the words below), "subject" (whom or what it is about; always by the same name), "value" (what holds of it, in at \
+most {value}) and "quote" (the passage of this chapter that says so, copied letter by letter, {quote}). Note what \
+happens in the story's present, not what is remembered, dreamed, planned or only believed. The kinds:
+  - "person" (age, looks, relation, work), "place", "object", "state" (an injury, a debt, a promise), "time", \
+"knowledge" (a term that was defined).
+  - "acts": a named person does or says something, once for each. "dies". "born": the value is the date. "returns": \
+who or what was taken for dead or gone is there after all.
+  - "enters", "leaves" (for good), "is_in": a person; the value is only the name of the place.
+  - "at", "moved", "gone" (for good): an object that matters; the value is only its place or its holder.
+  - "learns", "knows" (surely): a person; the value is what, always in the same words.
+  - "now": the subject is the chapter, the value is the date of what it tells, if the text gives it. "back": from here \
+it tells of an earlier time. "on": an event and its date. "after": an event; the value is the earlier event that it \
+follows from. Dates as YYYY, YYYY-MM or YYYY-MM-DD.
+  - "thread_opened": a question, plan or danger that the chapter leaves open. "thread_closed": the value is the \
+number of a thread above that it settles."""
+
+
+def form(lang: ProseLanguage) -> str:
+    """What a prompt says about the facts of a reply."""
+    return FORM.format(
+        facts=MAX_FACTS,
+        value=lang.length(MAX_VALUE_WORDS),
+        quote=lang.between(MIN_QUOTE_WORDS, MAX_QUOTE_WORDS),
+    )
+
+
+def read_facts(reply: Mapping[str, Any], number: int, content: str, threads: Sequence[str]) -> tuple[Fact, ...]:
+    """The facts of a reply, in the order of their quotes. A fact whose quote the chapter does not have is dropped.
+
+    `threads` are the open threads as the reply numbers them. Raises Malformed if there is no list of facts.
+    """
+    listed = reply.get("facts")
+    if not isinstance(listed, list):
+        raise Malformed('"facts" is not a list')
+    found: list[tuple[int, Fact]] = []
+    for entry in listed:
+        placed = _placed(entry, number, content, threads) if isinstance(entry, Mapping) else None
+        if placed and not any(_says_the_same(placed[1], fact) for _, fact in found):
+            found.append(placed)
+    return tuple(fact for _, fact in sorted(found[:MAX_FACTS], key=lambda each: each[0]))
+
+
+def _placed(entry: Mapping[str, Any], number: int, content: str, threads: Sequence[str]) -> tuple[int, Fact] | None:
+    """The fact and the place of its quote; None if the entry is not whole, too long or not borne out."""
+    name, subject, value, quote = (_line(entry.get(field)) for field in ("kind", "subject", "value", "quote"))
+    kind, event = kind_of(name)
+    if kind is FactKind.THREAD_CLOSED:
+        value = closed_thread(value, threads) or ""
+    place = find_quote(content, str(entry.get("quote"))) if len(quote) >= MIN_QUOTE_CHARACTERS else None
+    if kind is None or not subject or not value or place is None:
+        return None
+    quoted = content[slice(*place)]  # as the chapter has it: a model may set quotation marks in another way
+    if max(map(len, (subject, value, quoted))) > MAX_FACT_CHARACTERS:
+        return None
+    return place[0], Fact(number, kind, subject, value, quoted, event)
+
+
+def kind_of(name: str) -> tuple[FactKind | None, FactEvent | None]:
+    """The kind and the event of a fact by the word that a reply has for it; no kind if the word is unknown."""
+    word = name.lower().replace(" ", "_").replace("-", "_")
+    if word in list(FactEvent):
+        event = FactEvent(word)
+        return KIND_OF[event], event
+    return (FactKind(word), None) if word in list(FactKind) else (None, None)
+
+
+def closed_thread(name: str, threads: Sequence[str]) -> str | None:
+    """The thread that a reply names by its number or in words; None if there is no such thread."""
+    number = name.strip("#. ")
+    if number.isdecimal() and 1 <= int(number[:6]) <= len(threads):
+        return threads[int(number[:6]) - 1]
+    return name if name in threads else None
+
+
+def _says_the_same(one: Fact, other: Fact) -> bool:
+    return (one.kind, one.event, one.subject, one.value) == (other.kind, other.event, other.subject, other.value)
+
+
+def _line(value: object) -> str:
+    """One line of text; a number, too, as a model may send one for a thread or a year."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return ""
+    return " ".join(printable(str(value)).split())

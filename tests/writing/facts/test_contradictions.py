@@ -1,0 +1,124 @@
+"""Facts that cannot both be true, and those that only look so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bookgen.models import Fact, FactEvent, FactStatus
+from bookgen.writing.facts.contradictions import contradictions
+from bookgen.writing.facts.noting import KIND_OF
+
+
+def fact(chapter: int, event: str, subject: str, value: str = "") -> Fact:
+    name = FactEvent(event)
+    return Fact(chapter, KIND_OF[name], subject, value or "so", f"{chapter}: {subject} {event} {value}", name)
+
+
+def rules(*facts: Fact, names: tuple[str, ...] = ()) -> list[str]:
+    return [each.rule for each in contradictions(facts, names)]
+
+
+DEAD = (fact(1, "dies", "Tobias"), fact(3, "acts", "Tobias"))
+LEFT = (fact(1, "leaves", "Ada", "Trieste"), fact(2, "is_in", "Ada", "Trieste"))
+BURNT = (fact(1, "gone", "the letter"), fact(2, "at", "the letter", "Ada"))
+PEOPLE = (fact(1, "acts", "Ada"), fact(1, "acts", "Bruno"))
+HELD = (*PEOPLE, fact(1, "at", "the key", "Ada"), fact(2, "at", "the key", "Bruno"))
+KNOWN = (fact(1, "knows", "Ada", "who wrote it"), fact(4, "learns", "Ada", "Who wrote it?"))
+BORN = (fact(1, "born", "Ada", "1950"), fact(2, "now", "the chapter", "1948-05"), fact(2, "acts", "Ada"))
+CAUSE = (
+    fact(1, "on", "the fire", "1962-05"),
+    fact(2, "on", "the inquest", "1962-04-30"),
+    fact(2, "after", "the inquest", "the fire"),
+)
+CERTAIN = {
+    "dead_acts": DEAD,
+    "place_left": LEFT,
+    "gone_object": BURNT,
+    "two_places": HELD,
+    "known_before": KNOWN,
+    "before_birth": BORN,
+    "before_cause": CAUSE,
+    "two_births": (fact(1, "born", "Ada", "1950"), fact(3, "born", "Ada", "1951-02")),
+}
+
+
+@pytest.mark.parametrize("rule", CERTAIN)
+def test_what_cannot_be_true_is_found_once_with_both_passages(rule: str) -> None:
+    (found,) = contradictions(CERTAIN[rule])
+
+    assert found.rule == rule
+    assert found.earlier.quote != found.later.quote
+    assert found.later.chapter_number >= found.earlier.chapter_number
+
+
+@pytest.mark.parametrize("rule", CERTAIN)
+def test_nothing_is_said_against_what_the_author_intends_or_calls_wrong(rule: str) -> None:
+    (found,) = contradictions(CERTAIN[rule])
+
+    for status in (FactStatus.INTENDED, FactStatus.WRONG):
+        for decided in (found.earlier, found.later):
+            facts = [replace(each, status=status) if each == decided else each for each in CERTAIN[rule]]
+            assert rules(*facts) == []
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        tuple(reversed([replace(each, chapter_number=4 - each.chapter_number) for each in DEAD])),
+        (DEAD[0], fact(2, "returns", "Tobias"), DEAD[1]),
+        (*DEAD, fact(3, "returns", "Tobias")),
+        (DEAD[0], fact(3, "back", "the chapter"), DEAD[1]),
+        (fact(1, "now", "the chapter", "1962"), DEAD[0], fact(3, "now", "the chapter", "1950"), DEAD[1]),
+        (fact(1, "now", "x", "1962"), fact(2, "now", "x", "1950"), *DEAD),
+        (fact(1, "dies", "Tobias"), fact(1, "acts", "Tobias")),
+        (fact(1, "dies", "Tobias"), fact(2, "acts", "Tobias Brook")),
+        (LEFT[0], fact(2, "enters", "Ada", "Trieste"), LEFT[1]),
+        (*LEFT, fact(2, "enters", "Ada", "Trieste")),
+        (LEFT[0], fact(2, "is_in", "Bruno", "Trieste")),
+        (BURNT[0], fact(2, "returns", "the letter"), BURNT[1]),
+        (*HELD[:3], fact(2, "moved", "the key", "Bruno"), HELD[3]),
+        (fact(1, "at", "the key", "the kitchen"), fact(2, "at", "the key", "the drawer")),
+        (fact(1, "knows", "Ada", "who wrote it"), fact(4, "learns", "Bruno", "who wrote it")),
+        (fact(1, "learns", "Ada", "who wrote it"), fact(4, "learns", "Ada", "who wrote it")),
+        (fact(1, "born", "Ada", "1950"), fact(3, "born", "Ada", "1950-02-03")),
+        (*CAUSE, fact(3, "on", "the fire", "1960")),
+        (fact(1, "on", "the fire", "1962"), fact(2, "on", "the inquest", "1962-04"), CAUSE[2]),
+        (fact(1, "on", "the fire", "in May"), *CAUSE[1:]),
+    ],
+)  # fmt: skip
+def test_what_may_be_true_is_left_alone(facts: tuple[Fact, ...]) -> None:
+    assert rules(*facts) == []
+
+
+def test_a_person_is_known_by_the_part_of_a_name_that_no_other_has() -> None:
+    facts = (fact(1, "dies", "Tobias Brook"), fact(2, "acts", "Tobias"))
+
+    assert rules(*facts, names=("Tobias Brook", "Ada Brook")) == ["dead_acts"]
+    assert rules(*facts, names=("Tobias Brook", "Tobias Vane")) == []
+
+
+def test_places_are_two_if_somebody_goes_from_one_to_the_other() -> None:
+    at = (fact(1, "at", "the trunk", "Trieste"), fact(3, "at", "the trunk", "Vienna"))
+    journey = (fact(1, "leaves", "Ada", "Trieste"), fact(2, "enters", "Ada", "Vienna"))
+
+    assert rules(at[0], *journey, at[1]) == ["two_places"]
+    assert rules(*at) == []
+
+
+def test_a_chapter_has_one_finding_of_what_it_says_again_and_again() -> None:
+    again = [replace(DEAD[1], quote=f"He spoke {times}.") for times in range(5)]
+
+    assert rules(DEAD[0], *again, replace(DEAD[1], chapter_number=4)) == ["dead_acts", "dead_acts"]
+
+
+def test_names_are_compared_in_any_script() -> None:
+    facts = (
+        fact(1, "dies", "Şule Ünal"),
+        fact(2, "acts", "ŞULE ÜNAL"),
+        fact(1, "dies", "李明"),
+        fact(3, "acts", "李明。"),
+    )
+
+    assert rules(*facts) == ["dead_acts", "dead_acts"]
