@@ -171,6 +171,11 @@ def _dsn(role: str, password: str, server: Postmaster) -> str:
     return f"postgresql://{role}:{quote(password)}@/postgres?host={server.sockets}&port=5432"
 
 
+def has_cluster(root: Path) -> bool:
+    """Whether the data folder has a database."""
+    return _cluster_major(root) is not None
+
+
 def _cluster_major(root: Path) -> int | None:
     """The major version of the cluster in the folder, or None. Only programs of that version can open it."""
     clusters = [path for path in root.glob("pg*/PG_VERSION") if path.parent.name[2:].isdigit()]
