@@ -512,7 +512,7 @@ def _facts(config: Config) -> Facts:
         limits={str(each): getattr(config, each.setting) for each in LimitClass},
         max_chapters=MAX_CHAPTERS,
         sells=config.billing_enabled,
-        url=f"{_public_url(config)}/api/v1/docs/",
+        url=f"{public_url(config)}/api/v1/docs/",
     )
 
 

@@ -79,7 +79,7 @@ class Blurbs:
 
     async def _claim(self) -> None:
         resources = self._resources
-        while len(self.tasks) < MAX_AT_ONCE and resources.takes_runs:
+        while len(self.tasks) < MAX_AT_ONCE and resources.begins_work:
             owner, sample = resources.boot_id, resources.model.name == SAMPLE_MODEL
             claimed = await blurbs.claim(resources.pool, owner, list(self._steps), sample=sample)
             if claimed is None:

@@ -157,7 +157,7 @@ class Reports:
             steps.halt.set()
 
     async def _claim(self) -> None:
-        while len(self.tasks) < MAX_CONCURRENT and self._resources.takes_runs:
+        while len(self.tasks) < MAX_CONCURRENT and self._resources.begins_work:
             owner = self._resources.boot_id
             report = await reports.claim(self._resources.pool, owner, list(self._steps))
             if report is None:

@@ -106,6 +106,9 @@ class Deciding(Protocol):
     def takes_runs(self) -> bool: ...
 
     @property
+    def awaits_operator(self) -> bool: ...
+
+    @property
     def call_seconds(self) -> float: ...
 
     @property
@@ -128,7 +131,8 @@ class Resources:
     number of other living processes. `names_model`: the operator named the model, instead of leaving the choice to
     the keys. `revision` is what a production does with its editor's findings. `context_tokens` is the most tokens of a
     call that reads the whole book. `draining`: the process ends soon, begins no chapter and makes no model call.
-    `blurb_asked` is set when a blurb may be waiting.
+    `blurb_asked` is set when a blurb may be waiting. `awaits_operator`: the database is a restored copy, in which
+    nothing is written until the operator lets its runs continue.
     """
 
     pool: asyncpg.Pool
@@ -146,6 +150,7 @@ class Resources:
     boot_id: UUID = field(default_factory=uuid4)
     lease_state: LeaseState = LeaseState.NONE
     draining: bool = False
+    awaits_operator: bool = False
     other_processes: int = 0
     health: Health = field(default_factory=Health)
     backlog: Backlog = field(default_factory=Backlog)
@@ -186,6 +191,11 @@ class Resources:
         return self.lease_state is LeaseState.HELD and not self.draining
 
     @property
+    def begins_work(self) -> bool:
+        """Whether this process begins what nobody waits for, such as runs, reports and blurbs."""
+        return self.takes_runs and not self.awaits_operator
+
+    @property
     def call_seconds(self) -> float:
         """How many seconds a call in flight may last."""
         return self.model.call_seconds
@@ -210,5 +220,6 @@ class OperatorProcess:
     boot_id: UUID = field(default_factory=uuid4)
     serves: bool = False
     takes_runs: bool = False
+    awaits_operator: bool = False
     call_seconds: float = CALL_SECONDS
     blurb_asked: asyncio.Event = field(default_factory=asyncio.Event)

@@ -158,6 +158,11 @@ def message(report: RunProgress, outage: Outage | None = None) -> str:
     doing = DOING.get(run.phase)
     title = f": {report.title}" if report.title else ""
     match run.status:
+        case RunStatus.QUEUED | RunStatus.RUNNING if report.awaits_operator:
+            return (
+                "This server was restored from a backup. The book continues when the operator lets its books continue. "
+                f"{progress} finished."
+            )
         case RunStatus.QUEUED:
             return f"Waiting for another book of this account. Place {report.place} in the queue."
         case RunStatus.RUNNING if run.waits_for_writer:

@@ -27,7 +27,7 @@ from bookgen.billing.quota import Quota
 from bookgen.errors import NotFound, Unavailable
 from bookgen.models import RevisionMode, Run, Usage
 from bookgen.providers.text import TextModel
-from bookgen.store import blurbs, books, ownership, processes, reports, reservations, retention, slots
+from bookgen.store import backups, blurbs, books, ownership, processes, reports, reservations, retention, slots
 from bookgen.store.database import Database
 from bookgen.store.notifications import JOINED
 from bookgen.writing.window import WINDOW
@@ -115,11 +115,31 @@ class Supervisor:
             return False
         self.chapters.give_up_stalled()
         await self.lease.expire_dead_processes()
-        await self.recovery.sweep(takes_over=self.lease.trusts_expiry)
+        if not await self._awaits_operator():
+            await self.recovery.sweep(takes_over=self.lease.trusts_expiry)
         await self.jobs.forget_lost()
         self.registry.passivate(unused_since=now() - IDLE_SECONDS)
         self.statuses.forget_old()
         return True
+
+    async def _awaits_operator(self) -> bool:
+        """Whether the database is a restored copy whose runs wait. Looks again until the operator lets them continue.
+
+        A running process never becomes one: a backup is restored into an empty database.
+        """
+        if self.restored and not self.resources.awaits_operator:
+            return False
+        made_at = await backups.waiting_copy(self.resources.pool)
+        if made_at and not self.resources.awaits_operator:
+            log.warning(
+                "runs_wait_for_operator",
+                what=f"This database was restored from a backup of {made_at:%Y-%m-%d %H:%M} UTC. No book is written.",
+                to_do="Let the runs continue with: bookgen runs resume --all",
+            )
+        elif self.resources.awaits_operator and not made_at:
+            log.info("runs_continue")
+        self.resources.awaits_operator = made_at is not None
+        return self.resources.awaits_operator
 
     async def _prune(self) -> None:
         if self.lease.may_prune:

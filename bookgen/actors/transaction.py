@@ -239,15 +239,15 @@ class Transactions:
 
     async def _promote(self, connection: asyncpg.Connection, account_id: int) -> Run | None:
         resources = self._resources
-        if not resources.takes_runs:  # whoever has a lease does it, with the next sweep
+        if not resources.takes_runs or resources.awaits_operator:  # it is done later, with a sweep
             return None
         return await runs.promote(connection, account_id, resources.boot_id, resources.call_seconds)
 
     def _owned(self, state: BookState, run: Run) -> Run:
         """Give a run that starts to this process, unless another process is just finishing its call.
 
-        An operator's process leaves the run to a serving one. Raises Unavailable while this process has no lease,
-        since the others would take the run at once.
+        An operator's process leaves the run to a serving one, and a restored copy to the operator. Raises Unavailable
+        while this process has no lease, since the others would take the run at once.
         """
         before = state.run
         if run.status is not RunStatus.RUNNING or (before and before.status is RunStatus.RUNNING):
@@ -255,7 +255,7 @@ class Transactions:
         in_flight = run.call_started_at is not None
         if in_flight and (run.owner == self._resources.boot_id or state.owner_alive):
             return run
-        if not self._resources.serves:
+        if not self._resources.serves or self._resources.awaits_operator:
             return replace(taken_by(run, self._resources.boot_id), owner=None)
         if not self._resources.takes_runs:
             raise Unavailable

@@ -23,6 +23,8 @@ COMMANDS = {
     "proof": "proofread a book and apply the corrections you choose",
     "mcp": "run the MCP server on standard input and output",
     "migrate": "apply database migrations",
+    "backup": "back up the database, the key and the files into one encrypted file",
+    "restore": "restore a backup into an empty database",
     "check": "check the settings, the address, the database and the model provider",
     "account": "create, list and change accounts",
     "keys": "replace the key that signs tokens",

@@ -20,7 +20,7 @@ from bookgen.commands.exit_codes import FAILED
 from bookgen.commands.operators import operator
 from bookgen.errors import BookgenError, Conflict, InvalidInput, NotFound
 from bookgen.models import RunStatus
-from bookgen.store import audit, run_list, runs
+from bookgen.store import audit, backups, run_list, runs
 from bookgen.store.database import Database
 from bookgen.store.progress import ChapterCounts, RunProgress
 from bookgen.store.run_list import ListedRun
@@ -76,6 +76,10 @@ async def carry_out(options: Namespace, database: Database, quota: Quota) -> int
 
 async def _list(options: Namespace, database: Database, _: Quota) -> int:
     listed = await run_list.in_states(database.http, tuple(RunStatus) if options.all else LISTED)
+    if made_at := await backups.waiting_copy(database.http):
+        print(
+            f"Restored from a backup of {made_at:%Y-%m-%d %H:%M} UTC: no run continues before bookgen runs resume --all"
+        )
     print(f"{'id':<36}  {'status':<9}  {'chapters':>8}  {'changed (UTC)':<16}  account, book: what it does")
     for each in listed:
         found, done = each.run, f"{each.run.done}/{each.run.total}"
@@ -118,13 +122,17 @@ async def _steer(options: Namespace, database: Database, quota: Quota) -> int:
         return 0
     failed = False
     chosen = await _all(options, database)
+    continued = name == "resume" and await backups.waiting_copy(database.http) is not None
+    if continued:
+        await backups.let_continue(database.http)
+        print("The runs of the restored copy continue.")
     for each in chosen:
         try:
             print(await _steer_one(transactions, database, name, each))
         except BookgenError as error:
             failed = True
             print(f"bookgen: {each.run.id}: {error}", file=sys.stderr)
-    if not chosen:
+    if not chosen and not continued:
         print("nothing to do")
     return FAILED if failed else 0
 

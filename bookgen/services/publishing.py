@@ -7,25 +7,20 @@ import re
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import reduce
-from operator import add
 from typing import Any
 
 from bookgen.billing.plans import require_format
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, RenderTimeout, must_exist
-from bookgen.models import Book, Chapter, Cover, Plan, SourceType
+from bookgen.models import Book, Chapter, Cover, Plan
 from bookgen.render.characters import one_line
-from bookgen.render.cover.job import Copy, CoverDesign
 from bookgen.render.fonts.missing import unprintable
 from bookgen.render.formats import FORMATS
 from bookgen.render.job import Job
-from bookgen.render.model import Picture, PlacedPicture
 from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings
-from bookgen.services.declaration import source_of, words_of
-from bookgen.services.provenance import Share
-from bookgen.store import accounts, books, chapters, covers, exports, illustrations, media, origins
+from bookgen.services.render_jobs import render_job
+from bookgen.store import books, chapters, covers, exports
 from bookgen.store.database import Database
 from bookgen.threads import compute
 
@@ -137,42 +132,6 @@ class Publisher:
         book = must_exist(await books.find(self._database.http, account_id, book_id))
         return book, await self._quota.plan(self._database.http, account_id)
 
-    async def _job(
-        self, kind: str, book: Book, written: Sequence[Chapter], settings: ExportSettings, plan: Plan
-    ) -> Job:
-        author = book.author_name or await accounts.author_name(self._database.http, book.account_id)
-        selected = await covers.selected(self._database.http, book.id)
-        cover = await self._picture(selected) if settings.include_cover or settings.cover_wrap else None
-        design = _design(selected) if settings.cover_wrap else None
-        pictures = await self._pictures(book.id) if settings.include_illustrations else []
-        source = await self._source(book, written, settings) if self._marks_origin else None
-        return Job(kind, book, written, author, settings, plan.features.watermark, cover, design, pictures, source)
-
-    async def _source(self, book: Book, written: Sequence[Chapter], settings: ExportSettings) -> SourceType | None:
-        """The origin that the file's metadata names: of its words and of the pictures in it."""
-        db, account_id = self._database.http, book.account_id
-        words = await words_of(db, account_id, book.id, written)
-        has_cover = settings.include_cover or settings.cover_wrap
-        shown = [
-            each.source
-            for each in await origins.pictures(db, account_id, book.id)
-            if (has_cover if each.is_cover else settings.include_illustrations)
-        ]
-        return source_of(reduce(add, words.values(), Share()), shown)
-
-    async def _picture(self, cover: Cover | None) -> Picture | None:
-        body = cover and await media.find(self._database.http, cover.image_key)
-        return Picture(body, cover.width, cover.height) if cover and body else None
-
-    async def _pictures(self, book_id: int) -> list[PlacedPicture]:
-        """The book's illustrations, without any deleted in the meantime."""
-        found = []
-        for each in await illustrations.of_book(self._database.http, book_id):
-            if body := await media.find(self._database.http, each.image_key):
-                picture = Picture(body, each.width, each.height)
-                found.append(PlacedPicture(each.chapter_id, each.position, picture, each.alt_text, each.caption))
-        return found
-
     async def _made(self, kind: str, book: Book, settings: ExportSettings, plan: Plan) -> _MadeFile:
         """The file from the cache, or made now; concurrent requests for the same file share the work.
 
@@ -188,7 +147,9 @@ class Publisher:
                     missing_chapters=missing,
                 )
             settings = replace(settings, require_complete=False)  # does not affect the file, so it can share the cache
-            job = await self._job(kind, book, written, settings, plan)
+            job = await render_job(
+                self._database.http, kind, book, written, settings, plan.features.watermark, marks=self._marks_origin
+            )
             self._refuse_hopeless(job)
             digest = await asyncio.to_thread(lambda: job.digest)
             found = await exports.find(self._database.http, book.id, digest)
@@ -245,12 +206,6 @@ def _named(numbers: Sequence[int]) -> str:
     """The chapters as a subject with verb, such as "Chapter 2 is" or "Chapters 2, 5 and 6 are"."""
     *others, last = map(str, numbers)
     return f"Chapters {', '.join(others)} and {last} are" if others else f"Chapter {last} is"
-
-
-def _design(cover: Cover | None) -> CoverDesign | None:
-    """The cover's design, or None if it was not drawn here."""
-    told = cover and cover.design
-    return CoverDesign(**told | {"copy": Copy(**told["copy"])}) if told else None
 
 
 def _changed(job: Job) -> datetime:

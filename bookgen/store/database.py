@@ -225,6 +225,20 @@ async def open_pool(
     return pool
 
 
+async def connect_unbounded(dsn: str) -> Connection:
+    """A connection outside the pools, for work that takes longer than their time limits. `dsn` bypasses any pooler."""
+    unbounded = dict.fromkeys(BOUNDS.keys() - {"plan_cache_mode"}, "0")
+    with passing_as_unavailable():
+        connection: Connection = await asyncpg.connect(
+            dsn,
+            connection_class=Connection,
+            timeout=CONNECT_SECONDS,
+            server_settings=NAMED | unbounded,
+        )
+    await _teach_jsonb(connection)
+    return connection
+
+
 class Database:
     """The service's connection pools. Store functions take one of them, or a connection from one.
 

@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,10 +85,10 @@ async def migrate(dsn: str, folder: Path) -> list[str]:
     connection = await asyncpg.connect(dsn, timeout=10)
     try:
         await connection.execute(UNBOUNDED)
-        await _lock(connection)
-        await _require_a_home(connection)
+        await lock(connection)
+        await require_a_home(connection)
         await connection.execute(CREATE_LEDGER)
-        missing = _missing(migrations, await _applied(connection))
+        missing = _missing(migrations, await applied(connection))
         for migration in missing:
             await _apply(dsn, connection, migration)
         return [migration.name for migration in missing]
@@ -95,7 +96,7 @@ async def migrate(dsn: str, folder: Path) -> list[str]:
         await connection.close()
 
 
-async def _lock(connection: asyncpg.Connection) -> None:
+async def lock(connection: asyncpg.Connection) -> None:
     """Wait for other processes' migrations. The lock ends with the session.
 
     It polls because a statement waiting for a lock holds a snapshot, and a concurrent index build would wait for that.
@@ -109,8 +110,8 @@ async def pending(dsn: str, folder: Path) -> list[str]:
     migrations = read_migrations(folder)
     connection = await asyncpg.connect(dsn, timeout=10)
     try:
-        begun = await _require_a_home(connection)
-        return [migration.name for migration in _missing(migrations, await _applied(connection) if begun else {})]
+        begun = await require_a_home(connection)
+        return [migration.name for migration in _missing(migrations, await applied(connection) if begun else {})]
     finally:
         await connection.close()
 
@@ -136,7 +137,7 @@ HOME = """
 """
 
 
-async def _require_a_home(connection: asyncpg.Connection) -> bool:
+async def require_a_home(connection: asyncpg.Connection) -> bool:
     """Whether the database already has our tables.
 
     Raises StartupError if the role cannot create tables, or if the database's encoding is not UTF8.
@@ -159,7 +160,8 @@ async def _require_a_home(connection: asyncpg.Connection) -> bool:
 APPLIED = "SELECT version, sha256 FROM schema_migration"
 
 
-async def _applied(connection: asyncpg.Connection) -> dict[int, str]:
+async def applied(connection: asyncpg.Connection) -> dict[int, str]:
+    """The SHA-256 of each migration that the database has, by version."""
     return {row["version"]: row["sha256"] for row in await connection.fetch(APPLIED)}
 
 
@@ -224,6 +226,16 @@ async def _run(connection: asyncpg.Connection, migration: Migration) -> None:
     async with connection.transaction():
         await connection.execute(LIMIT_LOCKS, f"{LOCK_SECONDS * 1000:.0f}ms")
         await connection.execute(migration.sql)
+        await connection.execute(RECORD, migration.version, migration.name, migration.sha256)
+
+
+async def apply_within(connection: asyncpg.Connection, migrations: Sequence[Migration]) -> None:
+    """Apply the migrations to an empty schema within the caller's transaction, so that all of them are seen or none."""
+    await connection.execute(CREATE_LEDGER)
+    for migration in migrations:
+        await connection.execute(
+            migration.sql.replace(" CONCURRENTLY", "") if migration.is_concurrent else migration.sql
+        )
         await connection.execute(RECORD, migration.version, migration.name, migration.sha256)
 
 

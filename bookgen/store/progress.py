@@ -35,7 +35,8 @@ class RunProgress:
     """A run as shown to the book's author.
 
     `place` is its place in the account's queue, `title` that of the chapter being written, and `outline` the chapters
-    as JSON. `findings` are those of the quality gate, once the run is completed.
+    as JSON. `findings` are those of the quality gate, once the run is completed. `awaits_operator`: the database is a
+    restored copy, in which no run continues yet.
     """
 
     run: Run
@@ -44,6 +45,7 @@ class RunProgress:
     counts: ChapterCounts
     outline: str = "[]"
     findings: Sequence[Mapping[str, Any]] = ()
+    awaits_operator: bool = False
 
     @property
     def done(self) -> int:
@@ -65,10 +67,13 @@ COUNTS = """
 _counts = mapper(ChapterCounts)
 
 # The outline's JSON is built as text, which takes half the time of PostgreSQL's JSON functions.
+AWAITS_OPERATOR = "EXISTS (SELECT FROM restored_copy WHERE continued_at IS NULL) AS awaits_operator"
+
 OF_BOOK = f"""
     SELECT r.*, o.*,
            (SELECT count(*) FROM run q
              WHERE q.account_id = r.account_id AND q.status = 'queued' AND q.queue_seq <= r.queue_seq) AS place,
+           {AWAITS_OPERATOR},
            CASE WHEN r.status = 'completed' THEN (
                SELECT coalesce(jsonb_agg(jsonb_build_object(
                           'chapter_number', c.chapter_number, 'detail', f ->> 'detail')
@@ -93,13 +98,16 @@ async def of_book(db: DB, account_id: int, book_id: int) -> RunProgress | None:
     row = await db.fetchrow(OF_BOOK, account_id, book_id)
     if row is None:
         return None
-    return RunProgress(run_of(row), row["place"], row["title"], _counts(row), row["outline"], row["findings"])
+    return RunProgress(
+        run_of(row), row["place"], row["title"], _counts(row), row["outline"], row["findings"], row["awaits_operator"]
+    )
 
 
 OF_ACCOUNT = f"""
     SELECT r.*, o.*,
            (SELECT count(*) FROM run q
-             WHERE q.account_id = r.account_id AND q.status = 'queued' AND q.queue_seq <= r.queue_seq) AS place
+             WHERE q.account_id = r.account_id AND q.status = 'queued' AND q.queue_seq <= r.queue_seq) AS place,
+           {AWAITS_OPERATOR}
       FROM book b
      CROSS JOIN LATERAL (SELECT * FROM run WHERE run.book_id = b.id ORDER BY queue_seq DESC LIMIT 1) r
      CROSS JOIN LATERAL (SELECT {COUNTS} FROM chapter c WHERE c.book_id = r.book_id) o
@@ -110,4 +118,9 @@ OF_ACCOUNT = f"""
 async def of_account(db: DB, account_id: int) -> dict[int, RunProgress]:
     """The progress of the newest run of each of the account's books, by book id, without outlines."""
     rows = await db.fetch(OF_ACCOUNT, account_id)
-    return {row["book_id"]: RunProgress(run_of(row), row["place"], row["title"], _counts(row)) for row in rows}
+    return {
+        row["book_id"]: RunProgress(
+            run_of(row), row["place"], row["title"], _counts(row), awaits_operator=row["awaits_operator"]
+        )
+        for row in rows
+    }

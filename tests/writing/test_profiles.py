@@ -93,7 +93,7 @@ PROFILES = {
     "a proxy's page": ServerProfile("not a model's answer", outlines("html")),
     "prose for an outline": ServerProfile("no JSON object", outlines("garbage", kind="prose")),
     "one chapter twice": ServerProfile("same summary|different titles", outlines("text", text=SAME)),
-    "an outline cut in mid-object": ServerProfile(script=outlines("truncate", 1, fraction=0.7)),
+    "an outline cut in mid-object": ServerProfile(script=outlines("truncate", 1, fraction=0.6)),
     "an outline cut whatever is asked": ServerProfile("stops before its end", outlines("truncate", fraction=0.01)),
     "refuses": ServerProfile("refused to write", chapters("refusal")),
     "does not know the model": ServerProfile(

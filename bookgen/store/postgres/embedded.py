@@ -233,6 +233,11 @@ def _owner(folder: Path) -> str:
         return "the user of the service"
 
 
+def has_cluster(root: Path) -> bool:
+    """Whether the data folder has a database."""
+    return _cluster_major(root) is not None
+
+
 def _cluster_major(root: Path) -> int | None:
     """The major version of the cluster in the folder, or None. Only programs of that version can open it."""
     if not root.exists():

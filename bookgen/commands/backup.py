@@ -1,0 +1,141 @@
+"""`bookgen backup FILE`: database, key and files in one encrypted file, which is restored once before it counts."""
+
+from __future__ import annotations
+
+import os
+import time
+from argparse import SUPPRESS, ArgumentParser, Namespace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO
+
+import asyncpg
+
+from bookgen import __version__, config
+from bookgen.app import migrations, postgres
+from bookgen.commands import passphrase
+from bookgen.commands.backup_file import counted, files_of, new_file, require_database
+from bookgen.commands.drill import FORMAT, DrillReport, drill, export_of_a_book
+from bookgen.config import Config
+from bookgen.store import backups
+from bookgen.store.backup.frames import FrameWriter, Kind
+from bookgen.store.backup.sealed import SealedWriter
+from bookgen.store.backup.taking import Snapshot, sequences, snapshot, write_files, write_manifest, write_rows
+from bookgen.store.backups import BackupRecord
+from bookgen.store.database import connect_unbounded
+from bookgen.store.migrate import read_migrations
+
+LOCK = 0x6261636B7570  # "backup"
+TRY_LOCK = "SELECT pg_try_advisory_lock($1)"
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", type=Path, help="the file to make; it must not exist yet")
+    parser.add_argument("--no-drill", dest="drill", action="store_false", help="do not restore the backup to prove it")
+    parser.add_argument("--if-due", type=float, metavar="SECONDS", help=SUPPRESS)  # said by the service's schedule
+    passphrase.add_option(parser)
+
+
+async def run(options: Namespace) -> int:
+    """Make the backup. Returns 0 once it is whole and, unless that was left out, has been restored and compared."""
+    settings = config.load()
+    secret = await passphrase.given(options, settings, new=True)
+    require_database(settings)
+    async with postgres(settings) as address:
+        connection = await connect_unbounded(address.direct_dsn)
+        try:
+            if options.if_due is not None and not await _is_due(connection, options.if_due):
+                print("Another process has just made a backup.")
+                return 0
+            made, report = await _make(options, settings, secret, connection)
+        finally:
+            await connection.close()
+        # On a new connection, because a drill takes longer than a network may keep an idle one.
+        connection = await connect_unbounded(address.direct_dsn)
+        try:
+            await backups.record(
+                connection, BackupRecord(made.made_at, report is not None, made.size, str(options.file.absolute()))
+            )
+        finally:
+            await connection.close()
+    print(_told(options.file, made, report))
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A backup that was written. `left_out`: tables that are not bookgen's. `why_no_export`: empty if there is one."""
+
+    made_at: datetime
+    counts: Mapping[str, int]
+    size: int
+    left_out: str
+    why_no_export: str
+    seconds: float
+
+
+async def _is_due(connection: asyncpg.Connection, seconds: float) -> bool:
+    """Whether no other process makes a backup or has made one in `seconds`. The lock ends with the session."""
+    if not await connection.fetchval(TRY_LOCK, LOCK):
+        return False
+    age = await backups.age_seconds(connection)
+    return age is None or age >= seconds
+
+
+async def _make(
+    options: Namespace, settings: Config, secret: str, connection: asyncpg.Connection
+) -> tuple[Made, DrillReport | None]:
+    with new_file(options.file) as (file, partial):
+        async with snapshot(connection, migrations()) as taken:
+            made = await _write(file, settings, secret, taken)
+        return made, await drill(partial, secret, settings) if options.drill else None
+
+
+async def _write(file: BinaryIO, settings: Config, secret: str, taken: Snapshot) -> Made:
+    began = time.monotonic()
+    sealed = SealedWriter(file, secret)
+    frames, files = FrameWriter(sealed), files_of(settings)
+    await write_manifest(frames, taken, __version__)
+    digests = await write_rows(frames, taken)
+    await write_files(frames, settings.data_dir, files)
+    current = len(taken.migrations) == len(read_migrations(migrations()))
+    export = await export_of_a_book(taken.connection) if current else None
+    await frames.tell(Kind.TRAILER, {"sequences": await sequences(taken.connection), "export": export})
+    sealed.close()
+    file.flush()
+    os.fsync(file.fileno())
+    rows = sum(digest.rows for digest in digests.values())
+    return Made(
+        taken.made_at,
+        {"tables": len(digests), "rows": rows, "files": len(files)},
+        file.tell(),
+        ", ".join(taken.left_out),
+        "" if export else "no book has text" if current else "this version's migrations were not applied yet",
+        time.monotonic() - began,
+    )
+
+
+def _told(path: Path, made: Made, report: DrillReport | None) -> str:
+    lines = [
+        f"{path}: {counted(made.counts)}, {made.size:,} bytes, as of {made.made_at:%Y-%m-%d %H:%M:%S} UTC, "
+        f"in {made.seconds:.1f} s."
+    ]
+    if made.left_out:
+        lines.append(f"Left out, because they are not bookgen's: {made.left_out}.")
+    if report is None:
+        lines.append(
+            "Not drilled: the backup was not restored, no table was compared, no migration was tried and no file was "
+            "made of a book."
+        )
+        return "\n".join(lines)
+    export = f"the {FORMAT.upper()} of book {report.export} is byte-equal"
+    if report.export is None:
+        export = f"no file was compared: {made.why_no_export}"
+    migrated = f", {len(report.migrated)} migrations were applied" if report.migrated else ""
+    lines.append(
+        f"Drilled in {report.seconds:.1f} s: restored into a scratch cluster, {report.tables} tables and "
+        f"{report.rows:,} rows are equal{migrated}, {export}."
+    )
+    return "\n".join(lines)

@@ -1,0 +1,150 @@
+"""Open, make and read the file of a backup: what the commands `backup` and `restore` share."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import fcntl
+import os
+from collections.abc import AsyncIterator, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+import asyncpg
+
+from bookgen.config import Config, reveal
+from bookgen.errors import Conflict, InvalidInput, StartupError
+from bookgen.store.backup.frames import FrameReader, Kind
+from bookgen.store.backup.restoring import Contents, read_manifest, restore_rows, restore_sequences
+from bookgen.store.backup.sealed import SealedReader
+from bookgen.store.postgres.embedded import has_cluster
+
+SECRET_KEY = "secret.key"
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+# The keys and certificates that the service has made, and letters that no mail server was there for.
+FILES = ("*.key*", "*.pem*", "outbox/*.eml")
+
+
+def files_of(settings: Config) -> dict[str, bytes | None]:
+    """The files of the data folder that a backup has, by their path there; a key in the settings with its content."""
+    found: dict[str, bytes | None] = {
+        str(PurePosixPath(path.relative_to(settings.data_dir))): None
+        for pattern in FILES
+        for path in sorted(settings.data_dir.glob(pattern))
+        if path.is_file()
+    }
+    if key := reveal(settings.secret_key):
+        found[SECRET_KEY] = key.encode()
+    return found
+
+
+def require_database(settings: Config) -> None:
+    """Raise StartupError if there is no database, instead of making one."""
+    if not settings.database_url and not has_cluster(settings.data_dir):
+        raise StartupError(
+            f"BOOKGEN_DATA_DIR={settings.data_dir} has no database. Run the command where the service runs, with its "
+            "settings."
+        )
+
+
+@contextlib.contextmanager
+def open_backup(path: Path, passphrase: str) -> Iterator[FrameReader]:
+    """A context with the frames of a backup. Raises StartupError if it can't be read or the passphrase is wrong."""
+    try:
+        with path.open("rb") as file:
+            yield FrameReader(SealedReader(file, path, passphrase))
+    except OSError as error:
+        raise StartupError(f"{path} can't be read: {error.strerror}.") from error
+
+
+def verify(path: Path, passphrase: str) -> None:
+    """Read the whole file. Raises StartupError if it is cut, changed, or of another passphrase."""
+    try:
+        with path.open("rb") as file:
+            SealedReader(file, path, passphrase).read_to_end()
+    except OSError as error:
+        raise StartupError(f"{path} can't be read: {error.strerror}.") from error
+
+
+@contextlib.contextmanager
+def new_file(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
+    """A context with a file beside `path`, which gets that name at the end. After an error it is removed.
+
+    Raises InvalidInput if there is such a file already, and Conflict if another process is making it.
+    """
+    if path.exists():
+        raise InvalidInput(f"{path} exists already. Choose another name.")
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        # Opened before it is emptied: it may be another process's.
+        file = os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
+    except OSError as error:
+        raise InvalidInput(f"{partial} can't be written: {error.strerror}.") from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Conflict(f"Another process is making {path}.") from None
+        file.truncate()
+        try:
+            yield file, partial
+            partial.rename(path)
+        except OSError as error:
+            if error.errno not in UNWRITABLE:
+                raise
+            raise Conflict(f"{path} can't be written: {error.strerror}.") from error
+        finally:
+            partial.unlink(missing_ok=True)
+    _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+async def restore_contents(
+    connection: asyncpg.Connection, frames: FrameReader, migrations: Path, into: Path | None = None
+) -> Contents:
+    """Restore the rows in the caller's transaction, and the files into the folder `into`, if there is one."""
+    contents = Contents(await read_manifest(frames))
+    await restore_rows(connection, frames, contents, migrations)
+    while True:
+        kind, told = await frames.next_told()
+        if kind is Kind.TRAILER:
+            contents.export = told["export"]
+            await restore_sequences(connection, told["sequences"])
+            await frames.read_to_end()
+            return contents
+        await _restore_file(frames, into and into / _safe(told["name"]))
+
+
+async def _restore_file(frames: FrameReader, path: Path | None) -> None:
+    pieces: AsyncIterator[bytes] = frames.data()
+    if path is None:
+        async for _ in pieces:
+            pass
+        return
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        async for piece in pieces:
+            await asyncio.to_thread(file.write, piece)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _safe(name: str) -> str:
+    """The name, if it leads to no other folder."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts:
+        raise StartupError(f"The backup has a file with the unsafe name {name!r}.")
+    return name
+
+
+def counted(numbers: Mapping[str, int]) -> str:
+    """Such as "3 tables, 1,200 rows"."""
+    return ", ".join(f"{number:,} {name}" for name, number in numbers.items())

@@ -1,0 +1,168 @@
+"""The drill of a backup: restore it into a scratch cluster, compare everything, migrate it, and make a file of a book.
+
+A backup that was never restored is only a hope.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import asyncpg
+
+from bookgen.app import migrations
+from bookgen.commands.backup_file import open_backup, restore_contents
+from bookgen.config import Config
+from bookgen.errors import Conflict, StartupError
+from bookgen.render.pool import RenderPool
+from bookgen.render.settings import ExportSettings
+from bookgen.services.render_jobs import render_job
+from bookgen.store import books, chapters
+from bookgen.store.backup.restoring import Contents, empty_target
+from bookgen.store.backup.tables import copy_out, tables
+from bookgen.store.database import connect_unbounded
+from bookgen.store.migrate import migrate
+from bookgen.store.postgres.embedded import EmbeddedPostgres
+
+FORMAT = "epub"
+PREFIX = "drill-"
+# Nobody needs a scratch cluster after a crash.
+SETTINGS = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "max_wal_size": "4GB",
+    "autovacuum": "off",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DrillReport:
+    """What the drill has proved. `export`: the id of the book whose file is byte-equal; None if no file was made."""
+
+    seconds: float
+    tables: int
+    rows: int
+    migrated: Sequence[str]
+    export: int | None
+
+
+async def drill(path: Path, passphrase: str, settings: Config) -> DrillReport:
+    """Restore the backup into a scratch cluster and compare. Raises Conflict if anything differs."""
+    with _scratch_folder(settings.data_dir) as folder:
+        server = EmbeddedPostgres(folder, settings.pg_bindir, settings=SETTINGS)
+        try:
+            return await _prove(path, passphrase, server)
+        except asyncpg.PostgresError as error:
+            raise Conflict(f"The backup could not be restored into a scratch cluster: {error}") from error
+        finally:
+            await server.stop()
+
+
+async def _prove(path: Path, passphrase: str, server: EmbeddedPostgres) -> DrillReport:
+    began, dsn = time.monotonic(), await server.start()
+    async with _session(dsn) as connection:
+        with open_backup(path, passphrase) as frames:
+            async with empty_target(connection, "Make the drill again."):
+                contents = await restore_contents(connection, frames, migrations())
+        await _compare(connection, contents)
+    migrated = await migrate(dsn, migrations())
+    async with _session(dsn) as connection:
+        export = await _compare_export(connection, contents)
+    rows = sum(digest.rows for digest in contents.digests.values())
+    return DrillReport(time.monotonic() - began, len(contents.digests), rows, migrated, export)
+
+
+@contextlib.asynccontextmanager
+async def _session(dsn: str) -> AsyncIterator[asyncpg.Connection]:
+    connection = await connect_unbounded(dsn)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+async def _compare(connection: asyncpg.Connection, contents: Contents) -> None:
+    wrong = []
+    for table in await tables(connection):
+        if table.name in contents.digests and await copy_out(connection, table) != contents.digests[table.name]:
+            wrong.append(table.name)
+    if wrong:
+        raise Conflict(f"Restored tables differ from those that were backed up: {', '.join(wrong)}.")
+
+
+async def _compare_export(connection: asyncpg.Connection, contents: Contents) -> int | None:
+    if contents.export is None:
+        return None
+    book_id: int = contents.export["book"]
+    if await export_digest(connection, contents.export["account"], book_id) != contents.export["sha256"]:
+        raise Conflict(f"The {FORMAT.upper()} of the restored book {book_id} differs from that of the original.")
+    return book_id
+
+
+A_BOOK = """
+    SELECT id, account_id FROM book b
+     WHERE EXISTS (SELECT FROM chapter c WHERE c.book_id = b.id AND c.content <> '')
+     ORDER BY updated_at DESC, id LIMIT 1
+"""
+
+
+async def export_of_a_book(connection: asyncpg.Connection) -> dict[str, str | int] | None:
+    """The digest of a file of the book that was changed last, for the drill. None if no book has text."""
+    row = await connection.fetchrow(A_BOOK)
+    if row is None:
+        return None
+    digest = await export_digest(connection, row["account_id"], row["id"])
+    return {"book": row["id"], "account": row["account_id"], "format": FORMAT, "sha256": digest}
+
+
+async def export_digest(connection: asyncpg.Connection, account_id: int, book_id: int) -> str:
+    """The SHA-256 of a file of the book, made now."""
+    book = await books.find(connection, account_id, book_id)
+    if book is None:
+        raise Conflict(f"The book {book_id} is not in the restored database.")
+    written = [each for each in await chapters.of_book(connection, book_id) if each.content.strip()]
+    job = await render_job(connection, FORMAT, book, written, ExportSettings(), watermark=False, marks=True)
+    pool = RenderPool(workers=1)
+    try:
+        return hashlib.sha256(await pool.run(job)).hexdigest()
+    finally:
+        await pool.close()
+
+
+@contextlib.contextmanager
+def _scratch_folder(data_dir: Path) -> Iterator[Path]:
+    """A folder beside the database, where the disk is known to be large. Folders of drills that were killed go."""
+    for left in data_dir.glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError), _locked(left):
+            shutil.rmtree(left, ignore_errors=True)
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=data_dir))
+    except OSError as error:
+        raise StartupError(f"{data_dir} can't be written: {error.strerror}.") from error
+    with _locked(folder):
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """The lock of a drill that is under way. Raises BlockingIOError if another process has it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,49 @@
+"""The passphrase of backups: from a file, the setting or a prompt. The command line would show it to everybody."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from bookgen.config import MIN_PASSPHRASE_CHARACTERS, Config, reveal
+from bookgen.errors import InvalidInput
+
+
+def add_option(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--passphrase-file", type=Path, metavar="PATH",
+        help="a file whose first line is the passphrase (default: BOOKGEN_BACKUP_PASSPHRASE, else a prompt)",
+    )  # fmt: skip
+
+
+async def given(options: Namespace, settings: Config, *, new: bool) -> str:
+    """The passphrase. If it is new, it is asked for twice and must be long enough."""
+    if options.passphrase_file:
+        passphrase = _of_file(options.passphrase_file)
+    elif settings.backup_passphrase:
+        passphrase = reveal(settings.backup_passphrase) or ""
+    else:
+        passphrase = await asyncio.to_thread(_asked, new)
+    if new and len(passphrase) < MIN_PASSPHRASE_CHARACTERS:
+        raise InvalidInput(f"A passphrase must have at least {MIN_PASSPHRASE_CHARACTERS} characters.")
+    return passphrase
+
+
+def _of_file(path: Path) -> str:
+    try:
+        return path.read_text().partition("\n")[0].rstrip("\r")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise InvalidInput(f"{path} can't be read: {reason}.") from error
+
+
+def _asked(new: bool) -> str:
+    if not sys.stdin.isatty():
+        raise InvalidInput("Set BOOKGEN_BACKUP_PASSPHRASE, or name a file with --passphrase-file.")
+    passphrase = getpass.getpass("Passphrase of the backup: ")
+    if new and getpass.getpass("The same again: ") != passphrase:
+        raise InvalidInput("The two passphrases differ.")
+    return passphrase

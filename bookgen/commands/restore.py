@@ -1,0 +1,99 @@
+"""`bookgen restore FILE`: a backup into an empty database and data folder, as a whole or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+import asyncpg
+
+from bookgen import config
+from bookgen.app import migrations, postgres
+from bookgen.commands import passphrase
+from bookgen.commands.backup_file import SECRET_KEY, counted, open_backup, restore_contents, verify
+from bookgen.config import Config, reveal
+from bookgen.errors import Conflict, StartupError
+from bookgen.store.backup.restoring import Contents, empty_target, mark_as_copy, read_manifest, schema_of
+from bookgen.store.database import connect_unbounded
+from bookgen.store.postgres.space import make_data_folder
+
+PREFIX = "restore-"
+ACTIVE = "SELECT count(*) FROM run WHERE status IN ('queued', 'running')"
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", type=Path, help="a file that `bookgen backup` has made")
+    passphrase.add_option(parser)
+
+
+async def run(options: Namespace) -> int:
+    """Restore the backup. Returns 0 once everything is committed."""
+    settings = config.load()
+    secret = await passphrase.given(options, settings, new=False)
+    # All of it is read twice: nothing is touched before it is known to be whole.
+    await asyncio.to_thread(verify, options.file, secret)
+    with open_backup(options.file, secret) as frames:
+        schema_of(await read_manifest(frames), migrations())
+    await asyncio.to_thread(make_data_folder, settings.data_dir)
+    async with postgres(settings) as address:
+        connection = await connect_unbounded(address.direct_dsn)
+        try:
+            print(await _restore(options.file, secret, settings, connection))
+        except asyncpg.PostgresError as error:
+            raise Conflict(f"The backup could not be restored, and nothing was: {error}") from error
+        finally:
+            await connection.close()
+    return 0
+
+
+async def _restore(path: Path, secret: str, settings: Config, connection: asyncpg.Connection) -> str:
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=settings.data_dir))
+    try:
+        async with empty_target(connection, _what_to_do(settings)):
+            with open_backup(path, secret) as frames:
+                contents = await restore_contents(connection, frames, migrations(), folder)
+            await mark_as_copy(connection, contents.manifest.made_at)
+            active: int = await connection.fetchval(ACTIVE)
+            # Before the commit: without its key, a database that is there would be served with a new one.
+            files = await asyncio.to_thread(_put_files, folder, settings)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return _told(path, contents, files, active)
+
+
+def _what_to_do(settings: Config) -> str:
+    if settings.database_url:
+        return "Make a new database and set BOOKGEN_DATABASE_URL to it."
+    return f"Set BOOKGEN_DATA_DIR to a new folder, or move {settings.data_dir} away."
+
+
+def _put_files(folder: Path, settings: Config) -> int:
+    """Move the restored files into the data folder, and return how many there are.
+
+    Raises StartupError if one of them is there with another content. What is there with the same was put there by a
+    restore that was interrupted.
+    """
+    found = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
+    if reveal(settings.secret_key):
+        found = [name for name in found if str(name) != SECRET_KEY]
+    for name in found:
+        target = settings.data_dir / name
+        if target.exists() and target.read_bytes() != (folder / name).read_bytes():
+            raise StartupError(f"{target} is there with another content. {_what_to_do(settings)}")
+    for name in found:
+        target = settings.data_dir / name
+        target.parent.mkdir(mode=0o700, exist_ok=True)
+        (folder / name).replace(target)
+    return len(found)
+
+
+def _told(path: Path, contents: Contents, files: int, active: int) -> str:
+    rows = sum(digest.rows for digest in contents.digests.values())
+    counts = counted({"tables": len(contents.digests), "rows": rows, "files": files})
+    return (
+        f"Restored {path}: {counts}, as of {contents.manifest.made_at:%Y-%m-%d %H:%M:%S} UTC.\n"
+        f"Its {active} active runs wait, and no book is written, until you let them continue: bookgen runs resume --all"
+    )

@@ -1,0 +1,63 @@
+"""Loads a book as an export job, which has all that the file is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
+
+from bookgen.models import Book, Chapter, Cover, SourceType
+from bookgen.render.cover.job import Copy, CoverDesign
+from bookgen.render.job import Job
+from bookgen.render.model import Picture, PlacedPicture
+from bookgen.render.settings import ExportSettings
+from bookgen.services.declaration import source_of, words_of
+from bookgen.services.provenance import Share
+from bookgen.store import accounts, covers, illustrations, media, origins
+from bookgen.store.database import DB
+
+
+async def render_job(
+    db: DB, kind: str, book: Book, written: Sequence[Chapter], settings: ExportSettings, watermark: bool, *, marks: bool
+) -> Job:
+    """The job for a file of the book's `written` chapters. `marks`: whether the file names its origin."""
+    author = book.author_name or await accounts.author_name(db, book.account_id)
+    selected = await covers.selected(db, book.id)
+    cover = await _picture(db, selected) if settings.include_cover or settings.cover_wrap else None
+    design = _design(selected) if settings.cover_wrap else None
+    pictures = await _pictures(db, book.id) if settings.include_illustrations else []
+    source = await _source(db, book, written, settings) if marks else None
+    return Job(kind, book, written, author, settings, watermark, cover, design, pictures, source)
+
+
+async def _source(db: DB, book: Book, written: Sequence[Chapter], settings: ExportSettings) -> SourceType | None:
+    """The origin that the file's metadata names: of its words and of the pictures in it."""
+    words = await words_of(db, book.account_id, book.id, written)
+    has_cover = settings.include_cover or settings.cover_wrap
+    shown = [
+        each.source
+        for each in await origins.pictures(db, book.account_id, book.id)
+        if (has_cover if each.is_cover else settings.include_illustrations)
+    ]
+    return source_of(reduce(add, words.values(), Share()), shown)
+
+
+async def _picture(db: DB, cover: Cover | None) -> Picture | None:
+    body = cover and await media.find(db, cover.image_key)
+    return Picture(body, cover.width, cover.height) if cover and body else None
+
+
+async def _pictures(db: DB, book_id: int) -> list[PlacedPicture]:
+    """The book's illustrations, without any deleted in the meantime."""
+    found = []
+    for each in await illustrations.of_book(db, book_id):
+        if body := await media.find(db, each.image_key):
+            picture = Picture(body, each.width, each.height)
+            found.append(PlacedPicture(each.chapter_id, each.position, picture, each.alt_text, each.caption))
+    return found
+
+
+def _design(cover: Cover | None) -> CoverDesign | None:
+    """The cover's design, or None if it was not drawn here."""
+    told = cover and cover.design
+    return CoverDesign(**told | {"copy": Copy(**told["copy"])}) if told else None

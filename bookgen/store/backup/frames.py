@@ -1,0 +1,81 @@
+"""What stands in a sealed file: a sequence of frames, each with its kind and length.
+
+A backup is `manifest`, then for each table and file `table` or `file`, `data` …, `end`, and at last `trailer`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from enum import Enum
+from typing import Any
+
+import orjson
+
+from bookgen.errors import StartupError
+from bookgen.store.backup.sealed import SealedReader, SealedWriter
+
+HEAD_BYTES = 5
+
+
+class Kind(Enum):
+    MANIFEST = b"M"
+    TABLE = b"T"
+    FILE = b"F"
+    DATA = b"D"
+    END = b"E"
+    TRAILER = b"Z"
+
+
+class FrameWriter:
+    def __init__(self, sealed: SealedWriter) -> None:
+        self._sealed = sealed
+
+    async def tell(self, kind: Kind, content: Mapping[str, Any]) -> None:
+        await self._write(kind, orjson.dumps(content))
+
+    async def data(self, data: bytes) -> None:
+        await self._write(Kind.DATA, data)
+
+    async def _write(self, kind: Kind, content: bytes) -> None:
+        frame = kind.value + len(content).to_bytes(HEAD_BYTES - 1, "big") + content
+        await asyncio.to_thread(self._sealed.write, frame)  # which compresses and encrypts
+
+
+class FrameReader:
+    def __init__(self, sealed: SealedReader) -> None:
+        self._sealed = sealed
+        self.end: dict[str, Any] = {}  # the content of the last frame `end`
+
+    async def next(self) -> tuple[Kind, bytes]:
+        return await asyncio.to_thread(self._read)
+
+    async def next_told(self) -> tuple[Kind, dict[str, Any]]:
+        """The next frame, which is not data."""
+        kind, content = await self.next()
+        return kind, orjson.loads(content)
+
+    async def read_to_end(self) -> None:
+        """Authenticate what is left of the file."""
+        await asyncio.to_thread(self._sealed.read_to_end)
+
+    async def expect(self, kind: Kind) -> dict[str, Any]:
+        """The content of the next frame. Raises StartupError if it is of another kind."""
+        found, content = await self.next()
+        if found is not kind:
+            raise StartupError(f"The backup has a frame {found.name} where {kind.name} belongs.")
+        told: dict[str, Any] = orjson.loads(content)
+        return told
+
+    async def data(self) -> AsyncIterator[bytes]:
+        """The data up to the next frame `end`, which is read too."""
+        while True:
+            kind, content = await self.next()
+            if kind is not Kind.DATA:
+                self.end = orjson.loads(content)
+                return
+            yield content
+
+    def _read(self) -> tuple[Kind, bytes]:
+        head = self._sealed.read(HEAD_BYTES)
+        return Kind(head[:1]), self._sealed.read(int.from_bytes(head[1:], "big"))

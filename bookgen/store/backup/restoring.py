@@ -1,0 +1,159 @@
+"""Restore a backup into an empty database, in one transaction: it is there as a whole, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+from bookgen.errors import Conflict, StartupError
+from bookgen.store.backup.frames import FrameReader, Kind
+from bookgen.store.backup.tables import TableDigest, digest_of, quoted, tables
+from bookgen.store.migrate import Migration, apply_within, lock, read_migrations, require_a_home
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a backup says of itself at its beginning."""
+
+    made_at: datetime
+    bookgen: str
+    server: str
+    migrations: Mapping[int, str]
+    tables: Sequence[str]
+
+
+@dataclass(slots=True)
+class Contents:
+    """What was read of a backup. `export`: the digest of a file that was made of the book when it was backed up."""
+
+    manifest: Manifest
+    digests: dict[str, TableDigest] = field(default_factory=dict)
+    sequences: Mapping[str, int] = field(default_factory=dict)
+    export: Mapping[str, Any] | None = None
+
+
+async def read_manifest(frames: FrameReader) -> Manifest:
+    """The manifest, which is the first frame."""
+    told = await frames.expect(Kind.MANIFEST)
+    return Manifest(
+        datetime.fromisoformat(told["made_at"]),
+        told["bookgen"],
+        told["server"],
+        {int(number): sha256 for number, sha256 in told["migrations"].items()},
+        told["tables"],
+    )
+
+
+def schema_of(manifest: Manifest, folder: Path) -> list[Migration]:
+    """The migrations that the backup's database had. Raises StartupError if this version does not know them all."""
+    known = [each for each in read_migrations(folder) if manifest.migrations.get(each.version) == each.sha256]
+    if len(known) < len(manifest.migrations):
+        raise StartupError(
+            f"The backup was made by bookgen {manifest.bookgen} with migration {max(manifest.migrations):04d}, which "
+            "this version does not know. Restore it with that version or a newer one."
+        )
+    return known
+
+
+IS_EMPTY = """
+    SELECT NOT EXISTS (
+        SELECT FROM pg_class
+         WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'S', 'f'))
+"""
+
+
+@asynccontextmanager
+async def empty_target(connection: asyncpg.Connection, what_to_do: str) -> AsyncIterator[None]:
+    """A transaction on an empty database, which no service can migrate meanwhile.
+
+    Raises StartupError that ends with `what_to_do` if there is anything in the database.
+    """
+    await require_a_home(connection)
+    await lock(connection)
+    async with connection.transaction():
+        if not await connection.fetchval(IS_EMPTY):
+            raise StartupError(f"The target is not empty, and nothing in it was changed. {what_to_do}")
+        yield
+
+
+async def restore_rows(connection: asyncpg.Connection, frames: FrameReader, contents: Contents, folder: Path) -> None:
+    """Make the schema of the backup and read the rows of all its tables into it."""
+    await apply_within(connection, schema_of(contents.manifest, folder))
+    made = [table.name for table in await tables(connection)]
+    if strange := set(contents.manifest.tables) - set(made):
+        raise StartupError(f"The backup has a table {min(strange)}, which its own migrations do not make.")
+    references = await _without_references(connection, made)
+    for _ in contents.manifest.tables:
+        await _restore_table(connection, frames, contents)
+    for reference in references:
+        await connection.execute(reference)
+    for name in made:
+        await connection.execute(f"ALTER TABLE {quoted([name])} ENABLE TRIGGER USER")
+
+
+REFERENCES = """
+    SELECT conrelid::regclass AS "table", quote_ident(conname) AS name, pg_get_constraintdef(oid) AS definition
+      FROM pg_constraint
+     WHERE contype = 'f' AND connamespace = current_schema()::regnamespace AND conparentid = 0
+     ORDER BY conrelid::regclass::text, conname
+"""
+
+
+async def _without_references(connection: asyncpg.Connection, names: Sequence[str]) -> list[str]:
+    """Empty all tables, and take their foreign keys and triggers away. Returns the statements that bring the keys back.
+
+    The tables then take rows in any order, and one check of each key at the end replaces one for each row.
+    """
+    found = await connection.fetch(REFERENCES)
+    for row in found:
+        await connection.execute(f"ALTER TABLE {row['table']} DROP CONSTRAINT {row['name']}")
+    for name in names:
+        await connection.execute(f"ALTER TABLE {quoted([name])} DISABLE TRIGGER USER")
+    await connection.execute(f"TRUNCATE {quoted(names)}")  # the rows that migrations make
+    return [f"ALTER TABLE {row['table']} ADD CONSTRAINT {row['name']} {row['definition']}" for row in found]
+
+
+async def _restore_table(connection: asyncpg.Connection, frames: FrameReader, contents: Contents) -> None:
+    table = await frames.expect(Kind.TABLE)
+    status = await connection.copy_to_table(
+        table["name"], source=frames.data(), columns=table["columns"], format="binary"
+    )
+    rows = int(status.split()[-1])
+    contents.digests[table["name"]] = digest_of(frames.end)
+    if rows != frames.end["rows"]:
+        raise Conflict(f"The table {table['name']} has {rows} rows, where the backup has {frames.end['rows']}.")
+
+
+async def restore_sequences(connection: asyncpg.Connection, sequences: Mapping[str, int]) -> None:
+    """Set the sequences to the values that they had."""
+    for name, value in sequences.items():
+        await connection.execute("SELECT setval(to_regclass($1), $2)", quoted([name]), value)
+
+
+MAKE_COPY_TABLE = """
+    CREATE TABLE IF NOT EXISTS restored_copy (
+        backup_made_at timestamptz NOT NULL,
+        restored_at    timestamptz NOT NULL DEFAULT now(),
+        continued_at   timestamptz
+    )
+"""
+MARK_AS_COPY = "INSERT INTO restored_copy (backup_made_at) VALUES ($1)"
+FORGET_PROCESSES = "DELETE FROM process"
+RELEASE_RUNS = """
+    UPDATE run SET owner = NULL, call_started_at = NULL, epoch = epoch + 1
+     WHERE status IN ('queued', 'running', 'paused')
+"""
+
+
+async def mark_as_copy(connection: asyncpg.Connection, made_at: datetime) -> None:
+    """Make the runs wait until the operator lets them continue, and free them from the processes that wrote them."""
+    await connection.execute(MAKE_COPY_TABLE)
+    await connection.execute(MARK_AS_COPY, made_at)
+    await connection.execute(FORGET_PROCESSES)
+    await connection.execute(RELEASE_RUNS)

@@ -1,0 +1,93 @@
+"""The tables of a database as a backup sees them, copied in an order that every copy of the same rows has."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+from bookgen.store.migrate import read_migrations
+
+CREATED = re.compile(r"^CREATE TABLE (?:IF NOT EXISTS )?(\w+)", re.MULTILINE)
+LEDGER = "schema_migration"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with the names of the columns that are stored, and the quoted expressions that order its rows."""
+
+    name: str
+    columns: Sequence[str]
+    order: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class TableDigest:
+    """How many rows a table has, and the SHA-256 of them all."""
+
+    rows: int
+    sha256: str
+
+
+# Text is ordered by its bytes, because collations differ between servers. A table without a primary key is ordered by
+# all its columns.
+TABLES = """
+    SELECT c.relname AS name,
+           array_agg(a.attname ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS columns,
+           array_agg(quote_ident(a.attname) || CASE WHEN a.attcollation <> 0 THEN ' COLLATE "C"' ELSE '' END
+                     ORDER BY array_position(i.indkey::int2[], a.attnum), a.attnum)
+               FILTER (WHERE i.indkey IS NULL OR a.attnum = ANY (i.indkey::int2[])) AS "order"
+      FROM pg_class c
+      JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+      LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+     WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+     GROUP BY c.relname
+     ORDER BY c.relname
+"""
+
+
+async def tables(connection: asyncpg.Connection) -> list[Table]:
+    """All tables of the schema, except the ledger of migrations."""
+    found = [Table(**row) for row in await connection.fetch(TABLES)]
+    return [table for table in found if table.name != LEDGER]
+
+
+def made_by(migrations: Path) -> frozenset[str]:
+    """The names of the tables that the migrations create."""
+    return frozenset(name for each in read_migrations(migrations) for name in CREATED.findall(each.sql))
+
+
+def parted(found: Collection[Table], ours: Collection[str]) -> tuple[list[Table], list[str]]:
+    """Our tables, and the names of those that somebody else has put beside them."""
+    return [each for each in found if each.name in ours], [each.name for each in found if each.name not in ours]
+
+
+async def copy_out(
+    connection: asyncpg.Connection, table: Table, write: Callable[[bytes], Awaitable[None]] | None = None
+) -> TableDigest:
+    """Copy all rows of the table, in order, and return their digest."""
+    seen = hashlib.sha256()
+
+    async def take(data: bytes) -> None:
+        seen.update(data)
+        if write is not None:
+            await write(data)
+
+    query = f"SELECT {quoted(table.columns)} FROM {quoted([table.name])} ORDER BY {', '.join(table.order)}"
+    status = await connection.copy_from_query(query, output=take, format="binary")
+    return TableDigest(int(status.split()[-1]), seen.hexdigest())
+
+
+def quoted(names: Iterable[str]) -> str:
+    """A list of names as SQL."""
+    return ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
+def digest_of(told: Mapping[str, Any]) -> TableDigest:
+    """The digest as a frame of the backup tells it."""
+    return TableDigest(told["rows"], told["sha256"])

@@ -1,0 +1,108 @@
+"""Take a backup: the rows of one snapshot, beside a service that goes on writing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import asyncpg
+
+from bookgen.errors import StartupError
+from bookgen.store.backup.frames import FrameWriter, Kind
+from bookgen.store.backup.tables import Table, TableDigest, copy_out, made_by, parted, quoted, tables
+from bookgen.store.migrate import applied, read_migrations
+
+PIECE_BYTES = 1 << 18
+IS_OURS = "SELECT to_regclass('schema_migration') IS NOT NULL"
+NOW = "SELECT now() AS made_at, current_setting('server_version') AS server"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A transaction in which the database stands still. `left_out`: tables beside ours that nobody backs up."""
+
+    connection: asyncpg.Connection
+    made_at: datetime
+    server: str
+    migrations: Mapping[int, str]
+    tables: Collection[Table]
+    left_out: Collection[str]
+
+
+@asynccontextmanager
+async def snapshot(connection: asyncpg.Connection, migrations: Path) -> AsyncIterator[Snapshot]:
+    """A context with a snapshot of the database, which changes nothing and blocks only changes of the schema.
+
+    Raises StartupError if the database is not bookgen's or newer than this version.
+    """
+    if not await connection.fetchval(IS_OURS):
+        raise StartupError("This database is empty: there is nothing to back up.")
+    names = quoted(table.name for table in await tables(connection))
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        # The locks come first: the snapshot is taken by the first query, and must not be older than the schema.
+        await connection.execute(f"LOCK TABLE {names} IN ACCESS SHARE MODE")
+        found, left_out = parted(await tables(connection), made_by(migrations))
+        row = await connection.fetchrow(NOW)
+        has = await applied(connection)
+        known = {each.version: each.sha256 for each in read_migrations(migrations)}
+        if strange := [version for version, sha256 in has.items() if known.get(version) != sha256]:
+            raise StartupError(
+                f"the database has migration {max(strange):04d}, which this version of bookgen does not know. "
+                "Back it up with the version that made it."
+            )
+        yield Snapshot(connection, row["made_at"], row["server"], has, found, left_out)
+
+
+async def write_manifest(frames: FrameWriter, taken: Snapshot, version: str) -> None:
+    manifest = {
+        "made_at": taken.made_at.isoformat(),
+        "bookgen": version,
+        "server": taken.server,
+        "migrations": {str(number): sha256 for number, sha256 in sorted(taken.migrations.items())},
+        "tables": [table.name for table in taken.tables],
+    }
+    await frames.tell(Kind.MANIFEST, manifest)
+
+
+async def write_rows(frames: FrameWriter, taken: Snapshot) -> dict[str, TableDigest]:
+    """Write all tables, and return their digests by name."""
+    digests = {}
+    for table in taken.tables:
+        await frames.tell(Kind.TABLE, {"name": table.name, "columns": table.columns})
+        digests[table.name] = await copy_out(taken.connection, table, frames.data)
+        await frames.tell(Kind.END, {"rows": digests[table.name].rows, "sha256": digests[table.name].sha256})
+    return digests
+
+
+async def write_files(frames: FrameWriter, folder: Path, files: Mapping[str, bytes | None]) -> None:
+    """Write files by their path below `folder`. Where a content is given, it is written in the place of the file's."""
+    for name, content in files.items():
+        await frames.tell(Kind.FILE, {"name": name})
+        if content is not None:
+            await frames.data(content)
+        else:
+            await _write_file(frames, folder / name)
+        await frames.tell(Kind.END, {})
+
+
+async def _write_file(frames: FrameWriter, path: Path) -> None:
+    with path.open("rb") as file:
+        while data := await asyncio.to_thread(file.read, PIECE_BYTES):
+            await frames.data(data)
+
+
+# Sequences are not part of a snapshot. Read after the rows, they are at or beyond every number in them.
+SEQUENCES = """
+    SELECT sequencename AS name, last_value
+      FROM pg_sequences WHERE schemaname = current_schema() AND last_value IS NOT NULL
+     ORDER BY sequencename
+"""
+
+
+async def sequences(connection: asyncpg.Connection) -> dict[str, int]:
+    """The last value of each sequence that has one, by name."""
+    return {row["name"]: row["last_value"] for row in await connection.fetch(SEQUENCES)}

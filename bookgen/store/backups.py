@@ -1,0 +1,63 @@
+"""Which backups of this database were made, and whether the database itself is a restored copy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from bookgen.store.database import DB
+
+
+@dataclass(frozen=True, slots=True)
+class BackupRecord:
+    """A backup. `drilled`: it was restored once, and compared."""
+
+    made_at: datetime
+    drilled: bool
+    bytes: int
+    file: str
+
+
+HAS_TABLE = "SELECT to_regclass('backup') IS NOT NULL"
+RECORD = "INSERT INTO backup (made_at, drilled, bytes, file) VALUES ($1, $2, $3, $4)"
+
+
+async def record(db: DB, backup: BackupRecord) -> None:
+    """Note a backup, unless the database is older than the table of them."""
+    if await db.fetchval(HAS_TABLE):
+        await db.execute(RECORD, backup.made_at, backup.drilled, backup.bytes, backup.file)
+
+
+LAST_DRILLED = "SELECT made_at, drilled, bytes, file FROM backup WHERE drilled ORDER BY made_at DESC LIMIT 1"
+
+
+async def last_drilled(db: DB) -> BackupRecord | None:
+    """The newest backup that was restored once."""
+    row = await db.fetchrow(LAST_DRILLED)
+    return row and BackupRecord(**row)
+
+
+AGE = "SELECT extract(epoch FROM now() - max(made_at))::float8 FROM backup WHERE drilled"
+
+
+async def age_seconds(db: DB) -> float | None:
+    """How old the newest drilled backup is, by the database's clock. None if there is none."""
+    age: float | None = await db.fetchval(AGE)
+    return age
+
+
+WAITING_COPY = "SELECT backup_made_at FROM restored_copy WHERE continued_at IS NULL ORDER BY restored_at DESC LIMIT 1"
+
+
+async def waiting_copy(db: DB) -> datetime | None:
+    """If runs wait because this database was restored: when its backup was made."""
+    made_at: datetime | None = await db.fetchval(WAITING_COPY)
+    return made_at
+
+
+CONTINUE = "UPDATE restored_copy SET continued_at = now() WHERE continued_at IS NULL"
+
+
+async def let_continue(db: DB) -> None:
+    """Let the runs of a restored database continue."""
+    await db.execute(CONTINUE)
