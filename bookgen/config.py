@@ -23,7 +23,6 @@ from bookgen.limits import LimitClass
 
 PREFIX = "BOOKGEN_"
 MIN_PASSPHRASE_CHARACTERS = 12
-SECONDS = {"m": 60, "h": 3600, "d": 86_400}
 
 
 def _words(value: object) -> object:
@@ -301,13 +300,6 @@ class Config(BaseSettings):
     rate_expensive: Rate = rate(LimitClass.EXPENSIVE)
     rate_public: Rate = rate(LimitClass.PUBLIC)
     rate_auth: Rate = rate(LimitClass.AUTH)
-    backup_dir: Folder | None = setting(
-        None, "a folder", "The folder for backups that the service makes by itself. Default: it makes none."
-    )
-    backup_every: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,4}[mhd]$")] = setting(
-        "24h", "a time like 90m, 24h or 7d", "How often the service makes a backup."
-    )
-    backup_keep: int = setting(7, "1 or more", "How many of its backups the service keeps.", ge=1)
     backup_passphrase: Annotated[SecretStr, AfterValidator(_good_passphrase)] | None = setting(
         None, f"at least {MIN_PASSPHRASE_CHARACTERS} characters", "The passphrase that encrypts backups."
     )
@@ -338,11 +330,6 @@ class Config(BaseSettings):
         )
 
     @property
-    def backup_seconds(self) -> int:
-        """How many seconds are between two backups of the service."""
-        return int(self.backup_every[:-1]) * SECONDS[self.backup_every[-1]]
-
-    @property
     def billing_enabled(self) -> bool:
         return self.billing == "on" or (self.billing == "auto" and self.stripe_secret_key is not None)
 
@@ -364,7 +351,7 @@ def load(env_file: Path | None = Path(".env")) -> Config:
     problems = [*_unknown({*os.environ, *(line.key for line in lines if line.key)})]
     try:
         config = Config(_env_file=env_file)  # type: ignore[call-arg]
-        problems += [*_keyless(config), *_unpooled(config), *_open_backups(config)]
+        problems += [*_keyless(config), *_unpooled(config)]
     except ValidationError as error:
         problems += _wrong(error)
     if problems:
@@ -431,11 +418,6 @@ def _keyless(config: Config) -> Iterable[str]:
 def _unpooled(config: Config) -> Iterable[str]:
     if config.database_direct_url and not config.database_url:
         yield "BOOKGEN_DATABASE_DIRECT_URL needs BOOKGEN_DATABASE_URL, the address of the pooler."
-
-
-def _open_backups(config: Config) -> Iterable[str]:
-    if config.backup_dir and not config.backup_passphrase:
-        yield "BOOKGEN_BACKUP_DIR needs BOOKGEN_BACKUP_PASSPHRASE, which encrypts the backups."
 
 
 def _shown(annotation: object, value: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from argparse import SUPPRESS, ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,14 +27,10 @@ from bookgen.store.backups import BackupRecord
 from bookgen.store.database import connect_unbounded
 from bookgen.store.migrate import read_migrations
 
-LOCK = 0x6261636B7570  # "backup"
-TRY_LOCK = "SELECT pg_try_advisory_lock($1)"
-
 
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", type=Path, help="the file to make; it must not exist yet")
     parser.add_argument("--no-drill", dest="drill", action="store_false", help="do not restore the backup to prove it")
-    parser.add_argument("--if-due", type=float, metavar="SECONDS", help=SUPPRESS)  # said by the service's schedule
     passphrase.add_option(parser)
 
 
@@ -46,9 +42,6 @@ async def run(options: Namespace) -> int:
     async with postgres(settings) as address:
         connection = await connect_unbounded(address.direct_dsn)
         try:
-            if options.if_due is not None and not await _is_due(connection, options.if_due):
-                print("Another process has just made a backup.")
-                return 0
             made, report = await _make(options, settings, secret, connection)
         finally:
             await connection.close()
@@ -74,14 +67,6 @@ class Made:
     left_out: str
     why_no_export: str
     seconds: float
-
-
-async def _is_due(connection: asyncpg.Connection, seconds: float) -> bool:
-    """Whether no other process makes a backup or has made one in `seconds`. The lock ends with the session."""
-    if not await connection.fetchval(TRY_LOCK, LOCK):
-        return False
-    age = await backups.age_seconds(connection)
-    return age is None or age >= seconds
 
 
 async def _make(

@@ -209,3 +209,24 @@ async def test_a_book_of_the_usual_length_is_told_the_sample_story_and_can_be_ch
     rewritten = (await api.post(f"/chapters/{third['id']}/regenerate/")).body
     assert rewritten["content"]
     assert rewritten["content"] != third["content"]
+
+
+async def test_a_plan_is_taken_beside_the_title_or_as_the_chapter_shows_it_and_kept(api: Api) -> None:
+    book = await api.outlined(chapter_count=2)
+    first, second = book["chapters"]
+    scene = {"place": "The quay", "people": "Mara", "want": "To leave", "turn": "She stays"}
+
+    await revise(api, book, {"id": first["id"], "scenes": [scene], "sets_up": ["the key"], "last_image": "The lamp"})
+    planned = (await revise(api, book, {"id": second["id"], "plan": {"pays_off": ["the key"]}})).body["chapters"]
+    assert [chapter["plan"] for chapter in planned] == [
+        {"scenes": [scene], "sets_up": ["the key"], "last_image": "The lamp"},
+        {"pays_off": ["the key"]},
+    ]
+
+    sent_back = await revise(api, book, *planned, replace=True)
+    assert [chapter["plan"] for chapter in sent_back.body["chapters"]] == [chapter["plan"] for chapter in planned]
+
+    without = await revise(api, book, {"id": first["id"], "last_image": "", "title": "At the Quay"})
+    assert without.body["chapters"][0]["plan"] == {"scenes": [scene], "sets_up": ["the key"]}
+    copy = await api.post(f"/books/{book['id']}/duplicate/")
+    assert copy.body["chapters"][1]["plan"] == {"pays_off": ["the key"]}

@@ -9,6 +9,7 @@ import pytest
 from bookgen.errors import InvalidInput, UpstreamAIError
 from bookgen.providers.text import StopReason
 from bookgen.words import tokens
+from bookgen.writing import chapter_plan
 from bookgen.writing.outline import draft_outline
 from bookgen.writing.outline_form import ReplyForm
 from bookgen.writing.planning import BATCH
@@ -252,3 +253,41 @@ async def test_what_a_user_typed_cannot_close_its_data_block():
 
     request = steps.calls[0][0]
     assert request.system[0].text.count("</book_data>") == 2  # the rule that names it, and the end
+
+
+SCENE = {"place": "The quay, at dusk", "people": "Mara", "want": "Mara wants to leave", "turn": "She stays"}
+
+
+async def test_the_plans_of_a_reply_are_kept_as_far_as_they_can_be_read() -> None:
+    plans = [
+        {
+            "chapter": 1,
+            "scenes": [SCENE, {"place": "…"}, "no scene"],
+            "sets_up": ["the key under the stone"],
+            "steps": 3,
+        },
+        {"chapter": "Chapter 2", "pays_off": "The key, under its stone", "last_image": "…", "question": ["…"]},
+        {"chapter": 7, "last_image": "Nobody asked for it."},
+        "no plan",
+    ]
+    reply = {**json.loads(outline_reply({"first": 1, "last": 2, "language": "en"})), "plans": plans}
+    steps = Scripted(lambda *_: json.dumps(reply))
+
+    outline = await draft_outline(a_book(chapter_count=2, bible={}, genre="Novel"), steps)
+
+    first, second = [chapter.plan for chapter in outline.chapters]
+    assert first == {"scenes": [SCENE], "sets_up": ["the key under the stone"], "steps": ["3"]}
+    assert second == {"pays_off": ["The key, under its stone"]}
+    assert chapter_plan.unpaid([(1, first)]) == [(1, "the key under the stone")]
+    assert chapter_plan.unpaid([(1, first), (2, second)]) == []
+
+
+@pytest.mark.parametrize(("genre", "asked", "not_asked"), [("Novel", "scenes", "steps"), ("Guide", "steps", "scenes")])
+async def test_a_plan_is_asked_for_as_the_kind_of_book_needs_it(genre: str, asked: str, not_asked: str) -> None:
+    steps = Scripted(obedient)
+
+    await draft_outline(a_book(chapter_count=2, bible={}, genre=genre), steps)
+
+    prompt = steps.calls[0][0].messages[-1].text
+    assert f"- {asked}:" in prompt
+    assert f"- {not_asked}:" not in prompt
