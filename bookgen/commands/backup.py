@@ -20,7 +20,7 @@ from bookgen.commands.backup_file import counted, files_of, new_file, require_da
 from bookgen.commands.drill import FORMAT, DrillReport, drill, export_of_a_book
 from bookgen.config import Config
 from bookgen.store import backups
-from bookgen.store.backup.frames import FrameWriter, Kind
+from bookgen.store.backup.frames import FrameKind, FrameWriter
 from bookgen.store.backup.sealed import SealedWriter
 from bookgen.store.backup.taking import Snapshot, sequences, snapshot, write_files, write_manifest, write_rows
 from bookgen.store.backups import BackupRecord
@@ -87,7 +87,7 @@ async def _write(file: BinaryIO, settings: Config, secret: str, taken: Snapshot)
     await write_files(frames, settings.data_dir, files)
     current = len(taken.migrations) == len(read_migrations(migrations()))
     export = await export_of_a_book(taken.connection) if current else None
-    await frames.tell(Kind.TRAILER, {"sequences": await sequences(taken.connection), "export": export})
+    await frames.tell(FrameKind.TRAILER, {"sequences": await sequences(taken.connection), "export": export})
     sealed.close()
     file.flush()
     os.fsync(file.fileno())

@@ -15,7 +15,7 @@ import asyncpg
 
 from bookgen.config import Config, reveal
 from bookgen.errors import Conflict, InvalidInput, StartupError
-from bookgen.store.backup.frames import FrameReader, Kind
+from bookgen.store.backup.frames import FrameKind, FrameReader
 from bookgen.store.backup.restoring import Contents, read_manifest, restore_rows, restore_sequences
 from bookgen.store.backup.sealed import SealedReader
 from bookgen.store.postgres.embedded import has_cluster
@@ -115,7 +115,7 @@ async def restore_contents(
     await restore_rows(connection, frames, contents, migrations)
     while True:
         kind, told = await frames.next_told()
-        if kind is Kind.TRAILER:
+        if kind is FrameKind.TRAILER:
             contents.export = told["export"]
             await restore_sequences(connection, told["sequences"])
             await frames.read_to_end()

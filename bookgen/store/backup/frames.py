@@ -18,7 +18,7 @@ from bookgen.store.backup.sealed import SealedReader, SealedWriter
 HEAD_BYTES = 5
 
 
-class Kind(Enum):
+class FrameKind(Enum):
     MANIFEST = b"M"
     TABLE = b"T"
     FILE = b"F"
@@ -31,13 +31,13 @@ class FrameWriter:
     def __init__(self, sealed: SealedWriter) -> None:
         self._sealed = sealed
 
-    async def tell(self, kind: Kind, content: Mapping[str, Any]) -> None:
+    async def tell(self, kind: FrameKind, content: Mapping[str, Any]) -> None:
         await self._write(kind, orjson.dumps(content))
 
     async def data(self, data: bytes) -> None:
-        await self._write(Kind.DATA, data)
+        await self._write(FrameKind.DATA, data)
 
-    async def _write(self, kind: Kind, content: bytes) -> None:
+    async def _write(self, kind: FrameKind, content: bytes) -> None:
         frame = kind.value + len(content).to_bytes(HEAD_BYTES - 1, "big") + content
         await asyncio.to_thread(self._sealed.write, frame)  # which compresses and encrypts
 
@@ -47,10 +47,10 @@ class FrameReader:
         self._sealed = sealed
         self.end: dict[str, Any] = {}  # the content of the last frame `end`
 
-    async def next(self) -> tuple[Kind, bytes]:
+    async def next(self) -> tuple[FrameKind, bytes]:
         return await asyncio.to_thread(self._read)
 
-    async def next_told(self) -> tuple[Kind, dict[str, Any]]:
+    async def next_told(self) -> tuple[FrameKind, dict[str, Any]]:
         """The next frame, which is not data."""
         kind, content = await self.next()
         return kind, orjson.loads(content)
@@ -59,7 +59,7 @@ class FrameReader:
         """Authenticate what is left of the file."""
         await asyncio.to_thread(self._sealed.read_to_end)
 
-    async def expect(self, kind: Kind) -> dict[str, Any]:
+    async def expect(self, kind: FrameKind) -> dict[str, Any]:
         """The content of the next frame. Raises StartupError if it is of another kind."""
         found, content = await self.next()
         if found is not kind:
@@ -71,11 +71,11 @@ class FrameReader:
         """The data up to the next frame `end`, which is read too."""
         while True:
             kind, content = await self.next()
-            if kind is not Kind.DATA:
+            if kind is not FrameKind.DATA:
                 self.end = orjson.loads(content)
                 return
             yield content
 
-    def _read(self) -> tuple[Kind, bytes]:
+    def _read(self) -> tuple[FrameKind, bytes]:
         head = self._sealed.read(HEAD_BYTES)
-        return Kind(head[:1]), self._sealed.read(int.from_bytes(head[1:], "big"))
+        return FrameKind(head[:1]), self._sealed.read(int.from_bytes(head[1:], "big"))

@@ -12,7 +12,7 @@ from typing import Any
 import asyncpg
 
 from bookgen.errors import Conflict, StartupError
-from bookgen.store.backup.frames import FrameReader, Kind
+from bookgen.store.backup.frames import FrameKind, FrameReader
 from bookgen.store.backup.tables import TableDigest, digest_of, quoted, tables
 from bookgen.store.migrate import Migration, apply_within, lock, read_migrations, require_a_home
 
@@ -40,7 +40,7 @@ class Contents:
 
 async def read_manifest(frames: FrameReader) -> Manifest:
     """The manifest, which is the first frame."""
-    told = await frames.expect(Kind.MANIFEST)
+    told = await frames.expect(FrameKind.MANIFEST)
     return Manifest(
         datetime.fromisoformat(told["made_at"]),
         told["bookgen"],
@@ -120,7 +120,7 @@ async def _without_references(connection: asyncpg.Connection, names: Sequence[st
 
 
 async def _restore_table(connection: asyncpg.Connection, frames: FrameReader, contents: Contents) -> None:
-    table = await frames.expect(Kind.TABLE)
+    table = await frames.expect(FrameKind.TABLE)
     status = await connection.copy_to_table(
         table["name"], source=frames.data(), columns=table["columns"], format="binary"
     )

@@ -18,7 +18,7 @@ LEDGER = "schema_migration"
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class StoredTable:
     """A table with the names of the columns that are stored, and the quoted expressions that order its rows."""
 
     name: str
@@ -51,9 +51,9 @@ TABLES = """
 """
 
 
-async def tables(connection: asyncpg.Connection) -> list[Table]:
+async def tables(connection: asyncpg.Connection) -> list[StoredTable]:
     """All tables of the schema, except the ledger of migrations."""
-    found = [Table(**row) for row in await connection.fetch(TABLES)]
+    found = [StoredTable(**row) for row in await connection.fetch(TABLES)]
     return [table for table in found if table.name != LEDGER]
 
 
@@ -62,13 +62,13 @@ def made_by(migrations: Path) -> frozenset[str]:
     return frozenset(name for each in read_migrations(migrations) for name in CREATED.findall(each.sql))
 
 
-def parted(found: Collection[Table], ours: Collection[str]) -> tuple[list[Table], list[str]]:
+def parted(found: Collection[StoredTable], ours: Collection[str]) -> tuple[list[StoredTable], list[str]]:
     """Our tables, and the names of those that somebody else has put beside them."""
     return [each for each in found if each.name in ours], [each.name for each in found if each.name not in ours]
 
 
 async def copy_out(
-    connection: asyncpg.Connection, table: Table, write: Callable[[bytes], Awaitable[None]] | None = None
+    connection: asyncpg.Connection, table: StoredTable, write: Callable[[bytes], Awaitable[None]] | None = None
 ) -> TableDigest:
     """Copy all rows of the table, in order, and return their digest."""
     seen = hashlib.sha256()

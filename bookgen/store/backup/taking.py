@@ -12,8 +12,8 @@ from pathlib import Path
 import asyncpg
 
 from bookgen.errors import StartupError
-from bookgen.store.backup.frames import FrameWriter, Kind
-from bookgen.store.backup.tables import Table, TableDigest, copy_out, made_by, parted, quoted, tables
+from bookgen.store.backup.frames import FrameKind, FrameWriter
+from bookgen.store.backup.tables import StoredTable, TableDigest, copy_out, made_by, parted, quoted, tables
 from bookgen.store.migrate import applied, read_migrations
 
 PIECE_BYTES = 1 << 18
@@ -29,7 +29,7 @@ class Snapshot:
     made_at: datetime
     server: str
     migrations: Mapping[int, str]
-    tables: Collection[Table]
+    tables: Collection[StoredTable]
     left_out: Collection[str]
 
 
@@ -65,28 +65,28 @@ async def write_manifest(frames: FrameWriter, taken: Snapshot, version: str) -> 
         "migrations": {str(number): sha256 for number, sha256 in sorted(taken.migrations.items())},
         "tables": [table.name for table in taken.tables],
     }
-    await frames.tell(Kind.MANIFEST, manifest)
+    await frames.tell(FrameKind.MANIFEST, manifest)
 
 
 async def write_rows(frames: FrameWriter, taken: Snapshot) -> dict[str, TableDigest]:
     """Write all tables, and return their digests by name."""
     digests = {}
     for table in taken.tables:
-        await frames.tell(Kind.TABLE, {"name": table.name, "columns": table.columns})
+        await frames.tell(FrameKind.TABLE, {"name": table.name, "columns": table.columns})
         digests[table.name] = await copy_out(taken.connection, table, frames.data)
-        await frames.tell(Kind.END, {"rows": digests[table.name].rows, "sha256": digests[table.name].sha256})
+        await frames.tell(FrameKind.END, {"rows": digests[table.name].rows, "sha256": digests[table.name].sha256})
     return digests
 
 
 async def write_files(frames: FrameWriter, folder: Path, files: Mapping[str, bytes | None]) -> None:
     """Write files by their path below `folder`. Where a content is given, it is written in the place of the file's."""
     for name, content in files.items():
-        await frames.tell(Kind.FILE, {"name": name})
+        await frames.tell(FrameKind.FILE, {"name": name})
         if content is not None:
             await frames.data(content)
         else:
             await _write_file(frames, folder / name)
-        await frames.tell(Kind.END, {})
+        await frames.tell(FrameKind.END, {})
 
 
 async def _write_file(frames: FrameWriter, path: Path) -> None:

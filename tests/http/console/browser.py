@@ -20,7 +20,8 @@ from selenium.webdriver.common.keys import Keys
 from tests.checkers import AXE
 
 FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
+    "--headless=new", "--process-per-site", "--renderer-process-limit=1", "--disable-site-isolation-trials",
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
     "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
     # Above all the process that is started ahead of each navigation, and thrown away at the next.
