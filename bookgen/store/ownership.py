@@ -189,3 +189,14 @@ async def release(db: DB, owner: UUID) -> None:
     A run that another transaction has locked is skipped. It can be claimed once the process's lease expires.
     """
     await db.execute(RELEASE, owner)
+
+
+RELEASE_ALL = """
+    UPDATE run SET owner = NULL, call_started_at = NULL, epoch = epoch + 1
+     WHERE status IN ('queued', 'running', 'paused')
+"""
+
+
+async def release_all(db: DB) -> None:
+    """Free every run that has not ended from the process that wrote it, in a restored copy where none of them lives."""
+    await db.execute(RELEASE_ALL)

@@ -50,12 +50,14 @@ async def test_a_purchase_outlives_a_kill_and_comes_once(tmp_path: Path, process
 
 async def test_payments_are_set_up_from_the_command_line(tmp_path: Path, processor: FakeStripe) -> None:
     settings = {"STRIPE_SECRET_KEY": SECRET_KEY, "STRIPE_API_BASE": processor.url}
+    async with ServiceProcess(tmp_path):
+        pass
 
-    _, dry, _ = await run(tmp_path, "payments", "sync", **settings)
+    _, dry, complaint = await run(tmp_path, "payments", "sync", **settings)
     _, made, _ = await run(tmp_path, "payments", "sync", "--apply", **settings)
     code, again, _ = await run(tmp_path, "payments", "sync", **settings)
 
-    assert "bookgen_plan_pro_yearly: no price, should be 49000 cents" in dry
+    assert "bookgen_plan_pro_yearly: no price, should be 49000 cents" in dry, complaint
     assert "STRIPE_WEBHOOK_SECRET=whsec_" in made
     assert (code, again.strip()) == (0, "nothing to do")
 

@@ -44,7 +44,7 @@ VALUES = [
 
 def path_of(row: str, ids: dict[str, int]) -> str:
     path = row.split(" ")[1].replace("{uid}", "MQ").replace("{token}", "0123456789abcdef")
-    return path.replace("{id}", str(ids.get(path.split("/")[1])))
+    return path.replace("{id}", str(ids.get(path.split("/")[1]))).replace("{fact_id}", "1")
 
 
 async def sent(api: Api, row: str, path: str, raw: bytes, content_type: str = "application/json") -> Any:

@@ -278,6 +278,7 @@ SMALL = {
     "/books/{id}/resume-generation/",
     "/books/{id}/stop-generation/",
     "/books/{id}/select-cover/",
+    "/books/{id}/facts/{fact_id}/",
     *(f"/books/{{id}}/{each.path}/" for each in FORMATS.values()),
     "/books/{id}/preview_pdf/",
     "/proofreading-reports/{id}/suggestions/{suggestion_id}/dismiss/",

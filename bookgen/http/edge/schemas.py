@@ -13,6 +13,7 @@ from bookgen.errors import InvalidInput
 
 LARGEST, LARGEST_SERIAL = 2**63 - 1, 2**31 - 1  # of a bigint and an integer column
 
+HAS_NUL = "Text must not contain the character U+0000."
 _S = TypeVar("_S", bound=Schema)
 
 # The messages of all fields, in the words of people who send JSON.
@@ -174,6 +175,8 @@ class String(fields.String):
         text = str(super()._deserialize(value, attr, data, **kwargs))
         if len(text) > self._maximum:
             raise ValidationError(f"Must have at most {self._maximum:,} characters (got {len(text):,}).")
+        if "\0" in text:
+            raise ValidationError(HAS_NUL)
         return _trimmed(text) if self._trim else text
 
 
@@ -213,7 +216,7 @@ def load(schema: Schema, data: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidInput(**by_field(messages)) from None
     for name, value in loaded.items():
         if not isinstance(schema.fields[name], fields.Dict) and _holds_nul(value):
-            raise InvalidInput(**{name: ["Text must not contain the character U+0000."]})
+            raise InvalidInput(**{name: [HAS_NUL]})
     return loaded
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import asyncpg
 
 from bookgen.errors import Conflict, StartupError
+from bookgen.store import ownership
 from bookgen.store.backup.frames import FrameKind, FrameReader
 from bookgen.store.backup.tables import TableDigest, digest_of, quoted, tables
 from bookgen.store.migrate import Migration, apply_within, lock, read_migrations, require_a_home
@@ -145,10 +146,6 @@ MAKE_COPY_TABLE = """
 """
 MARK_AS_COPY = "INSERT INTO restored_copy (backup_made_at) VALUES ($1)"
 FORGET_PROCESSES = "DELETE FROM process"
-RELEASE_RUNS = """
-    UPDATE run SET owner = NULL, call_started_at = NULL, epoch = epoch + 1
-     WHERE status IN ('queued', 'running', 'paused')
-"""
 
 
 async def mark_as_copy(connection: asyncpg.Connection, made_at: datetime) -> None:
@@ -156,4 +153,4 @@ async def mark_as_copy(connection: asyncpg.Connection, made_at: datetime) -> Non
     await connection.execute(MAKE_COPY_TABLE)
     await connection.execute(MARK_AS_COPY, made_at)
     await connection.execute(FORGET_PROCESSES)
-    await connection.execute(RELEASE_RUNS)
+    await ownership.release_all(connection)

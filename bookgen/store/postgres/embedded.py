@@ -213,12 +213,12 @@ def _dsn(role: str, password: str, folder: str) -> str:
 
 
 async def _answers(dsn: str) -> bool:
-    """Whether a server is there. One that is starting up is waited for."""
+    """Whether a server is there. One that is starting or stopping is waited for."""
     async for _ in _until(START_SECONDS, "PostgreSQL did not finish its start"):
         try:
             await (await asyncpg.connect(dsn, timeout=10)).close()
             return True
-        except asyncpg.CannotConnectNowError:
+        except (asyncpg.CannotConnectNowError, asyncpg.ConnectionDoesNotExistError):
             continue
         except (FileNotFoundError, ConnectionError):
             break
