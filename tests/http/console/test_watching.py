@@ -158,7 +158,7 @@ async def test_a_run_that_failed_says_why_and_goes_on_when_told(
     await account.until(book["id"], "completed")
     await page.look()
 
-    await page.sees("402 words")
+    await page.sees("405 words")
     await page.until("document.querySelector('.run .state')?.innerText.includes('Completed.')")
 
 

@@ -23,7 +23,9 @@ async def paths_of(api: Api) -> list[str]:
         "chapters": book["chapters"][0]["id"],
         "proofreading-reports": await report_on(api, book),
     }
-    return [route.path.replace("{id}", str(ids.get(route.path.split("/")[1]))) for route in TAGGED]
+    fact = (await api.get(f"/books/{book['id']}/facts/")).body[0]["id"]
+    paths = [route.path.replace("{id}", str(ids.get(route.path.split("/")[1]))) for route in TAGGED]
+    return [path.replace("{fact_id}", str(fact)) for path in paths]
 
 
 async def report_on(api: Api, book: dict[str, Any]) -> int:
