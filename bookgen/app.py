@@ -76,6 +76,7 @@ from bookgen.support.ledger import Ledger
 from bookgen.writing.blurb import draft_blurb
 from bookgen.writing.estimate import Estimates
 from bookgen.writing.kinds import draft_outline, write_chapter
+from bookgen.writing.passage import rewrite_passage
 from bookgen.writing.rework import rework_chapters
 from bookgen.writing.window import WINDOW
 
@@ -280,7 +281,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     products = Products(artwork.paint_cover, corrections.apply_safe_of_run, publisher.make_files)
     supervisor = Supervisor(
         database,
-        writing=Writing(draft_outline, rework_chapters, write_chapter, draft_blurb),
+        writing=Writing(draft_outline, rework_chapters, write_chapter, draft_blurb, rewrite_passage),
         products=products,
         model=model,
         painter=painter,

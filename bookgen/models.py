@@ -141,6 +141,7 @@ class ReportKind(StrEnum):
 
     PROOFREADING = "proofreading"
     REVIEW = "review"  # an editor, who reads the whole book at once
+    PASSAGE = "passage"  # nobody: its author wanted one passage in other words
 
 
 class RevisionMode(StrEnum):

@@ -103,7 +103,7 @@ async def _no_outline(*_: object) -> Any:
 
 
 def supervisor(database: Database, model: InstantModel) -> Supervisor:
-    writing = Writing(_no_outline, _no_outline, write_chapter)
+    writing = Writing(_no_outline, _no_outline, write_chapter, _no_outline, _no_outline)
     products = Products(_no_outline, _no_outline, _no_outline)
     quota = Quota(billing=False)
     return Supervisor(

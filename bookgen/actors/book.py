@@ -24,6 +24,7 @@ from bookgen.actors.messages import (
     Resume,
     ReworkChapters,
     RewriteChapter,
+    RewritePassage,
     RowChanged,
     Stop,
     TaskEnded,
@@ -125,7 +126,7 @@ class BookActor(Actor):
         match message:
             case Generate() | Pause() | Resume() | Stop() | Abandon():
                 return await self._steer(message)
-            case DraftOutline() | ReworkChapters() | RewriteChapter():
+            case DraftOutline() | ReworkChapters() | RewriteChapter() | RewritePassage():
                 task = await self._jobs.start(*self.key, message)
                 task.add_done_callback(lambda _: self._statuses.changed(self.key))
                 return task

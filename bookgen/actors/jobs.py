@@ -15,8 +15,9 @@ import asyncpg
 
 from bookgen.actors.actor import spawn
 from bookgen.actors.material import count_outline, drafted, load_material, numbered, planned
-from bookgen.actors.messages import DraftOutline, Job, ReworkChapters, RewriteChapter
+from bookgen.actors.messages import DraftOutline, Job, ReworkChapters, RewriteChapter, RewritePassage
 from bookgen.actors.resources import Resources, Save
+from bookgen.actors.review import suggestion_of
 from bookgen.actors.steps import StepScope, StoredSteps
 from bookgen.actors.transaction import Transactions
 from bookgen.billing import edits, failed_jobs, outlines
@@ -32,11 +33,13 @@ from bookgen.errors import (
     must_exist,
 )
 from bookgen.models import SAMPLE_WRITER, Allowance, Digest, Rewrite
-from bookgen.store import chapters, jobs
+from bookgen.store import chapters, jobs, reports, suggestions
 from bookgen.store import material as store
+from bookgen.words import count_words
 from bookgen.writing.material import Material
+from bookgen.writing.passage import Passage
 
-KINDS = {DraftOutline: "outline", ReworkChapters: "outline", RewriteChapter: "chapter"}
+KINDS = {DraftOutline: "outline", ReworkChapters: "outline", RewriteChapter: "chapter", RewritePassage: "chapter"}
 
 
 class Jobs:
@@ -101,15 +104,16 @@ class Jobs:
         """
         quota, free = self._resources.quota, outlines.FREE_OF_A_BOOK
         standing = await quota.standing(connection, account_id)
-        if not isinstance(job, RewriteChapter):
+        if not isinstance(job, RewriteChapter | RewritePassage):
             made = await jobs.outlines_made(connection, book_id)
             drafts = await jobs.outlines_in_flight(connection, account_id)
             if await outlines.is_free(connection, standing, made, in_flight=drafts):
                 return None
             free = free if made >= free else 0  # the period's are used up: each that is in flight is an edit
         in_flight = await jobs.edits_in_flight(connection, account_id, free)
-        if isinstance(job, RewriteChapter):
-            words = must_exist(await chapters.budget(connection, book_id, job.chapter_id))
+        if isinstance(job, RewriteChapter | RewritePassage):
+            budget = must_exist(await chapters.budget(connection, book_id, job.chapter_id))
+            words = job.words if isinstance(job, RewritePassage) else budget
             return await edits.reserve(connection, quota, standing, book_id, words, in_flight)
         await quota.require(connection, standing, Allowance.AI_EDITS, in_flight=in_flight.edits)
         return None
@@ -154,6 +158,8 @@ class Jobs:
                 return await self._rework(material, job, steps)
             case RewriteChapter():
                 return await self._rewrite(material, job, steps, must_exist(takes))
+            case RewritePassage():
+                return await self._rewrite_passage(material, job, steps, must_exist(takes))
 
     async def _rework(self, material: Material, job: ReworkChapters, steps: StoredSteps) -> Save:
         chosen = {c.chapter_number: c for c in material.chapters if c.id in set(job.chapter_ids)}
@@ -200,6 +206,29 @@ class Jobs:
                 original_words=draft.original_words,
                 writer=draft.writer,
             )
+
+        return save
+
+    async def _rewrite_passage(
+        self, material: Material, job: RewritePassage, steps: StoredSteps, takes: Rewrite
+    ) -> Save:
+        resources, book = self._resources, material.book
+        chapter = must_exist(next((c for c in material.chapters if c.id == job.chapter_id), None))
+        if chapter.content_version != job.content_version:
+            raise Conflict(
+                "This chapter has changed since the request began. Read it again (GET /chapters/{id}/), then send the "
+                "passage's new place."
+            )
+        passage = Passage(chapter, job.start, job.end, job.instructions)
+        correction = await resources.writing.rewrite_passage(material, passage, steps)
+        # Its fingerprint is its own: wishes are not forgotten because a like one was dismissed once.
+        suggestion = replace(suggestion_of(chapter, correction), fingerprint=job.report.hex)
+
+        async def save(connection: asyncpg.Connection) -> None:
+            await edits.spend(connection, resources.quota, book.account_id, takes)
+            await resources.quota.count_words(connection, book.account_id, count_words(correction.replacement))
+            report = await reports.add_of_passage(connection, book.account_id, book.id, job.report, chapter.id)
+            await suggestions.add(connection, report, [suggestion])
 
         return save
 

@@ -129,6 +129,22 @@ class RewriteChapter:
 
 
 @dataclass(frozen=True, slots=True)
+class RewritePassage:
+    """Put the characters `start` to `end` of a chapter in other words.
+
+    `words`: how many words the passage has. `report`: the task of the report that is to hold the new text.
+    """
+
+    chapter_id: int
+    start: int
+    end: int
+    words: int
+    instructions: str
+    content_version: int
+    report: UUID
+
+
+@dataclass(frozen=True, slots=True)
 class RowChanged:
     """The run's row may have been changed by another process; look."""
 
@@ -149,5 +165,5 @@ class TaskEnded:
 
 Command: TypeAlias = Generate | Pause | Resume | Stop | Abandon
 Event: TypeAlias = WorkFailed | WorkHalted | PhaseDone | Advance | GiveUp
-Job: TypeAlias = DraftOutline | ReworkChapters | RewriteChapter
+Job: TypeAlias = DraftOutline | ReworkChapters | RewriteChapter | RewritePassage
 Message: TypeAlias = Command | Job | DeleteBook | RowChanged | WriteNext | TaskEnded

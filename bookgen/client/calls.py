@@ -140,6 +140,11 @@ class Calls:
         """Have the model write the chapter again. `instructions`: what to change; the rest is kept."""
         return await self._json("POST", f"/chapters/{chapter_id}/regenerate/", {"instructions": instructions})
 
+    async def rewrite_passage(self, chapter_id: int, start: int, end: int, instructions: str = "") -> JSON:
+        """Have the characters `start` to `end` put in other words. The answer is a suggestion; the chapter stays."""
+        wish = {"instructions": instructions, "passage": {"start": start, "end": end}}
+        return await self._json("POST", f"/chapters/{chapter_id}/regenerate/", wish)
+
     async def change_chapter(self, chapter_id: int, **fields: Any) -> JSON:
         return await self._json("PATCH", f"/chapters/{chapter_id}/", fields)
 

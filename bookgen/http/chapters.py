@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 from aiohttp import web
 
 from bookgen import errors
-from bookgen.actors.messages import RewriteChapter
+from bookgen.actors.messages import RewriteChapter, RewritePassage
 from bookgen.billing.edits import UNPAID_WORDS, WORDS_OF_AN_EDIT
 from bookgen.http import chapters_schemas as shapes
 from bookgen.http.answers.chapter_pieces import in_pieces
 from bookgen.http.edge import replies
 from bookgen.http.edge.conditional import is_expected
-from bookgen.http.edge.contract import conditional, docs, grows, guarded, json_schema, refuses, response_schema
+from bookgen.http.edge.contract import (
+    conditional,
+    docs,
+    either_response,
+    grows,
+    guarded,
+    json_schema,
+    refuses,
+    response_schema,
+)
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.pieces import LARGE
 from bookgen.http.edge.routing import path_id
 from bookgen.http.edge.schemas import shown
 from bookgen.http.illustrations_schemas import by_chapter
+from bookgen.http.proofreading_schemas import SuggestionSchema, shown_suggestion
 from bookgen.models import Chapter
 from bookgen.services import editing
-from bookgen.store import chapters, illustrations, revisions
+from bookgen.store import chapters, illustrations, revisions, suggestions
 from bookgen.store.chapters import SavedChapter
 from bookgen.store.database import DB
+from bookgen.words import count_words
 
 
 @docs(
@@ -91,21 +104,42 @@ async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
     "chapters",
     "Rewrite a chapter",
     "Synchronous. With `instructions`, the model sees the whole former text and your wish, and keeps the rest. The "
-    "previous text is saved as a revision. A successful rewrite counts as one AI edit for every "
-    f"{WORDS_OF_AN_EDIT:,} words, or part of them, of the chapter's target. In all your unpaid books together, "
-    "rewrites may produce at most half of the words of the plan's longest book in each period; beyond that, "
-    f"the call returns 429 with the `quota_type` `{UNPAID_WORDS}`.",
+    "previous text is saved as a revision. With a `passage`, only that passage is rewritten: the chapter stays as it "
+    "is, and the answer is a suggestion in a report of the kind `passage`, to be previewed and applied like a "
+    "proofreader's. A successful rewrite counts as one AI edit for every "
+    f"{WORDS_OF_AN_EDIT:,} words, or part of them, of the chapter's target or of the passage. In all your "
+    "unpaid books together, rewrites may produce at most half of the words of the plan's longest book in each period; "
+    f"beyond that, the call returns 429 with the `quota_type` `{UNPAID_WORDS}`.",
 )
 @json_schema(shapes.RewriteSchema)
-@response_schema(shapes.ChapterSchema)
+@either_response("The chapter, or the suggestion for its passage.", shapes.ChapterSchema, SuggestionSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
 async def regenerate_chapter(request: web.Request) -> web.Response:
     db, account_id, chapter_id = request.app[SERVICES].database.http, request[ACCOUNT_ID], path_id(request)
     chapter = errors.must_exist(await chapters.find(db, account_id, chapter_id))
+    if passage := request[BODY]["passage"]:
+        return await _rewrite_passage(request, chapter, passage["start"], passage["end"])
     job = RewriteChapter(chapter.id, chapter.chapter_number, request[BODY]["instructions"])
     await request.app[SERVICES].supervisor.run_job(account_id, chapter.book_id, job)
     return await read_chapter(request)
+
+
+async def _rewrite_passage(request: web.Request, chapter: Chapter, start: int, end: int) -> web.Response:
+    """Answer with the suggestion that holds the new text."""
+    services, account_id = request.app[SERVICES], request[ACCOUNT_ID]
+    text = chapter.content[start:end]
+    if end > len(chapter.content):
+        raise errors.InvalidInput(passage=[f"The chapter has {len(chapter.content):,} characters."])
+    if not text.strip():
+        raise errors.InvalidInput(passage=["There is no word in this passage."])
+    words, report = max(count_words(text), 1), uuid4()
+    job = RewritePassage(chapter.id, start, end, words, request[BODY]["instructions"], chapter.content_version, report)
+    await services.supervisor.run_job(account_id, chapter.book_id, job)
+    found = errors.must_exist(
+        await suggestions.of_task(services.database.http, account_id, chapter.id, report), "suggestion"
+    )
+    return replies.json(shown_suggestion(found))
 
 
 @docs("revisions", "List a chapter's earlier versions, newest first", "Without the texts; the newest 20 are kept.")

@@ -11,6 +11,7 @@ from bookgen.http.edge.schemas import Body, Integer, String, choice, shown
 from bookgen.http.illustrations_schemas import IllustrationSchema
 from bookgen.http.plans_schemas import ChapterPlanSchema
 from bookgen.models import Chapter, ChapterStatus, RevisionOrigin
+from bookgen.writing.passage import MAX_CHARACTERS
 
 # Half of the largest body, enough for a chapter of a hundred thousand words.
 MAX_CONTENT = 1_000_000
@@ -28,16 +29,34 @@ class ChapterChangesSchema(Body):
     target_word_count = Integer(minimum=1, maximum=MAX_CHAPTER_WORDS)
 
 
+class PassageSchema(Body):
+    """A part of the chapter's content, in characters."""
+
+    start = Integer(
+        minimum=0, maximum=MAX_CONTENT, required=True, metadata={"description": "How many characters stand before it."}
+    )
+    end = Integer(minimum=1, maximum=MAX_CONTENT, required=True)
+
+    @validates_schema
+    def require_order(self, data: dict[str, Any], **_: Any) -> None:
+        if data["end"] <= data["start"]:
+            raise ValidationError({"end": [f"Must be more than `start` ({data['start']})."]})
+        if data["end"] - data["start"] > MAX_CHARACTERS:
+            raise ValidationError(
+                {"end": [f"A passage has at most {MAX_CHARACTERS:,} characters. Rewrite the chapter instead."]}
+            )
+
+
 class RewriteSchema(Body):
     instructions = String(
         2000, load_default="", metadata={"description": "What to change.", "example": "Tell it from Ada's view."}
     )
-
-    @validates_schema(pass_original=True)
-    def refuse_a_passage(self, _: Any, original: Mapping[str, Any], **__: Any) -> None:
-        """Rewriting a passage alone is not built yet; the whole chapter must not be rewritten in its place."""
-        if isinstance(original, Mapping) and original.get("passage") is not None:
-            raise ValidationError({"passage": ["A passage alone cannot be rewritten yet. Leave `passage` out."]})
+    passage = fields.Nested(
+        PassageSchema,
+        load_default=None,
+        allow_none=True,
+        metadata={"description": "Only this passage. The chapter stays as it is, and the answer is a suggestion."},
+    )
 
 
 class ChapterSchema(Schema):

@@ -51,7 +51,10 @@ class ReportSchema(Schema):
     kind = fields.String(
         required=True,
         validate=choice(ReportKind),
-        metadata={"description": "`proofreading`, or `review` for an editor's reading of the whole book."},
+        metadata={
+            "description": "`proofreading`, `review` for an editor's reading of the whole book, "
+            "`passage` for a passage that was rewritten as its author asked."
+        },
     )
     status = fields.String(required=True, validate=choice(ReportStatus))
     progress = fields.Integer(required=True, metadata={"description": "0 to 100."})
@@ -175,6 +178,8 @@ def _summary(report: Report) -> str:
             return why if report.done == report.chapters else f"{read} {why}".rstrip()
     if report.kind is ReportKind.REVIEW and report.unread:
         return "Nobody has read the book: this server has no language model."
+    if report.kind is ReportKind.PASSAGE:
+        return "One passage, rewritten as you asked."
     alone = _by_rules_alone(report.unread)
     if not total:
         return f"{chapters} read; no {_entry(report)}s.{alone}"

@@ -183,6 +183,7 @@ _STRUCTURED: dict[str, Callable[[Brief, Bank], dict[str, Any]]] = {
 }
 _PROSE: dict[str, Callable[[Brief, Bank, TextRequest], str]] = {
     "revise": _revision,
+    "passage": _revision,
     "support": _passages,
     "blurb": _blurb,
 }

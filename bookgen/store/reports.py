@@ -36,6 +36,18 @@ async def add(db: DB, account_id: int, book_id: int, task: UUID, chapter_ids: Se
         ) from None
 
 
+ADD_OF_PASSAGE = """
+    INSERT INTO report (account_id, book_id, task, chapter_ids, kind, done, status, completed_at)
+    VALUES ($1, $2, $3, ARRAY[$4::bigint], 'passage', 1, 'completed', now())
+    RETURNING id
+"""
+
+
+async def add_of_passage(db: DB, account_id: int, book_id: int, task: UUID, chapter_id: int) -> int:
+    """Add a completed report that holds one rewritten passage, and return its id."""
+    return int(await db.fetchval(ADD_OF_PASSAGE, account_id, book_id, task, chapter_id))
+
+
 ADD_OF_RUN = """
     INSERT INTO report (account_id, book_id, task, chapter_ids, run_id, kind, unread, done, status, completed_at)
     VALUES ($1, $2, $3, $4, $3, $5, $6, cardinality($4::bigint[]), 'completed', now())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from bookgen.models import SAFE, Severity, Suggestion, SuggestionStatus, SuggestionType
 from bookgen.store.rows import columns, field_names, mapper
@@ -118,6 +119,19 @@ FIND = f"""
 
 async def find(db: DB, account_id: int, report_id: int, suggestion_id: int) -> Suggestion | None:
     row = await db.fetchrow(FIND, account_id, report_id, suggestion_id)
+    return _suggestion(row) if row else None
+
+
+OF_TASK = f"""
+    SELECT {COLUMNS}
+      FROM suggestion s JOIN report r ON r.id = s.report_id JOIN chapter c ON c.id = s.chapter_id
+     WHERE r.account_id = $1 AND s.chapter_id = $2 AND r.task = $3
+"""
+
+
+async def of_task(db: DB, account_id: int, chapter_id: int, task: UUID) -> Suggestion | None:
+    """The suggestion of a report that holds one rewritten passage, by the report's task."""
+    row = await db.fetchrow(OF_TASK, account_id, chapter_id, task)
     return _suggestion(row) if row else None
 
 

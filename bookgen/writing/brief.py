@@ -10,13 +10,13 @@ rework     chapters: [{number, title, summary}] to think out anew
 chapter    people (names), part, parts, words (of this part), characters (the same length, null in scripts with
            spaces), task: "write", "continue" (the last reply was cut), "extend" or "close" (a few sentences to end a
            chapter that broke off)
-revise     passage: what to put differently; words: its length
+revise     passage: what to put differently; words: its length; so has `passage`
 blurb      nothing more
 digest     threads: the open threads, numbered from 1
 review     nothing more; so has revision
 support    question
 
-`chapter`, `revise` and `digest` also have `chapter_title` and `chapter_summary`.
+`chapter`, `revise`, `passage` and `digest` also have `chapter_title` and `chapter_summary`.
 
 A children's book adds `ages`, `theme` and `characters` (name and description of each) to those of its plan and of its
 spreads; a spread's is the stage `chapter` with `spreads`, how many there are, and `words`, about as many as it has.

@@ -26,6 +26,7 @@ from bookgen.services.painting import Painter
 from bookgen.store import covers, media
 from bookgen.store.database import Database
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
+from bookgen.writing.passage import rewrite_passage
 from bookgen.writing.refusal import ModelRefused
 from bookgen.writing.steps import Steps
 from bookgen.writing.structured import UnusableReply
@@ -242,7 +243,8 @@ async def supervising(
     settings.setdefault("quota", Quota(billing=True))
     settings.setdefault("products", Studio().products)
     settings = {**WITHOUT_SERVICES, **settings}
-    writing = Writing(draft_outline, rework_chapters, write_chapter, settings.pop("draft_blurb", refuse_blurb))
+    draft_blurb = settings.pop("draft_blurb", refuse_blurb)
+    writing = Writing(draft_outline, rework_chapters, write_chapter, draft_blurb, rewrite_passage)
     supervisor = Supervisor(database, writing=writing, model=model, **settings)
     listening, caught_up = supervisor._listening, asyncio.Event()
 

@@ -25,6 +25,7 @@ from bookgen.errors import UpstreamAIError
 from bookgen.models import Book, Chapter, Digest, Usage
 from bookgen.providers.text import Message, Spent, StopReason, TextModel, TextReply, TextRequest
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
+from bookgen.writing.passage import rewrite_passage
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.steps import Steps
 from tests.sim.loop import Owner, SimulatedLoop
@@ -82,7 +83,7 @@ class ScriptedProvider(TextModel):
 
     @property
     def writing(self) -> Writing:
-        return Writing(self.draft_outline, self.rework_chapters, self.write_chapter, self.draft_blurb)
+        return Writing(self.draft_outline, self.rework_chapters, self.write_chapter, self.draft_blurb, rewrite_passage)
 
     async def complete(self, request: TextRequest) -> TextReply:
         key = request.messages[-1].text

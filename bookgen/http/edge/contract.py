@@ -41,11 +41,16 @@ def docs(tag: str, summary: str, description: str) -> Mark:
     return mark
 
 
-def answers_content(content_type: str, schema: Mapping[str, str], description: str, **more: Any) -> Mark:
+def answers_content(content_type: str, schema: Mapping[str, Any], description: str, **more: Any) -> Mark:
     """Declare that a success is not JSON of one of the schemas."""
     content = {content_type: {"schema": schema}}
     mark: Mark = aiohttp_apispec.docs(responses={200: {"description": description, "content": content, **more}})
     return mark
+
+
+def either_response(description: str, *schemas: type[Schema]) -> Mark:
+    """Declare that a success has one of these shapes."""
+    return answers_content("application/json", {"oneOf": [schema() for schema in schemas]}, description)
 
 
 def file_response(content_type: str, description: str, more: Mapping[str, str] | None = None) -> Mark:

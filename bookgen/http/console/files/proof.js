@@ -141,5 +141,6 @@ function inOneLine(text) {
 /** How much a report has found, for the list of reports. */
 function found(report) {
   const total = Object.values(report.counts.by_severity).reduce((sum, one) => sum + one, 0);
+  if (report.kind === "passage") return "a rewritten passage";
   return report.kind === "review" ? `editor's reading, ${count(total, "finding")}` : count(total, "suggestion");
 }

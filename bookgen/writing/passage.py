@@ -1,0 +1,136 @@
+"""Rewrite one passage of a chapter as its author wishes. The new text is offered, and the chapter stays as it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bookgen.errors import UpstreamAIError
+from bookgen.models import Chapter, Severity, SuggestionType
+from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
+from bookgen.words import count_words, tokens
+from bookgen.writing import brief, clean, context
+from bookgen.writing.draft import WorkingDraft
+from bookgen.writing.fence import fenced
+from bookgen.writing.language import language
+from bookgen.writing.material import Material
+from bookgen.writing.proofreading.correction import Correction, Reason
+from bookgen.writing.refusal import raise_if_refused
+from bookgen.writing.steps import Steps
+from bookgen.writing.window import clip, fitted
+
+MAX_CHARACTERS = 20_000  # of a passage: a longer one is most of a chapter, and `regenerate` rewrites that
+STAGE = "passage"
+SOURCE = "author"
+TIMES = 2  # how much longer than the passage a new text may become
+AROUND_SHARE = 1 / 5  # of the window: the chapter's text before the passage, and as much after it
+
+REWRITE = """\
+The author wants one passage of chapter {number}, “{title}”, put differently.
+
+What stands before it in the chapter:
+{before}
+
+The passage:
+{passage}
+
+What stands after it:
+{after}
+
+The author's wish:
+{wish}
+
+Write the passage anew, in {language}, so that it can stand in the same place: it goes on from the words before it and \
+leads to the words after it. Keep what the wish does not touch: events, names, facts, the voice. Unless the wish asks \
+for another length, it has about {length}. Send the new passage alone, without marks or quotation marks around it."""
+
+NO_WISH = "Put it better: clearer and more exact, in about as many words."
+NOTHING_BEFORE, NOTHING_AFTER = "Nothing: the chapter begins with it.", "Nothing: the chapter ends with it."
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """`chapter.content[start:end]`, and what its author wants of it. Offsets count characters."""
+
+    chapter: Chapter
+    start: int
+    end: int
+    wish: str = ""
+
+    @property
+    def text(self) -> str:
+        return self.chapter.content[self.start : self.end]
+
+
+class UnusablePassage(UpstreamAIError):
+    """The model's text cannot take the passage's place."""
+
+    def __init__(self, chapter_number: int, problem: str) -> None:
+        super().__init__(
+            f"The model's text for the passage cannot be used: {problem}. Try again, or put the wish differently.",
+            stage=STAGE,
+            chapter_number=chapter_number,
+            retryable=True,
+        )
+
+
+async def rewrite_passage(material: Material, passage: Passage, steps: Steps) -> Correction:
+    """The passage in other words, as a correction of its chapter. Raises UpstreamAIError if the model sends none."""
+    reply = await fitted(lambda window: _asked(passage_request(material, passage, window), steps))
+    text = _text_of(reply, passage)
+    what = passage.wish.strip() or NO_WISH
+    reason = Reason(SuggestionType.STYLE, Severity.INFO, f"Rewritten as you asked: {what}", SOURCE)
+    return Correction.at(passage.chapter.content, passage.start, passage.end, text, reason)
+
+
+async def _asked(request: TextRequest, steps: Steps) -> TextReply:
+    reply = await steps.reply(request)
+    raise_if_refused(reply, request)
+    return reply
+
+
+def _text_of(reply: TextReply, passage: Passage) -> str:
+    """The new text, with the blanks and line ends that stand around the former one."""
+    number, former = passage.chapter.chapter_number, passage.text
+    if reply.stop is not StopReason.END:
+        raise UnusablePassage(number, "it breaks off")
+    text = clean.prose(reply.text, passage.chapter, opening=not passage.chapter.content[: passage.start].strip()).text
+    if not text:
+        raise UnusablePassage(number, "it is empty")
+    if text == former.strip():
+        raise UnusablePassage(number, "it is the same as before")
+    leading = former[: len(former) - len(former.lstrip())]
+    return leading + text + former[len(former.rstrip()) :]
+
+
+def passage_request(material: Material, passage: Passage, window: int) -> TextRequest:
+    book, chapter, lang = material.book, passage.chapter, language(material.book.content_language)
+    digests = [digest for number, digest in sorted(material.digests.items()) if number < chapter.chapter_number]
+    words, most = max(count_words(passage.text), 5), round(window * AROUND_SHARE)
+    before, after = chapter.content[: passage.start].strip(), chapter.content[passage.end :].strip()
+    task = REWRITE.format(
+        number=chapter.chapter_number,
+        title=chapter.title,
+        before=context.data(_last(before, most) or NOTHING_BEFORE),
+        passage=fenced("passage", passage.text.strip()),
+        after=context.data(clip(after, most) or NOTHING_AFTER),
+        wish=context.data(clip(passage.wish.strip(), window // 20) or NO_WISH),
+        language=lang.name,
+        length=lang.length(words),
+    )
+    return TextRequest(
+        stage=STAGE,
+        system=WorkingDraft(material, chapter, digests, window=window).system(),
+        messages=(Message("user", task),),
+        max_tokens=lang.tokens(words * TIMES) + 400,
+        chapter_number=chapter.chapter_number,
+        account_id=book.account_id,
+        brief=brief.of_chapter(book, chapter, passage=passage.text.strip(), words=words),
+    )
+
+
+def _last(text: str, most: int) -> str:
+    """The end of `text`, from the start of a word, about `most` tokens long."""
+    count = tokens(text)
+    if count <= most:
+        return text
+    return "… " + text[len(text) - len(text) * most // count :].partition(" ")[2]
