@@ -37,7 +37,7 @@ from bookgen.store import chapters, jobs, reports, suggestions
 from bookgen.store import material as store
 from bookgen.words import count_words
 from bookgen.writing.material import Material
-from bookgen.writing.passage import Passage
+from bookgen.writing.passage import ChosenPassage
 
 KINDS = {DraftOutline: "outline", ReworkChapters: "outline", RewriteChapter: "chapter", RewritePassage: "chapter"}
 
@@ -219,7 +219,7 @@ class Jobs:
                 "This chapter has changed since the request began. Read it again (GET /chapters/{id}/), then send the "
                 "passage's new place."
             )
-        passage = Passage(chapter, job.start, job.end, job.instructions)
+        passage = ChosenPassage(chapter, job.start, job.end, job.instructions)
         correction = await resources.writing.rewrite_passage(material, passage, steps)
         # Its fingerprint is its own: wishes are not forgotten because a like one was dismissed once.
         suggestion = replace(suggestion_of(chapter, correction), fingerprint=job.report.hex)

@@ -18,7 +18,7 @@ from bookgen.models import SAMPLE_WRITER, Book, Chapter, Digest, RevisionMode, R
 from bookgen.providers.images import Painted
 from bookgen.providers.text import CALL_SECONDS, CallBudget, Halt, Outage, TextModel, known_name
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter, Scene
-from bookgen.writing.passage import Passage
+from bookgen.writing.passage import ChosenPassage
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.steps import Steps
 from bookgen.writing.window import WINDOW
@@ -49,7 +49,7 @@ class Writing:
     rework_chapters: Callable[[Material, Sequence[int], str, Steps], Awaitable[dict[int, OutlineChapter]]]
     write_chapter: WriteChapter
     draft_blurb: Callable[[Material, Steps], Awaitable[str]]
-    rewrite_passage: Callable[[Material, Passage, Steps], Awaitable[Correction]]
+    rewrite_passage: Callable[[Material, ChosenPassage, Steps], Awaitable[Correction]]
 
 
 class PaintsSpreads(Protocol):

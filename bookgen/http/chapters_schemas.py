@@ -11,11 +11,11 @@ from bookgen.http.edge.schemas import Body, Integer, String, choice, shown
 from bookgen.http.illustrations_schemas import IllustrationSchema
 from bookgen.http.plans_schemas import ChapterPlanSchema
 from bookgen.models import Chapter, ChapterStatus, RevisionOrigin
-from bookgen.writing.passage import MAX_CHARACTERS
 
 # Half of the largest body, enough for a chapter of a hundred thousand words.
 MAX_CONTENT = 1_000_000
 MAX_CHAPTER_WORDS = 500_000
+MAX_PASSAGE = 20_000  # characters: a longer one is most of a chapter, which is then rewritten whole
 
 
 class ChapterChangesSchema(Body):
@@ -41,9 +41,9 @@ class PassageSchema(Body):
     def require_order(self, data: dict[str, Any], **_: Any) -> None:
         if data["end"] <= data["start"]:
             raise ValidationError({"end": [f"Must be more than `start` ({data['start']})."]})
-        if data["end"] - data["start"] > MAX_CHARACTERS:
+        if data["end"] - data["start"] > MAX_PASSAGE:
             raise ValidationError(
-                {"end": [f"A passage has at most {MAX_CHARACTERS:,} characters. Rewrite the chapter instead."]}
+                {"end": [f"A passage has at most {MAX_PASSAGE:,} characters. Rewrite the chapter instead."]}
             )
 
 

@@ -18,7 +18,6 @@ from bookgen.writing.refusal import raise_if_refused
 from bookgen.writing.steps import Steps
 from bookgen.writing.window import clip, fitted
 
-MAX_CHARACTERS = 20_000  # of a passage: a longer one is most of a chapter, and `regenerate` rewrites that
 STAGE = "passage"
 SOURCE = "author"
 TIMES = 2  # how much longer than the passage a new text may become
@@ -48,7 +47,7 @@ NOTHING_BEFORE, NOTHING_AFTER = "Nothing: the chapter begins with it.", "Nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ChosenPassage:
     """`chapter.content[start:end]`, and what its author wants of it. Offsets count characters."""
 
     chapter: Chapter
@@ -73,7 +72,7 @@ class UnusablePassage(UpstreamAIError):
         )
 
 
-async def rewrite_passage(material: Material, passage: Passage, steps: Steps) -> Correction:
+async def rewrite_passage(material: Material, passage: ChosenPassage, steps: Steps) -> Correction:
     """The passage in other words, as a correction of its chapter. Raises UpstreamAIError if the model sends none."""
     reply = await fitted(lambda window: _asked(passage_request(material, passage, window), steps))
     text = _text_of(reply, passage)
@@ -88,7 +87,7 @@ async def _asked(request: TextRequest, steps: Steps) -> TextReply:
     return reply
 
 
-def _text_of(reply: TextReply, passage: Passage) -> str:
+def _text_of(reply: TextReply, passage: ChosenPassage) -> str:
     """The new text, with the blanks and line ends that stand around the former one."""
     number, former = passage.chapter.chapter_number, passage.text
     if reply.stop is not StopReason.END:
@@ -102,7 +101,7 @@ def _text_of(reply: TextReply, passage: Passage) -> str:
     return leading + text + former[len(former.rstrip()) :]
 
 
-def passage_request(material: Material, passage: Passage, window: int) -> TextRequest:
+def passage_request(material: Material, passage: ChosenPassage, window: int) -> TextRequest:
     book, chapter, lang = material.book, passage.chapter, language(material.book.content_language)
     digests = [digest for number, digest in sorted(material.digests.items()) if number < chapter.chapter_number]
     words, most = max(count_words(passage.text), 5), round(window * AROUND_SHARE)

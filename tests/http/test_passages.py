@@ -15,7 +15,7 @@ NEW = "The lamp was lit, and nobody asked by whom."
 WISH = "Shorter, and without the weather."
 
 
-class Rewriter(OfflineModel):
+class PassageWriter(OfflineModel):
     """Writes as the offline model does, and sends `reply` in a passage's place."""
 
     def __init__(self) -> None:
@@ -31,12 +31,12 @@ class Rewriter(OfflineModel):
 
 
 @pytest.fixture
-def model() -> Rewriter:
-    return Rewriter()
+def model() -> PassageWriter:
+    return PassageWriter()
 
 
 @pytest.fixture
-async def author(open_api: OpenApi, model: Rewriter) -> Api:
+async def author(open_api: OpenApi, model: PassageWriter) -> Api:
     return await (await open_api(model=model)).as_new_account("ada")
 
 
@@ -58,7 +58,7 @@ async def rewrite(author: Api, chapter: dict[str, Any], start: int, end: int, wi
 
 
 async def test_a_passage_in_other_words_is_a_suggestion_and_the_chapter_stays(
-    author: Api, chapter: dict[str, Any], model: Rewriter
+    author: Api, chapter: dict[str, Any], model: PassageWriter
 ) -> None:
     start, end = second_paragraph(chapter)
 
@@ -132,7 +132,7 @@ async def test_a_dismissed_wish_can_be_had_again(author: Api, chapter: dict[str,
     ],
 )
 async def test_a_reply_that_is_no_passage_changes_nothing(
-    author: Api, chapter: dict[str, Any], model: Rewriter, reply: str, stop: StopReason, why: str
+    author: Api, chapter: dict[str, Any], model: PassageWriter, reply: str, stop: StopReason, why: str
 ) -> None:
     model.reply, model.stop = reply, stop
 
