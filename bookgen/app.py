@@ -13,6 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -266,6 +267,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     if images is not None:
         closing.push_async_callback(images.close)
     quota = build_quota(config)
+    context_tokens = _context_tokens(config, model)
     caps = _caps(config, model, alone=overrides.get("alone", False))
     least_free = overrides.get("least_free", MIN_FREE_BYTES)
     shortage = no_shortage if config.database_url else DiskGuard(config.data_dir, least_free).shortage
@@ -280,7 +282,9 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     products = Products(artwork.paint_cover, corrections.apply_safe_of_run, publisher.make_files)
     supervisor = Supervisor(
         database,
-        writing=Writing(draft_outline, rework_chapters, write_chapter, draft_blurb),
+        writing=Writing(
+            draft_outline, rework_chapters, partial(write_chapter, context_tokens=context_tokens), draft_blurb
+        ),
         products=products,
         model=model,
         painter=painter,
@@ -290,7 +294,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         chapters_at_once=config.sizes.chapters_at_once,
         names_model=config.model != "auto",
         revision=RevisionMode(config.revision),
-        context_tokens=_context_tokens(config, model),
+        context_tokens=context_tokens,
     )
     closing.push_async_callback(supervisor.drain, 0)
     mailer = build_mailer(config)
