@@ -347,6 +347,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
             _price,
             image_model_name=images.name if images else "",
             picture_tokens=prices().picture_tokens,
+            context_tokens=context_tokens,
             speed=lambda: model.shown_speed,
         ),
         unready=lambda: supervisor.unready,
