@@ -283,7 +283,10 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     supervisor = Supervisor(
         database,
         writing=Writing(
-            draft_outline, rework_chapters, partial(write_chapter, context_tokens=context_tokens), draft_blurb
+            draft_outline,
+            partial(rework_chapters, context_tokens=context_tokens),
+            partial(write_chapter, context_tokens=context_tokens),
+            draft_blurb,
         ),
         products=products,
         model=model,

@@ -14,7 +14,7 @@ from bookgen.writing import context
 from bookgen.writing.blurb import MAX_CHAPTERS_TOKENS, MAX_OPENING_TOKENS
 from bookgen.writing.budget import Lengths
 from bookgen.writing.language import ProseLanguage, language
-from bookgen.writing.view import HEADING_TOKENS, first_shown
+from bookgen.writing.view import HEADING_TOKENS, first_shown, is_read_alone
 from bookgen.writing.window import WINDOW
 
 Prices = Callable[[str, Usage], int | None]  # the cost in micro-units of a usage with a model; None: price unknown
@@ -151,7 +151,8 @@ def _chapters(basis: Basis, told: int, room: int) -> Iterator[Usage]:
         writing, end = _writing(text, parts, prompt, place)
         yield writing
         if prompt.shown:  # the chapter before is noted beside this one
-            yield _reading(prompt.size, NOTES)
+            alone = is_read_alone(texts[place - 1], prompt.size - basis.static)
+            yield _reading(0, NOTES + texts[place - 1]) if alone else _reading(prompt.size, NOTES)
         if place + 1 < len(prompts) and not prompts[place + 1].shown:
             yield _reading(end, text // parts + NOTES)
 

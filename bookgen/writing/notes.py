@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Chapter, Digest
 from bookgen.providers.text import CallsHalted
+from bookgen.threads import compute
 from bookgen.writing import continuity
 from bookgen.writing.draft import WorkingDraft
 from bookgen.writing.steps import Steps
-from bookgen.writing.view import size
+from bookgen.writing.view import is_read_alone, size
 
 MAX_NOTED = 8  # chapters that are noted beside one; of a pasted book the others come with the chapters after it
 PATIENCE_SECONDS = 60.0  # with a busy or absent provider
@@ -61,9 +62,8 @@ async def _note(
     for chapter in chapters:
         number = chapter.chapter_number
         threads = continuity.open_threads([known[each] for each in sorted(known) if each < number])
-        asked = (draft.book, chapter, chapter.content, threads, draft.system(), (), steps, PATIENCE_SECONDS)
         try:
-            digest = await continuity.digest_after(*asked)
+            digest = await _asked(chapter, threads, draft, steps)
         except CallsHalted:
             return
         except UpstreamAIError:
@@ -71,3 +71,15 @@ async def _note(
         if digest is not None:
             known[number] = digest
             on_digest(digest)
+
+
+async def _asked(chapter: Chapter, threads: Sequence[str], draft: WorkingDraft, steps: Steps) -> Digest | None:
+    """The digest from the prompt that the chapter's reply has begun with, or from the chapter alone if that is less."""
+    view = draft.view
+    sizes = {each.chapter_number: taken for each, taken in zip(view.chapters, view.sizes, strict=True)}
+    if is_read_alone(sizes.get(chapter.chapter_number, 0), sum(view.sizes)):
+        return await continuity.digest_of(draft.book, chapter, chapter.content, threads, steps)
+    system = await compute(draft.system)
+    return await continuity.digest_after(
+        draft.book, chapter, chapter.content, threads, system, (), steps, PATIENCE_SECONDS
+    )

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bookgen.models import Chapter
+from bookgen.providers.text import Block
 from bookgen.words import tokens
 from bookgen.writing.fence import fenced
 from bookgen.writing.material import Material
@@ -18,6 +19,9 @@ HEADING_TOKENS = 40  # around the text of a chapter
 # Of the room, when the oldest chapters have to leave: if they left one by one, each call would begin in another way and
 # find nothing in the cache.
 KEPT_SHARE = 0.5
+# A provider takes a tenth to a twentieth of the price for a token that it has cached. Of a longer view than this many
+# times a chapter, that is more than the chapter costs alone.
+MAX_VIEWS_READ = 20
 
 SHOWN = """\
 Chapter {number}, {title}, as the book has it:
@@ -26,10 +30,17 @@ Chapter {number}, {title}, as the book has it:
 
 @dataclass(frozen=True, slots=True)
 class ShownChapters:
-    """The chapters whose text is shown, and their blocks of the prompt."""
+    """The chapters whose text is shown, the tokens of each, and their blocks of the prompt."""
 
     chapters: tuple[Chapter, ...] = ()
+    sizes: tuple[int, ...] = ()
     blocks: tuple[str, ...] = ()
+
+    @property
+    def prefix(self) -> tuple[Block, ...]:
+        """The blocks as the end of a cached prefix."""
+        last = len(self.blocks) - 1
+        return tuple(Block(text, cache=place == last) for place, text in enumerate(self.blocks))
 
     @property
     def numbers(self) -> set[int]:
@@ -39,8 +50,10 @@ class ShownChapters:
 def view_before(material: Material, number: int, room: int) -> ShownChapters:
     """The view of a call about chapter `number` that has room for so many tokens. Slow for a long book."""
     before = material.written_before(number)
-    shown = tuple(before[first_shown([size(chapter.content) for chapter in before], room) :])
-    return ShownChapters(shown, tuple(map(_block, shown)))
+    sizes = [size(chapter.content) for chapter in before]
+    first = first_shown(sizes, room)
+    shown = tuple(before[first:])
+    return ShownChapters(shown, tuple(sizes[first:]), tuple(map(_block, shown)))
 
 
 def first_shown(sizes: Sequence[int], room: int) -> int:
@@ -56,6 +69,11 @@ def first_shown(sizes: Sequence[int], room: int) -> int:
                 total -= sizes[first]
                 first += 1
     return first
+
+
+def is_read_alone(chapter: int, prompt: int) -> bool:
+    """Whether a note of a chapter of so many tokens costs less without the prompt that shows it."""
+    return prompt > chapter * MAX_VIEWS_READ
 
 
 def size(content: str) -> int:

@@ -14,6 +14,7 @@ from bookgen.writing import notes
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.continuity import stored_digest
 from bookgen.writing.fingerprint import content_hash
+from bookgen.writing.rework import rework_chapters
 from bookgen.writing.view import first_shown, size
 from bookgen.writing.window import WINDOW
 from tests.fakes.model_cache import anthropic_blocks
@@ -131,6 +132,20 @@ async def test_a_chapter_that_will_be_shown_is_noted_beside_the_next_one():
     assert all(fact.quote in material.chapters[3].content for fact in made[0].noted)
     chapter, note = steps.of_stage("chapter")[0], steps.of_stage("digest")[0]
     assert [block.text for block in note.system] == [block.text for block in chapter.system]
+
+
+async def test_a_chapter_that_is_short_beside_what_stands_before_it_is_read_alone_for_its_note():
+    material = written(9, upto=7, words=2_000)
+    short = replace(material.chapters[6], content=prose(200, 70_000))
+    material = unnoted(replace(material, chapters=(*material.chapters[:6], short, *material.chapters[7:])), 7)
+    steps, made = Scripted(obedient), []
+
+    await write_chapter(material, 8, steps, on_digest=made.append, context_tokens=LARGE)
+
+    note = steps.of_stage("digest")[0]
+    assert short.content in whole(note)
+    assert material.chapters[0].content not in whole(note)
+    assert [digest.chapter_number for digest in made] == [7]
 
 
 async def test_a_shown_chapter_that_its_author_has_changed_is_noted_again_and_not_before_the_next_is_begun():
@@ -265,3 +280,15 @@ async def test_the_sample_model_reads_the_chapter_that_is_shown():
     noted = facts(steps.of_stage("digest")[0], [{"name": "Mara Quist", "description": "keeps the lamp"}])
 
     assert [fact["quote"] for fact in noted] == ["Mara went down to the quay alone"]
+
+
+async def test_chapters_are_thought_out_anew_with_the_book_in_view():
+    material, steps, by_digests = written(6, upto=4), Scripted(obedient), Scripted(obedient)
+
+    await rework_chapters(material, [5], "", steps, context_tokens=LARGE)
+    await rework_chapters(material, [5], "", by_digests)
+
+    given = whole(steps.calls[0][0])
+    assert all(chapter.content in given for chapter in material.chapters[:4])
+    assert "SUMMARY1 " not in given
+    assert "SUMMARY1 " in whole(by_digests.calls[0][0])
