@@ -13,6 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -267,6 +268,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     if images is not None:
         closing.push_async_callback(images.close)
     quota = build_quota(config)
+    context_tokens = _context_tokens(config, model)
     caps = _caps(config, model, alone=overrides.get("alone", False))
     least_free = overrides.get("least_free", MIN_FREE_BYTES)
     shortage = no_shortage if config.database_url else DiskGuard(config.data_dir, least_free).shortage
@@ -281,7 +283,13 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     products = Products(artwork.paint_cover, corrections.apply_safe_of_run, publisher.make_files)
     supervisor = Supervisor(
         database,
-        writing=Writing(draft_outline, rework_chapters, write_chapter, draft_blurb, rewrite_passage),
+        writing=Writing(
+            draft_outline,
+            partial(rework_chapters, context_tokens=context_tokens),
+            partial(write_chapter, context_tokens=context_tokens),
+            draft_blurb,
+            partial(rewrite_passage, context_tokens=context_tokens),
+        ),
         products=products,
         model=model,
         painter=painter,
@@ -291,7 +299,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         chapters_at_once=config.sizes.chapters_at_once,
         names_model=config.model != "auto",
         revision=RevisionMode(config.revision),
-        context_tokens=_context_tokens(config, model),
+        context_tokens=context_tokens,
     )
     closing.push_async_callback(supervisor.drain, 0)
     mailer = build_mailer(config)
@@ -344,6 +352,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
             _price,
             image_model_name=images.name if images else "",
             picture_tokens=prices().picture_tokens,
+            context_tokens=context_tokens,
             speed=lambda: model.shown_speed,
         ),
         unready=lambda: supervisor.unready,

@@ -239,7 +239,8 @@ class Config(BaseSettings):
     context_tokens: int | None = setting(
         None,
         "4000 or more",
-        "The most tokens of a book's text that one call is given. Default: by the model.",
+        "The most tokens of a call that is shown a book's text. At 32000 a chapter is written from digests of the "
+        "earlier ones. Default: by the model.",
         ge=4_000,
     )
     mark_origin: Literal["on", "off"] = setting(

@@ -68,6 +68,7 @@ def test_a_config_can_not_be_changed() -> None:
             "10.0.0.0/8, nonsense",
             "BOOKGEN_TRUSTED_PROXIES takes networks like 10.0.0.0/8, separated by commas, not 'nonsense'.",
         ),
+        ("BOOKGEN_CONTEXT_TOKENS", "3999", "BOOKGEN_CONTEXT_TOKENS takes 4000 or more, not '3999'."),
         ("BOOKGEN_DRAIN_SECONDS", "inf", "BOOKGEN_DRAIN_SECONDS takes seconds, 0 or more, not 'inf'."),
         (
             "BOOKGEN_PUBLIC_URL",

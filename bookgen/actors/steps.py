@@ -98,7 +98,7 @@ class StoredSteps:
 
     async def _reply(self, request: TextRequest, attempt: int) -> TextReply:
         await self.settle()
-        key = step_key(self.scope.salt, request, attempt)
+        key = step_key(self.scope.salt, replace(request, on_first_word=None), attempt)
         elsewhere = self._chapter is not None and request.chapter_number != self._chapter
         if (self._replay or elsewhere) and (stored := await self._stored(key)):
             return stored
@@ -117,6 +117,12 @@ class StoredSteps:
             return False
         await self.settle()
         return await self._stored(step_key(self.scope.salt, request, 0)) is not None
+
+    def beside(self) -> StoredSteps:
+        """Steps for calls at the same time as these, which are halted together with them."""
+        steps = StepsBeside(self._resources, self.scope, replay=self._replay, chapter=self._chapter)
+        steps.halt = self.halt.beside()
+        return steps
 
     async def settle(self) -> None:
         """Store the unstored reply, however long the database is unavailable. Raises TextDropped if memory runs out."""
@@ -191,6 +197,15 @@ class StoredSteps:
         self.paid = self.paid or any(call.cost_micros != 0 for call in calls)
         scope = self.scope
         return Asked(scope.account_id, scope.book_id, scope.run_id, stage, chapter_number, calls)
+
+
+class StepsBeside(StoredSteps):
+    """Steps whose replies are stored before they are returned, since no text is committed with them."""
+
+    async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
+        reply = await super().reply(request, attempt=attempt)
+        await self.settle()
+        return reply
 
 
 def step_key(salt: UUID, request: TextRequest, attempt: int) -> str:

@@ -213,6 +213,9 @@ class _Calls:
     async def has(self, request: TextRequest) -> bool:
         return False
 
+    def beside(self) -> _Calls:
+        return self
+
 
 async def runs(settings: Config) -> str:
     """Check that this server's model may continue every unfinished book. Raises StartupError if some have to wait."""

@@ -38,12 +38,18 @@ class Halt:
 
     def __init__(self) -> None:
         self.waits_for: Outage | None = None
-        self._set = False
+        self._set = asyncio.Event()
         self._waits: set[asyncio.Timeout] = set()
+
+    def beside(self) -> Halt:
+        """A halt for calls at the same time. It is set and cleared together with this one; its waits are its own."""
+        other = Halt()
+        other._set, other._waits = self._set, self._waits
+        return other
 
     @property
     def is_set(self) -> bool:
-        return self._set
+        return self._set.is_set()
 
     @property
     def waits_long_for(self) -> Outage | None:
@@ -52,18 +58,18 @@ class Halt:
         return waits if waits and (datetime.now(UTC) - waits.since).total_seconds() >= TOLD_SECONDS else None
 
     def set(self) -> None:
-        self._set = True
+        self._set.set()
         now = asyncio.get_running_loop().time() if self._waits else 0.0
         while self._waits:
             self._waits.pop().reschedule(now)
 
     def clear(self) -> None:
-        self._set = False
+        self._set.clear()
 
     @asynccontextmanager
     async def waiting(self) -> AsyncIterator[None]:
         """Raise Halted if it is set before or during the block."""
-        if self._set:
+        if self._set.is_set():
             raise Halted
         wait = asyncio.timeout(None)
         try:

@@ -241,7 +241,9 @@ class RetryingModel(TextModel):
                 if not probe and not (self._breaker.closed and self._gate.is_open):
                     return None
                 halt.waits_for = waits_for
-                reply = await self._within_budget(replace(request, on_first_word=partial(_begins, slot, halt)), spent)
+                reply = await self._within_budget(
+                    replace(request, on_first_word=partial(_begins, slot, halt, request.on_first_word)), spent
+                )
         except CallFailed as failed:
             is_known = self._hear_of(failed)
             if failed.failure is FailureKind.BUSY:
@@ -335,10 +337,12 @@ class RetryingModel(TextModel):
         )
 
 
-def _begins(slot: Slot, halt: Halt) -> None:
+def _begins(slot: Slot, halt: Halt, tell: Callable[[], None] | None) -> None:
     """Record that the reply has begun, which ends the wait."""
     slot.answered()
     halt.waits_for = None
+    if tell is not None:
+        tell()
 
 
 def _now() -> datetime:

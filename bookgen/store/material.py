@@ -258,11 +258,13 @@ async def save_digest(connection: asyncpg.Connection, chapter_id: int, digest: D
         await fact_rows.replace(connection, chapter_id, digest.content_hash, digest.noted)
 
 
+# A save locks the chapter before it writes a digest of it. In the other order the two would wait for each other: an
+# INSERT waits for the same digest of another transaction before it locks the chapter that it refers to.
+LOCK_CHAPTER = "SELECT id FROM chapter WHERE book_id = $1 AND chapter_number = $2 FOR NO KEY UPDATE"
+
 KEEP_DIGEST = """
     INSERT INTO digest (chapter_id, content_hash, summary, facts, threads_opened, threads_closed)
-    SELECT id, $3, $4, $5, $6, $7 FROM chapter WHERE book_id = $1 AND chapter_number = $2
-    ON CONFLICT (chapter_id, content_hash) DO UPDATE SET created_at = now()
-    RETURNING chapter_id
+    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (chapter_id, content_hash) DO UPDATE SET created_at = now()
 """
 
 
@@ -270,8 +272,11 @@ async def keep_digests(pool: asyncpg.Pool, book_id: int, digests: Sequence[Diges
     """Store digests of texts that the author has edited, and their facts, so that they need not be paid for again."""
     for digest in digests:
         async with pool.acquire() as connection, connection.transaction():
-            chapter_id = await connection.fetchval(KEEP_DIGEST, book_id, digest.chapter_number, *_values(digest))
-            if chapter_id is not None and digest.noted is not None:
+            chapter_id = await connection.fetchval(LOCK_CHAPTER, book_id, digest.chapter_number)
+            if chapter_id is None:
+                continue
+            await connection.execute(KEEP_DIGEST, chapter_id, *_values(digest))
+            if digest.noted is not None:
                 await fact_rows.replace(connection, chapter_id, digest.content_hash, digest.noted)
 
 

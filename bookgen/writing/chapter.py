@@ -14,6 +14,7 @@ from bookgen.writing import (
     budget,
     continuity,
     conversation,
+    notes,
     quality,
     revision,
     sentences,
@@ -26,6 +27,7 @@ from bookgen.writing.part import Task, part_request, tighter_request
 from bookgen.writing.refusal import ModelRefused, raise_if_refused
 from bookgen.writing.steps import Steps
 from bookgen.writing.stretch import Stretch, read_stretch, stops_short
+from bookgen.writing.view import view_before
 from bookgen.writing.window import WINDOW, clip, smaller
 
 MAX_CONTINUATIONS = 3  # of one part
@@ -53,18 +55,24 @@ async def write_chapter(
     steps: Steps,
     on_words: Callable[[int], None] = lambda words: None,
     on_digest: Callable[[Digest], None] = lambda digest: None,
+    *,
+    context_tokens: int = WINDOW,
 ) -> ChapterDraft:
     """Write one chapter, and a digest of it for later chapters.
 
-    The last chapter gets no digest, nor does one whose run is paused before the digest is asked for. A chapter that
-    has a text is written afresh. `on_words` receives the number of words written so far; `on_digest` receives each
-    digest that had to be made of an earlier chapter. The number of calls is bounded whatever the model replies.
+    A model that takes more than WINDOW `context_tokens` is shown the text of earlier chapters. Then the digest is not
+    made here but beside the next chapter. The last chapter gets no digest, nor does one whose run is paused before the
+    digest is asked for. A chapter that has a text is written afresh. `on_words` receives the number of words written so
+    far; `on_digest` receives each digest that was made of an earlier chapter. The number of calls is bounded whatever
+    the model replies.
     """
     chapter = material.chapter(chapter_number)
-    digests = await continuity.digests_before(material, chapter_number, steps, on_digest)
-    draft = WorkingDraft(material, chapter, digests, await quality.avoid(material, chapter))
-    await _write(draft, steps, on_words)
-    content, findings = await _mended(draft, draft.text, steps)
+    draft = WorkingDraft(material, chapter, [], await quality.avoid(material, chapter))
+    draft.room = max(context_tokens - WINDOW, 0)
+    await _look_back(draft, steps, on_digest)
+    async with notes.noting(draft, steps, on_digest):
+        await _write(draft, steps, on_words, on_digest)
+        content, findings = await _mended(draft, draft.text, steps)
     written = ChapterDraft(
         content,
         count_words(content),
@@ -74,7 +82,7 @@ async def write_chapter(
         writer=draft.writer,
         in_parts=draft.in_parts,
     )
-    if material.after(chapter_number) is None:
+    if material.after(chapter_number) is None or notes.is_noted_later(draft, content):
         return written
     try:
         digest = await _digest(draft, content, steps)
@@ -88,9 +96,28 @@ async def write_chapter(
     return replace(written, digest=digest)
 
 
-async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], None]) -> None:
-    """Ask for one stretch after another until the chapter has ended or its calls are used up."""
+async def _look_back(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest], None]) -> None:
+    """Set what the draft is given of earlier chapters: the text of those in view, and digests of the others."""
+    number = draft.chapter.chapter_number
+    draft.view = await threads.compute(view_before, draft.material, number, draft.room)
+    draft.digests = await continuity.digests_before(draft.material, number, steps, on_digest, draft.view.numbers)
     await threads.compute(draft.measure)
+
+
+async def _look_back_less(
+    draft: WorkingDraft, refused: PromptTooLong, steps: Steps, on_digest: Callable[[Digest], None]
+) -> None:
+    """Shrink a call that did not fit, the view first. Raises `refused` if it cannot shrink further."""
+    context = smaller(draft.window + draft.room, refused)
+    draft.window, draft.room = min(context, WINDOW), max(context - WINDOW, 0)
+    if draft.view.chapters:
+        await _look_back(draft, steps, on_digest)
+
+
+async def _write(
+    draft: WorkingDraft, steps: Steps, on_words: Callable[[int], None], on_digest: Callable[[Digest], None]
+) -> None:
+    """Ask for one stretch after another until the chapter has ended or its calls are used up."""
     await _go_on_as_begun(draft, steps)
     done = continuations = empty = calls = 0
     ended = False
@@ -106,10 +133,11 @@ async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], No
         # In a thread: a long book's prompt takes longer to build than the event loop may wait.
         request = await threads.compute(part_request, draft, part, task)
         try:
-            reply = await steps.reply(request, attempt=empty)
+            reply = await steps.reply(replace(request, on_first_word=draft.begun.set), attempt=empty)
         except PromptTooLong as refused:
-            draft.window = smaller(draft.window, refused)
+            await _look_back_less(draft, refused, steps, on_digest)
             continue
+        draft.begun.set()
         calls += 1
         raise_if_refused(reply, request)
         draft.is_sample = reply.is_sample

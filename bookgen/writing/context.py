@@ -1,14 +1,15 @@
 """The context of every call of a book, ordered so that a provider's prompt cache covers most of it.
 
-First craft and book (the same for the whole book), then one block for each earlier chapter (append-only), then, in
-the user's turn, what changes with every chapter. Nothing depends on the clock or on the order of a mapping, and only
-the user's turn depends on the chapter being written.
+First craft and book (the same for the whole book), then one block for each earlier chapter (append-only): its text, or
+its digest if the text does not fit. Then, in the user's turn, what changes with every chapter. Nothing depends on the
+clock or on the order of a mapping, and only the user's turn depends on the chapter being written.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bookgen.models import Book, Chapter, Digest
@@ -70,11 +71,12 @@ def system(
     chapters: Sequence[Chapter],
     digests: Sequence[Digest],
     *,
+    shown: Sequence[str] = (),
     first_call: bool = False,
     window: int = WINDOW,
     number: int = 1,
 ) -> tuple[Block, ...]:
-    """The system prompt of a writing call: the book, then the digests of its earlier chapters.
+    """The system prompt of a writing call: the book, digests of its earlier chapters, the text of those `shown`.
 
     The first call of a chapter also marks where the prompt of the previous chapter ended, to read that prefix from the
     cache. In a smaller `window` the prompt covers only the chapters nearest to chapter `number`.
@@ -85,7 +87,9 @@ def system(
         bible=data(clip(bible(book.bible), scaled(BIBLE, window))),
         outline=data(outline(chapters, window, number)),
     )
-    return (Block(static, cache=True), *told(chapters, digests, marks=2 if first_call else 1, window=window))
+    earlier = [*told(chapters, digests, window=window), *map(Block, shown)]
+    marked = len(earlier) - (2 if first_call else 1)
+    return (Block(static, cache=True), *(replace(each, cache=at >= marked) for at, each in enumerate(earlier)))
 
 
 def bible(settled: Mapping[str, Any]) -> str:
@@ -150,22 +154,16 @@ def _around(chapters: Sequence[Chapter], number: int, most: int) -> list[Chapter
     return sorted(nearest, key=lambda chapter: chapter.chapter_number)
 
 
-def told(
-    chapters: Sequence[Chapter], digests: Sequence[Digest], *, marks: int = 0, window: int = WINDOW
-) -> tuple[Block, ...]:
-    """One block for each earlier chapter; in a smaller `window` only for the last ones.
+def told(chapters: Sequence[Chapter], digests: Sequence[Digest], *, window: int = WINDOW) -> tuple[Block, ...]:
+    """One block for each digest; in a smaller `window` only for the last ones.
 
-    A block stays the same as long as its chapter's text does. The last `marks` blocks end a cached prefix.
+    A block stays the same as long as its chapter's text does.
     """
     titles = {chapter.chapter_number: chapter.title for chapter in chapters}
     total = scaled(ALL_DIGESTS, window)
     most = share(total, len(chapters), MAX_DIGEST_TOKENS)
     shown = digests if window >= WINDOW else digests[-max(total // most, 1) :]
-    marked = len(shown) - marks
-    return tuple(
-        Block(clip(_told(digest, titles.get(digest.chapter_number, "")), most), cache=place >= marked)
-        for place, digest in enumerate(shown)
-    )
+    return tuple(Block(clip(_told(digest, titles.get(digest.chapter_number, "")), most)) for digest in shown)
 
 
 def _told(digest: Digest, title: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -62,6 +62,16 @@ Threads that earlier chapters left open:
     + NOTES
 )
 
+SUM_UP_SHOWN = (
+    """\
+Write nothing of the book now. Chapter {number} stands above as the book has it. Note, in {language}, what whoever \
+writes the later chapters must know of it: only what its text says.
+
+Threads that earlier chapters left open:
+{threads}"""
+    + NOTES
+)
+
 
 def stored_digest(material: Material, chapter: Chapter) -> Digest | None:
     """The stored digest of the chapter; None if its text has changed since."""
@@ -70,15 +80,20 @@ def stored_digest(material: Material, chapter: Chapter) -> Digest | None:
 
 
 async def digests_before(
-    material: Material, chapter_number: int, steps: Steps, on_digest: Callable[[Digest], None]
+    material: Material,
+    chapter_number: int,
+    steps: Steps,
+    on_digest: Callable[[Digest], None],
+    shown: Collection[int] = (),
 ) -> list[Digest]:
     """The digests of all written chapters before this one.
 
     For chapters without a current digest, the model sums up the nearest ones, and `on_digest` receives each digest.
-    Chapters farther away are represented by their first and last sentences.
+    Chapters farther away are represented by their first and last sentences. Chapters whose text is `shown` are not
+    summed up, since nobody waits for their digests.
     """
     before = [(chapter, stored_digest(material, chapter)) for chapter in material.written_before(chapter_number)]
-    asked = _nearest([chapter for chapter, stored in before if stored is None])
+    asked = _nearest([each for each, stored in before if stored is None and each.chapter_number not in shown])
     digests: list[Digest] = []
     for chapter, stored in before:
         digest = stored
@@ -112,21 +127,26 @@ async def digest_after(
     system: tuple[Block, ...],
     turns: tuple[Message, ...],
     steps: Steps,
+    patience: float | None = None,
 ) -> Digest | None:
-    """The digest of a chapter, asked for at the end of the conversation that wrote it, which providers have cached.
+    """The digest of a chapter whose text providers have cached.
 
+    It is at the end of the conversation that wrote it (`turns`) or, without turns, in the view of the `system` prompt.
     The request has no schema, since a schema would change the cached prefix. If the reply cannot be parsed, a second
     request with a schema reads the chapter again.
     """
-    lang = language(book.content_language)
-    task = SUM_UP.format(language=lang.name, threads=_numbered(threads), **_asked(lang))
+    lang, number = language(book.content_language), chapter.chapter_number
+    task = (SUM_UP if turns else SUM_UP_SHOWN).format(
+        number=number, language=lang.name, threads=_numbered(threads), **_asked(lang)
+    )
     request = TextRequest(
         stage="digest",
         system=system,
         messages=(*turns, Message("user", task)),
         max_tokens=MAX_TOKENS,
-        chapter_number=chapter.chapter_number,
+        chapter_number=number,
         account_id=book.account_id,
+        patience=patience,
         brief=brief.of_chapter(book, chapter, threads=list(threads)),
     )
     try:

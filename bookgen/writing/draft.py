@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -12,6 +13,7 @@ from bookgen.writing import budget, context
 from bookgen.writing.language import language
 from bookgen.writing.material import Finding, Material, TextChange, anchor
 from bookgen.writing.seam import join
+from bookgen.writing.view import ShownChapters
 from bookgen.writing.window import WINDOW
 
 TASK_TOKENS = 4_500  # of what asks for a chapter, and of the notes that are asked for after it
@@ -33,7 +35,10 @@ class WorkingDraft:
     findings: list[Finding] = field(default_factory=list)
     writer: str = ""  # the model that wrote the text
     same_paragraph: bool = False  # the last reply broke off in the middle of a paragraph
-    window: int = WINDOW  # tokens that a call may have
+    window: int = WINDOW  # tokens that a call may have, beside the view
+    room: int = 0  # tokens that the view may have
+    view: ShownChapters = field(default_factory=ShownChapters)
+    begun: asyncio.Event = field(default_factory=asyncio.Event)  # the first reply has begun
     taken: int = 0  # tokens of the window that the prompt takes
     turns: list[Message] = field(default_factory=list)
     changes: list[TextChange] = field(default_factory=list)  # of the model's text, in the order in which they were made
@@ -74,8 +79,24 @@ class WorkingDraft:
             self.writer = reply.model
 
     def system(self) -> tuple[Block, ...]:
-        chapters, number, first = self.material.chapters, self.chapter.chapter_number, not self.turns
-        return context.system(self.book, chapters, self.digests, first_call=first, window=self.window, number=number)
+        return self._system(self.view)
+
+    @property
+    def frame_tokens(self) -> int:
+        """The tokens of the system prompt without the view."""
+        return sum(tokens(block.text) for block in self._system(ShownChapters()))
+
+    def _system(self, view: ShownChapters) -> tuple[Block, ...]:
+        shown = self.view.numbers
+        return context.system(
+            self.book,
+            self.material.chapters,
+            [digest for digest in self.digests if digest.chapter_number not in shown],
+            shown=view.blocks,
+            first_call=not self.turns,
+            window=self.window,
+            number=self.chapter.chapter_number,
+        )
 
     @property
     def lengths(self) -> budget.Lengths:
@@ -84,4 +105,4 @@ class WorkingDraft:
 
     def measure(self) -> None:
         """Measure how many tokens of the window the prompt takes. Slow for a long book."""
-        self.taken = sum(tokens(block.text) for block in self.system()) + TASK_TOKENS
+        self.taken = self.frame_tokens + TASK_TOKENS

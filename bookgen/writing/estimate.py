@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ from bookgen.writing import context
 from bookgen.writing.blurb import MAX_CHAPTERS_TOKENS, MAX_OPENING_TOKENS
 from bookgen.writing.budget import Lengths
 from bookgen.writing.language import ProseLanguage, language
+from bookgen.writing.view import HEADING_TOKENS, first_shown, is_read_alone
 from bookgen.writing.window import WINDOW
 
 Prices = Callable[[str, Usage], int | None]  # the cost in micro-units of a usage with a model; None: price unknown
@@ -58,19 +59,22 @@ class Basis:
 
 
 def estimate(
-    basis: Basis, model_name: str, prices: Prices, image_model_name: str = "", picture_tokens: int = 0
+    basis: Basis,
+    model_name: str,
+    prices: Prices,
+    image_model_name: str = "",
+    picture_tokens: int = 0,
+    context_tokens: int = WINDOW,
 ) -> Estimate:
     """Estimate a full run with `model_name`, and with the image model if the book is a picture book.
 
     Without an image model the service draws the pictures itself, at no cost. `picture_tokens`: tokens of one picture.
+    `context_tokens`: what a call may have, with the text of earlier chapters.
     """
     chapters, prose = len(basis.budgets), language(basis.content_language)
     digest = min(DIGEST, context.share(context.ALL_DIGESTS, chapters, context.MAX_DIGEST_TOKENS))
-    asked = [
-        (model_name, usage)
-        for place, budget in enumerate(basis.budgets)
-        for usage in _chapter(prose, budget, basis.static, place, digest, last=place == chapters - 1)
-    ]
+    room = max(context_tokens - WINDOW, 0) if basis.kind is BookKind.PROSE else 0
+    asked = [(model_name, usage) for usage in _chapters(basis, digest, room)] if chapters else []
     if not basis.has_blurb:
         asked.append((model_name, _blurb(prose, basis.budgets)))
     if basis.kind is BookKind.CHILDRENS and image_model_name:
@@ -108,30 +112,71 @@ def _priced(usage: Usage, model_name: str, prices: Prices) -> int | None:
     return None if price is None else price * calls
 
 
-def _chapter(
-    prose: ProseLanguage, budget: int, static: int, before: int, told: int, *, last: bool
-) -> tuple[Usage, ...]:
-    """The calls that write a chapter, each of which reads the prefix that the one before cached, and its digest.
+@dataclass(frozen=True, slots=True)
+class _Prompt:
+    """The tokens that stand before a chapter's task: those in the provider's cache, and those that are new to it.
 
-    `told`: tokens of the digest of each earlier chapter. The last chapter needs no digest.
+    `shown`: the text of the chapter before is among them.
     """
-    written = prose.usual_tokens(max(budget, 1))
-    parts = max(-(-budget // Lengths.within(WINDOW, prose).longest), 1)
-    stretch = written // parts
-    known = static + before * told
-    task = TASK + (DIGEST + TAIL + EDGES + min(before, 20) * THREAD if before else 0)
+
+    cached: int
+    new: int
+    shown: bool
+
+    @property
+    def size(self) -> int:
+        return self.cached + self.new
+
+
+def _prompts(static: int, sizes: Sequence[int], told: int, room: int) -> list[_Prompt]:
+    """The prompt of each chapter, given the tokens of each text and of each digest, and the room of the view."""
+    prompts = [_Prompt(0, static, shown=False)]
+    was_first = was_shown = 0
+    for place in range(1, len(sizes)):
+        first = first_shown(sizes[:place], room)
+        shown = sum(sizes[first:place])
+        cached = static + was_first * told + (was_shown if first == was_first else 0)
+        prompts.append(_Prompt(cached, static + first * told + shown - cached, shown=first < place))
+        was_first, was_shown = first, shown
+    return prompts
+
+
+def _chapters(basis: Basis, told: int, room: int) -> Iterator[Usage]:
+    """The calls that write the chapters, and those that note them. The last chapter needs no notes."""
+    prose = language(basis.content_language)
+    texts = [prose.usual_tokens(max(budget, 1)) for budget in basis.budgets]
+    prompts = _prompts(basis.static, [text + HEADING_TOKENS for text in texts], told, room)
+    for place, (text, prompt) in enumerate(zip(texts, prompts, strict=True)):
+        parts = max(-(-basis.budgets[place] // Lengths.within(WINDOW, prose).longest), 1)
+        writing, end = _writing(text, parts, prompt, place)
+        yield writing
+        if prompt.shown:  # the chapter before is noted beside this one
+            alone = is_read_alone(texts[place - 1], prompt.size - basis.static)
+            yield _reading(0, NOTES + texts[place - 1]) if alone else _reading(prompt.size, NOTES)
+        if place + 1 < len(prompts) and not prompts[place + 1].shown:
+            yield _reading(end, text // parts + NOTES)
+
+
+def _writing(text: int, parts: int, prompt: _Prompt, before: int) -> tuple[Usage, int]:
+    """The calls that write a chapter, each of which reads the prefix that the one before cached. Also the tokens that
+    stand before the chapter's last stretch."""
+    stretch = text // parts
+    task = TASK + (TAIL + EDGES + min(before, 20) * THREAD if before else 0)
     turns = [task + place * (TURN + stretch) for place in range(parts)]  # what lies before each next turn
-    new = task + (0 if before else known) + (parts - 1) * (TURN + stretch)
-    read = (known if before else 0) + sum(known + size for size in turns[:-1])
-    end = stretch + NOTES
-    if static < MIN_CACHED_TOKENS:
-        writing = Usage(calls=parts, input_tokens=new + read, output_tokens=written)
-        digest = Usage(calls=1, input_tokens=known + turns[-1] + end, output_tokens=DIGEST_REPLY)
+    new = prompt.new + task + (parts - 1) * (TURN + stretch)
+    read = prompt.cached + sum(prompt.size + size for size in turns[:-1])
+    if prompt.size < MIN_CACHED_TOKENS:
+        writing = Usage(calls=parts, input_tokens=new + read, output_tokens=text)
     else:
-        writing = Usage(calls=parts, output_tokens=written, cache_write_tokens=new, cache_read_tokens=read)
-        digest = Usage(1, end, DIGEST_REPLY, cache_read_tokens=known + turns[-1])
-    writing = _with_extra_calls(writing, known + task)
-    return (writing,) if last else (writing, digest)
+        writing = Usage(calls=parts, output_tokens=text, cache_write_tokens=new, cache_read_tokens=read)
+    return _with_extra_calls(writing, prompt.size + task), prompt.size + turns[-1]
+
+
+def _reading(cached: int, new: int) -> Usage:
+    """A call that notes what a chapter has told."""
+    if cached < MIN_CACHED_TOKENS:
+        return Usage(calls=1, input_tokens=cached + new, output_tokens=DIGEST_REPLY)
+    return Usage(calls=1, input_tokens=new, output_tokens=DIGEST_REPLY, cache_read_tokens=cached)
 
 
 def _with_extra_calls(usage: Usage, prefix: int) -> Usage:
@@ -170,11 +215,12 @@ class Estimates:
         *,
         image_model_name: str = "",
         picture_tokens: int = 0,
+        context_tokens: int = WINDOW,
         speed: Callable[[], ShownSpeed | None] = lambda: None,
     ) -> None:
         self._model_name = model_name
         self._image_model_name, self._picture_tokens = image_model_name, picture_tokens
-        self._speed = speed
+        self._speed, self._context_tokens = speed, context_tokens
         self._prices = prices
         self._most = most
         self._known: dict[int, tuple[Any, Basis, Estimate]] = {}  # by the book's id; Any: its version
@@ -196,4 +242,5 @@ class Estimates:
         return replace(found, seconds=_seconds(self._model_name, found.usage, self._speed()))
 
     def work_out(self, basis: Basis) -> Estimate:
-        return estimate(basis, self._model_name, self._prices, self._image_model_name, self._picture_tokens)
+        pictures = self._image_model_name, self._picture_tokens
+        return estimate(basis, self._model_name, self._prices, *pictures, self._context_tokens)

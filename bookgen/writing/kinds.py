@@ -10,6 +10,7 @@ from bookgen.writing import outline
 from bookgen.writing.material import ChapterDraft, Material, Outline
 from bookgen.writing.picture_book import plan, spread
 from bookgen.writing.steps import Steps
+from bookgen.writing.window import WINDOW
 
 
 async def draft_outline(book: Book, steps: Steps) -> Outline:
@@ -24,7 +25,11 @@ async def write_chapter(
     steps: Steps,
     on_words: Callable[[int], None] = lambda words: None,
     on_digest: Callable[[Digest], None] = lambda digest: None,
+    *,
+    context_tokens: int = WINDOW,
 ) -> ChapterDraft:
     if material.book.kind is BookKind.PROSE:
-        return await prose.write_chapter(material, chapter_number, steps, on_words, on_digest)
+        return await prose.write_chapter(
+            material, chapter_number, steps, on_words, on_digest, context_tokens=context_tokens
+        )
     return await spread.write_spread(material, material.chapter(chapter_number), steps)

@@ -92,7 +92,7 @@ def part_request(draft: WorkingDraft, part: budget.Part, task: Task) -> TextRequ
     prompt = _prompt(draft, part, task)
     system = draft.system()
     max_tokens = _room(draft, part)
-    taken = sum(tokens(block.text) for block in system) + tokens(prompt) + max_tokens
+    taken = draft.frame_tokens + tokens(prompt) + max_tokens
     for_the_digest = FOR_THE_DIGEST if draft.window >= WINDOW else 0  # else the chapter is read anew for it
     most = min(draft.window - taken - for_the_digest, conversation.MAX_TOKENS)
     turns = conversation.within(conversation.marked(draft.turns), most)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Chapter, Severity, SuggestionType
 from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
+from bookgen.threads import compute
 from bookgen.words import count_words, tokens
 from bookgen.writing import brief, clean, context
 from bookgen.writing.draft import WorkingDraft
@@ -16,7 +17,8 @@ from bookgen.writing.material import Material
 from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.refusal import raise_if_refused
 from bookgen.writing.steps import Steps
-from bookgen.writing.window import clip, fitted
+from bookgen.writing.view import view_before
+from bookgen.writing.window import WINDOW, clip, fitted
 
 STAGE = "passage"
 SOURCE = "author"
@@ -72,19 +74,26 @@ class UnusablePassage(UpstreamAIError):
         )
 
 
-async def rewrite_passage(material: Material, passage: ChosenPassage, steps: Steps) -> Correction:
-    """The passage in other words, as a correction of its chapter. Raises UpstreamAIError if the model sends none."""
-    reply = await fitted(lambda window: _asked(passage_request(material, passage, window), steps))
+async def rewrite_passage(
+    material: Material, passage: ChosenPassage, steps: Steps, *, context_tokens: int = WINDOW
+) -> Correction:
+    """The passage in other words, as a correction of its chapter. Raises UpstreamAIError if the model sends none.
+
+    A model that takes more than WINDOW `context_tokens` is shown the text of earlier chapters.
+    """
+
+    async def ask_on(context_tokens: int) -> TextReply:
+        window = min(context_tokens, WINDOW)
+        request = await compute(passage_request, material, passage, window, context_tokens - window)
+        reply = await steps.reply(request)
+        raise_if_refused(reply, request)
+        return reply
+
+    reply = await fitted(ask_on, max(context_tokens, WINDOW))
     text = _text_of(reply, passage)
     what = passage.wish.strip() or NO_WISH
     reason = Reason(SuggestionType.STYLE, Severity.INFO, f"Rewritten as you asked: {what}", SOURCE)
     return Correction.at(passage.chapter.content, passage.start, passage.end, text, reason)
-
-
-async def _asked(request: TextRequest, steps: Steps) -> TextReply:
-    reply = await steps.reply(request)
-    raise_if_refused(reply, request)
-    return reply
 
 
 def _text_of(reply: TextReply, passage: ChosenPassage) -> str:
@@ -101,9 +110,12 @@ def _text_of(reply: TextReply, passage: ChosenPassage) -> str:
     return leading + text + former[len(former.rstrip()) :]
 
 
-def passage_request(material: Material, passage: ChosenPassage, window: int) -> TextRequest:
+def passage_request(material: Material, passage: ChosenPassage, window: int, room: int) -> TextRequest:
+    """The call that asks for the passage, in a context of `window` tokens and `room` for the text of other chapters."""
     book, chapter, lang = material.book, passage.chapter, language(material.book.content_language)
     digests = [digest for number, digest in sorted(material.digests.items()) if number < chapter.chapter_number]
+    draft = WorkingDraft(material, chapter, digests, window=window)
+    draft.view = view_before(material, chapter.chapter_number, room)
     words, most = max(count_words(passage.text), 5), round(window * AROUND_SHARE)
     before, after = chapter.content[: passage.start].strip(), chapter.content[passage.end :].strip()
     task = REWRITE.format(
@@ -118,7 +130,7 @@ def passage_request(material: Material, passage: ChosenPassage, window: int) -> 
     )
     return TextRequest(
         stage=STAGE,
-        system=WorkingDraft(material, chapter, digests, window=window).system(),
+        system=draft.system(),
         messages=(Message("user", task),),
         max_tokens=lang.tokens(words * TIMES) + 400,
         chapter_number=chapter.chapter_number,

@@ -8,10 +8,12 @@ from typing import Any
 
 from bookgen.errors import InvalidInput
 from bookgen.providers.text import Message, TextRequest
+from bookgen.threads import compute
 from bookgen.writing import brief, chapter_plan, context, planning, structured
 from bookgen.writing.material import Material, OutlineChapter
 from bookgen.writing.outline_form import ReplyForm, read_numbered, refuse_nonsense, with_plans
 from bookgen.writing.steps import Steps
+from bookgen.writing.view import ShownChapters, view_before
 from bookgen.writing.window import WINDOW, clip, fitted
 
 REWORK = """\
@@ -32,6 +34,8 @@ events or another approach than now, and still fits what stands before and after
 {wishes}
 {plans}{form}"""
 
+IN_VIEW = "The text of its chapters stands above."
+
 WISHES = """
 The book's owner says about them:
 
@@ -40,23 +44,28 @@ The book's owner says about them:
 
 
 async def rework_chapters(
-    material: Material, numbers: Sequence[int], instructions: str, steps: Steps
+    material: Material, numbers: Sequence[int], instructions: str, steps: Steps, *, context_tokens: int = WINDOW
 ) -> dict[int, OutlineChapter]:
-    """New titles, summaries and plans for the chapters with these numbers, which keep their budgets."""
+    """New titles, summaries and plans for the chapters with these numbers, which keep their budgets.
+
+    A model that takes more than WINDOW `context_tokens` is shown the text of the book, else only its digests.
+    """
     budgets = {chapter.chapter_number: chapter.target_word_count for chapter in material.chapters}
     wanted = sorted(set(numbers))
     if unknown := [number for number in wanted if number not in budgets]:
         raise InvalidInput(chapter_ids=[f"This book has no chapter {number}." for number in unknown])
     reworked: dict[int, OutlineChapter] = {}
 
-    async def ask_on(window: int) -> None:
+    async def ask_on(context: int) -> None:
+        window = min(context, WINDOW)
+        view = await compute(view_before, material, len(material.chapters) + 1, context - window)
         while left := [number for number in wanted if number not in reworked]:
             batch = left[: planning.batch(material.book, window)]
-            found = await _asked(_request(material, batch, instructions, reworked, window), batch, steps)
+            found = await _asked(_request(material, batch, instructions, reworked, window, view), batch, steps)
             for number, (title, summary, plan) in found.items():
                 reworked[number] = OutlineChapter(title, summary, budgets[number], plan)
 
-    await fitted(ask_on)
+    await fitted(ask_on, max(context_tokens, WINDOW))
     return reworked
 
 
@@ -75,11 +84,12 @@ def _request(
     instructions: str,
     reworked: Mapping[int, OutlineChapter],
     window: int,
+    view: ShownChapters,
 ) -> TextRequest:
     book = material.book
     planned = [(chapter.chapter_number, reworked.get(chapter.chapter_number, chapter)) for chapter in material.chapters]
     plan = [(number, (each.title, each.summary)) for number, each in planned]
-    digests = sorted(material.digests.values(), key=lambda digest: digest.chapter_number)
+    digests = [digest for number, digest in sorted(material.digests.items()) if number not in view.numbers]
     said = clip(instructions, window // 8) if instructions.strip() else ""
     told = "\n".join(block.text for block in context.told(material.chapters, digests, window=window))
     form = ReplyForm(numbers, planned=book if window >= WINDOW else None)
@@ -88,7 +98,7 @@ def _request(
     task = REWORK.format(
         bible=planning.bible(book.bible, window),
         planned=planning.planned(plan, len(plan), window, near=numbers[0]),
-        told=context.data(told or "Nothing yet."),
+        told=context.data(told or (IN_VIEW if view.chapters else "Nothing yet.")),
         numbers=", ".join(map(str, numbers)),
         summaries=planning.summaries(book, window),
         plans=f"{chapter_plan.asked(book, unpaid)}\n\n" if form.planned else "",
@@ -102,7 +112,7 @@ def _request(
     ]
     return TextRequest(
         stage="rework",
-        system=(planning.editor(book, window),),
+        system=(planning.editor(book, window), *view.prefix),
         messages=(Message("user", task),),
         max_tokens=planning.room(book, len(numbers), window, plan_words=chapter_plan.words_asked(book)),
         schema=form.schema(),

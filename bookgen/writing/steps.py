@@ -20,3 +20,7 @@ class Steps(Protocol):
     async def has(self, request: TextRequest) -> bool:
         """Whether a reply to the request is stored, so that asking costs nothing."""
         ...
+
+    def beside(self) -> Steps:
+        """Steps for calls that are made at the same time as these."""
+        ...

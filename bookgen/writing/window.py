@@ -14,6 +14,8 @@ WINDOW = 32_000  # tokens: the smallest context that a whole book must fit, what
 # What calls are made to fit when a model's window is smaller. Few steps, so that a run that was interrupted asks the
 # same again and finds its replies, whatever was learned of the window meanwhile.
 SMALLER = (24_000, 15_200, 11_400, 7_600, 5_700, 4_600, 3_800, 3_000, 2_400, 1_900, 1_500, 1_200)
+# The same for a model whose window is larger: what is beyond WINDOW holds the text of earlier chapters.
+LARGER = (500_000, 200_000, 128_000, 96_000, 64_000, 48_000, WINDOW)
 SMALL = 6_000  # tokens: below it the craft is told in few words, and what can be spared is left out
 SHARE = 0.6  # of what the parts of a call have in WINDOW: its fixed words do not shrink with them
 
@@ -21,7 +23,7 @@ SHARE = 0.6  # of what the parts of a call have in WINDOW: its fixed words do no
 def smaller(window: int, refused: PromptTooLong) -> int:
     """The next smaller window to try after a call made for `window` was `refused`. Raises `refused` if none is left."""
     fits = min(refused.window, window - 1)
-    for size in SMALLER:
+    for size in (*LARGER, *SMALLER):
         if size <= fits:
             return size
     raise refused

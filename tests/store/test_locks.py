@@ -8,7 +8,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from bookgen.models import ReportStatus
+from bookgen.models import Digest, ReportStatus
 from bookgen.store import material, reports
 from bookgen.store.reports import ClaimedReport
 from tests.locks import in_order, locked
@@ -73,3 +73,26 @@ async def test_the_deletion_of_a_book_waits_for_a_report_that_ends_and_not_the_r
 
     await deletion
     assert not await pool.fetchval("SELECT EXISTS (SELECT FROM report)")
+
+
+A_CHAPTER = """
+    INSERT INTO chapter (book_id, chapter_number, title, target_word_count) VALUES ($1, 1, 'A Chapter', 100)
+    RETURNING id
+"""
+
+
+async def test_a_digest_that_is_kept_waits_for_a_save_of_its_chapter_and_not_the_save_for_it(
+    pool: asyncpg.Pool,
+) -> None:
+    book_id = (await pool.fetchrow(A_REPORT, uuid4()))["book_id"]
+    chapter_id, digest = await pool.fetchval(A_CHAPTER, book_id), Digest(1, "hash", "She crosses the sound.")
+
+    async with pool.acquire() as connection, connection.transaction():
+        await connection.execute("SELECT FROM chapter WHERE id = $1 FOR UPDATE", chapter_id)
+        keeping = asyncio.create_task(material.keep_digests(pool, book_id, [digest]))
+        while not await pool.fetchval(WAITS):  # noqa: ASYNC110 (the signal is a row)
+            await asyncio.sleep(0.01)
+        await material.save_digest(connection, chapter_id, digest)
+
+    await keeping
+    assert await pool.fetchval("SELECT count(*) FROM digest") == 1

@@ -7,12 +7,13 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bookgen.models import Usage
+from bookgen.models import Digest, Usage
 from bookgen.providers.access import Access
 from bookgen.providers.registry import ModelSettings, build_text_model
-from bookgen.providers.text import Message, StopReason, TextModel, TextReply, TextRequest
+from bookgen.providers.text import Block, Message, StopReason, TextModel, TextReply, TextRequest
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.material import ChapterDraft, Material
+from bookgen.writing.window import WINDOW
 from tests.canaries import CANARY
 from tests.fakes.model_script import Call
 from tests.fakes.model_server import ModelServer
@@ -38,9 +39,21 @@ class ScriptServer(ModelServer):
 
 
 def as_request(call: Call) -> TextRequest:
+    messages = tuple(Message(turn["role"], _text(turn["content"])) for turn in _turns(call))
+    number = call.brief.get("chapter_number")
+    return TextRequest(call.stage, (Block(told(call)),), messages, 0, chapter_number=number)
+
+
+def told(call: Call) -> str:
+    """The system prompt of a call, as it came over the wire."""
+    apart = call.body.get("system") or call.body.get("instructions") or ""
+    within = (_text(turn["content"]) for turn in call.body.get("messages", ()) if turn["role"] == "system")
+    return _text(apart) or "".join(within)
+
+
+def _turns(call: Call) -> list[dict[str, Any]]:
     turns = call.body.get("messages") or call.body.get("input") or []
-    messages = tuple(Message(turn["role"], _text(turn["content"])) for turn in turns if turn["role"] != "system")
-    return TextRequest(call.stage, (), messages, 0, chapter_number=call.brief.get("chapter_number"))
+    return [turn for turn in turns if turn["role"] != "system"]
 
 
 def _text(content: Any) -> str:
@@ -49,9 +62,7 @@ def _text(content: Any) -> str:
 
 def sent(call: Call) -> str:
     """All the text of a call, as it came over the wire."""
-    system = call.body.get("system") or call.body.get("instructions") or ""
-    turns = call.body.get("messages") or call.body.get("input") or []
-    return "\n".join([_text(system), *(_text(turn["content"]) for turn in turns)])
+    return "\n".join([told(call), *(_text(turn["content"]) for turn in _turns(call))])
 
 
 @dataclass
@@ -71,6 +82,9 @@ class Paid:
 
     async def has(self, request: TextRequest) -> bool:
         return (request_key(request), 0) in self.stored
+
+    def beside(self) -> Paid:
+        return self
 
     @property
     def usage(self) -> Usage:
@@ -95,12 +109,18 @@ async def authored(answer: Answer, protocol: str, model: str = "scripted") -> As
             await client.close()
 
 
-async def write_book(material: Material, steps: Any) -> tuple[list[ChapterDraft], Material]:
+async def write_book(
+    material: Material, steps: Any, context_tokens: int = WINDOW
+) -> tuple[list[ChapterDraft], Material]:
     """Every chapter in order, each with what the ones before it left."""
     drafts = []
     for chapter in material.chapters:
-        draft = await write_chapter(material, chapter.chapter_number, steps)
+        made: list[Digest] = []
+        draft = await write_chapter(
+            material, chapter.chapter_number, steps, on_digest=made.append, context_tokens=context_tokens
+        )
         drafts.append(draft)
+        material = replace(material, digests={**material.digests, **{each.chapter_number: each for each in made}})
         written = replace(chapter, content=draft.content, word_count=draft.word_count)
         chapters = tuple(written if each.id == chapter.id else each for each in material.chapters)
         digests = {**material.digests, **({chapter.chapter_number: draft.digest} if draft.digest else {})}

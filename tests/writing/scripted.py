@@ -40,6 +40,9 @@ class Scripted:
     async def has(self, request: TextRequest) -> bool:
         return (request_key(request), 0) in self.stored
 
+    def beside(self) -> Scripted:
+        return self
+
     def of_stage(self, stage: str) -> list[TextRequest]:
         return [request for request, _ in self.calls if request.stage == stage]
 
@@ -156,9 +159,13 @@ def digest_reply(brief: dict[str, Any], text: str) -> str:
 
 
 def chapter_text(request: TextRequest) -> str:
-    """The chapter that a request for a digest is about: in its conversation, else between its marks."""
+    """The chapter that a request for a digest is about: in its conversation, between its marks, or in the view."""
     said = [message.text for message in request.messages if message.role == "assistant"]
-    return said[0] if said else request.messages[0].text.partition("<chapter>")[2].partition("</chapter>")[0]
+    if said:
+        return said[0]
+    shown = "\n".join(block.text for block in request.system).partition(f"Chapter {request.chapter_number}, ")[2]
+    asked = request.messages[0].text
+    return (asked if "<chapter>" in asked else shown).partition("<chapter>")[2].partition("</chapter>")[0]
 
 
 BLURB = (

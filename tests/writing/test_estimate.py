@@ -10,6 +10,8 @@ from bookgen.providers.text import ShownSpeed
 from bookgen.words import count_words
 from bookgen.writing.blurb import draft_blurb
 from bookgen.writing.estimate import Basis, Estimates, estimate
+from bookgen.writing.language import language
+from bookgen.writing.window import WINDOW
 from tests.writing.authored import PROTOCOLS, authored, write_book
 from tests.writing.scripted import a_book, obedient, some_material
 
@@ -21,13 +23,14 @@ def price(model: str, usage: Usage) -> int | None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("room", [0, 9_000, 168_000])
 @pytest.mark.parametrize(("chapters", "words"), [(4, 900), (9, 2_400), (3, 5_000)])
-async def test_the_estimate_is_near_what_the_book_takes(protocol, chapters, words):
-    material = some_material(chapters, words=words)
-    foreseen = estimate(Basis.of(material.book, material.chapters), "any", price)
+async def test_the_estimate_is_near_what_the_book_takes(protocol, room, chapters, words):
+    material, context = some_material(chapters, words=words), WINDOW + room
+    foreseen = estimate(Basis.of(material.book, material.chapters), "any", price, context_tokens=context)
 
     async with authored(obedient, protocol) as (_, steps):
-        drafts, written = await write_book(material, steps)
+        drafts, written = await write_book(material, steps, context)
         await draft_blurb(written, steps)
 
     assert foreseen.cost_micros == pytest.approx(price("any", steps.usage), rel=0.2)
@@ -74,6 +77,20 @@ def test_a_longer_book_takes_longer_and_costs_more():
 
     assert large.seconds > 8 * small.seconds
     assert large.cost_micros > 8 * small.cost_micros
+
+
+def test_a_book_that_is_in_view_costs_what_is_read_of_it_again_and_again():
+    material = some_material(30)
+    basis = Basis.of(material.book, material.chapters)
+
+    by_digests = estimate(basis, "m", price)
+    in_view = estimate(basis, "m", price, context_tokens=1_000_000)
+
+    text = sum(language("en").usual_tokens(each.target_word_count) for each in material.chapters)
+    assert in_view.calls == by_digests.calls
+    assert in_view.usage.cache_read_tokens > 15 * text
+    assert text < in_view.usage.cache_write_tokens < 1.5 * text
+    assert by_digests.cost_micros < in_view.cost_micros < 2 * by_digests.cost_micros
 
 
 def test_the_pictures_of_a_childrens_book_are_paid_with_it():

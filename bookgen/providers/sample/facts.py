@@ -28,8 +28,10 @@ def facts(request: TextRequest, people: Iterable[Mapping[str, Any]]) -> list[dic
 
 
 def _chapter(request: TextRequest) -> str:
-    """The text that a request for a digest is about: in its conversation, else between its marks."""
+    """The text that a request for a digest is about: in its conversation, between its marks, or among those shown."""
     said = [message.text for message in request.messages if message.role == "assistant"]
     if said:
         return "\n\n".join(said)
-    return request.messages[-1].text.partition("<chapter>")[2].partition("</chapter>")[0]
+    shown = (block.text for block in request.system if block.text.startswith(f"Chapter {request.chapter_number}, "))
+    marked = next((text for text in (request.messages[-1].text, *shown) if "<chapter>" in text), "")
+    return marked.partition("<chapter>")[2].partition("</chapter>")[0]

@@ -106,6 +106,9 @@ class _CreditedSteps:
     async def has(self, request: TextRequest) -> bool:
         return await self._steps.has(request)
 
+    def beside(self) -> Steps:
+        return self._steps.beside()
+
 
 def planned(material: Material, plan: Outline) -> Material:
     chapters = tuple(planned_chapter(chapter, plan) for chapter in material.chapters)

@@ -143,6 +143,29 @@ def test_that_free_plans_spend_without_a_cap_is_said_at_the_start(settings: dict
     assert [line["event"] for line in logs].count("spending_has_no_cap") == told
 
 
+SONNET = {"model": "anthropic:claude-sonnet-5-5", "anthropic_api_key": "k"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "tokens"),
+    [
+        (SONNET, 200_000),
+        (SONNET | {"context_tokens": "40000"}, 40_000),
+        (SONNET | {"context_tokens": "900000"}, 200_000),
+        (PAID, 32_000),
+        (PAID | {"context_tokens": "200000"}, 32_000),
+        ({"model": "offline"}, 32_000),
+    ],
+)
+def test_a_call_has_as_many_tokens_as_the_model_holds_and_the_operator_allows(
+    settings: dict[str, str], tokens: int
+) -> None:
+    names = config.names()
+    chosen = config.Config(_env_file=None, **{names[field]: value for field, value in settings.items()})
+
+    assert app._context_tokens(chosen, app.build_model(chosen)) == tokens
+
+
 @pytest.mark.parametrize("cap", [None, "7.50"])
 def test_where_the_operator_is_alone_only_the_caps_that_were_set_hold(cap: str | None) -> None:
     names = config.names()

@@ -1,0 +1,85 @@
+"""Notes of the chapters in view, made while the next chapter is written, so that no chapter waits for them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from bookgen.errors import UpstreamAIError
+from bookgen.models import Chapter, Digest
+from bookgen.providers.text import CallsHalted
+from bookgen.threads import compute
+from bookgen.writing import continuity
+from bookgen.writing.draft import WorkingDraft
+from bookgen.writing.steps import Steps
+from bookgen.writing.view import is_read_alone, size
+
+MAX_NOTED = 8  # chapters that are noted beside one; of a pasted book the others come with the chapters after it
+PATIENCE_SECONDS = 60.0  # with a busy or absent provider
+SECONDS = 30.0  # that a finished chapter waits for a note that was begun with it
+
+
+def is_noted_later(draft: WorkingDraft, content: str) -> bool:
+    """Whether the chapter will be noted beside the next one: that one is still to be written, and shows its text."""
+    following = draft.material.after(draft.chapter.chapter_number)
+    if following is None or size(content) > draft.room:
+        return False
+    return not following.content.strip() or following.rewrite_run is not None
+
+
+@asynccontextmanager
+async def noting(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest], None]) -> AsyncIterator[None]:
+    """Note the chapters in view that have no digest, beside the block. `on_digest` receives each digest.
+
+    It begins with the first word of the chapter's reply, since only then the chapter's prompt is in the provider's
+    cache. A note that fails is asked for again with the next chapter.
+    """
+    if not (unnoted := _unnoted(draft)):
+        yield
+        return
+    task = asyncio.create_task(_note(unnoted, draft, steps.beside(), on_digest))
+    try:
+        yield
+        await asyncio.wait([task], timeout=SECONDS)
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+    if not task.cancelled():
+        task.result()
+
+
+def _unnoted(draft: WorkingDraft) -> list[Chapter]:
+    material = draft.material
+    return [each for each in draft.view.chapters if continuity.stored_digest(material, each) is None][-MAX_NOTED:]
+
+
+async def _note(
+    chapters: list[Chapter], draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest], None]
+) -> None:
+    await draft.begun.wait()
+    known = {digest.chapter_number: digest for digest in draft.digests}
+    for chapter in chapters:
+        number = chapter.chapter_number
+        threads = continuity.open_threads([known[each] for each in sorted(known) if each < number])
+        try:
+            digest = await _asked(chapter, threads, draft, steps)
+        except CallsHalted:
+            return
+        except UpstreamAIError:
+            continue
+        if digest is not None:
+            known[number] = digest
+            on_digest(digest)
+
+
+async def _asked(chapter: Chapter, threads: Sequence[str], draft: WorkingDraft, steps: Steps) -> Digest | None:
+    """The digest from the prompt that the chapter's reply has begun with, or from the chapter alone if that is less."""
+    view = draft.view
+    sizes = {each.chapter_number: taken for each, taken in zip(view.chapters, view.sizes, strict=True)}
+    if is_read_alone(sizes.get(chapter.chapter_number, 0), sum(view.sizes)):
+        return await continuity.digest_of(draft.book, chapter, chapter.content, threads, steps)
+    system = await compute(draft.system)
+    return await continuity.digest_after(
+        draft.book, chapter, chapter.content, threads, system, (), steps, PATIENCE_SECONDS
+    )

@@ -1,0 +1,86 @@
+"""The view: the text of earlier chapters, word for word, as far as the model's context window reaches.
+
+Each chapter is a block of its own, in order, so that the prompt of a chapter begins with the prompt of the one before
+it and providers read it from their cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bookgen.models import Chapter
+from bookgen.providers.text import Block
+from bookgen.words import tokens
+from bookgen.writing.fence import fenced
+from bookgen.writing.material import Material
+
+HEADING_TOKENS = 40  # around the text of a chapter
+# Of the room, when the oldest chapters have to leave: if they left one by one, each call would begin in another way and
+# find nothing in the cache.
+KEPT_SHARE = 0.5
+# A provider takes a tenth to a twentieth of the price for a token that it has cached. Of a longer view than this many
+# times a chapter, that is more than the chapter costs alone.
+MAX_VIEWS_READ = 20
+
+SHOWN = """\
+Chapter {number}, {title}, as the book has it:
+{text}"""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChapters:
+    """The chapters whose text is shown, the tokens of each, and their blocks of the prompt."""
+
+    chapters: tuple[Chapter, ...] = ()
+    sizes: tuple[int, ...] = ()
+    blocks: tuple[str, ...] = ()
+
+    @property
+    def prefix(self) -> tuple[Block, ...]:
+        """The blocks as the end of a cached prefix."""
+        last = len(self.blocks) - 1
+        return tuple(Block(text, cache=place == last) for place, text in enumerate(self.blocks))
+
+    @property
+    def numbers(self) -> set[int]:
+        return {chapter.chapter_number for chapter in self.chapters}
+
+
+def view_before(material: Material, number: int, room: int) -> ShownChapters:
+    """The view of a call about chapter `number` that has room for so many tokens. Slow for a long book."""
+    before = material.written_before(number)
+    sizes = [size(chapter.content) for chapter in before]
+    first = first_shown(sizes, room)
+    shown = tuple(before[first:])
+    return ShownChapters(shown, tuple(sizes[first:]), tuple(map(_block, shown)))
+
+
+def first_shown(sizes: Sequence[int], room: int) -> int:
+    """The index of the first chapter that is shown, given the tokens of each chapter in order.
+
+    The result depends only on what stands before each chapter, so it is the same for many calls in a row.
+    """
+    first = total = 0
+    for last, tokens_taken in enumerate(sizes):
+        total += tokens_taken
+        if total > room:
+            while first <= last and (total > room or (total > room * KEPT_SHARE and first < last)):
+                total -= sizes[first]
+                first += 1
+    return first
+
+
+def is_read_alone(chapter: int, prompt: int) -> bool:
+    """Whether a note of a chapter of so many tokens costs less without the prompt that shows it."""
+    return prompt > chapter * MAX_VIEWS_READ
+
+
+def size(content: str) -> int:
+    """The tokens that the text of a chapter takes in a view."""
+    return tokens(content) + HEADING_TOKENS
+
+
+def _block(chapter: Chapter) -> str:
+    text = fenced("chapter", chapter.content)
+    return SHOWN.format(number=chapter.chapter_number, title=chapter.title, text=text)
