@@ -19,7 +19,7 @@ from typing import Any, TypedDict, Unpack
 import aiohttp
 import structlog
 
-from bookgen import telemetry, threads
+from bookgen import metrics, telemetry, threads
 from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.departure import Departure
 from bookgen.accounts.keyring import Keyring
@@ -69,7 +69,7 @@ from bookgen.store.migrate import migrate, require_migrated
 from bookgen.store.outages import through_outages
 from bookgen.store.postgres.keyfile import kept_secret, kept_text
 from bookgen.store.postgres.server import PostgresAddress, running_postgres
-from bookgen.store.postgres.space import MIN_FREE_BYTES, DiskGuard, make_data_folder, no_shortage
+from bookgen.store.postgres.space import MIN_FREE_BYTES, DiskGuard, disk_space, make_data_folder, no_shortage
 from bookgen.support.assistant import Support
 from bookgen.support.facts import Facts
 from bookgen.support.ledger import Ledger
@@ -101,7 +101,7 @@ async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
     make_data_folder(config.data_dir)
     serving.allow_open_files()
     async with contextlib.AsyncExitStack() as closing:
-        await closing.enter_async_context(Watchdog(telemetry.LOOP_LAG.observe).watching())
+        await closing.enter_async_context(Watchdog(metrics.LOOP_LAG.observe).watching())
         bound = closing.enter_context(serving.bind(config.host, config.port))
         address = serving.address(bound)
         if config.public_url is None and serving.is_everywhere(bound):
@@ -347,6 +347,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         ),
         unready=lambda: supervisor.unready,
         shortage=shortage,
+        disk=lambda: disk_space(config.data_dir),
     )
     return Service(services, supervisor, model, tokens, keyring, rights, mailing)
 
