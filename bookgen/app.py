@@ -56,6 +56,7 @@ from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings
 from bookgen.render.trim import TRIMS
 from bookgen.services.artwork import Artwork
+from bookgen.services.backup_schedule import BackupPlan, BackupSchedule
 from bookgen.services.corrections import Corrections
 from bookgen.services.credentials import CredentialSigner, new_identity
 from bookgen.services.editing import MAX_CHAPTERS
@@ -174,10 +175,11 @@ class Service:
     keyring: Keyring
     rights: RightsCache
     mailing: Mailing
+    backups: BackupSchedule | None
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """A context in which the background work runs: sending letters, watching blocks, payments, and runs."""
+        """A context in which the background work runs: sending letters, watching blocks, payments, runs and backups."""
         with (
             _running(self.mailing.run()),
             _running(self.keyring.watch(self.tokens)),
@@ -185,7 +187,8 @@ class Service:
             _running(self.services.payments.reconcile_nightly()),
         ):
             await self.supervisor.start()
-            yield
+            async with self.backups.working() if self.backups else contextlib.nullcontext():
+                yield
 
 
 @contextlib.asynccontextmanager
@@ -349,7 +352,15 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         shortage=shortage,
         disk=lambda: disk_space(config.data_dir),
     )
-    return Service(services, supervisor, model, tokens, keyring, rights, mailing)
+    backups = _backup_schedule(config, database, lambda: supervisor.resources.takes_runs)
+    return Service(services, supervisor, model, tokens, keyring, rights, mailing, backups)
+
+
+def _backup_schedule(config: Config, database: Database, may_begin: Callable[[], bool]) -> BackupSchedule | None:
+    if config.backup_dir is None:
+        return None
+    plan = BackupPlan(config.backup_dir, config.backup_seconds, config.backup_keep)
+    return BackupSchedule(database.direct_dsn, plan, may_begin)
 
 
 def _context_tokens(config: Config, model: TextModel) -> int:

@@ -40,6 +40,7 @@ MAY_IMPORT = {
     "services.render_jobs": {"services.declaration", "services.provenance"} | SERVICE,
     "services.declaration": {"services.provenance"} | SERVICE,
     "services.provenance": {"store"} | NOUNS,
+    "services.backup_schedule": {"metrics", "store"} | NOUNS,
     "services.artwork": {"services.picture_making"} | SERVICE,
     "services.picture_making": {"services.painting", "services.picture_marks"} | SERVICE,
     "services.childrens": SERVICE,

@@ -14,6 +14,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bookgen.http.outside import gauges
 from bookgen.store import figures
+from bookgen.store.database import Database
+from tests.composition import composed
 from tests.http.conftest import PASSWORD, Api, OpenApi
 
 PAGE = Path(__file__).parents[2] / "docs/operate.md"
@@ -101,6 +103,14 @@ async def test_queues_and_ages_come_from_the_rows_of_all_processes(open_api: Ope
     assert 3_600 <= read[sample("bookgen_mail_oldest_wait_seconds")] < 4 * 3_600
     assert 86_400 <= read[sample("bookgen_backup_age_seconds")] < 90_000
     assert read[sample("bookgen_processes")] == 1
+
+
+async def test_the_service_makes_backups_only_if_a_folder_is_set(database: Database, tmp_path: Path) -> None:
+    async with composed(database, tmp_path) as service:
+        assert service.backups is None
+    given = {"backup_dir": tmp_path / "backups", "backup_passphrase": "a grey weighbridge"}
+    async with composed(database, tmp_path, **given) as service:
+        assert service.backups is not None
 
 
 async def test_without_a_drilled_backup_its_age_is_endless(visitor: Api) -> None:
