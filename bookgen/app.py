@@ -20,7 +20,7 @@ from typing import Any, TypedDict, Unpack
 import aiohttp
 import structlog
 
-from bookgen import telemetry, threads
+from bookgen import metrics, telemetry, threads
 from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.departure import Departure
 from bookgen.accounts.keyring import Keyring
@@ -57,6 +57,7 @@ from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings
 from bookgen.render.trim import TRIMS
 from bookgen.services.artwork import Artwork
+from bookgen.services.backup_schedule import BackupPlan, BackupSchedule
 from bookgen.services.corrections import Corrections
 from bookgen.services.credentials import CredentialSigner, new_identity
 from bookgen.services.editing import MAX_CHAPTERS
@@ -70,7 +71,7 @@ from bookgen.store.migrate import migrate, require_migrated
 from bookgen.store.outages import through_outages
 from bookgen.store.postgres.keyfile import kept_secret, kept_text
 from bookgen.store.postgres.server import PostgresAddress, running_postgres
-from bookgen.store.postgres.space import MIN_FREE_BYTES, DiskGuard, make_data_folder, no_shortage
+from bookgen.store.postgres.space import MIN_FREE_BYTES, DiskGuard, disk_space, make_data_folder, no_shortage
 from bookgen.support.assistant import Support
 from bookgen.support.facts import Facts
 from bookgen.support.ledger import Ledger
@@ -103,7 +104,7 @@ async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
     make_data_folder(config.data_dir)
     serving.allow_open_files()
     async with contextlib.AsyncExitStack() as closing:
-        await closing.enter_async_context(Watchdog(telemetry.LOOP_LAG.observe).watching())
+        await closing.enter_async_context(Watchdog(metrics.LOOP_LAG.observe).watching())
         bound = closing.enter_context(serving.bind(config.host, config.port))
         address = serving.address(bound)
         if config.public_url is None and serving.is_everywhere(bound):
@@ -176,10 +177,11 @@ class Service:
     keyring: Keyring
     rights: RightsCache
     mailing: Mailing
+    backups: BackupSchedule | None
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """A context in which the background work runs: sending letters, watching blocks, payments, and runs."""
+        """A context in which the background work runs: sending letters, watching blocks, payments, runs and backups."""
         with (
             _running(self.mailing.run()),
             _running(self.keyring.watch(self.tokens)),
@@ -187,7 +189,8 @@ class Service:
             _running(self.services.payments.reconcile_nightly()),
         ):
             await self.supervisor.start()
-            yield
+            async with self.backups.working() if self.backups else contextlib.nullcontext():
+                yield
 
 
 @contextlib.asynccontextmanager
@@ -357,8 +360,17 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         ),
         unready=lambda: supervisor.unready,
         shortage=shortage,
+        disk=lambda: disk_space(config.data_dir),
     )
-    return Service(services, supervisor, model, tokens, keyring, rights, mailing)
+    backups = _backup_schedule(config, database, lambda: supervisor.resources.takes_runs)
+    return Service(services, supervisor, model, tokens, keyring, rights, mailing, backups)
+
+
+def _backup_schedule(config: Config, database: Database, may_begin: Callable[[], bool]) -> BackupSchedule | None:
+    if config.backup_dir is None:
+        return None
+    plan = BackupPlan(config.backup_dir, config.backup_seconds, config.backup_keep)
+    return BackupSchedule(database.direct_dsn, plan, may_begin)
 
 
 def _context_tokens(config: Config, model: TextModel) -> int:

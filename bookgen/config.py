@@ -85,6 +85,8 @@ URL = "an http(s) URL without a login"
 ApiKey = Annotated[SecretStr, _matching(r"^[!-~]*\Z")]  # characters that are valid in a header
 KEY = "a key of ASCII letters, digits and signs, without spaces"
 Rate = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$")]
+Interval = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,5}[mhd]$")]
+SECONDS = {"m": 60, "h": 3_600, "d": 86_400}
 Money = Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)]
 PROVIDERS = ("anthropic", "openai")  # text providers; each has NAME_API_KEY and NAME_BASE_URL
 _NAMED = "|".join(PROVIDERS)
@@ -304,6 +306,14 @@ class Config(BaseSettings):
     backup_passphrase: Annotated[SecretStr, AfterValidator(_good_passphrase)] | None = setting(
         None, f"at least {MIN_PASSPHRASE_CHARACTERS} characters", "The passphrase that encrypts backups."
     )
+    backup_dir: Folder | None = setting(
+        None,
+        "a folder",
+        "The folder for backups that the service makes by itself. Needs `BOOKGEN_BACKUP_PASSPHRASE`. Default: none are "
+        "made.",
+    )
+    backup_every: Interval = setting("24h", "a time like 24h, 30m or 7d", "The time between two of these backups.")
+    backup_keep: int = setting(7, "1 or more", "How many of these backups are kept.", ge=1)
     console: Literal["on", "off"] = setting("on", "on or off", "Whether the web page is served at `/`.")
     metrics_token: ApiKey | None = setting(None, KEY, "A bearer token that gives access to `/metrics` from anywhere.")
     pg_bindir: Folder | None = setting(
@@ -331,6 +341,11 @@ class Config(BaseSettings):
         )
 
     @property
+    def backup_seconds(self) -> float:
+        """The time between two scheduled backups."""
+        return float(int(self.backup_every[:-1]) * SECONDS[self.backup_every[-1]])
+
+    @property
     def billing_enabled(self) -> bool:
         return self.billing == "on" or (self.billing == "auto" and self.stripe_secret_key is not None)
 
@@ -352,7 +367,7 @@ def load(env_file: Path | None = Path(".env")) -> Config:
     problems = [*_unknown({*os.environ, *(line.key for line in lines if line.key)})]
     try:
         config = Config(_env_file=env_file)  # type: ignore[call-arg]
-        problems += [*_keyless(config), *_unpooled(config)]
+        problems += [*_keyless(config), *_unpooled(config), *_unsealed(config)]
     except ValidationError as error:
         problems += _wrong(error)
     if problems:
@@ -419,6 +434,11 @@ def _keyless(config: Config) -> Iterable[str]:
 def _unpooled(config: Config) -> Iterable[str]:
     if config.database_direct_url and not config.database_url:
         yield "BOOKGEN_DATABASE_DIRECT_URL needs BOOKGEN_DATABASE_URL, the address of the pooler."
+
+
+def _unsealed(config: Config) -> Iterable[str]:
+    if config.backup_dir and not config.backup_passphrase:
+        yield "BOOKGEN_BACKUP_DIR needs BOOKGEN_BACKUP_PASSPHRASE, which encrypts the backups."
 
 
 def _shown(annotation: object, value: object) -> str:

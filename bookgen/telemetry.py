@@ -1,47 +1,22 @@
-"""Logging with secrets hidden, and Prometheus metrics."""
+"""Logging with secrets hidden."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import re
 import sys
 from collections.abc import Mapping, MutableMapping
 from datetime import UTC, datetime
-from functools import cache
 from typing import Any, TextIO
 
 import orjson
 import structlog
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestPayloadError
-from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, Counter, Gauge, Histogram, generate_latest
 
-__all__ = ["CONTENT_TYPE_LATEST", "configure_logs", "log_request", "metrics", "redact"]
+__all__ = ["configure_logs", "log_request", "redact"]
 
-
-ANSWERS = Counter("bookgen_http_requests_total", "Answers of the API.", ["method", "route", "status"])
-ANSWER_TIMES = Histogram(
-    "bookgen_http_request_seconds",
-    "Time from a request's headers to its answer.",
-    ["route"],
-    buckets=(0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60),
-)
-REFUSED = Counter("bookgen_http_rate_limited_total", "Requests over their budget.", ["limit_class"])
-COST_CAPS_REACHED = Counter("bookgen_cost_caps_reached_total", "Model calls that a cost cap refused.", ["cap"])
-WAITING_RUNS = Gauge("bookgen_runs_waiting_for_model", "Runs whose model this process does not have.", ["model"])
-MODEL_REFUSES = Gauge(
-    "bookgen_model_refuses", "1 while the model's provider refuses this server's key or credit.", ["model"]
-)
-LOOP_LAG = Histogram(
-    "bookgen_event_loop_lag_seconds",
-    "Delay of the event loop, measured twenty times a second.",
-    buckets=(0.001, 0.005, 0.02, 0.05, 0.1, 0.5, 1, 5, 20),
-)
-TASKS = Gauge("bookgen_event_loop_tasks", "Tasks that have not ended.")
-OPEN_CONNECTIONS = Gauge("bookgen_http_open_connections", "Connections that are open.")
-CROWDED_OUT = Counter("bookgen_http_crowded_out_total", "Connections over what one address may have open.")
 
 HIDDEN = "[hidden]"
 _SECRET_NAME = re.compile(
@@ -65,16 +40,6 @@ _SECRET_TEXT = re.compile(
 _LINES: logging.StreamHandler[TextIO] = logging.StreamHandler()  # writes all lines; its name is the log format
 REQUESTS = logging.getLogger("bookgen.http")
 _requests = structlog.get_logger(REQUESTS.name)
-
-# Caches, because finding a labelled counter takes longer than counting. There are few combinations of labels.
-answers = cache(ANSWERS.labels)
-answer_times = cache(ANSWER_TIMES.labels)
-
-
-def metrics() -> bytes:
-    """All metrics in Prometheus' text format. Call it on the event loop."""
-    TASKS.set(len(asyncio.all_tasks()))
-    return generate_latest(REGISTRY)
 
 
 def configure_logs(form: str = "json", level: str = "info", stream: TextIO | None = None) -> None:

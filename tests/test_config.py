@@ -105,6 +105,13 @@ def test_a_config_can_not_be_changed() -> None:
         ),
         ("BOOKGEN_MAIL_FROM", "the books", "BOOKGEN_MAIL_FROM takes an e-mail address, not 'the books'."),
         ("BOOKGEN_BOOK_COST_CAP", "-1", "BOOKGEN_BOOK_COST_CAP takes an amount like 12.50, not '-1'."),
+        ("BOOKGEN_BACKUP_EVERY", "daily", "BOOKGEN_BACKUP_EVERY takes a time like 24h, 30m or 7d, not 'daily'."),
+        ("BOOKGEN_BACKUP_KEEP", "0", "BOOKGEN_BACKUP_KEEP takes 1 or more, not '0'."),
+        (
+            "BOOKGEN_BACKUP_DIR",
+            "/backups",
+            "BOOKGEN_BACKUP_DIR needs BOOKGEN_BACKUP_PASSPHRASE, which encrypts the backups.",
+        ),
         ("BOOKGEN_PROT", "1", "BOOKGEN_PROT is not a setting. Did you mean BOOKGEN_PORT?"),
         ("BOOKGEN_ZZZZZZZZ", "1", "BOOKGEN_ZZZZZZZZ is not a setting."),
     ],
@@ -118,6 +125,15 @@ def test_a_wrong_setting_is_one_line_that_names_it(
         config.load()
 
     assert str(refused.value) == line
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("30m", 1_800), ("24h", 86_400), ("7d", 604_800)])
+def test_the_time_between_backups_is_read_with_its_unit(
+    monkeypatch: pytest.MonkeyPatch, text: str, seconds: float
+) -> None:
+    monkeypatch.setenv("BOOKGEN_BACKUP_EVERY", text)
+
+    assert config.load().backup_seconds == seconds
 
 
 def test_a_model_without_its_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

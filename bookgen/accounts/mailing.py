@@ -10,11 +10,12 @@ from urllib.parse import urlsplit
 import asyncpg
 import structlog
 
+from bookgen import metrics
 from bookgen.accounts.letters import LIFETIME, compose
 from bookgen.accounts.tokens import encode_uid, link_token_hash, new_link_token
 from bookgen.errors import Unavailable
 from bookgen.models import Account, LinkPurpose, Notice
-from bookgen.providers.mail import Mailer, MailNotSent
+from bookgen.providers.mail import Mailer, MailFault, MailNotSent
 from bookgen.store import accounts, addresses, links, mails
 from bookgen.store.mails import DueMail
 
@@ -82,9 +83,11 @@ class Mailing:
             else:
                 await self._send_link(mail, mail.purpose)
         except MailNotSent as failure:
+            self._fails(failure.fault)
             await self._postpone(mail, failure)
         except Exception as error:
             log.exception("mail_failed", mail_id=mail.id)
+            self._fails(MailFault.OTHER)
             await self._postpone(mail, error)
         else:
             await mails.delete(self._db, mail.id)
@@ -152,6 +155,14 @@ class Mailing:
             url=url,
         )
         await self._mailer.send(letter)
+        metrics.MAIL_SENT.inc()
+        metrics.MAIL_FAILING.clear()
+
+    def _fails(self, fault: MailFault) -> None:
+        """Count a failure, and show its reason until a letter is sent."""
+        metrics.MAIL_FAILURES.labels(fault).inc()
+        metrics.MAIL_FAILING.clear()
+        metrics.MAIL_FAILING.labels(fault).set(1)
 
     async def _postpone(self, mail: DueMail, error: Exception) -> None:
         if mail.attempts >= MAX_ATTEMPTS:

@@ -13,6 +13,7 @@ from uuid import UUID
 
 import structlog
 
+from bookgen import metrics
 from bookgen.actors.actor import now, spawn
 from bookgen.actors.faults import fault
 from bookgen.actors.material import load_material, numbered
@@ -80,6 +81,7 @@ class ChaptersInFlight:
         async with self._resources.pool.acquire() as connection, connection.transaction():
             checkpoint = await checkpoints.commit(connection, work.finished(written))
         if checkpoint:
+            metrics.WORDS.inc(written.draft.word_count)
             work.steps.unstored = None
             await material.keep_digests(self._resources.pool, work.run.book_id, work.earlier)
         else:
@@ -155,7 +157,7 @@ class ChaptersInFlight:
         """Write the chapter. Runs for minutes, as a task beside the mailbox."""
         await fault("begin.after", work.run.book_id)
         async with self._place(work.run):
-            given = known or await self._read(work.run)
+            given, began = known or await self._read(work.run), now()
             chapter = work.place(given)
             await self._require_allowed(work.run, given.book.target_word_count)
             write_chapter = self._resources.writing.write_chapter
@@ -163,6 +165,7 @@ class ChaptersInFlight:
                 number = chapter.chapter_number
                 draft = await write_chapter(given, number, work.steps, work.hear_of, work.earlier.append)
                 await self._illustrate(work, given.book, chapter, draft)
+                metrics.CHAPTER_TIMES.observe(now() - began)
                 return Written(chapter, draft)
             except BaseException:
                 await work.steps.settle()

@@ -90,6 +90,11 @@ class Lease:
         """When the lease ends by this process's clock, unless it is renewed; -inf before the first."""
         return self._counts_from + FENCE_SECONDS
 
+    @property
+    def seconds_left(self) -> float:
+        """How long the lease still lasts; -inf before the first."""
+        return self.ends_at - now()
+
     async def take(self) -> None:
         """Get a lease under this process's name. It can be repeated, also while another try is under way."""
         started, boot_id = now(), self._resources.boot_id

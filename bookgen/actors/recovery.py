@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 
 import structlog
 
-from bookgen import telemetry
+from bookgen import metrics
 from bookgen.actors.actor import Key, Registry, now
 from bookgen.actors.book import BookActor
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
@@ -110,14 +110,14 @@ class Recovery:
                 to_do=f"Set the key of {writer}, or name the model that is to continue them in BOOKGEN_MODEL.",
             )
         for writer in waiting.keys() | self._waiting.keys():
-            telemetry.WAITING_RUNS.labels(writer).set(waiting.get(writer, 0))
+            metrics.WAITING_RUNS.labels(writer).set(waiting.get(writer, 0))
         self._waiting = waiting
 
     def _tell_of_refusals(self) -> None:
         """Update the metric of models whose providers refuse this server."""
         refusing = set(self._resources.model.refusals)
         for model in refusing | self._refusing | {self._resources.model.name}:
-            telemetry.MODEL_REFUSES.labels(model).set(model in refusing)
+            metrics.MODEL_REFUSES.labels(model).set(model in refusing)
         self._refusing = refusing
 
     async def _promote(self) -> None:

@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 
 import asyncpg
 
+from bookgen import metrics
 from bookgen.actors.decide import Decision, Effect, decide, taken_by
 from bookgen.actors.faults import fault
 from bookgen.actors.material import count_outline
@@ -95,6 +96,9 @@ class Transactions:
                 await save(connection)
             await fault(f"{point}.before", book_id)
         await fault(f"{point}.after", book_id)
+        if state.run and state.run.status.active and committed.run and not committed.run.status.active:
+            failure = committed.run.failure or {}
+            metrics.RUNS_ENDED.labels(str(committed.run.status), failure.get("code", "")).inc()
         if Effect.ASK_BLURB in decision.effects:
             self._resources.blurb_asked.set()
         return committed

@@ -10,7 +10,7 @@ from uuid import UUID
 import asyncpg
 import structlog
 
-from bookgen import telemetry
+from bookgen import metrics
 from bookgen.errors import CostCapReached, Unavailable
 from bookgen.models import Usage
 from bookgen.store import reservations
@@ -81,7 +81,7 @@ class CostBudget:
         )
         if refusal is None:
             return
-        telemetry.COST_CAPS_REACHED.labels(refusal.cap).inc()
+        metrics.COST_CAPS_REACHED.labels(refusal.cap).inc()
         log.warning("cost_cap_reached", cap=refusal.cap, account_id=purpose.account_id, book_id=purpose.book_id)
         raise CostCapReached(
             caps.sentence(refusal, cost), stage=purpose.stage, retryable=True, chapter_number=purpose.chapter_number

@@ -24,7 +24,7 @@ from bookgen.providers.attempt import CallFailed
 from bookgen.providers.text import Message, PromptTooLong, TextModel, TextReply, TextRequest, known_name
 from bookgen.render.fonts.missing import to_install
 from bookgen.render.fonts.typeface import without_font
-from bookgen.store import run_list
+from bookgen.store import backups, run_list
 from bookgen.store.database import LEASE_CONNECTIONS, LISTENERS, room
 from bookgen.store.migrate import pending
 from bookgen.store.pooler import require_prepared_statements
@@ -249,6 +249,36 @@ async def _runs(settings: Config, writer: str) -> str:
     )
 
 
+async def backup(settings: Config) -> str:
+    """Report the age of the last drilled backup. Raises StartupError if scheduled ones are overdue."""
+    try:
+        age = await _age_of_backup(settings)
+    except NoDatabase:
+        return "nothing to back up yet"
+    told = "none was drilled yet" if age is None else f"the last drilled one is {_hours(age)} old"
+    if settings.backup_dir is None:
+        return f"{told}; set BOOKGEN_BACKUP_DIR to have them made by the service"
+    if age is None or age > 2 * settings.backup_seconds:
+        raise StartupError(
+            f"{told}, although BOOKGEN_BACKUP_EVERY={settings.backup_every}. The service's log has an event "
+            "backup_failed with the reason, unless no service has run since."
+        )
+    return f"{told}, in {settings.backup_dir} every {settings.backup_every}"
+
+
+async def _age_of_backup(settings: Config) -> float | None:
+    async with postgres(settings, create=False) as address:
+        connection = await asyncpg.connect(address.direct_dsn)
+        try:
+            return await backups.age_seconds(connection)
+        finally:
+            await connection.close()
+
+
+def _hours(seconds: float) -> str:
+    return f"{seconds / 3_600:.1f} h" if seconds < 48 * 3_600 else f"{seconds / 86_400:.1f} days"
+
+
 async def fonts(_: Config) -> str:
     """Report which fonts are missing. This is never an error, since books in other languages do not need them."""
     missing = await asyncio.to_thread(without_font)
@@ -265,6 +295,7 @@ CHECKS: dict[str, Check] = {
     "data folder": data_folder,
     "database": database,
     "runs": runs,
+    "backup": backup,
     "fonts": fonts,
     "model": model,
 }

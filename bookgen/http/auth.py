@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Iterator
+from enum import StrEnum
 from typing import Any
 
+import structlog
 from aiohttp import web
 
+from bookgen import metrics
 from bookgen.accounts.proof import Proof
 from bookgen.accounts.service import Registration, SignedIn
 from bookgen.accounts.signup import Caller
@@ -46,6 +49,17 @@ APPROVED = {
     Proof.UNPROVEN: "You approved the change. It takes effect once you follow the link sent to the new address.",
 }
 
+log = structlog.get_logger(__name__)
+
+
+class SignInWay(StrEnum):
+    """How a caller signs in."""
+
+    PASSWORD = "password"
+    GOOGLE = "google"
+    LINK = "link"
+
+
 # An account's password can be tried so often, but no more often than one address may try, in five times the period.
 MAX_GUESSES = 20
 GUESS_WINDOWS = 5
@@ -82,9 +96,10 @@ async def register(request: web.Request) -> web.Response:
 async def login(request: web.Request) -> web.Response:
     body = request[BODY]
     service, caller = request.app[SERVICES].accounts, _caller(request)
-    attempt = await service.attempt(email=body.get("email"), username=body.get("username"), caller=caller)
-    with _one_guess(request, attempt.candidate):
-        result = await service.login(attempt, body["password"], caller)
+    with _told_of_failure(request, SignInWay.PASSWORD, body.get("email") or body.get("username") or ""):
+        attempt = await service.attempt(email=body.get("email"), username=body.get("username"), caller=caller)
+        with _one_guess(request, attempt.candidate):
+            result = await service.login(attempt, body["password"], caller)
     return await _signed_in(request, result)
 
 
@@ -108,7 +123,8 @@ async def refresh_tokens(request: web.Request) -> web.Response:
 @refuses(InvalidCredentials, PermissionDenied, RateLimited)
 async def google_login(request: web.Request) -> web.Response:
     service, holder = request.app[SERVICES].accounts, await _holder(request)
-    result = await service.google(request[BODY]["access_token"], _caller(request), holder)
+    with _told_of_failure(request, SignInWay.GOOGLE):
+        result = await service.google(request[BODY]["access_token"], _caller(request), holder)
     return await _signed_in(request, result)
 
 
@@ -116,7 +132,8 @@ async def google_login(request: web.Request) -> web.Response:
 @response_schema(shapes.SignedInSchema, 200)
 @refuses(InvalidInput, PermissionDenied)
 async def magic_login(request: web.Request) -> web.Response:
-    result = await request.app[SERVICES].accounts.magic_login(*_link(request), _caller(request))
+    with _told_of_failure(request, SignInWay.LINK):
+        result = await request.app[SERVICES].accounts.magic_login(*_link(request), _caller(request))
     return await _signed_in(request, result)
 
 
@@ -284,6 +301,18 @@ def _caller(request: web.Request) -> Caller:
     # All callers behind a proxy that sends no X-Forwarded-For share its address.
     own = "" if clients.is_proxy(address, request.app[SERVICES].site.trusted_proxies) else address
     return Caller(address=own, fingerprint=request.headers.get("X-Browser-Fingerprint"))
+
+
+@contextlib.contextmanager
+def _told_of_failure(request: web.Request, way: SignInWay, name: str = "") -> Iterator[None]:
+    """Log a sign-in that is refused, with the address and the name, for programs such as fail2ban."""
+    try:
+        yield
+    except (InvalidCredentials, InvalidInput, PermissionDenied, RateLimited) as error:
+        metrics.SIGN_INS_FAILED.labels(way).inc()
+        address = clients.address(request, request.app)
+        log.warning("sign_in_failed", address=address, name=name, way=str(way), reason=type(error).__name__)
+        raise
 
 
 async def _holder(request: web.Request) -> int | None:

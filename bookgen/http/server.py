@@ -26,6 +26,7 @@ from bookgen.http.edge.middleware import TABLE, edge
 from bookgen.http.edge.pieces import Outgoing
 from bookgen.http.edge.routing import Route
 from bookgen.http.edge.waiting import Waiters
+from bookgen.http.outside.gauges import GAUGES, Gauges
 from bookgen.http.routes import OUTSIDE, ROUTES
 
 PREFIXES = ("/api/v1", "/api")
@@ -67,6 +68,7 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
     app[KEPT_BOOKS] = KeptAnswers[KeptBook](MAX_BOOK_BYTES)
     app[KEPT_LISTS] = KeptAnswers[KeptList](MAX_LIST_BYTES)
     app[keys.LINES] = RequestLines()
+    app[GAUGES] = Gauges(services)
     app[keys.DOCUMENT] = lambda: _document(tuple(routes), services.site.public_url)
     return app
 

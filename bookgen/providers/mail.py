@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.policy import SMTP, SMTPUTF8
 from email.utils import format_datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
@@ -16,8 +17,23 @@ from bookgen.models import Letter
 from bookgen.processes import give_to_owner_of
 
 
+class MailFault(StrEnum):
+    """Why mails cannot be sent, for the metrics."""
+
+    CONNECTION = "connection"  # no server, no TLS, or it does not answer
+    LOGIN = "login"
+    RECIPIENT = "recipient"  # the server refuses this address
+    REFUSED = "refused"  # … or the mail, or the sender
+    DISK = "disk"  # the outbox cannot be written
+    OTHER = "other"
+
+
 class MailNotSent(BookgenError):
     """The mail could not be sent."""
+
+    def __init__(self, message: str, fault: MailFault = MailFault.OTHER) -> None:
+        super().__init__(message)
+        self.fault = fault
 
 
 class Mailer(Protocol):
@@ -46,7 +62,7 @@ class OutboxMailer:
                 file.write(message(letter, self._sender).as_bytes())
             unfinished.replace(self._folder / name)
         except OSError as error:
-            raise MailNotSent(f"{type(error).__name__}: {error}") from error
+            raise MailNotSent(f"{type(error).__name__}: {error}", MailFault.DISK) from error
 
     def _make_folder(self) -> None:
         if self._folder.is_dir():

@@ -9,6 +9,7 @@ from typing import Any
 
 from bookgen import threads
 from bookgen.models import Usage
+from bookgen.providers.counts import CallCounts
 from bookgen.providers.sample import picture_book, telling
 from bookgen.providers.sample.brief import Brief
 from bookgen.providers.sample.cast import Cast
@@ -25,6 +26,7 @@ from bookgen.words import count_words
 NAME = "offline"
 CHARACTERS_PER_TOKEN = 4
 WORDS_WHEN_NOT_SAID = 700
+COUNTS = CallCounts(lambda: NAME)
 Bank = Mapping[str, Any]
 
 
@@ -34,8 +36,9 @@ class OfflineModel(TextModel):
     name = NAME
 
     async def complete(self, request: TextRequest) -> TextReply:
-        text = await threads.compute(answer, request)
-        return TextReply(text, StopReason.END, _usage(request, text), NAME)
+        with COUNTS.trying() as replied:
+            text = await threads.compute(answer, request)
+            return replied(TextReply(text, StopReason.END, _usage(request, text), NAME))
 
 
 def answer(request: TextRequest) -> str:

@@ -20,6 +20,7 @@ import structlog
 from bookgen.errors import CostCapReached, UpstreamAIError
 from bookgen.providers.attempt import FINAL, CallFailed, FailureKind, Provider
 from bookgen.providers.breaker import CircuitBreaker
+from bookgen.providers.counts import CallCounts
 from bookgen.providers.halt import Halt, Halted
 from bookgen.providers.lockout import Lockout
 from bookgen.providers.pacing import Pacing
@@ -96,6 +97,8 @@ class RetryingModel(TextModel):
         self._breaker, self._rules = breaker or CircuitBreaker(), rules or RetryRules()
         self._lockout = lockout or Lockout(provider.name)
         self._gate = BusyGate()
+        self._counts = CallCounts(lambda: provider.name)
+        self._counts.breaker(open=False)
         self._waits = waits
         self._follows = follows
         self._calls = 0
@@ -193,7 +196,7 @@ class RetryingModel(TextModel):
                     self._log(request, failed, failures)
                 if (failed.failure in FINAL and not refused) or failures >= self._rules.tries:
                     raise self._error(request, failed, spent) from failed
-                async with halt.waiting():
+                async with self._waiting(halt):
                     if refused:
                         await self._lockout.sit_out_one(failed, absences)
                     elif away:
@@ -222,25 +225,27 @@ class RetryingModel(TextModel):
         async with AsyncExitStack() as held:
             if lockout:
                 halt.waits_for = halt.waits_for or lockout.refusal
-                async with halt.waiting():
+                async with self._waiting(halt):
                     await held.enter_async_context(lockout.sat_out())
             return await self._try_now(request, patience, halt, spent, waits_for)
 
     async def _try_now(
         self, request: TextRequest, patience: _Patience, halt: Halt, spent: list[Spent], waits_for: Outage | None
     ) -> TextReply | None:
+        began = asyncio.get_running_loop().time()
         turn = "has other calls to answer first" if self._gate.is_open else "is busy"
         halt.waits_for = halt.waits_for or Outage(_now(), None, turn)
-        async with halt.waiting():
+        async with self._waiting(halt):
             probe = await self._admitted(patience)
         tried = asyncio.get_running_loop().time()
         try:
             async with AsyncExitStack() as held:
-                async with halt.waiting():
+                async with self._waiting(halt):
                     slot = await held.enter_async_context(self._pacing.slot(request.account_id))
                 if not probe and not (self._breaker.closed and self._gate.is_open):
                     return None
                 halt.waits_for = waits_for
+                self._counts.waited(asyncio.get_running_loop().time() - began)
                 reply = await self._within_budget(
                     replace(request, on_first_word=partial(_begins, slot, halt, request.on_first_word)), spent
                 )
@@ -261,6 +266,7 @@ class RetryingModel(TextModel):
                 self._breaker.let_go()
             raise
         self._breaker.succeeded()
+        self._counts.breaker(open=False)
         self._lockout.accepted()
         self._outage = None
         if self._follows and (calls := self._provider.calls_at_once):
@@ -271,8 +277,10 @@ class RetryingModel(TextModel):
         """Record what a failure says about the provider. Return whether it was already refusing this server."""
         if failed.failure is FailureKind.AWAY:
             self._breaker.failed()
+            self._counts.breaker(open=not self._breaker.closed)
             return False
         self._breaker.succeeded()
+        self._counts.breaker(open=False)
         return self._lockout.heard(failed)
 
     async def _within_budget(self, request: TextRequest, spent: list[Spent]) -> TextReply:
@@ -282,7 +290,8 @@ class RetryingModel(TextModel):
         if request.budget is not None:
             await request.budget.reserve(call_id, self.name, self._provider.most(request))
         try:
-            return replace(await self._provider.attempt(request), call_id=call_id)
+            with self._counts.trying() as replied:
+                return replied(replace(await self._provider.attempt(request), call_id=call_id))
         except (CallFailed, DoesNotFit) as failed:
             cut = isinstance(failed, CallFailed) and failed.cut
             if failed.usage.calls:
@@ -290,6 +299,13 @@ class RetryingModel(TextModel):
             elif request.budget is not None and not cut:
                 await request.budget.release(call_id)
             raise
+
+    @asynccontextmanager
+    async def _waiting(self, halt: Halt) -> AsyncIterator[None]:
+        """Surrounds a wait, which a halt ends."""
+        with self._counts.waiting():
+            async with halt.waiting():
+                yield
 
     async def _admitted(self, patience: _Patience) -> bool:
         if not self._waits and not self._breaker.closed:

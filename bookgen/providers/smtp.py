@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from ipaddress import ip_address
 from urllib.parse import unquote, urlsplit
 
 import aiosmtplib
 
 from bookgen.models import Letter
-from bookgen.providers.mail import MailNotSent, message
+from bookgen.providers.mail import MailFault, MailNotSent, message
 
 TIMEOUT_SECONDS = 30.0
 
@@ -42,7 +43,23 @@ class SmtpMailer:
                 timeout=TIMEOUT_SECONDS,
             )
         except (aiosmtplib.SMTPException, OSError, TimeoutError, ValueError) as error:
-            raise MailNotSent(f"{type(error).__name__}: {error}") from error
+            raise MailNotSent(f"{type(error).__name__}: {error}", _fault(error)) from error
+
+
+FAULTS: Mapping[type[Exception], MailFault] = {
+    aiosmtplib.SMTPAuthenticationError: MailFault.LOGIN,
+    aiosmtplib.SMTPRecipientsRefused: MailFault.RECIPIENT,
+    aiosmtplib.SMTPRecipientRefused: MailFault.RECIPIENT,
+    aiosmtplib.SMTPConnectError: MailFault.CONNECTION,
+    aiosmtplib.SMTPServerDisconnected: MailFault.CONNECTION,
+    aiosmtplib.SMTPTimeoutError: MailFault.CONNECTION,
+    aiosmtplib.SMTPResponseException: MailFault.REFUSED,
+    OSError: MailFault.CONNECTION,  # which TimeoutError is too
+}
+
+
+def _fault(error: Exception) -> MailFault:
+    return next((fault for kind, fault in FAULTS.items() if isinstance(error, kind)), MailFault.OTHER)
 
 
 def _is_local(host: str) -> bool:

@@ -9,7 +9,7 @@ import pickle
 from asyncio import StreamReader, StreamWriter
 from asyncio.subprocess import Process
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 
@@ -26,6 +26,14 @@ JOBS_A_WORKER = 200  # then the worker is replaced, so that memory leaks stay sm
 WAITING = 256  # jobs in the queue, about a minute's work for two cores
 WAITING_BYTES = 256 * 1024**2
 MAX_TRIES = 60  # of `run_patiently`, each after the pool's retry_after
+
+
+class RenderLoad(NamedTuple):
+    """The worker processes of a pool, and the jobs that wait for one."""
+
+    busy: int
+    idle: int
+    waiting: int
 
 
 class RenderPool:
@@ -60,6 +68,10 @@ class RenderPool:
         self._idle.clear()
         for worker in workers:
             await worker.kill()
+
+    @property
+    def load(self) -> RenderLoad:
+        return RenderLoad(len(self._busy), len(self._idle), max(0, self._queued - self._size))
 
     def turn(self, account_id: int) -> AbstractAsyncContextManager[None]:
         """A context in which the account may run a job. Raises RenderingFailed if too many of its jobs wait already."""

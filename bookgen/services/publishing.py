@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from bookgen import metrics
 from bookgen.billing.plans import require_format
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, RenderTimeout, must_exist
@@ -17,7 +19,7 @@ from bookgen.render.characters import one_line
 from bookgen.render.fonts.missing import unprintable
 from bookgen.render.formats import FORMATS
 from bookgen.render.job import Job
-from bookgen.render.pool import RenderPool
+from bookgen.render.pool import RenderLoad, RenderPool
 from bookgen.render.settings import ExportSettings
 from bookgen.services.render_jobs import render_job
 from bookgen.store import books, chapters, covers, exports
@@ -82,6 +84,11 @@ class Publisher:
         self._marks_origin = marks_origin
         self._under_way: dict[str, _Shared] = {}
         self._hopeless: dict[tuple[int, str], datetime] = {}
+
+    @property
+    def load(self) -> RenderLoad:
+        """The worker processes that make files."""
+        return self._pool.load
 
     async def close(self) -> None:
         tasks = [shared.task for shared in self._under_way.values()]
@@ -170,11 +177,17 @@ class Publisher:
                 shared.task.cancel()
 
     async def _make(self, job: Job, digest: str) -> bytes:
+        began, outcome = time.monotonic(), "failed"
         try:
             body: bytes = await self._pool.run(job)
+            outcome = "ok"
         except RenderTimeout:
+            outcome = "timeout"
             self._remember_hopeless(job)
             raise
+        finally:
+            metrics.EXPORTS.labels(job.kind, outcome).inc()
+            metrics.EXPORT_TIMES.labels(job.kind).observe(time.monotonic() - began)
         if not self._shortage():  # not cached on a full disk, since the file can be made again
             await exports.keep(self._database.http, job.book.id, digest, job.kind, body)
         return body

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+import asyncpg
+
 from bookgen.store.database import DB
 
 
@@ -37,12 +39,35 @@ async def last_drilled(db: DB) -> BackupRecord | None:
     return row and BackupRecord(**row)
 
 
+SCHEDULE_LOCK = 0x626F6F6B62616B  # "bookbak"
+CLAIM = "SELECT pg_try_advisory_lock($1)"
+
+
+async def claim(connection: asyncpg.Connection) -> bool:
+    """Claim the schedule for as long as the connection lives. False if another process has it."""
+    claimed: bool = await connection.fetchval(CLAIM, SCHEDULE_LOCK)
+    return claimed
+
+
+IS_DUE = """
+    SELECT NOT EXISTS (
+        SELECT FROM backup
+         WHERE drilled AND made_at > now() - $2 * interval '1 second' AND starts_with(file, $1 || '/'))
+"""
+
+
+async def is_due(db: DB, folder: str, every: float) -> bool:
+    """Whether the folder has no drilled backup of the last `every` seconds, by the database's clock."""
+    due: bool = await db.fetchval(IS_DUE, folder, every)
+    return due
+
+
 AGE = "SELECT extract(epoch FROM now() - max(made_at))::float8 FROM backup WHERE drilled"
 
 
 async def age_seconds(db: DB) -> float | None:
-    """How old the newest drilled backup is, by the database's clock. None if there is none."""
-    age: float | None = await db.fetchval(AGE)
+    """How old the newest drilled backup is, by the database's clock. None if there is none, or no table of them."""
+    age: float | None = await db.fetchval(AGE) if await db.fetchval(HAS_TABLE) else None
     return age
 
 

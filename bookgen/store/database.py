@@ -125,6 +125,11 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
         """How many connections are lent."""
         return len(self._lent)
 
+    @property
+    def waiters(self) -> int:
+        """How many callers wait for a connection."""
+        return self._queued
+
     def acquire(self, *, timeout: float | None = None) -> Loan:
         """A connection, for `await` or `async with`. `timeout` overrides the pool's `patience`."""
         return Loan(self, self._patience if timeout is None else timeout)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 import stat
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -19,6 +20,7 @@ from structlog.testing import capture_logs
 
 from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.mailing import MAX_ATTEMPTS, Mailing
+from bookgen.metrics import MAIL_FAILING
 from bookgen.models import Letter, LinkPurpose
 from bookgen.providers.mail import Mailer, MailNotSent
 from bookgen.providers.smtp import SmtpMailer
@@ -189,6 +191,29 @@ async def test_a_letter_that_could_not_be_sent_is_tried_again_later(door: Door) 
     assert len(mailer.taken) == 1
     assert await waiting(door) == 0
     assert await door.database.http.fetchval("SELECT count(*) FROM link") == 1
+
+
+async def test_the_metrics_show_why_letters_fail_until_one_is_sent(door: Door) -> None:
+    await door.register("ada")
+    nowhere = SmtpMailer(f"smtp://127.0.0.1:{free_port()}", sender="b@books.example")
+
+    assert await mailing(door, nowhere).deliver_due() == 1
+    assert failing() == {"connection"}
+
+    await door.database.http.execute("UPDATE mail SET due_at = now()")
+    await mailing(door, Unreliable(refusals=0)).deliver_due()
+    assert failing() == set()
+
+
+def failing() -> set[str]:
+    """The reasons that the metric shows."""
+    return {sample.labels["reason"] for metric in MAIL_FAILING.collect() for sample in metric.samples if sample.value}
+
+
+def free_port() -> int:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        return int(unused.getsockname()[1])
 
 
 class UntilBoth:

@@ -10,7 +10,7 @@ import orjson
 import pytest
 from structlog.testing import capture_logs
 
-from bookgen import telemetry
+from bookgen import metrics
 from bookgen.actors import crashes
 from bookgen.actors import supervisor as supervising
 from bookgen.actors.crashes import Restarts
@@ -259,7 +259,7 @@ async def test_the_daily_cap_counts_all_books_of_the_account(start: Start, model
 async def test_the_servers_daily_cap_counts_every_account_and_is_told(start: Start, model: Model, shelf: Shelf) -> None:
     supervisor = await start(price=lambda _model, _usage: 2_000_000, caps=CostCaps(day=7_000_000))
     model.free = True
-    reached = telemetry.COST_CAPS_REACHED.labels("day")
+    reached = metrics.COST_CAPS_REACHED.labels("day")
     before = reached._value.get()
 
     with capture_logs() as logs:

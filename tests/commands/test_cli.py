@@ -18,6 +18,8 @@ from bookgen.commands.cli import COMMANDS, main
 from bookgen.errors import StartupError, UpstreamAIError
 from bookgen.http.edge import serving
 from bookgen.render.fonts import typeface
+from bookgen.store import backups
+from bookgen.store.backups import BackupRecord
 from bookgen.store.database import Database
 from tests.actors.conftest import Shelf
 from tests.composition import settings
@@ -233,7 +235,22 @@ async def test_check_says_ok_of_every_part_that_works(tmp_path: Path, dsn: str) 
     code, said, complained = await run(tmp_path, "check", BOOKGEN_DATABASE_URL=dsn)
 
     assert (code, complained) == (0, "")
-    assert [line.split()[0] for line in said.splitlines()] == ["ok"] * 7
+    assert [line.split()[0] for line in said.splitlines()] == ["ok"] * 8
+
+
+async def test_check_says_how_old_the_last_drilled_backup_is_and_fails_if_it_is_overdue(
+    tmp_path: Path, database: Database, dsn: str
+) -> None:
+    told = {"database_url": dsn, "backup_passphrase": "a grey weighbridge"}
+    made_at = await database.http.fetchval("SELECT now() - interval '3 days'")
+    assert (await check.backup(settings(tmp_path, **told))).startswith("none was drilled yet")
+
+    await backups.record(database.http, BackupRecord(made_at, True, 1, "/backups/one"))
+
+    assert (await check.backup(settings(tmp_path, **told))).startswith("the last drilled one is 3.0 days old")
+    assert "every 48h" in await check.backup(settings(tmp_path, **told, backup_dir=tmp_path, backup_every="48h"))
+    with pytest.raises(StartupError, match="although BOOKGEN_BACKUP_EVERY=24h"):
+        await check.backup(settings(tmp_path, **told, backup_dir=tmp_path))
 
 
 async def test_check_says_what_a_machine_without_large_fonts_cannot_print(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import structlog
 from aiohttp import web
 
-from bookgen import telemetry
+from bookgen import metrics, telemetry
 from bookgen.http.edge import errors
 from bookgen.http.edge.keys import ACCOUNT_ID, REQUEST_ID
 from bookgen.http.edge.routing import Route
@@ -23,8 +23,8 @@ def record(
     failure: Exception | None,
 ) -> None:
     status, template = response.status, route.path if route else NO_ROUTE
-    telemetry.answers(request.method if route else "-", template, status).inc()
-    telemetry.answer_times(template).observe(seconds)
+    metrics.answers(request.method if route else "-", template, status).inc()
+    metrics.answer_times(template).observe(seconds)
     if route is not None and route.quiet and status < 400:
         return
     fields = {

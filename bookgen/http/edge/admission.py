@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from bookgen import telemetry
+from bookgen import metrics
 from bookgen.errors import (
     AuthenticationRequired,
     PermissionDenied,
@@ -89,5 +89,5 @@ def admit_stranger(request: web.Request, app: web.Application) -> None:
 def _hold_to(request: web.Request, verdict: Verdict, limit: LimitClass) -> None:
     request[VERDICT] = verdict
     if not verdict.allowed:
-        telemetry.REFUSED.labels(limit).inc()
+        metrics.REFUSED.labels(limit).inc()
         raise verdict.refusal(limit.value)

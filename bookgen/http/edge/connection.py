@@ -20,7 +20,7 @@ from typing import Any
 
 from aiohttp import web
 
-from bookgen import telemetry
+from bookgen import metrics
 from bookgen.errors import BookgenError, CallerLeft, InvalidInput
 from bookgen.http.edge import access_log, bodies, clients, errors, headers
 from bookgen.http.edge.connection_counts import ConnectionCounts
@@ -107,11 +107,11 @@ class BoundedConnection(web.RequestHandler):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        telemetry.OPEN_CONNECTIONS.inc()
+        metrics.OPEN_CONNECTIONS.inc()
         peer = transport.get_extra_info("peername")  # empty for a local socket
         self._counted_as = self._counts.enter(peer[0]) if peer else None
         if self._counted_as is not None and self._counts.is_full(self._counted_as):
-            telemetry.CROWDED_OUT.inc()
+            metrics.CROWDED_OUT.inc()
             self.force_close()
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -120,7 +120,7 @@ class BoundedConnection(web.RequestHandler):
         self.head_deadline.cancel()
         if self._called_off is not None:
             self._called_off.cancel()
-        telemetry.OPEN_CONNECTIONS.dec()
+        metrics.OPEN_CONNECTIONS.dec()
         if self._counted_as is not None:
             self._counts.leave(self._counted_as)
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bookgen.services.proofreading import Proofreading
     from bookgen.services.publishing import Publisher
     from bookgen.store.database import Database
+    from bookgen.store.postgres.space import DiskSpace
     from bookgen.support.assistant import Support
 
 
@@ -80,6 +81,7 @@ class Services:
     estimate: Callable[[Book, Sequence[Chapter]], Callable[[], Estimate]]  # computed when called
     unready: Callable[[], str | None] = lambda: None  # why a load balancer should send nothing here
     shortage: Callable[[], str | None] = lambda: None  # why nothing more may be stored
+    disk: Callable[[], DiskSpace | None] = lambda: None  # where the data folder is
 
 
 SERVICES: web.AppKey[Services] = web.AppKey("services")

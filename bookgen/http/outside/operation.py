@@ -8,10 +8,12 @@ import re
 import asyncpg
 from aiohttp import HttpVersion11, web
 
-from bookgen import __version__, telemetry
+from bookgen import __version__
 from bookgen.errors import NoSuchPath, Unavailable
 from bookgen.http.edge import clients, hosts, replies
 from bookgen.http.edge.keys import SERVICES
+from bookgen.http.outside.gauges import GAUGES
+from bookgen.metrics import CONTENT_TYPE_LATEST, exposition
 
 # The headers by which proxies name the client or themselves.
 _FORWARDING = re.compile(
@@ -46,7 +48,8 @@ async def metrics(request: web.Request) -> web.Response:
     """The metrics, for a loopback caller without a proxy or with the operator's token. NotFound otherwise."""
     if not (_is_local(request) or _has_token(request)):
         raise NoSuchPath
-    return web.Response(body=telemetry.metrics(), headers={"Content-Type": telemetry.CONTENT_TYPE_LATEST})
+    await request.app[GAUGES].refresh()
+    return web.Response(body=exposition(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
 def _is_local(request: web.Request) -> bool:

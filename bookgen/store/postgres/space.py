@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import structlog
 
@@ -24,6 +25,22 @@ def make_data_folder(folder: Path) -> None:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise StartupError(f"BOOKGEN_DATA_DIR={folder} can't be written: {error.strerror}.") from error
+
+
+class DiskSpace(NamedTuple):
+    """The bytes of a file system."""
+
+    total: int
+    free: int
+
+
+def disk_space(folder: Path) -> DiskSpace | None:
+    """The space where the folder is; None if it cannot be asked."""
+    try:
+        usage = shutil.disk_usage(folder)
+    except OSError:
+        return None
+    return DiskSpace(usage.total, usage.free)
 
 
 def no_shortage() -> None:

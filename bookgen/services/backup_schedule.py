@@ -1,0 +1,160 @@
+"""Backups that the service makes by itself: `bookgen backup` in a process of its own, by one server at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import re
+import signal
+import sys
+import time
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import asyncpg
+import structlog
+
+from bookgen import metrics
+from bookgen.errors import Unavailable
+from bookgen.processes import STEPS_BACK
+from bookgen.store import backups
+from bookgen.store.database import connect_unbounded
+
+LOOK_SECONDS = 60.0
+RETRY_SECONDS = 900.0  # after a failure, unless backups are made more often
+ALIVE_SECONDS = 30.0  # between two signs of life on the connection that holds the claim
+END_SECONDS = 10.0
+NAME = re.compile(r"bookgen-\d{8}T\d{6}Z\.backup")
+PARTIAL = ".partial"
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class BackupPlan:
+    """Where scheduled backups go, the seconds between two of them, and how many stay."""
+
+    folder: Path
+    every: float
+    keep: int
+
+
+class BackupSchedule:
+    """Makes a backup when the newest drilled one in the folder is too old, and then deletes the oldest."""
+
+    def __init__(self, direct_dsn: str, plan: BackupPlan, may_begin: Callable[[], bool]) -> None:
+        """`may_begin`: whether this process has its lease and is not about to end."""
+        self._dsn = direct_dsn
+        self._plan = plan
+        self._may_begin = may_begin
+        self._not_before = 0.0
+
+    @contextlib.asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        """A context in which backups are made. One that is under way at the end is given up."""
+        task = asyncio.create_task(self._run())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self.look()
+            except (Unavailable, OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+                self._failed(str(error))
+            except Exception:
+                log.exception("backup_not_begun")
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def look(self) -> None:
+        """Make a backup if one is due and no other process is making one."""
+        if not self._may_begin() or time.monotonic() < self._not_before:
+            return
+        connection = await connect_unbounded(self._dsn)
+        try:
+            folder = str(self._plan.folder.absolute())
+            # In this order: the process that had the claim before may have made the backup that was due.
+            if await backups.claim(connection) and await backups.is_due(connection, folder, self._plan.every):
+                await self._make(connection)
+        finally:
+            await connection.close()
+
+    async def _make(self, connection: asyncpg.Connection) -> None:
+        began, folder = time.monotonic(), self._plan.folder.absolute()
+        path = folder / f"bookgen-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.backup"
+        await asyncio.to_thread(_prepare, folder)
+        code, errors = await self._backed_up(path, connection)
+        if code:
+            self._failed(errors)
+            return
+        deleted = await asyncio.to_thread(rotate, folder, self._plan.keep, path)
+        metrics.BACKUPS.labels("ok").inc()
+        log.info("backup_made", file=str(path), seconds=round(time.monotonic() - began, 1), deleted=len(deleted))
+
+    async def _backed_up(self, path: Path, connection: asyncpg.Connection) -> tuple[int, str]:
+        """Run the command. Returns its exit code and what it wrote to standard error."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "bookgen", "backup", str(path),
+            stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE, start_new_session=True,
+        )  # fmt: skip
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, process.pid, STEPS_BACK)
+        answer = asyncio.create_task(process.communicate())
+        try:
+            while not answer.done():
+                await asyncio.wait([answer], timeout=ALIVE_SECONDS)
+                if not answer.done():
+                    await connection.execute("SELECT 1")
+            return process.returncode or 0, answer.result()[1].decode(errors="replace").strip()
+        finally:
+            await _ended(process)
+            answer.cancel()
+
+    def _failed(self, reason: str) -> None:
+        self._not_before = time.monotonic() + min(RETRY_SECONDS, self._plan.every)
+        metrics.BACKUPS.labels("failed").inc()
+        log.error("backup_failed", folder=str(self._plan.folder), reason=reason)
+
+
+async def _ended(process: Process) -> None:
+    """End the process as Ctrl-C would, so that it removes what it has begun, or at last by force."""
+    if process.returncode is not None:
+        return
+    with contextlib.suppress(ProcessLookupError):
+        process.send_signal(signal.SIGINT)
+    try:
+        async with asyncio.timeout(END_SECONDS):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+
+
+def _prepare(folder: Path) -> None:
+    """Make the folder, and remove what processes that were killed have left in it."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for left in folder.glob(f"*{PARTIAL}"):
+        if NAME.fullmatch(left.name.removesuffix(PARTIAL)):
+            with left.open("rb") as file, contextlib.suppress(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                left.unlink(missing_ok=True)
+
+
+def rotate(folder: Path, keep: int, newest: Path) -> list[Path]:
+    """Delete all scheduled backups but the `keep` newest, and never `newest`. Returns what was deleted.
+
+    Call it only once `newest` has been drilled.
+    """
+    ours = sorted(path for path in folder.iterdir() if NAME.fullmatch(path.name) and path != newest)
+    old = ours[: len(ours) - (keep - 1)] if len(ours) >= keep else []
+    for path in old:
+        path.unlink(missing_ok=True)
+    return old

@@ -1,0 +1,55 @@
+"""What the metrics tell of the whole database, read in one cheap statement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bookgen.store.database import DB
+
+MAX_MAILS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Ages are in seconds. `mail_queued` counts up to MAX_MAILS. `backup_age`: None without a drilled backup.
+
+    `unowned`: running runs that no living process writes.
+    """
+
+    queued: int
+    running: int
+    paused: int
+    unowned: int
+    oldest_wait: float
+    mail_queued: int
+    mail_oldest_wait: float
+    processes: int
+    backup_age: float | None
+
+
+# Only active runs, by their partial index; the queue of letters, up to a bound; the newest row of an index.
+# A queued run was changed last when it joined the queue. The ids of letters rise with their time.
+READ = """
+    WITH active AS (
+        SELECT r.status, extract(epoch FROM now() - r.updated_at)::float8 AS waits,
+               p.boot_id IS NOT NULL AS owned
+          FROM run r LEFT JOIN process p ON p.boot_id = r.owner AND p.lease_until > now()
+         WHERE r.status IN ('queued', 'running', 'paused')
+    )
+    SELECT count(*) FILTER (WHERE status = 'queued') AS queued,
+           count(*) FILTER (WHERE status = 'running') AS running,
+           count(*) FILTER (WHERE status = 'paused') AS paused,
+           count(*) FILTER (WHERE status = 'running' AND NOT owned) AS unowned,
+           coalesce(max(waits) FILTER (WHERE status = 'queued'), 0) AS oldest_wait,
+           (SELECT count(*) FROM (SELECT FROM mail LIMIT $1) AS letters) AS mail_queued,
+           coalesce((SELECT extract(epoch FROM now() - created_at)::float8 FROM mail ORDER BY id LIMIT 1), 0)
+               AS mail_oldest_wait,
+           (SELECT count(*) FROM process WHERE lease_until > now()) AS processes,
+           (SELECT extract(epoch FROM now() - made_at)::float8 FROM backup WHERE drilled ORDER BY made_at DESC LIMIT 1)
+               AS backup_age
+      FROM active
+"""
+
+
+async def read(db: DB) -> Figures:
+    return Figures(**await db.fetchrow(READ, MAX_MAILS))

@@ -1,0 +1,135 @@
+"""Backups that the service makes by itself: by one process at a time, drilled, and the oldest deleted only then."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client import REGISTRY
+
+from bookgen.services import backup_schedule
+from bookgen.services.backup_schedule import BackupPlan, BackupSchedule, rotate
+from bookgen.store import backups
+from bookgen.store.database import Database, connect_unbounded
+
+PASSPHRASE = "a grey weighbridge in the rain"
+OLD = [f"bookgen-2026010{day}T000000Z.backup" for day in range(1, 4)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, dsn: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the backups. The command that makes them gets the test's database and passphrase."""
+    for name, value in (
+        ("BOOKGEN_DATABASE_URL", dsn), ("BOOKGEN_DATA_DIR", str(tmp_path / "data")),
+        ("BOOKGEN_BACKUP_PASSPHRASE", PASSPHRASE),
+    ):  # fmt: skip
+        monkeypatch.setenv(name, value)
+    (tmp_path / "data").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "backups"
+
+
+def schedule(database: Database, folder: Path, **plan: Any) -> BackupSchedule:
+    return BackupSchedule(
+        database.direct_dsn, BackupPlan(folder, **{"every": 86_400.0, "keep": 2, **plan}), lambda: True
+    )
+
+
+def counted(outcome: str) -> float:
+    return REGISTRY.get_sample_value("bookgen_backups_total", {"outcome": outcome}) or 0.0
+
+
+async def test_a_backup_that_is_due_is_made_and_drilled_and_the_oldest_go(database: Database, folder: Path) -> None:
+    folder.mkdir()
+    for name in (*OLD, f"{OLD[0]}.partial", "mine.backup"):
+        (folder / name).touch()
+    service, before = schedule(database, folder), counted("ok")
+
+    await service.look()
+    await service.look()  # the next one is not due
+
+    made = await backups.last_drilled(database.http)
+    assert made is not None
+    assert made.drilled
+    assert sorted(path.name for path in folder.iterdir()) == [OLD[2], Path(made.file).name, "mine.backup"]
+    assert counted("ok") - before == 1
+
+
+async def test_a_failure_is_logged_and_counted_and_deletes_nothing(
+    database: Database, folder: Path, monkeypatch: pytest.MonkeyPatch, log_lines: io.StringIO
+) -> None:
+    folder.mkdir()
+    for name in OLD:
+        (folder / name).touch()
+    monkeypatch.setenv("BOOKGEN_BACKUP_PASSPHRASE", "short")
+    service, before = schedule(database, folder), counted("failed")
+
+    await service.look()
+    await service.look()  # not again at once
+
+    assert counted("failed") - before == 1
+    told = [json.loads(line) for line in log_lines.getvalue().splitlines() if "backup_failed" in line]
+    assert ["BOOKGEN_BACKUP_PASSPHRASE" in line["reason"] for line in told] == [True]
+    assert sorted(path.name for path in folder.iterdir()) == OLD
+
+
+async def test_only_one_process_makes_it(database: Database, folder: Path) -> None:
+    other = await connect_unbounded(database.direct_dsn)
+    assert await backups.claim(other)
+
+    await schedule(database, folder).look()
+
+    assert not folder.exists()
+    await other.close()
+
+
+async def test_without_its_lease_a_process_makes_none(database: Database, folder: Path) -> None:
+    await BackupSchedule(database.direct_dsn, BackupPlan(folder, 1.0, 1), lambda: False).look()
+
+    assert not folder.exists()
+
+
+async def test_only_drilled_backups_in_the_same_folder_count(database: Database) -> None:
+    record, pool = backups.record, database.http
+    made_at = await pool.fetchval("SELECT now() - interval '2 hours'")
+
+    await record(pool, backups.BackupRecord(made_at, False, 1, "/backups/one"))
+    await record(pool, backups.BackupRecord(made_at, True, 1, "/elsewhere/two"))
+    assert await backups.is_due(pool, "/backups", 86_400.0)
+
+    await record(pool, backups.BackupRecord(made_at, True, 1, "/backups/three"))
+    assert not await backups.is_due(pool, "/backups", 86_400.0)
+    assert await backups.is_due(pool, "/backups", 3_600.0)
+
+
+async def test_the_end_of_the_service_ends_a_backup_and_leaves_no_part_of_it(
+    database: Database, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: asyncio.Queue[asyncio.subprocess.Process] = asyncio.Queue()
+    real = asyncio.create_subprocess_exec
+
+    async def started(*given: Any, **options: Any) -> asyncio.subprocess.Process:
+        process = await real(*given, **options)
+        begun.put_nowait(process)
+        return process
+
+    monkeypatch.setattr(backup_schedule.asyncio, "create_subprocess_exec", started)
+    async with schedule(database, folder).working():
+        process = await begun.get()
+
+    assert process.returncode is not None
+    assert [*folder.iterdir()] == []
+
+
+def test_a_clock_that_was_wrong_does_not_delete_the_newest(tmp_path: Path) -> None:
+    for name in OLD:
+        (tmp_path / name).touch()
+
+    deleted = rotate(tmp_path, 1, tmp_path / OLD[0])
+
+    assert sorted(path.name for path in deleted) == OLD[1:]
+    assert (tmp_path / OLD[0]).exists()
