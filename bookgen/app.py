@@ -35,7 +35,7 @@ from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.gateway import Gateway
 from bookgen.billing.quota import Quota
 from bookgen.config import Config, reveal
-from bookgen.errors import StartupError
+from bookgen.errors import StartupError, Unavailable
 from bookgen.http.books_schemas import LANGUAGES
 from bookgen.http.edge import serving
 from bookgen.http.edge.keys import Services, Site
@@ -71,7 +71,7 @@ from bookgen.store.migrate import migrate, require_migrated
 from bookgen.store.outages import through_outages
 from bookgen.store.postgres.keyfile import kept_secret, kept_text
 from bookgen.store.postgres.server import PostgresAddress, running_postgres
-from bookgen.store.postgres.space import MIN_FREE_BYTES, DiskGuard, disk_space, make_data_folder, no_shortage
+from bookgen.store.postgres.space import MIN_FREE_BYTES, DiskGuard, disk_space, make_data_folder, no_room, no_shortage
 from bookgen.support.assistant import Support
 from bookgen.support.facts import Facts
 from bookgen.support.ledger import Ledger
@@ -110,7 +110,13 @@ async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
         if config.public_url is None and serving.is_everywhere(bound):
             log.warning("links_lead_nowhere", they_begin_with=address, to_do="set BOOKGEN_PUBLIC_URL")
         config = config.model_copy(update={"public_url": config.public_url or address})
-        service = await closing.enter_async_context(build(config, **overrides))
+        try:
+            service = await closing.enter_async_context(build(config, **overrides))
+        except (StartupError, Unavailable) as error:
+            full = None if config.database_url else no_room(config.data_dir)
+            if full:
+                raise StartupError(full) from error
+            raise
         runner = BoundedRunner(build_app(service.services))
         closing.push_async_callback(runner.cleanup)
         await serving.listen(runner, bound)

@@ -18,6 +18,7 @@ from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.openai_usage import usage_of
 from bookgen.providers.sdk import most_tokens
 from bookgen.providers.text import Message, Outage, StopReason, TextModel, TextRequest, paid_for
+from bookgen.words import tokens
 
 QUALITY = "medium"
 _OPTIONAL = ("quality", "output_format", "moderation", "input_fidelity")  # other servers may not know these
@@ -42,7 +43,7 @@ class OpenAIImageProvider(OpenAIProvider):
 
     def most(self, request: TextRequest) -> Usage:
         pictures, prompt = len(request.messages) - 2, request.messages[-1].text
-        read = most_tokens(prompt) + MAX_TOKENS * pictures
+        read = most_tokens(tokens(prompt)) + MAX_TOKENS * pictures
         return Usage(calls=1, input_tokens=read, output_tokens=MAX_TOKENS, images=1)
 
     async def _ask(self, client: Any, request: TextRequest, partial: PartialReply) -> StopReason | None:

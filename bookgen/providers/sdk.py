@@ -86,9 +86,11 @@ class SdkProvider(Provider):
         return f"{self.provider}:{self._model}"
 
     def most(self, request: TextRequest) -> Usage:
-        schema = json.dumps(request.schema) if request.schema is not None else ""
+        schema = tokens(json.dumps(request.schema)) if request.schema is not None else 0
         room = request.max_tokens + self._more_room + THINKING_ROOM
-        return Usage(calls=1, input_tokens=sum(map(most_tokens, [*request.texts, schema])), output_tokens=room)
+        return Usage(
+            calls=1, input_tokens=sum(map(most_tokens, [*request.tokens_of_texts, schema])), output_tokens=room
+        )
 
     async def attempt(self, request: TextRequest) -> TextReply:
         client, partial = _briefed(await self._client(), request), PartialReply(on_first_word=request.on_first_word)
@@ -286,7 +288,7 @@ class SdkProvider(Provider):
     def _fit(self, request: TextRequest, partial: PartialReply, added: str = "") -> None:
         """Record the length of the prompt, with the text `added` to the request. Raises DoesNotFit if the known window
         leaves no room for the reply."""
-        partial.prompt, partial.asked = sum(map(tokens, [*request.texts, added])), request.max_tokens
+        partial.prompt, partial.asked = sum(request.tokens_of_texts) + tokens(added), request.max_tokens
         self._window.check(partial.prompt, self._least(request))
 
     def _least(self, request: TextRequest) -> int:
@@ -349,9 +351,9 @@ def _characters(request: TextRequest) -> int:
     return sum(map(len, request.texts))
 
 
-def most_tokens(text: str) -> int:
-    """Return the most tokens that a model may count for `text`, with its chat template."""
-    return round(tokens(text) * MAX_WEIGHT) + AROUND
+def most_tokens(estimated: int) -> int:
+    """Return the most tokens that a model may count for a text of so many estimated ones, with its chat template."""
+    return round(estimated * MAX_WEIGHT) + AROUND
 
 
 def _tokens(characters: int) -> int:

@@ -15,6 +15,7 @@ from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.halt import Halt as Halt
 from bookgen.providers.halt import Outage as Outage
+from bookgen.words import tokens
 
 THE_ONLY_ONE = "auto"  # in place of a model's name: the only model of its server
 
@@ -28,10 +29,18 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A part of the system prompt. `cache` marks the end of a prefix that later calls of the book repeat exactly."""
+    """A part of the system prompt. `cache` marks the end of a prefix that later calls of the book repeat exactly.
+
+    `size`: its estimated tokens, where they are known. To count those of a whole book would block the event loop.
+    """
 
     text: str
     cache: bool = False
+    size: int | None = None
+
+    @property
+    def tokens(self) -> int:
+        return tokens(self.text) if self.size is None else self.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +98,11 @@ class TextRequest:
     def texts(self) -> list[str]:
         """All texts that the model reads, in order."""
         return [*(block.text for block in self.system), *(message.text for message in self.messages)]
+
+    @property
+    def tokens_of_texts(self) -> list[int]:
+        """The estimated tokens of each text."""
+        return [*(block.tokens for block in self.system), *(tokens(message.text) for message in self.messages)]
 
     def described(self) -> dict[str, Any]:
         """Return the brief, with the stage and the chapter of the call."""

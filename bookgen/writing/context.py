@@ -71,7 +71,7 @@ def system(
     chapters: Sequence[Chapter],
     digests: Sequence[Digest],
     *,
-    shown: Sequence[str] = (),
+    shown: Sequence[Block] = (),
     first_call: bool = False,
     window: int = WINDOW,
     number: int = 1,
@@ -87,7 +87,7 @@ def system(
         bible=data(clip(bible(book.bible), scaled(BIBLE, window))),
         outline=data(outline(chapters, window, number)),
     )
-    earlier = [*told(chapters, digests, window=window), *map(Block, shown)]
+    earlier = [*told(chapters, digests, window=window), *shown]
     marked = len(earlier) - (2 if first_call else 1)
     return (Block(static, cache=True), *(replace(each, cache=at >= marked) for at, each in enumerate(earlier)))
 

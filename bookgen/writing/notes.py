@@ -75,9 +75,10 @@ async def _note(
 
 async def _asked(chapter: Chapter, threads: Sequence[str], draft: WorkingDraft, steps: Steps) -> Digest | None:
     """The digest from the prompt that the chapter's reply has begun with, or from the chapter alone if that is less."""
-    view = draft.view
-    sizes = {each.chapter_number: taken for each, taken in zip(view.chapters, view.sizes, strict=True)}
-    if is_read_alone(sizes.get(chapter.chapter_number, 0), sum(view.sizes)):
+    sizes = {
+        each.chapter_number: block.tokens for each, block in zip(draft.view.chapters, draft.view.blocks, strict=True)
+    }
+    if is_read_alone(sizes.get(chapter.chapter_number, 0), draft.view.size):
         return await continuity.digest_of(draft.book, chapter, chapter.content, threads, steps)
     system = await compute(draft.system)
     return await continuity.digest_after(

@@ -7,7 +7,7 @@ it and providers read it from their cache.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bookgen.models import Chapter
 from bookgen.providers.text import Block
@@ -30,17 +30,20 @@ Chapter {number}, {title}, as the book has it:
 
 @dataclass(frozen=True, slots=True)
 class ShownChapters:
-    """The chapters whose text is shown, the tokens of each, and their blocks of the prompt."""
+    """The chapters whose text is shown, and their blocks of the prompt."""
 
     chapters: tuple[Chapter, ...] = ()
-    sizes: tuple[int, ...] = ()
-    blocks: tuple[str, ...] = ()
+    blocks: tuple[Block, ...] = ()
 
     @property
     def prefix(self) -> tuple[Block, ...]:
         """The blocks as the end of a cached prefix."""
         last = len(self.blocks) - 1
-        return tuple(Block(text, cache=place == last) for place, text in enumerate(self.blocks))
+        return tuple(replace(block, cache=place == last) for place, block in enumerate(self.blocks))
+
+    @property
+    def size(self) -> int:
+        return sum(block.tokens for block in self.blocks)
 
     @property
     def numbers(self) -> set[int]:
@@ -52,8 +55,7 @@ def view_before(material: Material, number: int, room: int) -> ShownChapters:
     before = material.written_before(number)
     sizes = [size(chapter.content) for chapter in before]
     first = first_shown(sizes, room)
-    shown = tuple(before[first:])
-    return ShownChapters(shown, tuple(sizes[first:]), tuple(map(_block, shown)))
+    return ShownChapters(tuple(before[first:]), tuple(map(_block, before[first:], sizes[first:])))
 
 
 def first_shown(sizes: Sequence[int], room: int) -> int:
@@ -81,6 +83,6 @@ def size(content: str) -> int:
     return tokens(content) + HEADING_TOKENS
 
 
-def _block(chapter: Chapter) -> str:
+def _block(chapter: Chapter, tokens_taken: int) -> Block:
     text = fenced("chapter", chapter.content)
-    return SHOWN.format(number=chapter.chapter_number, title=chapter.title, text=text)
+    return Block(SHOWN.format(number=chapter.chapter_number, title=chapter.title, text=text), size=tokens_taken)

@@ -9,6 +9,7 @@ import pytest
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.sample.facts import facts
 from bookgen.providers.text import PromptTooLong, StopReason
+from bookgen.threads import compute
 from bookgen.words import tokens
 from bookgen.writing import notes
 from bookgen.writing.chapter import write_chapter
@@ -204,6 +205,28 @@ class SlowNotes(Scripted):
         return reply
 
 
+class LateFirstWord(Scripted):
+    """Counts the notes that are asked for before the chapter's reply begins."""
+
+    early = 0
+
+    async def reply(self, request, *, attempt=0):
+        if request.stage == "chapter":
+            for _ in range(5):  # whatever is ready to run has run
+                await compute(int)
+            self.early += len(self.of_stage("digest"))
+        return await super().reply(request, attempt=attempt)
+
+
+async def test_a_note_waits_for_the_first_word_of_the_chapter_which_puts_the_prompt_into_the_cache():
+    steps, made = LateFirstWord(obedient), []
+
+    await write_chapter(unnoted(written(4, upto=2), 2), 3, steps, on_digest=made.append, context_tokens=LARGE)
+
+    assert steps.early == 0
+    assert len(made) == 1
+
+
 def unnoted(material, number):
     return replace(material, digests={each: digest for each, digest in material.digests.items() if each != number})
 
@@ -292,3 +315,15 @@ async def test_chapters_are_thought_out_anew_with_the_book_in_view():
     assert all(chapter.content in given for chapter in material.chapters[:4])
     assert "SUMMARY1 " not in given
     assert "SUMMARY1 " in whole(by_digests.calls[0][0])
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_the_caller_of_a_model_hears_that_the_reply_has_begun(protocol):
+    scripted, heard = Scripted(obedient), []
+    await write_chapter(some_material(1, words=300), 1, scripted)
+    request = replace(scripted.calls[0][0], on_first_word=lambda: heard.append("a word"))
+
+    async with authored(obedient, protocol) as (_, steps):
+        await steps.reply(request)
+
+    assert heard == ["a word"]

@@ -15,6 +15,7 @@ from bookgen.errors import StartupError
 log = structlog.get_logger(__name__)
 
 MIN_FREE_BYTES = 512 << 20
+MIN_START_BYTES = 32 << 20  # two files of its log
 SHORTAGE = "This server's disk is almost full, so nothing new can be stored. Books in progress continue."
 
 
@@ -41,6 +42,17 @@ def disk_space(folder: Path) -> DiskSpace | None:
     except OSError:
         return None
     return DiskSpace(usage.total, usage.free)
+
+
+def no_room(folder: Path) -> str | None:
+    """The message for a start that failed while the disk has no room for the server's own files; None if it has."""
+    space = disk_space(folder)
+    if space is None or space.free >= MIN_START_BYTES:
+        return None
+    return (
+        f"The disk of BOOKGEN_DATA_DIR={folder} is full: {space.free >> 20} MB are free, and the database needs "
+        f"{MIN_START_BYTES >> 20} MB to start. Free some space, then start again."
+    )
 
 
 def no_shortage() -> None:
