@@ -204,7 +204,13 @@ class StepsBeside(StoredSteps):
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
         reply = await super().reply(request, attempt=attempt)
-        await self.settle()
+        try:
+            await self.settle()
+        except BaseException:  # nobody waits for the reply any more, but it was paid for
+            if step := self.unstored:
+                self.unstored = None
+                self.charge(step.asked)
+            raise
         return reply
 
 

@@ -10,6 +10,7 @@ from functools import partial
 import pytest
 
 from bookgen.actors.messages import Generate, RewriteChapter
+from bookgen.actors.steps import StepsBeside
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
 from bookgen.providers.offline import OfflineModel
@@ -121,3 +122,24 @@ async def test_a_chapter_that_is_written_again_is_noted_at_once(
     await writer.run_job(account, book, RewriteChapter(await shelf.chapter_id(book, 2), 2))
 
     assert await shelf.value(SUMMED_UP, book) == [1, 2]
+
+
+async def test_a_note_that_comes_too_late_to_be_stored_is_paid_for(
+    writer: Supervisor, model: HeldNotes, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storing = asyncio.Event()
+
+    async def hang(self: StepsBeside) -> None:
+        storing.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(notes, "SECONDS", 0.5)
+    monkeypatch.setattr(StepsBeside, "store_last", hang)
+    account, book = await shelf.outlined(chapters=2)
+    model.let_go.set()
+
+    await writer.ask(account, book, Generate())
+    await shelf.until_status(book, "completed")
+
+    assert storing.is_set()
+    await shelf.until("SELECT count(*) = 1 FROM model_call WHERE book_id = $1 AND stage = 'digest'", book)

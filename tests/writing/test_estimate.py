@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from bookgen.models import BookKind, Usage
+from bookgen.providers.prices import prices
 from bookgen.providers.text import ShownSpeed
 from bookgen.words import count_words
 from bookgen.writing.blurb import draft_blurb
@@ -91,6 +92,19 @@ def test_a_book_that_is_in_view_costs_what_is_read_of_it_again_and_again():
     assert in_view.usage.cache_read_tokens > 15 * text
     assert text < in_view.usage.cache_write_tokens < 1.5 * text
     assert by_digests.cost_micros < in_view.cost_micros < 2 * by_digests.cost_micros
+
+
+@pytest.mark.parametrize("model", [f"{provider}:{name}" for provider, name in prices().defaults.items()])
+def test_a_book_of_100_000_words_in_view_costs_half_as_much_again_as_its_output(model):
+    material = some_material(25, words=4_000)
+    known, basis = prices().of(model), Basis.of(material.book, material.chapters)
+
+    foreseen = estimate(basis, model, lambda _, usage: known.of(usage), context_tokens=prices().context_window(model))
+
+    used = foreseen.usage
+    assert foreseen.cost_micros <= 1.55 * known.of(Usage(calls=used.calls, output_tokens=used.output_tokens))
+    whole = used.input_tokens + used.cache_write_tokens + used.cache_read_tokens
+    assert used.cache_read_tokens >= 0.85 * whole
 
 
 def test_the_pictures_of_a_childrens_book_are_paid_with_it():
