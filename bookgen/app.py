@@ -368,15 +368,17 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         shortage=shortage,
         disk=lambda: disk_space(config.data_dir),
     )
-    backups = _backup_schedule(config, database, lambda: supervisor.resources.takes_runs)
+    backups = _backup_schedule(config, database, lambda: supervisor.resources.takes_runs, shortage)
     return Service(services, supervisor, model, tokens, keyring, rights, mailing, backups)
 
 
-def _backup_schedule(config: Config, database: Database, may_begin: Callable[[], bool]) -> BackupSchedule | None:
+def _backup_schedule(
+    config: Config, database: Database, may_begin: Callable[[], bool], shortage: Callable[[], str | None]
+) -> BackupSchedule | None:
     if config.backup_dir is None:
         return None
     plan = BackupPlan(config.backup_dir, config.backup_seconds, config.backup_keep)
-    return BackupSchedule(database.direct_dsn, plan, may_begin)
+    return BackupSchedule(database.direct_dsn, plan, may_begin, shortage)
 
 
 def _context_tokens(config: Config, model: TextModel) -> int:

@@ -47,11 +47,19 @@ class BackupPlan:
 class BackupSchedule:
     """Makes a backup when the newest drilled one in the folder is too old, and then deletes the oldest."""
 
-    def __init__(self, direct_dsn: str, plan: BackupPlan, may_begin: Callable[[], bool]) -> None:
-        """`may_begin`: whether this process has its lease and is not about to end."""
+    def __init__(
+        self,
+        direct_dsn: str,
+        plan: BackupPlan,
+        may_begin: Callable[[], bool],
+        shortage: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        """`may_begin`: whether this process has its lease and is not about to end. `shortage`: why the disk of the
+        data folder has no room for the drill's copy of the database."""
         self._dsn = direct_dsn
         self._plan = plan
         self._may_begin = may_begin
+        self._shortage = shortage
         self._not_before = 0.0
 
     @contextlib.asynccontextmanager
@@ -83,7 +91,10 @@ class BackupSchedule:
             folder = str(self._plan.folder.absolute())
             # In this order: the process that had the claim before may have made the backup that was due.
             if await backups.claim(connection) and await backups.is_due(connection, folder, self._plan.every):
-                await self._make(connection)
+                if reason := self._shortage():
+                    self._failed(reason)
+                else:
+                    await self._make(connection)
         finally:
             await connection.close()
 

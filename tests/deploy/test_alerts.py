@@ -15,6 +15,7 @@ from prometheus_client import REGISTRY
 
 from bookgen import metrics
 from bookgen.accounts.mailing import Mailing
+from bookgen.commands.cli import COMMANDS
 from bookgen.http.outside import gauges
 from bookgen.providers.smtp import SmtpMailer
 from bookgen.store import backups
@@ -181,6 +182,16 @@ async def _provider_is_away(server: ModelServer, model: Any) -> None:
     await server.until(lambda: len(server.requests) == known + 6)
     waits.cancel()
     await asyncio.wait([waits])
+
+
+def test_the_events_and_commands_that_the_alerts_name_are_of_the_code() -> None:
+    code = "".join(file.read_text() for file in (ROOT / "bookgen").rglob("*.py"))
+
+    for name, rule in ALERTS.items():
+        for event in re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", rule["annotations"]["to_do"].replace("to_do", "")):
+            assert event in code, name
+        for command in re.findall(r"bookgen ([a-z]+) [a-zA-Z-]+", rule["annotations"]["to_do"]):
+            assert command in COMMANDS, name
 
 
 def test_every_alert_says_what_it_means_and_what_to_do() -> None:

@@ -93,6 +93,17 @@ async def test_without_its_lease_a_process_makes_none(database: Database, folder
     assert not folder.exists()
 
 
+async def test_a_disk_without_room_for_the_drill_is_a_failure_that_is_told(
+    database: Database, folder: Path, log_lines: io.StringIO
+) -> None:
+    plan = BackupPlan(folder, 86_400.0, 1)
+
+    await BackupSchedule(database.direct_dsn, plan, lambda: True, lambda: "The disk is almost full.").look()
+
+    assert not folder.exists()
+    assert '"reason":"The disk is almost full.","event":"backup_failed"' in log_lines.getvalue()
+
+
 async def test_only_drilled_backups_in_the_same_folder_count(database: Database) -> None:
     record, pool = backups.record, database.http
     made_at = await pool.fetchval("SELECT now() - interval '2 hours'")
