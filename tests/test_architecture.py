@@ -10,7 +10,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "bookgen"
 
-NOUNS = {"models", "errors", "words", "threads", "processes"}
+NOUNS = {"models", "errors", "words", "names", "threads", "processes"}
 PROTOCOLS = {"providers.text", "providers.images"}
 OUTSIDE = {"providers.google", "providers.mail"}
 # What callers may choose from: data that stands beside what is made of it.
@@ -19,6 +19,7 @@ SERVICE = {"billing", "metrics", "store", "writing", "render"} | PROTOCOLS | NOU
 SERVICES = {"accounts", "services", "support"}
 MAY_IMPORT = {
     "words": set(),
+    "names": set(),
     "threads": set(),
     "processes": set(),
     "errors": set(),

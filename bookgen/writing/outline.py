@@ -9,7 +9,7 @@ from typing import Any
 
 from bookgen.models import Book
 from bookgen.providers.text import Message, PromptTooLong, TextRequest
-from bookgen.writing import brief, chapter_plan, planning, structured
+from bookgen.writing import brief, chapter_plan, given, planning, structured
 from bookgen.writing.budget import spread
 from bookgen.writing.language import language
 from bookgen.writing.material import Outline, OutlineChapter
@@ -47,7 +47,7 @@ Its author has settled this. It stays word for word, and the plan follows it:
 
 FIRST = f"""\
 Plan this book: {{count}}, {{total}} in all.
-{{settled}}
+{{settled}}{{given}}{{premises}}
 First its {BIBLE}{{kind}}
 
 Then {{chapters}}: each with a title and a summary of {{summaries}}.
@@ -56,7 +56,7 @@ Then {{chapters}}: each with a title and a summary of {{summaries}}.
 
 BIBLE_ALONE = f"""\
 We plan this book in steps: {{count}}, {{total}} in all.
-{{settled}}
+{{settled}}{{given}}
 The chapters come later. Now send its {BIBLE}{{kind}}
 
 Be brief: {{length}} for all of it, two or three entries in each list.
@@ -88,7 +88,7 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
 
     Of a reply that broke off, the complete chapters are kept, and the rest is asked for in smaller pieces.
     """
-    plan = _Plan(book)
+    plan = _Plan(book, await given.for_story(book))
     while len(plan.chapters) < book.chapter_count:
         try:
             await plan.go_on(steps)
@@ -118,10 +118,11 @@ def _settled(book: Book, window: int) -> str:
 
 @dataclass(slots=True)
 class _Plan:
-    """An outline while it is drafted. `most`: chapters that a reply is asked for; `apart`: the bible has one of its
-    own; `form_shown`: an example shows the form of a reply."""
+    """An outline while it is drafted. `given`: what the first call is told about drawn material; `most`: chapters that
+    a reply is asked for; `apart`: the bible has one of its own; `form_shown`: an example shows the form of a reply."""
 
     book: Book
+    given: str = ""
     window: int = WINDOW
     most: int = planning.BATCH
     apart: bool = False
@@ -175,10 +176,19 @@ class _Plan:
 
     def _first_request(self, last: int) -> TextRequest:
         book, lang = self.book, language(self.book.content_language)
-        form = ReplyForm(range(1, last + 1), bible=True, kind=not story_kind(book), planned=self._planned_kind(last))
+        planned = self._planned_kind(last)
+        form = ReplyForm(
+            range(1, last + 1),
+            bible=True,
+            kind=not story_kind(book),
+            premises=bool(planned) and given.asks_for_premises(book),
+            planned=planned,
+        )
         task = (FIRST if last else BIBLE_ALONE).format(
             count=planning.count_of(book.chapter_count),
             settled=_settled(book, self.window),
+            given=self.given if self.window >= SMALL else "",
+            premises=given.premises(book) if form.premises else "",
             summaries=planning.summaries(book, self.window),
             total=lang.length(book.target_word_count),
             arcs=min(max(book.chapter_count // 5, 3), 8),
@@ -228,11 +238,19 @@ class _Plan:
     def _request(self, task: str, form: ReplyForm, *, with_bible: bool) -> TextRequest:
         book, numbers = self.book, form.numbers
         plan_words = chapter_plan.words_asked(form.planned) if form.planned else 0
+        premise_words = given.PREMISES_WORDS if form.premises else 0
         return TextRequest(
             stage="outline",
             system=(planning.editor(book, self.window),),
             messages=(Message("user", task),),
-            max_tokens=planning.room(book, len(numbers), self.window, with_bible=with_bible, plan_words=plan_words),
+            max_tokens=planning.room(
+                book,
+                len(numbers),
+                self.window,
+                with_bible=with_bible,
+                plan_words=plan_words,
+                premise_words=premise_words,
+            ),
             schema=form.schema(),
             account_id=book.account_id,
             brief=brief.of_outline(book, len(self.chapters) + 1, numbers[-1] if numbers else 0),

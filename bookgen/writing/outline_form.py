@@ -28,6 +28,8 @@ _ENTRIES = list_of(object_of({"name": TEXT, "description": TEXT}))
 _BIBLE_FIELDS = {"premise": TEXT, "voice": TEXT, "arc": list_of(TEXT), **dict.fromkeys(BIBLE_LISTS, _ENTRIES)}
 _BIBLE = object_of(_BIBLE_FIELDS)
 _BIBLE_WITH_KIND = object_of({"kind": TEXT, **_BIBLE_FIELDS})
+# Written for the model itself, which plans one of them. Nothing reads them.
+_PREMISES = list_of(object_of({"premise": TEXT, "probability": {"type": "number"}}))
 
 
 SHOWN = """\
@@ -43,17 +45,18 @@ CHAPTERS_IN_WORDS = 'under "chapters" an object with {keys}, each an object with
 
 @dataclass(frozen=True, slots=True)
 class ReplyForm:
-    """What a reply has: chapters with these `numbers`, the `bible`, its `kind` too, and a plan of each chapter if the
-    `book` is given whose kind decides the form of the plans."""
+    """What a reply has: `premises` to choose from, the `bible`, its `kind` too, chapters with these `numbers`, and a
+    plan of each chapter if the book is given (`planned`) whose kind decides the form of the plans."""
 
     numbers: Sequence[int]
     bible: bool = False
     kind: bool = False
+    premises: bool = False
     planned: Book | None = None
 
     def schema(self) -> Mapping[str, Any]:
         """The JSON schema. Each chapter is a key, since no provider's schema mode can fix a list's length."""
-        parts: dict[str, Any] = {}
+        parts: dict[str, Any] = {"premises": _PREMISES} if self.premises else {}
         if self.bible:
             parts["bible"] = _BIBLE_WITH_KIND if self.kind else _BIBLE
         if self.numbers:
@@ -65,7 +68,7 @@ class ReplyForm:
     def example(self) -> str:
         """An empty reply as JSON, for the model to copy and fill in."""
         entry = [{"name": "…", "description": "…"}]
-        parts: dict[str, Any] = {}
+        parts: dict[str, Any] = {"premises": [{"premise": "…", "probability": "…"}]} if self.premises else {}
         if self.bible:
             kind = {"kind": "…"} if self.kind else {}
             parts["bible"] = kind | {"premise": "…", "voice": "…", "arc": ["…"], **dict.fromkeys(BIBLE_LISTS, entry)}

@@ -78,9 +78,14 @@ def planned(chapters: Iterable[tuple[int, tuple[str, str]]], count: int, window:
     return context.data("\n".join(clip(f"{number}. {title}: {text}", most) for number, (title, text) in shown))
 
 
-def room(book: Book, chapters: int, window: int, *, with_bible: bool = True, plan_words: int = 0) -> int:
-    """The token limit of a reply that plans this many chapters. `plan_words`: of each chapter's scenes or steps."""
-    words = (BIBLE_WORDS if with_bible else 0) + (_chapter_words(window) + plan_words) * chapters
+def room(
+    book: Book, chapters: int, window: int, *, with_bible: bool = True, plan_words: int = 0, premise_words: int = 0
+) -> int:
+    """The token limit of a reply that plans this many chapters.
+
+    `plan_words`: of each chapter's scenes or steps; `premise_words`: of the premises to choose from.
+    """
+    words = (BIBLE_WORDS if with_bible else 0) + premise_words + (_chapter_words(window) + plan_words) * chapters
     needed = language(book.content_language).tokens(words) * 3 // 2 + JSON_TOKENS * chapters
     return min(needed, MAX_TOKENS if window >= WINDOW else round(window * PLAN_SHARE))
 

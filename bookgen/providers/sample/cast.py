@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
+from bookgen import names
 from bookgen.providers.sample.brief import Brief
+from bookgen.providers.sample.phrases import language_of
+
+INVENTED = 5  # people
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,24 +23,29 @@ class Cast:
 
     @classmethod
     def of(cls, brief: Brief, bank: Mapping[str, Any]) -> Cast:
-        rng = brief.book_rng("cast")
-        kinds = {name: kind for name, _, kind in (entry.partition(":") for entry in bank["people"]["names"])}
-        invented = rng.sample(sorted(kinds), 5)
-        people = tuple(brief.people) or tuple(invented)
-        if len(people) == 1:
-            people += tuple(invented[:2])
+        language, rng = language_of(brief.text("language", "en")), brief.book_rng("cast")
+        people = tuple(brief.people)
+        if len(people) < 2:
+            people += invented(language, rng)[: INVENTED if not people else 2]
         palette = bank["palette"].get(brief.palette, bank["palette"]["default"])
-        pronouns = {name: _pronouns(name, kinds, bank) for name in people}
+        pronouns = {name: _pronouns(name, language, bank) for name in people}
         return cls(people, _shuffled(palette["places"], rng), _shuffled(palette["things"], rng), pronouns)
 
 
-def _shuffled(values: list[str], rng: Any) -> tuple[str, ...]:
+def _shuffled(values: list[str], rng: Random) -> tuple[str, ...]:
     return tuple(rng.sample(values, len(values)))
 
 
-def _pronouns(name: str, kinds: Mapping[str, str], bank: Mapping[str, Any]) -> tuple[str, str, str]:
+def invented(language: str, rng: Random) -> tuple[str, ...]:
+    """People with a given name and a surname, no two of whom share one."""
+    drawn = names.draw(language, rng, INVENTED // 2 + 1)
+    given = _shuffled([*drawn.women, *drawn.men], rng)
+    return tuple(f"{name} {surname}" for name, surname in zip(given, drawn.surnames, strict=False))[:INVENTED]
+
+
+def _pronouns(name: str, language: str, bank: Mapping[str, Any]) -> tuple[str, str, str]:
     first = name.split()[0]
-    known = {full.split()[0]: kind for full, kind in kinds.items()}
-    kind = known.get(first) or ("she" if first[-1:].lower() in "aeiy" else "he")
-    subject, object_, possessive = bank["people"]["pronouns"][kind]
+    known = names.is_womans(first, language)
+    is_she = first[-1:].lower() in "aeiy" if known is None else known
+    subject, object_, possessive = bank["people"]["pronouns"]["she" if is_she else "he"]
     return subject, object_, possessive

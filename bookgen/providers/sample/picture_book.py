@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bookgen import names
 from bookgen.providers.sample.brief import Brief
+from bookgen.providers.sample.phrases import language_of
 from bookgen.words import count_words
 
 # In the order of the phrase lists; the painter reads English.
@@ -105,13 +107,25 @@ def _cast(brief: Brief, bank: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Those that the owner named, the hero first; there are always two."""
     given = brief.fields.get("characters", ())
     named = [(each.get("name", "").strip(), each.get("description", "").strip()) for each in given]
-    invented = [tuple(each.replace(" :", ":").split(": ", 1)) for each in bank["picture_book"]["figures"]]
-    spare = [(name, look) for name, look in brief.book_rng("figures").sample(invented, len(invented))]
+    spare = _invented(brief, bank["picture_book"]["figures"])
     known: list[tuple[str, str]] = []
     for at, (name, look) in enumerate(named):
         known.append((name or spare[at % len(spare)][0], look or _look_of(name, spare[at % len(spare)][1])))
     taken = {name for name, _ in known}
     return (known + [each for each in spare if each[0] not in taken])[: max(2, len(known))]
+
+
+def _invented(brief: Brief, figures: Sequence[str]) -> list[tuple[str, str]]:
+    """Figures with short names; a look that begins with "she:" or "he:" is a girl's or a boy's."""
+    drawn = names.draw(language_of(brief.text("language", "en")), brief.book_rng("names"), len(figures))
+    women, men = (sorted(each, key=len, reverse=True) for each in (drawn.women, drawn.men))
+    found = []
+    for at, figure in enumerate(brief.book_rng("figures").sample(figures, len(figures))):
+        who, _, look = figure.rpartition(":")
+        queue = women if who == "she" or (not who and at % 2 and women) or not men else men
+        if queue:
+            found.append((queue.pop(), look))
+    return found
 
 
 def _look_of(name: str, otherwise: str) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 
 from bookgen.models import Book, Chapter
 from bookgen.providers.text import Block, Message, TextRequest
-from bookgen.writing import brief, context, structured
+from bookgen.writing import brief, context, given, structured
 from bookgen.writing.language import language
 from bookgen.writing.material import Outline, OutlineChapter
 from bookgen.writing.outline_form import ReplyForm, read_first, refuse_nonsense
@@ -59,7 +59,8 @@ The owner has settled these spreads already; plan the others to fit:
 
 async def draft_spreads(book: Book, steps: Steps, chapters: Sequence[Chapter] = ()) -> Outline:
     """A plan of exactly `book.chapter_count` spreads. Of `chapters` those that have a summary are settled already."""
-    request = _request(book, [chapter for chapter in chapters if chapter.summary.strip()])
+    settled = [chapter for chapter in chapters if chapter.summary.strip()]
+    request = _request(book, settled, await given.for_story(book))
 
     def check(found: tuple[Mapping[str, object], list[tuple[str, str]]]) -> None:
         refuse_nonsense(request, found[1])
@@ -82,7 +83,7 @@ def author(book: Book) -> str:
     return AUTHOR.format(language=language(book.content_language).name, book=context.book_data(book))
 
 
-def _request(book: Book, settled: Sequence[Chapter]) -> TextRequest:
+def _request(book: Book, settled: Sequence[Chapter], drawn: str) -> TextRequest:
     reading, count = reading_of(book), book.chapter_count
     numbers = range(1, count + 1)
     spreads = "\n".join(f"{each.chapter_number}. {each.title}: {each.summary}" for each in settled)
@@ -92,6 +93,7 @@ def _request(book: Book, settled: Sequence[Chapter]) -> TextRequest:
         words=language(book.content_language).length(reading.words),
         story=reading.story,
         settled=SETTLED.format(spreads=context.data(spreads)) if settled else "",
+        given=drawn,
         form=ReplyForm(numbers, bible=True).example(),
     )
     return TextRequest(

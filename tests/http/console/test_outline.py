@@ -135,3 +135,32 @@ async def test_what_should_be_different_is_there_again_until_it_is(
 
     await page.press("Rework chapter 2")
     assert await page.value(wish) == ""
+
+
+PLAN = {
+    "scenes": [{"place": "The quay, at dusk", "people": "Mara", "want": "To leave", "turn": "She stays"}],
+    "sets_up": ["the key under the stone"],
+    "last_image": "A lamp goes out.",
+}
+
+
+async def test_the_plan_of_a_chapter_is_opened_changed_and_saved_and_others_keep_theirs(
+    page: BrowserPage, account: Api, book: dict[str, Any]
+) -> None:
+    numbers = [{"chapter_number": number, "plan": PLAN} for number in (2, 3)]
+    await account.post(f"/books/{book['id']}/update-outline/", {"chapters": numbers})
+    await page.load(f"books/{book['id']}/outline")
+    await page.misses("The quay, at dusk")
+
+    await page.press("Plan of chapter 2: 1 scene, 1 set-up")
+    assert await page.value("Place") == "The quay, at dusk"
+    await page.fill("Turn", "She goes")
+    await page.fill("Pays off", "the letter\n\nthe debt")
+    await page.fill("Last image", "")
+    assert await page.findings() == []
+    await saved(page)
+
+    plans = [chapter["plan"] for chapter in await stored(account, book)]
+    changed = {**PLAN, "scenes": [{**PLAN["scenes"][0], "turn": "She goes"}], "pays_off": ["the letter", "the debt"]}
+    del changed["last_image"]
+    assert plans == [{}, changed, PLAN]

@@ -75,6 +75,25 @@ async def test_a_run_is_paused_resumed_and_stopped(page: BrowserPage, account: A
     await page.named("Resume")
 
 
+async def test_the_plans_of_chapters_are_read_while_they_are_written(
+    page: BrowserPage, account: Api, author: MoodyModel
+) -> None:
+    book = await account.outlined()
+    plan = {"scenes": [{"place": "The quay", "people": "Mara", "turn": "She stays"}], "last_image": "A lamp goes out."}
+    await account.post(f"/books/{book['id']}/update-outline/", {"chapters": [{"chapter_number": 2, "plan": plan}]})
+    await page.open(f"books/{book['id']}/writing")
+    await page.press("Write the book")
+    await author.asked.wait()
+
+    await page.open(f"books/{book['id']}/outline")
+    await page.press("Plan of chapter 2: 1 scene")
+
+    await page.sees("The quay · Mara · She stays")
+    await page.sees("A lamp goes out.")
+    await page.misses("Plan of chapter 1")
+    assert await page.findings() == []
+
+
 async def test_chapters_are_seen_as_they_are_finished(
     page: BrowserPage, account: Api, author: MoodyModel, running: dict[str, Any]
 ) -> None:
@@ -158,7 +177,8 @@ async def test_a_run_that_failed_says_why_and_goes_on_when_told(
     await account.until(book["id"], "completed")
     await page.look()
 
-    await page.sees("405 words")
+    words = (await account.get(f"/books/{book['id']}/")).body["word_count"]
+    await page.sees(f"{words} words")
     await page.until("document.querySelector('.run .state')?.innerText.includes('Completed.')")
 
 

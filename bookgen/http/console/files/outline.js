@@ -1,6 +1,7 @@
 // The outline: read, edited, reordered, reworked. Edits are kept on this device until the service has them.
 
 import { get, post } from "./api.js";
+import { ChapterPlan, planFields, wirePlan } from "./chapterplan.js";
 import { cost, count, duration, inLanguage, number } from "./format.js";
 import { html, useRef, useState } from "./hooks.js";
 import { useKept } from "./kept.js";
@@ -30,11 +31,12 @@ function FirstOutline({ book, set, reload }) {
     </div>`;
 }
 
-const ReadOnly = ({ book }) => html`
+const ReadOnly = ({ book, fields = planFields(book.chapters) }) => html`
   <${Heading}>Outline<//>
   <${Notice}><p>The book is being written. <a href="#/books/${book.id}/writing">Pause it</a> to edit the remaining chapters.</p><//>
   <ol class="plain outline">${book.chapters.map((chapter) => html`
-    <li key=${chapter.id}><b ...${inLanguage(book)}>${chapter.chapter_number}. ${chapter.title}</b><p ...${inLanguage(book)}>${chapter.summary}</p></li>`)}</ol>`;
+    <li key=${chapter.id}><b ...${inLanguage(book)}>${chapter.chapter_number}. ${chapter.title}</b><p ...${inLanguage(book)}>${chapter.summary}</p>
+      <${ChapterPlan} plan=${chapter.plan} fields=${fields} name="chapter ${chapter.chapter_number}" book=${book} /></li>`)}</ol>`;
 
 function Editor({ book, status, set, reload }) {
   const { entries, entriesOver, edit, dirty, forget: drop } = useEntries(book);
@@ -67,12 +69,13 @@ function Editor({ book, status, set, reload }) {
     requestAnimationFrame(() => list.current.lastElementChild.querySelector("input").focus());
   };
   const written = book.chapters.filter(({ content }) => content).length;
+  const fields = planFields(book.chapters);
   return html`
     <${Heading}>Outline<//>
     ${paused && html`<${Notice}><p>Writing is paused. You can edit the chapters that are not written yet. <a href="#/books/${book.id}/writing">Go to Writing</a></p><//>`}
     <ol class="plain outline" ref=${list}>
       ${entries.map((entry, at) => html`
-        <${Entry} key=${entry.key} entry=${entry} at=${at} entries=${entries} edit=${edit} book=${book} fixed=${fixed(entry)}
+        <${Entry} key=${entry.key} entry=${entry} at=${at} entries=${entries} edit=${edit} book=${book} fields=${fields} fixed=${fixed(entry)}
           chosen=${chosen.has(entry.id)} toggle=${entry.id && !dirty ? () => toggle(entry.id) : null} />`)}
     </ol>
     <p><button type="button" onClick=${add} ...${off(entries.length >= 100)}>Add a chapter</button></p>
@@ -122,7 +125,7 @@ export function estimate(book) {
   return told && `Estimate: ${told}.`;
 }
 
-function Entry({ entry, at, entries, edit, book, fixed, chosen, toggle }) {
+function Entry({ entry, at, entries, edit, book, fields, fixed, chosen, toggle }) {
   const item = useRef();
   const change = (name) => (event) => edit(entries.map((one) => (one === entry ? { ...entry, [name]: event.target.value } : one)));
   const move = (by) => {
@@ -149,11 +152,14 @@ function Entry({ entry, at, entries, edit, book, fixed, chosen, toggle }) {
     move(event.key === "ArrowUp" ? -1 : 1);
   };
   const name = `chapter ${at + 1}`;
+  const plan = entry.plan ?? book.chapters.find(({ id }) => id === entry.id)?.plan ?? {};
+  const replan = (changed) => edit(entries.map((one) => (one === entry ? { ...entry, plan: changed } : one)));
+  const planned = (editable) => !isPictureBook(book) && html`<${ChapterPlan} plan=${plan} fields=${fields} name=${name} book=${book} edit=${editable ? replan : null} />`;
   return html`
     <li ref=${item} onKeyDown=${keys} class="card entry">
       <b class="number">${at + 1}</b>
       ${fixed
-        ? html`<div><p ...${inLanguage(book)}><b>${entry.title}</b></p><p class="quiet" ...${inLanguage(book)}>${entry.summary}</p></div>`
+        ? html`<div><p ...${inLanguage(book)}><b>${entry.title}</b></p><p class="quiet" ...${inLanguage(book)}>${entry.summary}</p>${planned(false)}</div>`
         : html`
           <div>
             <div class="row top">
@@ -161,6 +167,7 @@ function Entry({ entry, at, entries, edit, book, fixed, chosen, toggle }) {
               <${Field} class="short" label="Words" type="number" min="1" max="500000" value=${entry.target_word_count ?? ""} onInput=${change("target_word_count")} />
             </div>
             <${Field} as="textarea" class="grows" label="Summary" rows="2" maxlength="5000" value=${entry.summary} onInput=${change("summary")} ...${inLanguage(book)} />
+            ${planned(true)}
           </div>`}
       <div class="row tight">
         ${toggle && html`<${Check} label="Rework" aria-label="Rework ${name}" checked=${chosen} onChange=${toggle} />`}
@@ -189,11 +196,13 @@ function Rework({ book, ids, set, done }) {
 
 let keys = 0;
 const fresh = () => ({ key: `new${++keys}`, title: "", summary: "" });
-const wire = ({ id, title, summary, target_word_count }) => ({
+// `plan` is there once it was edited; else the service keeps the chapter's own.
+const wire = ({ id, title, summary, target_word_count, plan }) => ({
   ...(id && { id }),
   title: title.trim() || "Untitled",
   summary,
   ...(target_word_count && { target_word_count: Number(target_word_count) }),
+  ...(plan && { plan: wirePlan(plan) }),
 });
 
 /** The outline as it is being edited; what is not saved yet survives a reload. */

@@ -1,0 +1,209 @@
+"""Whether a revision makes books worse: simulated faults and edits, judged by the service's own rule.
+
+The service has no judge that compares two texts. In a production the model answers an editor's findings once: it edits
+or declines each, and an edit is kept if the free checks of `writing/review/bounds.py` allow it. That code decides here
+too, about edits of real text. Simulated are the model's decision about a finding, right in 73 % as of a judge, and
+what an edit is worth: +1 for a fault mended, -1 for a passage made worse.
+
+    python -m bench.revision [--books 10000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from bookgen.models import Book, Chapter, Severity
+from bookgen.writing import estimate
+from bookgen.writing.material import Material
+from bookgen.writing.review import bounds
+from bookgen.writing.review.findings import BookReview, EditorFinding, TextSpan
+from bookgen.writing.review.kinds import FindingKind
+from bookgen.writing.review.reading import reading_requests
+from bookgen.writing.review.revision import BookRevision, PassageEdit, revision_requests
+from tests.writing.scripted import a_book, a_chapter, prose, sentence
+
+JUDGE = 0.73  # how often the model is right about a finding
+CLUMSY = 0.3  # of edits make their passage worse, whatever the finding
+VISIBLE = 0.5  # of clumsy edits have a fault that a free check may see
+TWO_EDITS = 0.2  # of answers take two edits
+FINDINGS, WORDS, DRAFTS = 6, 400, 3
+RIGHT = (0.2, 0.35, 0.5, 0.65, 0.8)  # of an editor's findings
+MAX_CALLS = 1.5  # times a draft's
+
+ENGLISH_TALK = "Let me know if you would like any changes to this chapter!"
+GERMAN = "Der Wind trug den Geruch von nassem Holz über den Hof, und niemand wollte als Erster wieder hineingehen."
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswer:
+    """What a model would send for one finding: its edits, whether they mend it, and whether it would decline."""
+
+    edits: tuple[PassageEdit, ...]
+    mends: bool
+    is_declined: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedBook:
+    material: Material
+    findings: tuple[EditorFinding, ...]
+    answers: tuple[ModelAnswer, ...]
+
+
+def simulated(rng: Random, right: float) -> SimulatedBook:
+    """A book of one chapter with an editor's findings, of which a share `right` is right, and all answers to them."""
+    content = prose(WORDS, rng.randrange(10**6))
+    chapter = a_chapter(1, words=WORDS, content=content)
+    places = list(_sentences(content))
+    picked = rng.sample(places, FINDINGS * 2)
+    findings, answers = [], []
+    for number, (first, second) in enumerate(zip(picked[::2], picked[1::2], strict=True), 1):
+        is_right = rng.random() < right
+        findings.append(
+            EditorFinding(FindingKind.UNCLEAR, Severity.MAJOR, first, _at(content, first), (), "", "", None)
+        )
+        spans = (first, second) if rng.random() < TWO_EDITS else (first,)
+        clumsy = rng.random() < CLUMSY
+        edits = tuple(_edit(rng, number, _at(content, span), clumsy) for span in spans)
+        answers.append(ModelAnswer(edits, is_right and not clumsy, (rng.random() < JUDGE) != is_right))
+    book = a_book(bible={}, genre="Novel", chapter_count=1, target_word_count=WORDS)
+    return SimulatedBook(Material(book, (chapter,)), tuple(findings), tuple(answers))
+
+
+def _finding(content: str, place: TextSpan) -> EditorFinding:
+    return EditorFinding(FindingKind.UNCLEAR, Severity.MAJOR, place, _at(content, place), (), "", "", None)
+
+
+def _sentences(content: str) -> Iterator[TextSpan]:
+    start = 0
+    for paragraph in content.split("\n\n"):
+        for text in paragraph.replace(". ", ".\0").split("\0"):
+            yield TextSpan(1, start, start + len(text))
+            start += len(text) + 1
+        start += 1
+
+
+def _at(content: str, span: TextSpan) -> str:
+    return content[span.start : span.end]
+
+
+def _edit(rng: Random, number: int, passage: str, clumsy: bool) -> PassageEdit:
+    """An edit of one sentence. A clumsy one may have a fault of form; else only a reader would see that it is worse."""
+    other = sentence(rng.randrange(10**7, 10**8))
+    if not clumsy or rng.random() >= VISIBLE:
+        return PassageEdit(number, 1, passage, other)
+    replacements = (
+        "",  # the sentence is cut
+        GERMAN,
+        f"{other} {ENGLISH_TALK}",
+        f"{other} {prose(150, rng.randrange(10**7, 10**8)).replace(chr(10) * 2, ' ')}",
+        other.rstrip(".") + " ,.",
+        f"{other}\n\n{other}",
+    )
+    return PassageEdit(number, 1, passage, rng.choice(replacements))
+
+
+async def as_the_service_does(book: SimulatedBook) -> int:
+    """What the book gains by the answers that the model gives and the service keeps, by the service's own code."""
+    revision = BookRevision(tuple(edit for each in book.answers if not each.is_declined for edit in each.edits), {})
+    revised = await bounds.apply(book.material, book.findings, revision)
+    kept = {outcome.edit.finding for outcome in revised.outcomes if outcome.is_kept}
+    return sum(1 if each.mends else -1 for number, each in enumerate(book.answers, 1) if number in kept)
+
+
+def unchecked(book: SimulatedBook) -> int:
+    """What it gains if the model may decline, and every edit is made."""
+    return sum(1 if each.mends else -1 for each in book.answers if not each.is_declined)
+
+
+def always(book: SimulatedBook) -> int:
+    """What it gains if every finding is answered and every edit is made."""
+    return sum(1 if each.mends else -1 for each in book.answers)
+
+
+def best_of(rng: Random, drafts: int, right: float) -> float:
+    """What the best of several drafts gains over the first, as a judge who is right in 73 % picks it pair by pair."""
+    faults = [sum(rng.random() < right for _ in range(FINDINGS)) for _ in range(drafts)]
+    best = faults[0]
+    for other in faults[1:]:
+        better, worse = min(best, other), max(best, other)
+        best = better if rng.random() < JUDGE else worse
+    return faults[0] - best
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """How much better books have become, in faults: the mean, twice its standard error, and the share made worse."""
+
+    mean: float
+    error: float
+    worse: float
+
+    @classmethod
+    def of(cls, gains: Sequence[float]) -> Gain:
+        error = 2 * statistics.stdev(gains) / math.sqrt(len(gains))
+        return cls(statistics.mean(gains), error, sum(gain < 0 for gain in gains) / len(gains))
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether the books have become worse by more than chance explains."""
+        return self.mean + self.error < 0
+
+    def __str__(self) -> str:
+        return f"{self.mean:+6.2f} ± {self.error:.2f}, {self.worse:4.0%} worse"
+
+
+def calls() -> float:
+    """The calls of a book with its editor's reading and revision over those without: ten chapters of 2,000 words."""
+    book = a_book(bible={"premise": "A lamp."}, genre="Novel", chapter_count=10, target_word_count=20_000)
+    chapters = tuple(a_chapter(number, words=2_000, content=prose(2_000, number * 10_000)) for number in range(1, 11))
+    material = Material(book, chapters)
+    drafted = _calls_of_draft(book, chapters)
+    review = BookReview((_finding(chapters[0].content, TextSpan(1, 0, 10)),), {})
+    more = len(reading_requests(material)) + len(revision_requests(material, review))
+    return (drafted + more) / drafted
+
+
+def _calls_of_draft(book: Book, chapters: Sequence[Chapter]) -> int:
+    return estimate.estimate(estimate.Basis.of(book, chapters), "offline", lambda *_: 0).calls
+
+
+async def gains(right: float, count: int) -> dict[str, Gain]:
+    """The gain by each rule, all of them of the same books."""
+    rng = Random(f"{right}")
+    found: dict[str, list[float]] = {"service": [], "unchecked": [], "always": [], "best": []}
+    for _ in range(count):
+        book = simulated(rng, right)
+        found["service"].append(await as_the_service_does(book))
+        found["unchecked"].append(unchecked(book))
+        found["always"].append(always(book))
+        found["best"].append(best_of(rng, DRAFTS, right))
+    return {rule: Gain.of(each) for rule, each in found.items()}
+
+
+async def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--books", type=int, default=10_000, help="in all, divided over the rows")
+    count = parser.parse_args().books // len(RIGHT)
+    factor = calls()
+    print(f"Gain over the draft in faults: mean of {count} books, 2 sigma, books made worse. The service has no judge.")
+    print(f"findings right  {'the service':27} {'its edits unchecked':27} {'every edit':27} best of {DRAFTS}")
+    lost = []
+    for right in RIGHT:
+        found = await gains(right, count)
+        print(f"{right:14.0%}  {'  '.join(f'{gain!s:26}' for gain in found.values())}")
+        lost += [f"{right:.0%}"] if found["service"].is_loss else []
+    if lost:
+        print(f"Below the draft where so few of the findings are right: {', '.join(lost)}.")
+    print(f"Calls: {factor:.2f} times a draft's (bar {MAX_CALLS}); best of {DRAFTS}: {DRAFTS}.")
+    return bool(lost or factor > MAX_CALLS)
+
+
+if __name__ == "__main__":
+    raise SystemExit(asyncio.run(main()))

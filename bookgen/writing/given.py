@@ -1,0 +1,152 @@
+"""Names, trades and towns that code draws for a story, so that it does not get those a model thinks of first.
+
+In 20,000 stories by models eleven words stood in 88 %: lighthouse, keeper, clockmaker, Elara … (arXiv 2605.26492).
+Temperature and prohibitions hardly change that. Material that is drawn by code does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import random
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from bookgen import names
+from bookgen.models import Book, BookKind
+from bookgen.threads import compute
+from bookgen.words import count_words
+from bookgen.writing import context
+from bookgen.writing.fingerprint import content_hash
+from bookgen.writing.language import primary
+from bookgen.writing.voice import story_kind
+
+NAMES_EACH, TRADES, TOWNS = 4, 3, 2
+SHORT_IDEA = 60  # words: a longer idea says itself where it plays and what it is about
+MIN_TOWNS = 20  # of a language, below which none is drawn
+PREMISES, PREMISES_WORDS = 5, 200  # as many words as they may come to
+FIRST_UNLIKELY = 3  # the premises from this number on may be chosen
+
+GIVEN = """
+{drawn}, so that it does not get the names and trades that come to mind first. What the idea names and what its author \
+has settled goes before it, and a story of another time or world takes only what fits it.
+{lines}
+"""
+NAMES_OPEN = "- Names to choose from for people who have none yet: {names}."
+TRADES_OPEN = "- If it is open what somebody does for a living, choose from: {trades}."
+TOWNS_OPEN = "- If it is open where the story plays: in or near {towns}, or in a place of that kind."
+DRAWN = "Drawn by lot for this story"
+DRAWN_FOR_FICTION = "If this is fiction: drawn by lot for it"
+
+ASKED_PREMISES = """
+The idea is short, and many books fit it. First, under "premises", write {count} premises of one sentence each for \
+books that differ in who wants what and what stands in the way: the one that an author would most likely think of \
+first, then less and less likely ones, each with its probability between 0 and 1. Plan number {chosen} of them: the \
+premise of the bible is that one, worked out.
+"""
+
+# The countries whose towns a language has: those whose names it has.
+_COUNTRIES = {
+    "de": "DE AT",
+    "en": "GB IE US",
+    "es": "ES MX AR CO CL",
+    "fr": "FR BE CH",
+    "hi": "IN",
+    "it": "IT",
+    "ja": "JP",
+    "pt": "BR PT",
+    "ru": "RU",
+    "zh": "CN",
+}
+_TRADES = {
+    "cs": "cs_CZ",
+    "da": "da_DK",
+    "de": "de_AT",
+    "el": "el_GR",
+    "en": "en_US",
+    "es": "es_ES",
+    "fr": "fr_FR",
+    "hu": "hu_HU",
+    "ko": "ko_KR",
+    "pl": "pl_PL",
+    "pt": "pt_BR",
+    "ro": "ro_RO",
+    "ru": "ru_RU",
+    "tr": "tr_TR",
+    "zh": "zh_CN",
+}
+
+
+async def for_story(book: Book) -> str:
+    """What the request for the outline of `book` says about drawn material; empty for a book that is no story."""
+    return await compute(drawn, book) if _kind(book) in ("fiction", "children", "") else ""
+
+
+def asks_for_premises(book: Book) -> bool:
+    """Whether the outline is planned from one of several premises: fiction whose idea is short and leaves it open."""
+    return _kind(book) == "fiction" and _is_open(book) and not book.authored_bible.get("premise")
+
+
+def premises(book: Book) -> str:
+    """The sentences that ask for the premises and name the one to plan: one of the less likely, by lot."""
+    chosen = _rng(book, "premise").randint(FIRST_UNLIKELY, PREMISES)
+    return ASKED_PREMISES.format(count=PREMISES, chosen=chosen)
+
+
+def _kind(book: Book) -> str:
+    return "children" if book.kind is BookKind.CHILDRENS else story_kind(book)
+
+
+def _is_open(book: Book) -> bool:
+    return count_words(f"{book.description} {book.theme}") < SHORT_IDEA
+
+
+def _rng(book: Book, purpose: str) -> random.Random:
+    """The same for every request about this outline, and another one for a new outline of the same book."""
+    before = content_hash(context.bible(book.bible)) if book.bible else ""
+    seed = f"{purpose}\0{book.id}\0{book.title}\0{before}"
+    return random.Random(hashlib.sha256(seed.encode("utf-8", "surrogatepass")).digest())
+
+
+def drawn(book: Book) -> str:
+    tag, rng = book.content_language, _rng(book, "given")
+    lines = [*_names(tag, rng), *_setting(book, rng)]
+    return GIVEN.format(drawn=DRAWN if _kind(book) else DRAWN_FOR_FICTION, lines="\n".join(lines)) if lines else ""
+
+
+def _names(tag: str, rng: random.Random) -> Iterator[str]:
+    found = names.draw(tag, rng, NAMES_EACH)
+    lists = (("women", found.women), ("men", found.men), ("surnames", found.surnames))
+    if named := [f"{who}: {', '.join(entries)}" for who, entries in lists if entries]:
+        yield NAMES_OPEN.format(names="; ".join(named))
+
+
+def _setting(book: Book, rng: random.Random) -> Iterator[str]:
+    """Trades and towns for a story for adults whose idea and author leave them open."""
+    language = primary(book.content_language)
+    if not _is_open(book) or _kind(book) == "children":
+        return
+    if (found := trades(language)) and not book.authored_bible.get("people"):
+        yield TRADES_OPEN.format(trades="; ".join(rng.sample(found, TRADES)))
+    if (towns := towns_of(language)) and not book.authored_bible.get("places"):
+        yield TOWNS_OPEN.format(towns=" or ".join(rng.sample(towns, TOWNS)))
+
+
+@cache
+def trades(language: str) -> Sequence[str]:
+    """What people of a language do for a living; empty if Faker has no list of it."""
+    if language not in _TRADES:
+        return ()
+    provider = importlib.import_module(f"faker.providers.job.{_TRADES[language]}").Provider
+    return tuple(sorted(set(provider.jobs)))
+
+
+@cache
+def towns_of(language: str) -> Sequence[str]:
+    """Real towns of the countries of a language; empty if Faker has few of them."""
+    countries = _COUNTRIES.get(language, "").split()
+    if not countries:
+        return ()
+    provider = importlib.import_module("faker.providers.geo").Provider
+    towns = sorted({town for _, _, town, country, _ in provider.land_coords if country in countries})
+    return tuple(towns) if len(towns) >= MIN_TOWNS else ()

@@ -1,0 +1,138 @@
+"""What code draws for a story: names, trades and towns, and which premise of several is planned."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from bench.names import drawn, planned
+from bookgen.models import AgeRange
+from bookgen.names import REGIONS, pool
+from bookgen.writing import given
+from bookgen.writing.kinds import draft_outline
+from tests.writing.scripted import Scripted, a_book, obedient, outline_reply
+from tests.writing.test_picture_book import picture_book
+
+SHORT = "A ferry stops running."
+
+
+async def first_prompt(**fields: object) -> str:
+    steps = Scripted(obedient)
+
+    await draft_outline(a_book(chapter_count=2, **{"bible": {}, "description": SHORT, **fields}), steps)
+
+    return steps.calls[0][0].messages[0].text
+
+
+@pytest.mark.parametrize("genre", ["Novel", "Fantasy", "Children's fiction", "Western"])
+async def test_a_story_is_offered_names_of_its_language(genre: str) -> None:
+    prompt = await first_prompt(genre=genre, content_language="en-GB")
+
+    women = prompt.partition("women: ")[2].partition(";")[0].split(", ")
+    assert len(women) == given.NAMES_EACH
+    assert set(women) <= set(pool("en").women)
+
+
+@pytest.mark.parametrize("genre", ["Guide", "Memoir", "Poetry", "Sachbuch"])
+async def test_a_book_that_is_no_story_is_offered_nothing(genre: str) -> None:
+    prompt = await first_prompt(genre=genre)
+
+    assert "by lot" not in prompt
+    assert "premises" not in prompt
+
+
+async def test_a_picture_book_is_offered_names_and_neither_trades_nor_premises() -> None:
+    told = await given.for_story(replace(picture_book(5, ages=AgeRange.TODDLERS).book, description="", theme="courage"))
+
+    assert "women: " in told
+    assert "for a living" not in told
+
+
+async def test_an_idea_that_says_what_the_book_is_about_keeps_its_premise_and_its_setting() -> None:
+    idea = "Ines keeps the weighbridge of a small town. " * 10
+
+    prompt = await first_prompt(genre="Novel", description=idea)
+
+    assert "women: " in prompt
+    assert "for a living" not in prompt
+    assert "premises" not in prompt
+
+
+async def test_what_the_author_has_settled_is_drawn_by_nobody() -> None:
+    settled = {
+        "premise": "A bridge is sold twice.",
+        "people": [{"name": "Ines", "description": "sells bridges"}],
+        "places": [{"name": "Sund", "description": "a harbour"}],
+    }
+
+    prompt = await first_prompt(genre="Novel", authored_bible=settled)
+
+    assert "premises" not in prompt
+    assert "for a living" not in prompt
+    assert "where the story plays" not in prompt
+
+
+async def test_a_short_idea_is_planned_from_one_of_the_less_likely_premises_in_the_same_call() -> None:
+    chosen = []
+
+    def proposes(request, brief, call):
+        text = request.messages[0].text
+        chosen.append(int(text.partition("Plan number ")[2].split()[0]))
+        assert list(request.schema["properties"]) == ["premises", "bible", "chapters", "plans"]
+        premises = [{"premise": f"Premise {number}.", "probability": 0.5 / number} for number in range(1, 6)]
+        return json.dumps({"premises": premises, **json.loads(outline_reply(brief))})
+
+    for number in range(1, 41):
+        steps = Scripted(proposes)
+        outline = await draft_outline(
+            replace(a_book(chapter_count=2, bible={}, genre="Novel", description=SHORT), id=number), steps
+        )
+        assert len(steps.calls) == 1
+        assert "premises" not in outline.bible
+
+    assert set(chosen) == {3, 4, 5}
+
+
+async def test_a_book_is_offered_the_same_again_and_another_book_or_outline_something_else() -> None:
+    book = a_book(bible={}, genre="Novel", description=SHORT)
+
+    first = await given.for_story(book)
+
+    assert await given.for_story(book) == first
+    assert await given.for_story(replace(book, id=book.id + 1)) != first
+    assert await given.for_story(replace(book, bible={"premise": "The last outline."})) != first
+
+
+async def test_a_language_without_names_is_offered_none() -> None:
+    assert "women: " not in await given.for_story(a_book(bible={}, genre="Novel", content_language="vi"))
+
+
+@pytest.mark.parametrize("language", REGIONS)
+def test_every_language_of_the_table_has_names_each_in_one_list_alone(language: str) -> None:
+    names = pool(language)
+
+    assert min(len(names.women), len(names.men)) >= 50
+    assert not set(names.women) & set(names.men)
+    assert not set(names.surnames) & {*names.women, *names.men}
+
+
+# In 400 books chance takes some name to 2 %; the whole measurement is `python -m bench.names`.
+async def test_no_name_is_common_among_books_and_hardly_any_has_the_words_of_every_model() -> None:
+    offered, offline = drawn("en", 400), await planned("en", 400)
+
+    for found in (offered, offline):
+        assert found.share <= 2.5, found
+        assert found.words <= 5, found
+
+
+def test_faker_is_imported_only_when_a_name_is_drawn() -> None:
+    program = (
+        "import sys, bookgen.app, bookgen.names, bookgen.providers.offline\n"
+        "assert 'faker' not in sys.modules\n"
+        "bookgen.names.pool('en')\n"
+        "assert 'faker' in sys.modules"
+    )
+
+    subprocess.run([sys.executable, "-c", program], check=True)
