@@ -53,5 +53,5 @@ def test_its_user_and_folders_are_made_by_systemds_own_programs(tmp_path: Path) 
 
 def test_it_waits_longer_than_the_service_drains_and_starts_it_again_for_ever() -> None:
     assert float(settings()["TimeoutStopSec"]) > Config.model_fields["drain_seconds"].default
-    assert (settings()["Restart"], settings()["KillMode"]) == ("always", "mixed")
+    assert (settings()["Restart"], settings()["RestartSec"], settings()["KillMode"]) == ("always", "2", "mixed")
     assert "StartLimitIntervalSec=0" in UNIT.read_text()
