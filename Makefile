@@ -54,8 +54,10 @@ simulate: .venv/.test
 planted: .venv/.test
 	$(BIN)/python -m tests.sim --short --planted all --schedules $(SCHEDULES) --seed $(SEED) --workers 2
 
-# The running service judged by its own OpenAPI document: every check, 20,000 requests.
+# The OpenAPI document read by every client generator and linter, then the running service judged by it: every check,
+# 20,000 requests.
 contract: .venv/.test
+	CONTRACT=all $(BIN)/pytest tests/http/docs/test_generated_clients.py
 	$(BIN)/python -m tests.http.judge
 
 # The files that guard accounts, payments and the API, changed in one place at a time: does a test notice? What is known
