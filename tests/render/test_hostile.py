@@ -29,7 +29,6 @@ from tests.render.reading import PdfText, docx_words, epub_words, manuscript_wor
 PROSE = "A plain sentence that stands between the others. " * 8
 NESTED = "\n".join(f"{'  ' * level}- level {level}" for level in range(20))
 QUOTES = "\n".join(f"{'>' * level} level {level}\n" for level in range(1, 25))
-TABLE = "| a | b |\n|---|---|\n" + "\n".join(f"| row {n} | {n} |" for n in range(1_000))
 WIDE = "|" + " cell |" * 60 + "\n|" + "---|" * 60 + "\n|" + " x |" * 60
 
 CASES = {
@@ -56,6 +55,10 @@ CASES = {
 }
 
 
+def table(rows: int) -> str:
+    return "| a | b |\n|---|---|\n" + "\n".join(f"| row {n} | {n} |" for n in range(rows))
+
+
 @pytest.mark.parametrize("text", CASES.values(), ids=CASES.keys())
 def test_strange_text_comes_out_of_every_format(text: str, make: Make) -> None:
     manuscript = make(text, PROSE)
@@ -68,7 +71,7 @@ def test_strange_text_comes_out_of_every_format(text: str, make: Make) -> None:
 
 
 def test_a_thousand_rows_go_over_as_many_pages_as_they_need(make: Make) -> None:
-    rendered = render(make(TABLE))
+    rendered = render(make(table(1_000)))
 
     assert len(rendered.layout.pages) > 20
     assert "999" in PdfText(rendered.pdf).words()
