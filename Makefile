@@ -20,13 +20,16 @@ LOCK = $(UV) pip compile -q pyproject.toml --universal --python-version 3.11 --g
 book: .venv/.runtime
 	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
 
-# One process more than the two cores that it is meant for: for much of its time a test waits, for a lease, a poll or
-# another process.
+# Three processes for two cores: a test often waits for a lease, a poll or another process. mypy runs beside the tests,
+# and its report follows theirs.
 test: .venv/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/pytest -n 3 --dist worksteal
+	@types=$$(mktemp); $(BIN)/mypy >"$$types" 2>&1 & mypy=$$!; \
+	trap 'kill $$mypy 2>/dev/null; rm -f "$$types"' EXIT; \
+	echo "$(BIN)/mypy, and beside it $(BIN)/pytest -n 3 --dist worksteal"; \
+	$(BIN)/pytest -n 3 --dist worksteal; tests=$$?; \
+	wait $$mypy; checked=$$?; cat "$$types"; test $$tests = 0 -a $$checked = 0
 
 serve: .venv/.runtime
 	@$(BIN)/bookgen serve
@@ -51,8 +54,10 @@ simulate: .venv/.test
 planted: .venv/.test
 	$(BIN)/python -m tests.sim --short --planted all --schedules $(SCHEDULES) --seed $(SEED) --workers 2
 
-# The running service judged by its own OpenAPI document: every check, 20,000 requests.
+# The OpenAPI document read by every client generator and linter, then the running service judged by it: every check,
+# 20,000 requests.
 contract: .venv/.test
+	CONTRACT=all $(BIN)/pytest tests/http/docs/test_generated_clients.py
 	$(BIN)/python -m tests.http.judge
 
 # The files that guard accounts, payments and the API, changed in one place at a time: does a test notice? What is known

@@ -1,4 +1,4 @@
-"""`make` sets up the Python that it looked at, whichever others are about."""
+"""`make` sets up the Python that it checked, and `make test` fails if any check fails."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-SET_UP = ["make", "-f", str(ROOT / "Makefile"), ".venv/bin/python"]
-
 pytestmark = pytest.mark.checker("make")
 
 
@@ -21,10 +19,15 @@ def program(path: Path, script: str) -> None:
 
 
 def set_up(folder: Path) -> subprocess.CompletedProcess[str]:
+    return make(folder, ".venv/bin/python")
+
+
+def make(folder: Path, target: str) -> subprocess.CompletedProcess[str]:
     # Not the settings of the make that runs the tests.
     environment = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MAKELEVEL", "PYTHON")}
     environment["PATH"] = f"{folder}:/usr/bin:/bin"
-    return subprocess.run(SET_UP, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    command = ["make", "-f", str(ROOT / "Makefile"), target]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_uv_gets_the_path_of_a_recent_enough_python(tmp_path: Path) -> None:
@@ -46,3 +49,20 @@ def test_without_a_python_that_is_new_enough_it_says_so(tmp_path: Path) -> None:
 
     assert made.returncode != 0
     assert made.stdout == "bookgen needs Python 3.11 or newer; found none.\n"
+
+
+@pytest.mark.parametrize("failing", ["ruff", "mypy", "pytest", None])
+def test_a_failure_of_any_check_fails_make_test(tmp_path: Path, failing: str | None) -> None:
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    for prerequisite in ("pyproject.toml", "requirements-test.lock", ".venv/bin/python", ".venv/.test"):
+        (tmp_path / prerequisite).touch()
+    for check in ("ruff", "mypy", "pytest"):
+        program(tmp_path / ".venv/bin" / check, f"echo report of {check}; exit {int(check == failing)}")
+
+    made = make(tmp_path, "test")
+
+    assert (made.returncode != 0) is (failing is not None)
+    reports = ["ruff"] if failing == "ruff" else ["ruff", "ruff", "pytest", "mypy"]
+    assert [line for line in made.stdout.splitlines() if line.startswith("report")] == [
+        f"report of {check}" for check in reports
+    ]

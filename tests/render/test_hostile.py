@@ -29,7 +29,6 @@ from tests.render.reading import PdfText, docx_words, epub_words, manuscript_wor
 PROSE = "A plain sentence that stands between the others. " * 8
 NESTED = "\n".join(f"{'  ' * level}- level {level}" for level in range(20))
 QUOTES = "\n".join(f"{'>' * level} level {level}\n" for level in range(1, 25))
-TABLE = "| a | b |\n|---|---|\n" + "\n".join(f"| row {n} | {n} |" for n in range(5_000))
 WIDE = "|" + " cell |" * 60 + "\n|" + "---|" * 60 + "\n|" + " x |" * 60
 
 CASES = {
@@ -56,6 +55,10 @@ CASES = {
 }
 
 
+def table(rows: int) -> str:
+    return "| a | b |\n|---|---|\n" + "\n".join(f"| row {n} | {n} |" for n in range(rows))
+
+
 @pytest.mark.parametrize("text", CASES.values(), ids=CASES.keys())
 def test_strange_text_comes_out_of_every_format(text: str, make: Make) -> None:
     manuscript = make(text, PROSE)
@@ -67,11 +70,11 @@ def test_strange_text_comes_out_of_every_format(text: str, make: Make) -> None:
     assert well_formed(rendered.epub)
 
 
-def test_five_thousand_rows_go_over_as_many_pages_as_they_need(make: Make) -> None:
-    rendered = render(make(TABLE))
+def test_a_thousand_rows_go_over_as_many_pages_as_they_need(make: Make) -> None:
+    rendered = render(make(table(1_000)))
 
-    assert len(rendered.layout.pages) > 100
-    assert "4999" in PdfText(rendered.pdf).words()
+    assert len(rendered.layout.pages) > 20
+    assert "999" in PdfText(rendered.pdf).words()
 
 
 def test_a_title_of_three_hundred_characters_finds_its_place(make: Make) -> None:
@@ -185,8 +188,12 @@ def test_markdown_that_explodes_is_read_at_once_as_the_text_that_it_is(text: str
     assert "".join(typed.split()) == "".join(text.split())
 
 
-@pytest.mark.parametrize("kind", ["pages", "pdf", "docx", "epub"])
-@pytest.mark.parametrize("text", ["```\n" + "a\n" * 100_000, "a\\\n" * 30_001], ids=["code", "verse"])
+# `manuscript` refuses the chapter before the format matters, so one format for each text suffices.
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("```\n" + "a\n" * 100_000, "pdf"), ("a\\\n" * 30_001, "epub")],
+    ids=["code", "verse"],
+)
 def test_a_chapter_that_no_minute_is_enough_for_is_refused_at_once_by_its_number(text: str, kind: str) -> None:
     book, chapters = corpus.book(Corpus("long", chapters=1, words=20))
     long = replace(chapters[0], chapter_number=7, content=text)

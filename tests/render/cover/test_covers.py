@@ -43,7 +43,7 @@ def painted(seed: str) -> list[str]:
 @pytest.mark.parametrize("family", [family.name for family in FAMILIES])
 def test_no_text_of_a_family_is_cut_hidden_overlapped_or_too_small_in_any_script(family: str) -> None:
     place = [each.name for each in FAMILIES].index(family)
-    for number in range(place, 18 * 7, 14):
+    for number in range(place, 18 * 7, 28):  # the families together meet each script three times or more
         _, copy, _ = book(number)
         assert list(boxes(drawn(copy, family, number), copy)) == [], (number, copy)
 

@@ -8,6 +8,7 @@ import os
 import pwd
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import textwrap
@@ -40,9 +41,21 @@ STARTER = textwrap.dedent("""
 """)
 
 
+@pytest.fixture(scope="session")
+async def initialised(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder whose server was started once and stopped. A copy of it saves a test its initdb."""
+    folder = tmp_path_factory.mktemp("cluster") / "data"
+    server = EmbeddedPostgres(folder)
+    await server.start()
+    await server.stop()
+    return folder
+
+
 @pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[EmbeddedPostgres]:
+async def server(tmp_path: Path, initialised: Path) -> AsyncIterator[EmbeddedPostgres]:
     """On a 0700 folder of this user's (pytest makes it so), like a clone in a private home."""
+    copy = ["cp", "-a", str(initialised), str(tmp_path / "data")]
+    await asyncio.to_thread(subprocess.run, copy, check=True)
     server = EmbeddedPostgres(tmp_path / "data")
     yield server
     await server.stop()
@@ -277,13 +290,17 @@ async def test_a_stale_pid_file_naming_a_live_stranger_is_ignored(server: Embedd
     assert dsn
 
 
-async def test_an_initdb_killed_half_way_is_begun_again(server: EmbeddedPostgres, tmp_path: Path) -> None:
+async def test_an_initdb_killed_half_way_is_begun_again(tmp_path: Path) -> None:
     major = postgres_binaries.major(postgres_binaries.find())
     half = tmp_path / "data" / f"pg{major}.new"
     half.mkdir(parents=True)
     (half / "PG_VERSION").write_text("")
+    server = EmbeddedPostgres(tmp_path / "data")
 
-    assert await query(await server.start(), "SELECT 1") == 1
+    try:
+        assert await query(await server.start(), "SELECT 1") == 1
+    finally:
+        await server.stop()
 
 
 async def test_a_data_path_longer_than_a_socket_address_works(tmp_path: Path) -> None:
