@@ -22,7 +22,15 @@ from bookgen.http.covers_schemas import media_url, selected_url, shown_cover
 from bookgen.http.demo import demo_book
 from bookgen.http.edge import replies
 from bookgen.http.edge.conditional import Known
-from bookgen.http.edge.contract import conditional, docs, grows, json_schema, refuses, response_schema
+from bookgen.http.edge.contract import (
+    conditional,
+    docs,
+    grows,
+    guarded_by,
+    json_schema,
+    refuses,
+    response_schema,
+)
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.pieces import LARGE, tag_of
 from bookgen.http.edge.routing import path_id
@@ -83,7 +91,7 @@ async def demo(_request: web.Request) -> web.Response:
 async def create_book(request: web.Request) -> web.Response:
     db, account_id, new = request.app[SERVICES].database.http, request[ACCOUNT_ID], request[BODY]
     new["target_word_count"] = new.get("target_word_count") or await _default_words(request)
-    new["author_name"] = new["author_name"] or await accounts.author_name(db, account_id)
+    new["author_name"] = new["author_name"] or (await accounts.author_name(db, account_id))[: shapes.MAX_AUTHOR_NAME]
     async with db.acquire() as connection:
         book = await editing.create_book(connection, request.app[SERVICES].quota, account_id, new)
     return await whole_book(request, book.id, code=201)
@@ -97,46 +105,32 @@ async def create_book(request: web.Request) -> web.Response:
 @response_schema(shapes.BookSchema)
 @conditional
 async def read_book(request: web.Request) -> web.Response:
-    book_id = path_id(request)
-    db = request.app[SERVICES].database.http
-    found = errors.must_exist(await books.version(db, request[ACCOUNT_ID], book_id))
-    if found.active:  # the book's row does not show work in flight
-        return await whole_book(request, book_id)
-    kept = request.app[KEPT_BOOKS].find(book_id, found.version)
-    if kept is None:
-        former = request.app[KEPT_BOOKS].latest(book_id)
-        unchanged = former.unchanged(found.of_chapters()) if former else {}
-        loaded = await _load(request, book_id, unchanged)
-        if loaded.large:
-            return _answer(request, loaded)
-        kept = _as_kept(request, found, loaded)
-        request.app[KEPT_BOOKS].keep(book_id, kept)
-    return _kept_answer(request, kept)
+    return await whole_book(request, path_id(request))
 
 
 @docs(
     "books",
     "Change a book's metadata",
     "Accepts any creation field. A new `target_word_count` is divided among the chapters that are not "
-    "written yet. The outline fixes the number of chapters.",
+    "written yet. The outline fixes the number of chapters. Send `If-Match` to avoid overwriting someone else's "
+    "change.",
 )
 @json_schema(shapes.BookChangesSchema)
 @response_schema(shapes.BookSchema)
 @refuses(errors.PlanUpgradeRequired, errors.Conflict, errors.GenerationInProgress)
 @grows
+@guarded_by(read_book)
 async def change_book(request: web.Request) -> web.Response:
-    # A word count of null means that none was given.
-    changes = {name: value for name, value in request[BODY].items() if value is not None}
+    book_id, changes, read = path_id(request), request[BODY], version_read(request)
     async with request.app[SERVICES].database.http.acquire() as connection:
-        await editing.change_book(
-            connection, request.app[SERVICES].quota, request[ACCOUNT_ID], path_id(request), changes
-        )
-    return await whole_book(request, path_id(request))
+        await editing.change_book(connection, request.app[SERVICES].quota, request[ACCOUNT_ID], book_id, changes, read)
+    return await whole_book(request, book_id)
 
 
 @docs("books", "Delete a book and everything in it", "Stops its run first.")
 @response_schema(None, 204)
 @refuses(errors.Conflict)
+@guarded_by(read_book)
 async def delete_book(request: web.Request) -> web.Response:
     await request.app[SERVICES].supervisor.delete_book(request[ACCOUNT_ID], path_id(request))
     return replies.nothing()
@@ -177,9 +171,30 @@ class LoadedBook:
         return [each.chapter for each in self.sketches]
 
 
+BOOK_VERSION: web.RequestKey[str] = web.RequestKey("book_version")  # of the book, when it was last read
+
+
+def version_read(request: web.Request) -> str | None:
+    """The version that If-Match was compared with, None without If-Match."""
+    return request[BOOK_VERSION] if "If-Match" in request.headers else None
+
+
 async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> web.Response:
-    """The book in its detail form. Raises NotFound unless it is the caller's."""
-    return _answer(request, await _load(request, book_id, {}), code=code)
+    """The book in its detail form with its ETag, or 304. Raises NotFound unless it is the caller's."""
+    found = errors.must_exist(await books.version(request.app[SERVICES].database.http, request[ACCOUNT_ID], book_id))
+    request[BOOK_VERSION] = found.version
+    if found.active:  # the book's row does not show work in flight
+        return _answer(request, found, await _load(request, book_id, {}), code)
+    kept = request.app[KEPT_BOOKS].find(book_id, found.version)
+    if kept is None:
+        former = request.app[KEPT_BOOKS].latest(book_id)
+        unchanged = former.unchanged(found.of_chapters()) if former else {}
+        loaded = await _load(request, book_id, unchanged)
+        if loaded.large:
+            return _answer(request, found, loaded, code)
+        kept = _as_kept(request, found, loaded)
+        request.app[KEPT_BOOKS].keep(book_id, kept)
+    return _kept_answer(request, kept, code)
 
 
 async def _load(request: web.Request, book_id: int, kept: Mapping[int, KeptChapter]) -> LoadedBook:
@@ -201,12 +216,21 @@ async def _load(request: web.Request, book_id: int, kept: Mapping[int, KeptChapt
     return LoadedBook(whole.book, sketches, unchanged, artwork, told, large)
 
 
-def _answer(request: web.Request, loaded: LoadedBook, *, code: int = 200) -> web.Response:
-    head = replies.dump(loaded.shown | _estimated(_estimate(request, loaded.book, loaded.chapters)))[:-1]
+def _answer(request: web.Request, found: BookVersion, loaded: LoadedBook, code: int) -> web.Response:
+    estimated = _estimated(_estimate(request, loaded.book, loaded.chapters))
+    known, progress = Known(request), loaded.shown["generation_progress"]
+    if known.by_tag(tag_of(replies.dump([found.version, estimated, progress]))):
+        return known.answer({})
+    head = replies.dump(loaded.shown | estimated)[:-1]
     pictures = loaded.artwork.illustrations
     if loaded.large:
-        return in_pieces(request, loaded.sketches, pictures, before=head + _CHAPTERS, after=_END, status=code)
-    return replies.encoded(_joined(head, (piece_of(each, pictures) for each in loaded.chapters)), status=code)
+        response: web.Response = in_pieces(
+            request, loaded.sketches, pictures, before=head + _CHAPTERS, after=_END, status=code
+        )
+    else:
+        response = replies.encoded(_joined(head, (piece_of(each, pictures) for each in loaded.chapters)), status=code)
+    response.headers["ETag"] = known.tag
+    return response
 
 
 def _as_kept(request: web.Request, found: BookVersion, loaded: LoadedBook) -> KeptBook:
@@ -226,14 +250,14 @@ def _joined(head: bytes, pieces: Iterable[bytes]) -> bytes:
     return b"".join((head, _CHAPTERS, b",".join(pieces), _END))
 
 
-def _kept_answer(request: web.Request, kept: KeptBook) -> web.Response:
+def _kept_answer(request: web.Request, kept: KeptBook, code: int) -> web.Response:
     """The cached book with the current estimate, or 304 for a caller that has both."""
     rest = b"," + replies.dump(_estimated(kept.estimate))[1:-1]
     known = Known(request)
     if known.by_tag(tag_of(kept.version.encode() + rest)):
         return known.answer({})
     body = _joined(kept.head + rest, (each.encoded for each in kept.chapters.values()))
-    return replies.encoded(body, headers={"ETag": known.tag})
+    return replies.encoded(body, status=code, headers={"ETag": known.tag})
 
 
 def _estimate(request: web.Request, book: Book, written: Sequence[Chapter]) -> Callable[[], Estimate] | None:

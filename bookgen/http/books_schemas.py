@@ -19,6 +19,7 @@ from bookgen.services.editing import DEFAULT_CHAPTERS, MAX_CHAPTERS, WORDS_A_CHA
 
 MAX_WORDS = 2**31 - 1  # what the column holds; the plan sets the limit
 DEFAULT_WORDS = 20_000
+MAX_AUTHOR_NAME = 200  # characters
 
 # The languages of books, each by its own name.
 LANGUAGES = {
@@ -112,7 +113,7 @@ class Blurb(String):
 class BookCreationSchema(Body):
     title = String(200, minimum=1, required=True, metadata={"example": "The Lighthouse of Forgotten Names"})
     subtitle = String(200, load_default="")
-    author_name = String(200, load_default="", metadata={"description": "Defaults to the account's name."})
+    author_name = String(MAX_AUTHOR_NAME, load_default="", metadata={"description": "Defaults to the account's name."})
     genre = String(100, load_default="", metadata={"example": "Literary fiction"})
     target_audience = String(200, load_default="", metadata={"example": "Adults who like quiet mysteries"})
     description = String(

@@ -11,7 +11,16 @@ from bookgen.http import chapters_schemas as shapes
 from bookgen.http.answers.chapter_pieces import in_pieces
 from bookgen.http.edge import replies
 from bookgen.http.edge.conditional import is_expected
-from bookgen.http.edge.contract import conditional, docs, grows, guarded, json_schema, refuses, response_schema
+from bookgen.http.edge.contract import (
+    conditional,
+    docs,
+    grows,
+    guarded,
+    guarded_by,
+    json_schema,
+    refuses,
+    response_schema,
+)
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.pieces import LARGE
 from bookgen.http.edge.routing import path_id
@@ -100,6 +109,7 @@ async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
 @response_schema(shapes.ChapterSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
+@guarded_by(read_chapter)
 async def regenerate_chapter(request: web.Request) -> web.Response:
     db, account_id, chapter_id = request.app[SERVICES].database.http, request[ACCOUNT_ID], path_id(request)
     chapter = errors.must_exist(await chapters.find(db, account_id, chapter_id))
@@ -110,6 +120,7 @@ async def regenerate_chapter(request: web.Request) -> web.Response:
 
 @docs("revisions", "List a chapter's earlier versions, newest first", "Without the texts; the newest 20 are kept.")
 @response_schema(shapes.RevisionListedSchema(many=True))
+@conditional
 async def list_revisions(request: web.Request) -> web.Response:
     db, chapter_id = request.app[SERVICES].database.http, path_id(request)
     errors.must_exist(await chapters.find(db, request[ACCOUNT_ID], chapter_id))
@@ -123,6 +134,7 @@ async def list_revisions(request: web.Request) -> web.Response:
     "`origin` says what replaced it; `quality_gate`: the text is the model's own, before the quality gate changed it.",
 )
 @response_schema(shapes.RevisionSchema)
+@conditional
 async def read_revision(request: web.Request) -> web.Response:
     revision = errors.must_exist(
         await revisions.find(
@@ -139,8 +151,9 @@ async def read_revision(request: web.Request) -> web.Response:
     "The current text is saved as a revision. Returns the chapter.",
 )
 @response_schema(shapes.ChapterSchema)
-@refuses(errors.PlanUpgradeRequired)
+@refuses(errors.PlanUpgradeRequired, errors.Conflict)
 @grows
+@guarded_by(read_chapter)
 async def restore_revision(request: web.Request) -> web.Response:
     async with request.app[SERVICES].database.http.acquire() as connection:
         saved = await editing.restore_revision(

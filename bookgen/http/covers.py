@@ -6,10 +6,10 @@ from aiohttp import web
 
 from bookgen import errors
 from bookgen.http import covers_schemas as shapes
-from bookgen.http.books import whole_book
+from bookgen.http.books import read_book, whole_book
 from bookgen.http.books_schemas import BookSchema
 from bookgen.http.edge import replies
-from bookgen.http.edge.contract import docs, grows, json_schema, refuses, response_schema
+from bookgen.http.edge.contract import docs, grows, guarded_by, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.routing import path_id
 
@@ -34,6 +34,8 @@ async def generate_cover(request: web.Request) -> web.Response:
 @docs("covers", "Choose a variant as the cover", "Later exports use it.")
 @json_schema(shapes.CoverChoiceSchema)
 @response_schema(BookSchema)
+@refuses(errors.Conflict)
+@guarded_by(read_book)
 async def select_cover(request: web.Request) -> web.Response:
     book_id = path_id(request)
     await request.app[SERVICES].artwork.select_cover(request[ACCOUNT_ID], book_id, request[BODY]["cover_id"])

@@ -11,7 +11,7 @@ from bookgen import errors
 from bookgen.http import exports_schemas as shapes
 from bookgen.http.covers_schemas import selected_url, shown_cover
 from bookgen.http.edge import replies
-from bookgen.http.edge.contract import docs, file_response, json_schema, refuses, response_schema
+from bookgen.http.edge.contract import conditional, docs, file_response, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.listening import while_listening
 from bookgen.http.edge.routing import Handler, path_id
@@ -61,6 +61,7 @@ async def preview_pdf(request: web.Request) -> web.Response:
 @docs("export", "Read the PDF's pages as HTML", "The whole book with the default settings. Available on every plan.")
 @response_schema(shapes.PreviewDataSchema)
 @refuses(errors.Conflict, errors.InvalidInput)
+@conditional
 async def preview_data(request: web.Request) -> web.Response:
     found = await while_listening(request, request.app[SERVICES].publisher.pages(request[ACCOUNT_ID], path_id(request)))
     public_url, trim = request.app[SERVICES].site.public_url, TRIMS[found.book.trim_size]

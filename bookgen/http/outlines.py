@@ -7,9 +7,9 @@ from aiohttp import web
 from bookgen import errors
 from bookgen.actors.messages import DraftOutline, ReworkChapters
 from bookgen.http import outlines_schemas as shapes
-from bookgen.http.books import whole_book
+from bookgen.http.books import read_book, version_read, whole_book
 from bookgen.http.books_schemas import BookSchema
-from bookgen.http.edge.contract import docs, grows, json_schema, refuses, response_schema
+from bookgen.http.edge.contract import docs, grows, guarded_by, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.routing import path_id
 from bookgen.services import editing
@@ -19,6 +19,7 @@ from bookgen.services import editing
 @response_schema(BookSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
+@guarded_by(read_book)
 async def generate_outline(request: web.Request) -> web.Response:
     book_id = path_id(request)
     await request.app[SERVICES].supervisor.run_job(request[ACCOUNT_ID], book_id, DraftOutline())
@@ -36,6 +37,7 @@ async def generate_outline(request: web.Request) -> web.Response:
 @response_schema(BookSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.PlanUpgradeRequired)
 @grows
+@guarded_by(read_book)
 async def update_outline(request: web.Request) -> web.Response:
     book_id, changes = path_id(request), request[BODY]
     async with request.app[SERVICES].database.http.acquire() as connection:
@@ -46,6 +48,7 @@ async def update_outline(request: web.Request) -> web.Response:
             book_id,
             changes["chapters"],
             replace=changes["replace"],
+            read=version_read(request),
         )
     return await whole_book(request, book_id)
 
@@ -59,6 +62,7 @@ async def update_outline(request: web.Request) -> web.Response:
 @response_schema(BookSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
+@guarded_by(read_book)
 async def regenerate_chapters(request: web.Request) -> web.Response:
     book_id, chosen = path_id(request), request[BODY]
     job = ReworkChapters(tuple(dict.fromkeys(chosen["chapter_ids"])), chosen["instructions"])

@@ -12,7 +12,7 @@ from bookgen import errors
 from bookgen.billing.checkout import HostedCheckout, ReturnUrls
 from bookgen.http import payments_schemas as shapes
 from bookgen.http.edge import bodies, replies
-from bookgen.http.edge.contract import docs, refuses, response_schema
+from bookgen.http.edge.contract import conditional, docs, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, SERVICES
 
 
@@ -28,6 +28,7 @@ async def open_portal(request: web.Request) -> web.Response:
 )
 @response_schema(shapes.InvoiceSchema(many=True))
 @refuses(errors.Conflict, errors.PaymentsNotConfigured)
+@conditional
 async def list_payments(request: web.Request) -> web.Response:
     return replies.json(
         [asdict(invoice) for invoice in await request.app[SERVICES].payments.invoices(request[ACCOUNT_ID])]

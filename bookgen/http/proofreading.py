@@ -13,6 +13,7 @@ from bookgen.http.edge.contract import (
     conditional,
     docs,
     grows,
+    guarded_by,
     json_schema,
     querystring_schema,
     refuses,
@@ -95,6 +96,8 @@ async def read_report(request: web.Request) -> web.Response:
     "A report in progress is canceled. It counts as a check if part of the book was read.",
 )
 @response_schema(None, 204)
+@refuses(errors.Conflict)
+@guarded_by(read_report)
 async def delete_report(request: web.Request) -> web.Response:
     await request.app[SERVICES].proofreading.delete(request[ACCOUNT_ID], path_id(request))
     return replies.nothing()
@@ -122,6 +125,7 @@ async def list_suggestions(request: web.Request) -> web.Response:
 @docs("proofreading", "Preview a change", "Changes nothing. The digests are SHA-256.")
 @response_schema(shapes.PreviewSchema)
 @refuses(errors.Conflict)
+@conditional
 async def preview_suggestion(request: web.Request) -> web.Response:
     preview = await request.app[SERVICES].proofreading.preview(*_suggestion(request))
     return replies.json(shown(shapes.PreviewSchema, preview))

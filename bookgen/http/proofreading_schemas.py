@@ -8,7 +8,7 @@ from typing import Any
 
 from marshmallow import Schema, ValidationError, fields, validate, validates_schema
 
-from bookgen.http.edge.schemas import Body, Flag, Integer, List, choice, says, shown
+from bookgen.http.edge.schemas import Body, Flag, Integer, List, Query, choice, says, shown
 from bookgen.models import (
     Report,
     ReportKind,
@@ -36,7 +36,7 @@ class ReportRequestSchema(Body):
     )
 
 
-class ReportQuerySchema(Body):
+class ReportQuerySchema(Query):
     book = Integer(minimum=1, from_text=True, load_default=None)
 
 
@@ -62,7 +62,7 @@ class ReportSchema(Schema):
     completed_at = fields.DateTime(required=True, allow_none=True)
 
 
-class SuggestionQuerySchema(Body):
+class SuggestionQuerySchema(Query):
     page = Integer(minimum=1, maximum=10**6, from_text=True, load_default=1)
     type = fields.String(validate=choice(SuggestionType), load_default=None)
     severity = fields.String(validate=choice(Severity), load_default=None)

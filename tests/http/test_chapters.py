@@ -63,7 +63,7 @@ async def test_a_chapter_is_not_overwritten_by_who_has_read_another(api: Api, ch
 
     refused = await api.patch(path, {"content": "Mine."}, headers={"If-Match": tag})
     seen = await api.get(path)
-    saved = await api.patch(path, {"content": "Mine."}, headers={"If-Match": f'"another", W/{seen.headers["ETag"]}'})
+    saved = await api.patch(path, {"content": "Mine."}, headers={"If-Match": f'"another", {seen.headers["ETag"]}'})
 
     assert (refused.status, refused.code) == (409, "CONFLICT")
     assert seen.body["content"] == "Somebody else's."

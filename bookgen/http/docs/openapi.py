@@ -175,7 +175,8 @@ def _example(schema: Schema) -> dict[str, Any]:
 
 
 def _successes(route: Route, said: dict[str, Any]) -> dict[str, Any]:
-    tag = wire_documents.reference("ETag") if contract.conditional.is_on(route.handler) else {}
+    read = contract.conditional.is_on(route.handler)
+    tag = wire_documents.reference("ETag") if read or contract.guarded.is_on(route.handler) else {}
     if contract.waits.is_on(route.handler):
         tag |= wire_documents.reference("Preference-Applied")
     responses = {}
@@ -185,9 +186,10 @@ def _successes(route: Route, said: dict[str, Any]) -> dict[str, Any]:
             response["content"] = {"application/json": {"schema": answer["schema"]}}
         elif "content" in answer:
             response["content"] = answer["content"]
-        response["headers"] = wire_documents.ALWAYS | tag | answer.get("headers", {})
+        own = tag if str(status) == "200" else {}
+        response["headers"] = wire_documents.ALWAYS | own | answer.get("headers", {})
         responses[str(status)] = response
-    if tag:
+    if read:
         responses["304"] = {"description": wire_documents.NOT_MODIFIED, "headers": wire_documents.ALWAYS | tag}
     return responses
 

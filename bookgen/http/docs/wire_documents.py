@@ -72,7 +72,8 @@ IF_NONE_MATCH = _optional(
 )
 IF_MATCH = _optional(
     "If-Match",
-    "The ETag of the version that you are changing. Returns 409 `CONFLICT` if the resource has changed since.",
+    "The ETag of the version that you are changing. Returns 409 `CONFLICT` if the resource has changed since. A weak "
+    "tag (`W/`) never matches.",
 )
 NOT_MODIFIED = "Not changed since the ETag that was sent. No body. Counts as a request."
 

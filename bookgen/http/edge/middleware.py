@@ -50,11 +50,11 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
             async with _turn(request, endpoint):
                 try:
                     await _validate(request, endpoint)
-                    response = await handler(request)
+                    response = await _handled(request, endpoint, handler)
                 except (InvalidInput, NotFound):
                     await _require_own(request, endpoint.route)
                     raise
-            if endpoint.conditional:
+            if endpoint.tagged:
                 response = conditional.unless_known(request, response)
         else:
             admission.admit_stranger(request, app)
@@ -67,6 +67,17 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
     headers.add_to(response, request, app)
     access_log.record(request, route, response, time.perf_counter() - began, failure)
     return response
+
+
+async def _handled(request: web.Request, endpoint: Endpoint, handler: Handler) -> web.StreamResponse:
+    """The handler's answer, unless If-Match decides otherwise."""
+
+    async def handle() -> web.StreamResponse:
+        if endpoint.read_first:
+            await conditional.require_expected(request, endpoint.read_first)
+        return await handler(request)
+
+    return await handle()
 
 
 def _turn(request: web.Request, endpoint: Endpoint) -> AbstractAsyncContextManager[None]:

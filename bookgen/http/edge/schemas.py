@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
-from marshmallow import EXCLUDE, Schema, ValidationError, fields, validate
+from marshmallow import EXCLUDE, Schema, ValidationError, fields, pre_load, validate
 
 from bookgen.errors import InvalidInput
 
@@ -39,11 +39,31 @@ def says(**keywords: Any) -> Callable[[type[_S]], type[_S]]:
     return mark
 
 
-class Body(Schema):
-    """The schema of a request. Unknown fields are dropped."""
+class Query(Schema):
+    """The schema of a query. Unknown fields are dropped."""
 
     class Meta:
         unknown = EXCLUDE
+
+
+class Body(Schema):
+    """The schema of a request. Unknown fields are dropped, and so is null in an optional field."""
+
+    class Meta:
+        unknown = EXCLUDE
+
+    def on_bind_field(self, name: str, field: fields.Field[Any]) -> None:
+        field.allow_none = field.allow_none or self.partial is True or not field.required
+
+    @pre_load
+    def drop_nulls(self, data: Any, **_: Any) -> Any:
+        if not isinstance(data, Mapping) or None not in data.values():
+            return data
+        return {
+            name: value
+            for name, value in data.items()
+            if value is not None or (name in self.fields and not self.fields[name].allow_none)
+        }
 
 
 Body.error_messages = {"type": "Must be an object."}
