@@ -30,6 +30,10 @@ from bookgen.store.book_state import BookState
 
 # Deaths of the process in a row, without a new reply or a finished chapter of the run in between.
 MAX_CRASHES = 3
+FINISHED = (
+    'This book is finished. Export it (POST /books/{id}/export_pdf/), or send {"again": true} with this call to write '
+    "all of it anew."
+)
 QUARANTINED = "The server process stopped three times while writing this book. Resume the run to try again."
 
 # What failures call the phases.
@@ -109,6 +113,8 @@ def _generate(state: BookState, message: Generate, fresh: Run) -> Decision:
     rewrite = 0 < state.chapters == state.written
     if message.automated:  # one that ended after the chapters goes on there
         rewrite = rewrite and state.run is not None and state.run.status is RunStatus.COMPLETED
+        if rewrite and not message.again:
+            raise Conflict(FINISHED)
     run = replace(
         fresh,
         status=RunStatus.RUNNING if state.slot_free else RunStatus.QUEUED,

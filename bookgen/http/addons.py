@@ -8,7 +8,7 @@ from bookgen import errors
 from bookgen.billing.addons import uses_remaining
 from bookgen.http import addons_schemas as shapes
 from bookgen.http.edge import replies
-from bookgen.http.edge.contract import conditional, docs, json_schema, refuses, response_schema
+from bookgen.http.edge.contract import conditional, docs, json_schema, refuses, repeatable, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.schemas import shown
 from bookgen.http.payments import return_urls, session
@@ -42,6 +42,7 @@ async def list_owned(request: web.Request) -> web.Response:
 @json_schema(shapes.AddonCheckoutSchema)
 @response_schema(CheckoutSessionSchema)
 @refuses(errors.Conflict, errors.PaymentsNotConfigured)
+@repeatable
 async def checkout(request: web.Request) -> web.Response:
     body = request[BODY]
     return session(

@@ -29,9 +29,10 @@ from bookgen.http.edge.contract import (
     guarded_by,
     json_schema,
     refuses,
+    repeatable,
     response_schema,
 )
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES, SHOWN_BOOK
 from bookgen.http.edge.pieces import LARGE, tag_of
 from bookgen.http.edge.routing import path_id
 from bookgen.http.edge.schemas import shown
@@ -88,6 +89,7 @@ async def demo(_request: web.Request) -> web.Response:
 @response_schema(shapes.BookSchema, 201)
 @refuses(errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
 @grows
+@repeatable
 async def create_book(request: web.Request) -> web.Response:
     db, account_id, new = request.app[SERVICES].database.http, request[ACCOUNT_ID], request[BODY]
     new["target_word_count"] = new.get("target_word_count") or await _default_words(request)
@@ -144,6 +146,7 @@ async def delete_book(request: web.Request) -> web.Response:
 @response_schema(shapes.BookSchema, 201)
 @refuses(errors.PlanUpgradeRequired)
 @grows
+@repeatable
 async def duplicate_book(request: web.Request) -> web.Response:
     async with request.app[SERVICES].database.http.acquire() as connection:
         copy = await editing.duplicate_book(
@@ -182,7 +185,7 @@ def version_read(request: web.Request) -> str | None:
 async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> web.Response:
     """The book in its detail form with its ETag, or 304. Raises NotFound unless it is the caller's."""
     found = errors.must_exist(await books.version(request.app[SERVICES].database.http, request[ACCOUNT_ID], book_id))
-    request[BOOK_VERSION] = found.version
+    request[BOOK_VERSION], request[SHOWN_BOOK] = found.version, book_id
     if found.active:  # the book's row does not show work in flight
         return _answer(request, found, await _load(request, book_id, {}), code)
     kept = request.app[KEPT_BOOKS].find(book_id, found.version)

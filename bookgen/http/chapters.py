@@ -19,6 +19,7 @@ from bookgen.http.edge.contract import (
     guarded_by,
     json_schema,
     refuses,
+    repeatable,
     response_schema,
 )
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
@@ -110,6 +111,7 @@ async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
 @guarded_by(read_chapter)
+@repeatable
 async def regenerate_chapter(request: web.Request) -> web.Response:
     db, account_id, chapter_id = request.app[SERVICES].database.http, request[ACCOUNT_ID], path_id(request)
     chapter = errors.must_exist(await chapters.find(db, account_id, chapter_id))

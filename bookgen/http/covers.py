@@ -9,7 +9,15 @@ from bookgen.http import covers_schemas as shapes
 from bookgen.http.books import read_book, whole_book
 from bookgen.http.books_schemas import BookSchema
 from bookgen.http.edge import replies
-from bookgen.http.edge.contract import docs, grows, guarded_by, json_schema, refuses, response_schema
+from bookgen.http.edge.contract import (
+    docs,
+    grows,
+    guarded_by,
+    json_schema,
+    refuses,
+    repeatable,
+    response_schema,
+)
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.routing import path_id
 
@@ -25,6 +33,7 @@ from bookgen.http.edge.routing import path_id
 @response_schema(shapes.CoversSchema)
 @refuses(errors.PlanUpgradeRequired, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
+@repeatable
 async def generate_cover(request: web.Request) -> web.Response:
     made = await request.app[SERVICES].artwork.generate_covers(request[ACCOUNT_ID], path_id(request), **request[BODY])
     public_url = request.app[SERVICES].site.public_url

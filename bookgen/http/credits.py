@@ -15,6 +15,7 @@ from bookgen.http.edge.contract import (
     json_schema,
     querystring_schema,
     refuses,
+    repeatable,
     response_schema,
 )
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, QUERY, SERVICES
@@ -60,6 +61,7 @@ async def list_transactions(request: web.Request) -> web.Response:
 @json_schema(shapes.CreditCheckoutSchema)
 @response_schema(CheckoutSessionSchema)
 @refuses(errors.NotFound, errors.Conflict, errors.PaymentsNotConfigured)
+@repeatable
 async def checkout(request: web.Request) -> web.Response:
     body = request[BODY]
     return session(

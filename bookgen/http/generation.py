@@ -15,8 +15,17 @@ from bookgen.http import generation_schemas as shapes
 from bookgen.http.edge import replies
 from bookgen.http.edge.conditional import Known
 from bookgen.http.edge.connection import BoundedConnection
-from bookgen.http.edge.contract import conditional, docs, grows, refuses, response_schema, waits
-from bookgen.http.edge.keys import ACCOUNT_ID, SERVICES, WAITING
+from bookgen.http.edge.contract import (
+    conditional,
+    docs,
+    grows,
+    json_schema,
+    refuses,
+    repeatable,
+    response_schema,
+    waits,
+)
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES, WAITING
 from bookgen.http.edge.routing import path_id
 from bookgen.store.progress import RunProgress
 
@@ -24,8 +33,8 @@ from bookgen.store.progress import RunProgress
 @docs(
     "generation",
     "Start writing the book",
-    "Returns immediately; the work continues in the background. Not idempotent: read the status before you retry. "
-    "`running` means that the first call worked.",
+    "Returns immediately; the work continues in the background. Before you repeat a call without an `Idempotency-Key`, "
+    "read the status: `running` means that the first call worked.",
 )
 @response_schema(shapes.GenerationStartSchema, 202)
 @refuses(
@@ -37,6 +46,7 @@ from bookgen.store.progress import RunProgress
     errors.Conflict,
 )
 @grows
+@repeatable
 async def generate(request: web.Request) -> web.Response:
     return await _started(request, Generate(), "Generation started.")
 
@@ -51,6 +61,7 @@ async def generate(request: web.Request) -> web.Response:
     "what is being made; a production is paused, resumed and stopped as any run is. It needs the add-on "
     "`automated-production`: a single use is held at the start and counted when the production is completed.",
 )
+@json_schema(shapes.ProductionSchema)
 @response_schema(shapes.GenerationStartSchema, 202)
 @refuses(
     errors.GenerationInProgress,
@@ -60,8 +71,9 @@ async def generate(request: web.Request) -> web.Response:
     errors.Conflict,
 )
 @grows
+@repeatable
 async def produce(request: web.Request) -> web.Response:
-    return await _started(request, Generate(automated=True), "Production started.")
+    return await _started(request, Generate(automated=True, again=request[BODY]["again"]), "Production started.")
 
 
 async def _started(request: web.Request, command: Generate, message: str) -> web.Response:

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from marshmallow import Schema, fields
 
-from bookgen.http.edge.schemas import choice
+from bookgen.http.edge.schemas import Body, Flag, choice
 from bookgen.models import RunMode, RunPhase, RunStatus
 
 SHOWN_STATUSES = [status for status in RunStatus if status is not RunStatus.QUEUED]
 PHASES = [phase for phase in RunPhase if phase not in (RunPhase.REVIEW, RunPhase.CORRECTIONS)]
+
+
+class ProductionSchema(Body):
+    again = Flag(
+        load_default=False,
+        metadata={"description": "Whether to write a finished book anew. Its present texts become revisions."},
+    )
 
 
 class FailureSchema(Schema):

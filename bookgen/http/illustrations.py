@@ -15,6 +15,7 @@ from bookgen.http.edge.contract import (
     guarded_by,
     json_schema,
     refuses,
+    repeatable,
     response_schema,
 )
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
@@ -31,6 +32,7 @@ from bookgen.store import chapters, illustrations
 @response_schema(shapes.IllustrationSchema)
 @refuses(errors.PlanUpgradeRequired, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
+@repeatable
 async def generate_image(request: web.Request) -> web.Response:
     made = await request.app[SERVICES].artwork.illustrate(request[ACCOUNT_ID], path_id(request), **request[BODY])
     response = replies.json(shapes.shown_illustration(made, request.app[SERVICES].site.public_url))

@@ -9,7 +9,15 @@ from bookgen.actors.messages import DraftOutline, ReworkChapters
 from bookgen.http import outlines_schemas as shapes
 from bookgen.http.books import read_book, version_read, whole_book
 from bookgen.http.books_schemas import BookSchema
-from bookgen.http.edge.contract import docs, grows, guarded_by, json_schema, refuses, response_schema
+from bookgen.http.edge.contract import (
+    docs,
+    grows,
+    guarded_by,
+    json_schema,
+    refuses,
+    repeatable,
+    response_schema,
+)
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.routing import path_id
 from bookgen.services import editing
@@ -20,6 +28,7 @@ from bookgen.services import editing
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
 @guarded_by(read_book)
+@repeatable
 async def generate_outline(request: web.Request) -> web.Response:
     book_id = path_id(request)
     await request.app[SERVICES].supervisor.run_job(request[ACCOUNT_ID], book_id, DraftOutline())
@@ -63,6 +72,7 @@ async def update_outline(request: web.Request) -> web.Response:
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
 @guarded_by(read_book)
+@repeatable
 async def regenerate_chapters(request: web.Request) -> web.Response:
     book_id, chosen = path_id(request), request[BODY]
     job = ReworkChapters(tuple(dict.fromkeys(chosen["chapter_ids"])), chosen["instructions"])

@@ -17,6 +17,7 @@ from bookgen.http.edge.contract import (
     json_schema,
     querystring_schema,
     refuses,
+    repeatable,
     response_schema,
 )
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, QUERY, SERVICES
@@ -43,6 +44,7 @@ from bookgen.store.suggestions import Filter
     errors.QuotaExceeded,
 )
 @grows
+@repeatable
 async def create_report(request: web.Request) -> web.Response:
     asked = request[BODY]
     report = await request.app[SERVICES].proofreading.start(request[ACCOUNT_ID], asked["book"], asked["chapter_ids"])
@@ -65,6 +67,7 @@ async def create_report(request: web.Request) -> web.Response:
     errors.QuotaExceeded,
 )
 @grows
+@repeatable
 async def review_book(request: web.Request) -> web.Response:
     report = await request.app[SERVICES].proofreading.start(
         request[ACCOUNT_ID], path_id(request), kind=ReportKind.REVIEW

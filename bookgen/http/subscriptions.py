@@ -11,7 +11,7 @@ from bookgen import errors
 from bookgen.billing.checkout import Upgraded
 from bookgen.http import subscriptions_schemas as shapes
 from bookgen.http.edge import replies
-from bookgen.http.edge.contract import conditional, docs, json_schema, refuses, response_schema
+from bookgen.http.edge.contract import conditional, docs, json_schema, refuses, repeatable, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.payments import return_urls, session
 from bookgen.store import plans, subscriptions
@@ -36,7 +36,7 @@ async def list_plans(request: web.Request) -> web.Response:
 @conditional
 async def read_current(request: web.Request) -> web.Response:
     db, account_id, quota = request.app[SERVICES].database.http, request[ACCOUNT_ID], request.app[SERVICES].quota
-    subscription = errors.must_exist(await subscriptions.find(db, account_id))
+    subscription = errors.must_exist(await subscriptions.find(db, account_id), "subscription")
     standing = await quota.standing(db, account_id)
     record = shapes.shown_subscription(subscription, standing)
     # The contract nests the record without naming the field, so it is in both places.
@@ -82,6 +82,7 @@ async def read_creation_options(request: web.Request) -> web.Response:
 @json_schema(shapes.PlanCheckoutSchema)
 @response_schema(shapes.PlanCheckoutResultSchema)
 @refuses(errors.Conflict, errors.PaymentsNotConfigured)
+@repeatable
 async def checkout(request: web.Request) -> web.Response:
     body = request[BODY]
     bought = await request.app[SERVICES].payments.buy_plan(

@@ -106,6 +106,7 @@ def _operation(route: Route, plugin: MarshmallowPlugin, names: Counter[str]) -> 
         *_query_parameters(route, plugin),
         *([wire_documents.PREFER] if contract.waits.is_on(route.handler) else ()),
         *([wire_documents.IF_NONE_MATCH] if contract.conditional.is_on(route.handler) else ()),
+        *([wire_documents.IDEMPOTENCY_KEY] if contract.repeatable.is_on(route.handler) else ()),
         *([wire_documents.IF_MATCH] if contract.guarded.is_on(route.handler) else ()),
     ]:
         operation["parameters"] = parameters
@@ -187,6 +188,8 @@ def _successes(route: Route, said: dict[str, Any]) -> dict[str, Any]:
         elif "content" in answer:
             response["content"] = answer["content"]
         own = tag if str(status) == "200" else {}
+        if contract.repeatable.is_on(route.handler):
+            own = own | wire_documents.reference("Idempotent-Replayed")
         response["headers"] = wire_documents.ALWAYS | own | answer.get("headers", {})
         responses[str(status)] = response
     if read:
@@ -200,6 +203,8 @@ def refusals(route: Route) -> list[type[errors.BookgenError]]:
     takes_text = any(not is_id(name) for name in _names(route))
     if contract.body_schema(route.handler) or contract.query_schema(route.handler) or takes_text:
         found.append(errors.InvalidInput)
+    if contract.repeatable.is_on(route.handler):
+        found += [errors.Conflict, errors.InvalidInput]
     if not route.public:
         found += [
             errors.AuthenticationRequired,

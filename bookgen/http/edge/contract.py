@@ -72,6 +72,7 @@ class Trait:
 
 conditional = Trait("conditional")  # the answer has an ETag; If-None-Match is answered with 304
 guarded = Trait("guarded")  # the handler checks If-Match in the transaction of the change
+repeatable = Trait("repeatable")  # takes an `Idempotency-Key`
 waits = Trait("waits")  # `Prefer: wait` waits for the next answer
 grows = Trait("grows")  # stores more text or pictures: refused while the disk is almost full
 
@@ -123,6 +124,7 @@ class Endpoint(NamedTuple):
     body: Schema | None
     tagged: bool
     read_first: Handler | None
+    repeatable: bool
     grows: bool
     waits: bool
 
@@ -135,6 +137,7 @@ class Endpoint(NamedTuple):
             body_schema(handler),
             conditional.is_on(handler) or guarded.is_on(handler),
             getattr(handler, _READ_FIRST, None),
+            repeatable.is_on(handler),
             grows.is_on(handler),
             waits.is_on(handler),
         )

@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from aiohttp import web
 
 from bookgen.errors import InvalidInput, NotFound, no_such
-from bookgen.http.edge import access_log, admission, bodies, conditional, errors, headers, hosts, unmatched
+from bookgen.http.edge import access_log, admission, bodies, conditional, errors, headers, hosts, idempotency, unmatched
 from bookgen.http.edge.contract import Endpoint
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, LINES, QUERY, REQUEST_ID, SERVICES
 from bookgen.http.edge.routing import Handler, Route, path_id
@@ -70,14 +70,14 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
 
 
 async def _handled(request: web.Request, endpoint: Endpoint, handler: Handler) -> web.StreamResponse:
-    """The handler's answer, unless If-Match decides otherwise."""
+    """The handler's answer, unless If-Match or a repeated Idempotency-Key decides otherwise."""
 
     async def handle() -> web.StreamResponse:
         if endpoint.read_first:
             await conditional.require_expected(request, endpoint.read_first)
         return await handler(request)
 
-    return await handle()
+    return await (idempotency.once(request, handle) if endpoint.repeatable else handle())
 
 
 def _turn(request: web.Request, endpoint: Endpoint) -> AbstractAsyncContextManager[None]:
