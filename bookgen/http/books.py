@@ -286,7 +286,7 @@ async def with_progress(request: web.Request, listed: Sequence[books.ListedBook]
             each.book,
             each.chapters_count,
             each.word_count,
-            progress_in_list(progress.get(each.book.id)),
+            progress_in_list(request, progress.get(each.book.id)),
             urls.get(each.book.id),
         )
         for each in listed

@@ -56,7 +56,15 @@ class GenerationProgressSchema(Schema):
     started_at = fields.DateTime(required=True)
     updated_at = fields.DateTime(required=True)
     finished_at = fields.DateTime(required=True, allow_none=True)
-    estimated_seconds_remaining = fields.Float(required=True, allow_none=True)
+    estimated_seconds_remaining = fields.Float(
+        required=True,
+        allow_none=True,
+        metadata={
+            "description": "Until the run is completed, including the wait in the queue: from the speed of the model, "
+            "and from the run's own pace once it has written a chapter. Null if it is paused or over, or waits for the "
+            "operator."
+        },
+    )
     failure = fields.Nested(FailureSchema, required=True, allow_none=True)
 
 

@@ -63,6 +63,7 @@ MAX_PLAN_SCENES = MAX_PLAN_ENTRIES = 50  # of a chapter's plan
 DEFAULT_CHAPTERS, WORDS_A_CHAPTER = 10, 50
 BOOK_CHANGED = "The book has changed since you read it. Read it again (GET /books/{id}/), then send your change."
 CHANGED = "The chapter has changed since you read it. Read it again (GET /chapters/{id}/), then send your change."
+ONLY_CHILDRENS = "Only children's books have this field. Leave it out, or create one with POST /books/childrens/."
 _OF_CHILDRENS = frozenset(("theme", "characters"))
 
 
@@ -129,7 +130,7 @@ async def change_book(
             return
         if of_childrens := sorted(_OF_CHILDRENS & changes.keys()):
             if found.kind is not BookKind.CHILDRENS:
-                raise InvalidInput(**{name: ["Only children's books have this field."] for name in of_childrens})
+                raise InvalidInput(**{name: [ONLY_CHILDRENS] for name in of_childrens})
             state = must_exist(await book_state.lock(connection, account_id, book_id, call_seconds=0))
             if state.run and state.run.status in (RunStatus.QUEUED, RunStatus.RUNNING):
                 raise GenerationInProgress

@@ -31,6 +31,17 @@ def progress(state: RunStatus, call_started_at: datetime | None) -> RunProgress:
     return RunProgress(run, 0, None, ChapterCounts(chapters=10, texts=3, kept=3))
 
 
+def test_only_a_run_that_goes_on_has_seconds_left() -> None:
+    def left(state: RunStatus) -> object:
+        report = progress(state, None)
+        report = replace(report, run=replace(report.run, written=3, writing_seconds=30.0))
+        return status.as_json(report)["estimated_seconds_remaining"]
+
+    assert left(RunStatus.RUNNING) == 70, "seven chapters, ten seconds each"
+    for state in (RunStatus.PAUSED, RunStatus.STOPPED, RunStatus.ERROR, RunStatus.COMPLETED):
+        assert left(state) is None, state
+
+
 def test_a_run_that_waits_for_its_model_says_so() -> None:
     assert status.message(progress(RunStatus.RUNNING, NOW), AWAY) == (
         "Waiting for the model since 14:02 UTC: it could not be reached or broke off. 3 of 10 chapters finished. It is "

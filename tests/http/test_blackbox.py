@@ -98,6 +98,8 @@ async def read_what_is_public(visitor: BlackboxCaller) -> None:
     document = await visitor.call("GET /schema/", 200)
     assert document["openapi"].startswith("3.1.")
     assert {path for _, path, *_ in ROWS} <= document["paths"].keys()
+    index = await visitor.call("GET /", 200, {"version": str, "schema": str, "docs": str, "errors": str})
+    assert index["schema"].endswith("/api/v1/schema/")
     await visitor.call("GET /docs/", 200)
     await visitor.call("GET /docs/errors/", 200)
 
@@ -291,7 +293,8 @@ async def produce_one(ada: BlackboxCaller) -> None:
     told = {"title": "The Buoy", "chapter_count": 1, "target_word_count": 200, "content_language": "de"}
     book = (await ada.call("POST /books/", 201, forms.BOOK, body=told))["id"]
 
-    started = await ada.call("POST /books/{id}/produce/", 202, forms.GENERATION_START, id=book)
+    await ada.refused("POST /books/{id}/produce/", "CONFLICT", id=book)
+    started = await ada.call("POST /books/{id}/produce/", 202, forms.GENERATION_START, body={"again": True}, id=book)
     assert (started["book_id"], started["mode"]) == (book, "automated")
     done = await until(ada, book, "completed")
     assert (done["task_id"], done["mode"], done["percentage"]) == (started["task_id"], "automated", 100)

@@ -55,7 +55,11 @@ async def test_what_only_childrens_books_have_is_still_refused_elsewhere(api: Ap
 
     refused = await api.patch(f"/books/{book['id']}/", {**book, "characters": ["Pip"]})
 
-    assert refused.body["error"]["details"] == {"characters": ["Only children's books have this field."]}
+    assert refused.body["error"]["details"] == {
+        "characters": [
+            "Only children's books have this field. Leave it out, or create one with POST /books/childrens/."
+        ]
+    }
 
 
 async def test_a_running_childrens_book_can_be_sent_back(api: Api) -> None:

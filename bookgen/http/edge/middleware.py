@@ -114,12 +114,13 @@ async def _require_own(request: web.Request, route: Route) -> None:
     table = TABLE_OF.get(collection)
     if table is None or "{id}" not in rest:
         return
-    if not await owns(request.app[SERVICES].database.http, request[ACCOUNT_ID], table, path_id(request)):
-        raise no_such("proofreading report" if table == "report" else table)
+    kind = "proofreading report" if table == "report" else table
+    if not await owns(request.app[SERVICES].database.http, request[ACCOUNT_ID], table, path_id(request, kind=kind)):
+        raise no_such(kind)
 
 
 def _refusal(request: web.Request, error: Exception) -> web.Response:
-    refusal = errors.as_domain_error(error, request[REQUEST_ID])
+    refusal = errors.as_domain_error(error, request[REQUEST_ID], request.path)
     response = errors.envelope(refusal, request.app[SERVICES].site.public_url)
     if isinstance(error, web.HTTPMethodNotAllowed):
         response.headers["Allow"] = ", ".join(sorted(error.allowed_methods))
