@@ -53,6 +53,7 @@ class Effect(Enum):
     """What the transaction does besides writing the run."""
 
     INSERT = auto()  # a new run
+    REFUSE_FINISHED = auto()  # … over a finished book, for a caller who has the add-on but has not asked for it again
     REWRITE = auto()  # … over chapters that all have content
     HOLD = auto()  # set an allowance aside
     RELEASE = auto()  # give it back, or keep it for the book when something was written
@@ -113,8 +114,6 @@ def _generate(state: BookState, message: Generate, fresh: Run) -> Decision:
     rewrite = 0 < state.chapters == state.written
     if message.automated:  # one that ended after the chapters goes on there
         rewrite = rewrite and state.run is not None and state.run.status is RunStatus.COMPLETED
-        if rewrite and not message.again:
-            raise Conflict(FINISHED)
     run = replace(
         fresh,
         status=RunStatus.RUNNING if state.slot_free else RunStatus.QUEUED,
@@ -124,7 +123,10 @@ def _generate(state: BookState, message: Generate, fresh: Run) -> Decision:
         phase=RunPhase.CHAPTERS if state.chapters else RunPhase.OUTLINE,
         writer=None if rewrite else state.writer,  # what is written is continued by the model that wrote it
     )
-    return Decision(run, frozenset({Effect.INSERT, Effect.HOLD} | ({Effect.REWRITE} if rewrite else set())))
+    effects = {Effect.INSERT, Effect.HOLD} | ({Effect.REWRITE} if rewrite else set())
+    if message.automated and rewrite and not message.again:
+        effects.add(Effect.REFUSE_FINISHED)
+    return Decision(run, frozenset(effects))
 
 
 def _pause(run: Run) -> Decision:
