@@ -18,11 +18,12 @@ from bookgen.http.edge.contract import (
     guarded,
     guarded_by,
     json_schema,
+    querystring_schema,
     refuses,
     repeatable,
     response_schema,
 )
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, QUERY, SERVICES
 from bookgen.http.edge.pieces import LARGE
 from bookgen.http.edge.routing import path_id
 from bookgen.http.edge.schemas import shown
@@ -37,8 +38,10 @@ from bookgen.store.database import DB
 @docs(
     "chapters",
     "List every chapter of your books, newest book first",
-    "Includes the texts, which may be many megabytes. More than 512 MiB is refused.",
+    "Includes the texts, which may be many megabytes. More than 512 MiB is refused. Use `book` to list those of "
+    "one book.",
 )
+@querystring_schema(shapes.ChapterQuerySchema)
 @response_schema(shapes.ChapterSchema(many=True))
 @refuses(errors.PayloadTooLarge)
 @conditional
@@ -47,7 +50,8 @@ async def list_chapters(request: web.Request) -> web.Response:
         await illustrations.of_account(request.app[SERVICES].database.http, request[ACCOUNT_ID]),
         request.app[SERVICES].site.public_url,
     )
-    sketches = await chapters.sketch_of_account(request.app[SERVICES].database.http, request[ACCOUNT_ID])
+    db, book_id = request.app[SERVICES].database.http, request[QUERY]["book"]
+    sketches = await chapters.sketch_of_account(db, request[ACCOUNT_ID], book_id)
     if sum(each.bytes for each in sketches) > LARGE:
         return in_pieces(request, sketches, pictures, before=b"[", after=b"]")
     found = await chapters.some(

@@ -7,7 +7,7 @@ from typing import Any
 
 from marshmallow import Schema, ValidationError, fields, validates_schema
 
-from bookgen.http.edge.schemas import Body, Integer, String, choice, shown
+from bookgen.http.edge.schemas import Body, Integer, Query, String, choice, shown
 from bookgen.http.illustrations_schemas import IllustrationSchema
 from bookgen.http.plans_schemas import ChapterPlanSchema
 from bookgen.models import Chapter, ChapterStatus, RevisionOrigin
@@ -15,6 +15,10 @@ from bookgen.models import Chapter, ChapterStatus, RevisionOrigin
 # Half of the largest body, enough for a chapter of a hundred thousand words.
 MAX_CONTENT = 1_000_000
 MAX_CHAPTER_WORDS = 500_000
+
+
+class ChapterQuerySchema(Query):
+    book = Integer(minimum=1, from_text=True, load_default=None, metadata={"description": "The book's id."})
 
 
 class ChapterChangesSchema(Body):

@@ -160,7 +160,8 @@ async def dismiss_suggestion(request: web.Request) -> web.Response:
 @docs(
     "proofreading",
     "Apply many suggestions",
-    "Applies suggestions by id, all pending ones of the given severities, or all safe ones, chapter by chapter.",
+    "Applies suggestions by id, all pending ones of the given severities, or all safe ones, chapter by chapter. "
+    "Ids that are not of this report are in `unknown_ids`.",
 )
 @json_schema(shapes.ApplyManySchema)
 @response_schema(shapes.OutcomeSchema)
@@ -169,13 +170,17 @@ async def dismiss_suggestion(request: web.Request) -> web.Response:
 async def apply_suggestions(request: web.Request) -> web.Response:
     proofreading, report_id, asked = request.app[SERVICES].proofreading, path_id(request), request[BODY]
     await proofreading.find(request[ACCOUNT_ID], report_id)
+    unknown: list[int] = []
     if "suggestion_ids" in asked:
-        outcome = await proofreading.apply(request[ACCOUNT_ID], report_id, set(asked["suggestion_ids"]))
+        chosen = set(asked["suggestion_ids"])
+        unknown = await proofreading.unknown(request[ACCOUNT_ID], report_id, chosen)
+        outcome = await proofreading.apply(request[ACCOUNT_ID], report_id, chosen)
     elif "severity" in asked:
         outcome = await proofreading.apply_severe(request[ACCOUNT_ID], report_id, set(asked["severity"]))
     else:
         outcome = await proofreading.apply_safe(request[ACCOUNT_ID], report_id)
-    return replies.json(shown(shapes.OutcomeSchema, outcome))
+    body = {"applied": outcome.applied, "stale": outcome.stale, "chapters": outcome.chapters}
+    return replies.json(body | ({"unknown_ids": unknown} if unknown else {}))
 
 
 def _suggestion(request: web.Request) -> tuple[int, int, int]:

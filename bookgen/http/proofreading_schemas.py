@@ -141,6 +141,10 @@ class OutcomeSchema(Schema):
     chapters = fields.List(
         fields.Integer(), required=True, metadata={"description": "Ids of the chapters that changed."}
     )
+    unknown_ids = fields.List(
+        fields.Integer(),
+        metadata={"description": "The ids that no suggestion of this report has. Absent if there are none."},
+    )
 
 
 def shown_report(report: Report) -> dict[str, Any]:

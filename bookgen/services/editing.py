@@ -310,6 +310,14 @@ def revised_chapters(
     book: Book, existing: Sequence[Chapter], entries: Sequence[Mapping[str, Any]], *, replace: bool
 ) -> list[RevisedChapter]:
     """The chapters of the revised outline, in order."""
+    known = {chapter.id for chapter in existing}
+    if unknown := sorted({entry["id"] for entry in entries if "id" in entry} - known):
+        raise InvalidInput(
+            chapters=[
+                f"These chapter ids do not belong to this book: {', '.join(map(str, unknown))}. Read its chapters "
+                "(GET /books/{id}/). To add a chapter, leave `id` out."
+            ]
+        )
     matches = [_match(existing, entry) for entry in entries]
     named = [chapter.id for chapter in matches if chapter]
     if len(named) != len(set(named)):
