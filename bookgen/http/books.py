@@ -18,16 +18,18 @@ from bookgen.http.answers.kept import (
     KeptChapter,
     KeptList,
 )
+from bookgen.http.answers.views import BookView, view_of
 from bookgen.http.covers_schemas import media_url, selected_url, shown_cover
 from bookgen.http.demo import demo_book
 from bookgen.http.edge import replies
-from bookgen.http.edge.conditional import Known
+from bookgen.http.edge.conditional import READS, Known, minimal_tag
 from bookgen.http.edge.contract import (
     conditional,
     docs,
     grows,
     guarded_by,
     json_schema,
+    querystring_schema,
     refuses,
     repeatable,
     response_schema,
@@ -86,6 +88,7 @@ async def demo(_request: web.Request) -> web.Response:
 
 @docs("books", "Create a draft book", "Your quota is used only when writing completes.")
 @json_schema(shapes.BookCreationSchema)
+@querystring_schema(shapes.BookViewQuerySchema)
 @response_schema(shapes.BookSchema, 201)
 @refuses(errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
 @grows
@@ -104,6 +107,7 @@ async def create_book(request: web.Request) -> web.Response:
     "Read a book with all its chapters",
     "Includes the texts, the progress, the model usage so far, and an estimate for a full run.",
 )
+@querystring_schema(shapes.BookViewQuerySchema)
 @response_schema(shapes.BookSchema)
 @conditional
 async def read_book(request: web.Request) -> web.Response:
@@ -118,6 +122,7 @@ async def read_book(request: web.Request) -> web.Response:
     "change.",
 )
 @json_schema(shapes.BookChangesSchema)
+@querystring_schema(shapes.BookViewQuerySchema)
 @response_schema(shapes.BookSchema)
 @refuses(errors.PlanUpgradeRequired, errors.Conflict, errors.GenerationInProgress)
 @grows
@@ -143,6 +148,7 @@ async def delete_book(request: web.Request) -> web.Response:
     "Copy a book and its chapters as a new draft",
     "Includes covers and pictures and uses no image quota. Runs, history and funding stay with the original.",
 )
+@querystring_schema(shapes.BookViewQuerySchema)
 @response_schema(shapes.BookSchema, 201)
 @refuses(errors.PlanUpgradeRequired)
 @grows
@@ -173,6 +179,11 @@ class LoadedBook:
     def chapters(self) -> list[Chapter]:
         return [each.chapter for each in self.sketches]
 
+    @property
+    def progress(self) -> dict[str, Any] | None:
+        progress: dict[str, Any] | None = self.shown["generation_progress"]
+        return progress
+
 
 BOOK_VERSION: web.RequestKey[str] = web.RequestKey("book_version")  # of the book, when it was last read
 
@@ -183,9 +194,14 @@ def version_read(request: web.Request) -> str | None:
 
 
 async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> web.Response:
-    """The book in its detail form with its ETag, or 304. Raises NotFound unless it is the caller's."""
+    """The book in its detail form with its ETag, or what the caller wants to see of it, or 304.
+
+    Raises NotFound unless it is the caller's.
+    """
     found = errors.must_exist(await books.version(request.app[SERVICES].database.http, request[ACCOUNT_ID], book_id))
     request[BOOK_VERSION], request[SHOWN_BOOK] = found.version, book_id
+    if view := view_of(request):
+        return _part(request, found, await _load(request, book_id, {}), code, view)
     if found.active:  # the book's row does not show work in flight
         return _answer(request, found, await _load(request, book_id, {}), code)
     kept = request.app[KEPT_BOOKS].find(book_id, found.version)
@@ -198,6 +214,11 @@ async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> 
         kept = _as_kept(request, found, loaded)
         request.app[KEPT_BOOKS].keep(book_id, kept)
     return _kept_answer(request, kept, code)
+
+
+def _tag(version: str, estimated: Mapping[str, Any], progress: Mapping[str, Any] | None) -> str:
+    """The ETag of a book. `progress`: of an active run, whose row does not show work in flight."""
+    return tag_of(replies.dump([version, estimated, progress]))
 
 
 async def _load(request: web.Request, book_id: int, kept: Mapping[int, KeptChapter]) -> LoadedBook:
@@ -220,20 +241,40 @@ async def _load(request: web.Request, book_id: int, kept: Mapping[int, KeptChapt
 
 
 def _answer(request: web.Request, found: BookVersion, loaded: LoadedBook, code: int) -> web.Response:
-    estimated = _estimated(_estimate(request, loaded.book, loaded.chapters))
-    known, progress = Known(request), loaded.shown["generation_progress"]
-    if known.by_tag(tag_of(replies.dump([found.version, estimated, progress]))):
+    estimated, known = _estimated(_estimate(request, loaded.book, loaded.chapters)), Known(request)
+    if known.by_tag(_tag(found.version, estimated, loaded.progress if found.active else None)):
         return known.answer({})
     head = replies.dump(loaded.shown | estimated)[:-1]
-    pictures = loaded.artwork.illustrations
-    if loaded.large:
-        response: web.Response = in_pieces(
-            request, loaded.sketches, pictures, before=head + _CHAPTERS, after=_END, status=code
-        )
-    else:
-        response = replies.encoded(_joined(head, (piece_of(each, pictures) for each in loaded.chapters)), status=code)
+    response = _with_chapters(request, loaded, head + _CHAPTERS, code)
     response.headers["ETag"] = known.tag
     return response
+
+
+def _part(request: web.Request, found: BookVersion, loaded: LoadedBook, code: int, view: BookView) -> web.Response:
+    """What the caller wants to see of the book. Its ETag is the book's, so that it also guards a change."""
+    estimated, known = _estimated(_estimate(request, loaded.book, loaded.chapters)), Known(request)
+    tag = _tag(found.version, estimated, loaded.progress if found.active else None)
+    if known.by_tag(minimal_tag(tag) if view.minimal and request.method in READS else tag):
+        return known.answer(view.headers)
+    head = replies.dump(view.of_book(loaded.shown | estimated))[:-1]
+    if view.chapters:
+        before = head + (_CHAPTERS if len(head) > 1 else _CHAPTERS[1:])
+        response = _with_chapters(request, loaded, before, code, view)
+    else:
+        response = replies.encoded(head + b"}", status=code)
+    response.headers.update({"ETag": known.tag, "Vary": "Prefer", **view.headers})
+    return response
+
+
+def _with_chapters(
+    request: web.Request, loaded: LoadedBook, before: bytes, code: int, view: BookView | None = None
+) -> web.Response:
+    """The book with its chapters after `before`, in pieces if their texts are large."""
+    pick, pictures = view.of_chapter if view else dict[str, Any], loaded.artwork.illustrations
+    if loaded.large and (view is None or "content" in view.chapters):
+        return in_pieces(request, loaded.sketches, pictures, before=before, after=_END, status=code, pick=pick)
+    chapters_ = b",".join(piece_of(each, pictures, pick) for each in loaded.chapters)
+    return replies.encoded(before + chapters_ + _END, status=code)
 
 
 def _as_kept(request: web.Request, found: BookVersion, loaded: LoadedBook) -> KeptBook:
@@ -255,10 +296,10 @@ def _joined(head: bytes, pieces: Iterable[bytes]) -> bytes:
 
 def _kept_answer(request: web.Request, kept: KeptBook, code: int) -> web.Response:
     """The cached book with the current estimate, or 304 for a caller that has both."""
-    rest = b"," + replies.dump(_estimated(kept.estimate))[1:-1]
-    known = Known(request)
-    if known.by_tag(tag_of(kept.version.encode() + rest)):
+    estimated, known = _estimated(kept.estimate), Known(request)
+    if known.by_tag(_tag(kept.version, estimated, None)):
         return known.answer({})
+    rest = b"," + replies.dump(estimated)[1:-1]
     body = _joined(kept.head + rest, (each.encoded for each in kept.chapters.values()))
     return replies.encoded(body, status=code, headers={"ETag": known.tag})
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from marshmallow import Schema, fields, validate
+from marshmallow import Schema, ValidationError, fields, post_load, validate
 
 from bookgen.http.chapters_schemas import ChapterSchema
 from bookgen.http.characters_schemas import Characters
 from bookgen.http.covers_schemas import CoverSchema
-from bookgen.http.edge.schemas import Body, Integer, String, choice, shown
+from bookgen.http.edge.schemas import Body, Integer, Query, String, choice, shown
 from bookgen.http.generation_schemas import GenerationProgressSchema
 from bookgen.models import MAX_BLURB_CHARACTERS, AgeRange, Book, BookKind, BookStatus, Chapter, Estimate, FundingSource
 from bookgen.render.trim import DEFAULT_TRIM, TRIMS
@@ -251,6 +252,41 @@ class BookSchema(BookListedSchema):
     usage = fields.Nested(UsageSumSchema, required=True)
     estimated_cost_micros = fields.Integer(required=True, allow_none=True)
     estimated_seconds = fields.Integer(required=True, allow_none=True)
+
+
+CHAPTERS = "chapters"
+MINIMAL_FIELDS = frozenset(BookListedSchema().fields)  # of an answer with `Prefer: return=minimal`
+_NAMES = [name for name in BookSchema().fields if name != CHAPTERS]
+_NAMES += [f"{CHAPTERS}.{name}" for name in ChapterSchema().fields]
+_NAME = f"({'|'.join(re.escape(name) for name in (*_NAMES, CHAPTERS))})"
+
+
+def _check_fields(text: str) -> None:
+    unknown = sorted(set(text.split(",")) - {*_NAMES, CHAPTERS})
+    if unknown:
+        raise ValidationError(f"No such fields: {', '.join(unknown)[:200]}. Choose from: {', '.join(_NAMES)}.")
+
+
+class BookViewQuerySchema(Query):
+    fields = String(  # type: ignore[assignment]  # marshmallow takes declared fields out of the class
+        2_000,
+        minimum=1,
+        also=_check_fields,
+        metadata={
+            "description": "The fields that the answer shall have, separated by commas, such as "
+            "`title,status,chapters.id,chapters.title`. All of them if omitted.",
+            "pattern": f"^{_NAME}(,{_NAME})*$",
+        },
+    )
+
+    @post_load
+    def whole_chapters(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """`chapters` alone stands for all of their fields."""
+        names = asked.get("fields", "").split(",")
+        if CHAPTERS in names:
+            names += [f"{CHAPTERS}.{name}" for name in ChapterSchema().fields]
+            asked = {**asked, "fields": ",".join(name for name in names if name != CHAPTERS)}
+        return asked
 
 
 class BookTitleSchema(Schema):

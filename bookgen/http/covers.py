@@ -7,13 +7,14 @@ from aiohttp import web
 from bookgen import errors
 from bookgen.http import covers_schemas as shapes
 from bookgen.http.books import read_book, whole_book
-from bookgen.http.books_schemas import BookSchema
+from bookgen.http.books_schemas import BookSchema, BookViewQuerySchema
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import (
     docs,
     grows,
     guarded_by,
     json_schema,
+    querystring_schema,
     refuses,
     repeatable,
     response_schema,
@@ -42,6 +43,7 @@ async def generate_cover(request: web.Request) -> web.Response:
 
 @docs("covers", "Choose a variant as the cover", "Later exports use it.")
 @json_schema(shapes.CoverChoiceSchema)
+@querystring_schema(BookViewQuerySchema)
 @response_schema(BookSchema)
 @refuses(errors.Conflict)
 @guarded_by(read_book)

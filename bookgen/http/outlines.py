@@ -8,12 +8,13 @@ from bookgen import errors
 from bookgen.actors.messages import DraftOutline, ReworkChapters
 from bookgen.http import outlines_schemas as shapes
 from bookgen.http.books import read_book, version_read, whole_book
-from bookgen.http.books_schemas import BookSchema
+from bookgen.http.books_schemas import BookSchema, BookViewQuerySchema
 from bookgen.http.edge.contract import (
     docs,
     grows,
     guarded_by,
     json_schema,
+    querystring_schema,
     refuses,
     repeatable,
     response_schema,
@@ -24,6 +25,7 @@ from bookgen.services import editing
 
 
 @docs("outline", "Generate the outline", "Synchronous; may take tens of seconds. Replaces existing chapters.")
+@querystring_schema(BookViewQuerySchema)
 @response_schema(BookSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
@@ -38,11 +40,13 @@ async def generate_outline(request: web.Request) -> web.Response:
 @docs(
     "outline",
     "Edit the outline",
-    "Entries match chapters by `id` or else by `chapter_number`; an entry without a match is appended. With "
+    "Entries match chapters by `id` or else by `chapter_number`; an entry without either is appended."
+    " An `id` that is not of this book is refused. With "
     "`replace`, the list is the whole outline, in order. While a run is paused, unwritten chapters can change. "
     "An entry may carry what a chapter's `plan` shows. Where plan and summary disagree, the summary counts.",
 )
 @json_schema(shapes.OutlineChangesSchema)
+@querystring_schema(BookViewQuerySchema)
 @response_schema(BookSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.PlanUpgradeRequired)
 @grows
@@ -68,6 +72,7 @@ async def update_outline(request: web.Request) -> web.Response:
     "Existing text of these chapters is saved as a revision and cleared, so the next run writes it again.",
 )
 @json_schema(shapes.ChapterSelectionSchema)
+@querystring_schema(BookViewQuerySchema)
 @response_schema(BookSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows

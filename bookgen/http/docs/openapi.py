@@ -104,6 +104,7 @@ def _operation(route: Route, plugin: MarshmallowPlugin, names: Counter[str]) -> 
     if parameters := [
         *_path_parameters(route),
         *_query_parameters(route, plugin),
+        *([wire_documents.PREFER_MINIMAL] if _shows_parts(route.handler) else ()),
         *([wire_documents.PREFER] if contract.waits.is_on(route.handler) else ()),
         *([wire_documents.IF_NONE_MATCH] if contract.conditional.is_on(route.handler) else ()),
         *([wire_documents.IDEMPOTENCY_KEY] if contract.repeatable.is_on(route.handler) else ()),
@@ -120,6 +121,12 @@ def _operation(route: Route, plugin: MarshmallowPlugin, names: Counter[str]) -> 
     if route.gate:
         operation["x-plan-gate"] = route.gate
     return operation
+
+
+def _shows_parts(handler: Handler) -> bool:
+    """Whether a caller can ask for a part of the answer."""
+    schema = contract.query_schema(handler)
+    return schema is not None and "fields" in schema.fields
 
 
 def _operation_id(handler: Handler, names: Counter[str]) -> str:
@@ -190,6 +197,8 @@ def _successes(route: Route, said: dict[str, Any]) -> dict[str, Any]:
         own = tag if str(status) == "200" else {}
         if contract.repeatable.is_on(route.handler):
             own = own | wire_documents.reference("Idempotent-Replayed")
+        if _shows_parts(route.handler):
+            own = own | wire_documents.reference("Preference-Applied")
         response["headers"] = wire_documents.ALWAYS | own | answer.get("headers", {})
         responses[str(status)] = response
     if read:
