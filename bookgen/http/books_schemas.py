@@ -267,17 +267,20 @@ def _check_fields(text: str) -> None:
         raise ValidationError(f"No such fields: {', '.join(unknown)[:200]}. Choose from: {', '.join(_NAMES)}.")
 
 
+class FieldNames(String):
+    """Names of fields of a book and of its chapters, separated by commas."""
+
+    def __init__(self) -> None:
+        description = (
+            "The fields that the answer shall have, separated by commas, such as "
+            "`title,status,chapters.id,chapters.title`. All of them if omitted."
+        )
+        super().__init__(2_000, minimum=1, trim=False, also=_check_fields, metadata={"description": description})
+        self.pattern = f"^{_NAME}(,{_NAME})*$"
+
+
 class BookViewQuerySchema(Query):
-    fields = String(  # type: ignore[assignment]  # marshmallow takes declared fields out of the class
-        2_000,
-        minimum=1,
-        also=_check_fields,
-        metadata={
-            "description": "The fields that the answer shall have, separated by commas, such as "
-            "`title,status,chapters.id,chapters.title`. All of them if omitted.",
-            "pattern": f"^{_NAME}(,{_NAME})*$",
-        },
-    )
+    fields = FieldNames()  # type: ignore[assignment]  # marshmallow takes declared fields out of the class
 
     @post_load
     def whole_chapters(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
