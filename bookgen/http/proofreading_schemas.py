@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from marshmallow import Schema, ValidationError, fields, validate, validates_schema
+from marshmallow import Schema, ValidationError, fields, validates_schema
 
 from bookgen.http.edge.schemas import Body, Flag, Integer, List, Query, choice, says, shown
 from bookgen.models import (
@@ -119,6 +119,11 @@ class PreviewSchema(Schema):
     content_digest_after = fields.String(required=True)
 
 
+def _refuse_false(value: bool) -> None:
+    if not value:
+        raise ValidationError("Must be equal to true.")
+
+
 @says(minProperties=1)
 class ApplyManySchema(Body):
     """What to apply: suggestion ids, severities, or all safe suggestions. If several are sent, the first one counts."""
@@ -126,7 +131,7 @@ class ApplyManySchema(Body):
     suggestion_ids = List(Integer(minimum=1), MAX_IDS)
     severity = List(fields.String(validate=choice(Severity)), len(Severity), metadata={"example": ["major", "minor"]})
     safe = Flag(
-        validate=validate.Equal(True), metadata={"description": "Apply all suggestions that are safe without review."}
+        validate=_refuse_false, metadata={"description": "True: apply all suggestions that are safe without review."}
     )
 
     @validates_schema
