@@ -9,6 +9,8 @@ BookgenError
 │   ├── NoSuchPath               no route has this path
 │   └── NeverGenerated           the book never had a run
 ├── Conflict                     the request contradicts the current state
+│   ├── IdempotencyKeyInUse      the first request with this key is still being handled
+│   ├── IdempotencyKeyReused     another request had this key
 │   └── PaymentsNotConfigured    a checkout on a server without payment keys, or with billing off
 ├── GenerationInProgress
 ├── Unauthenticated
@@ -162,7 +164,18 @@ class Conflict(BookgenError):
 
 def busy_with(job: str) -> Conflict:
     """The error for a call that would disturb model work on the book. `job`: what is being made."""
-    return Conflict(f"Another call is making this book's {job}. Repeat yours when that one has answered.")
+    return Conflict(
+        f"Another call is making this book's {job}. Read the book (GET /books/{{id}}/), and repeat your call when "
+        "that one has answered."
+    )
+
+
+class IdempotencyKeyInUse(Conflict):
+    """The first request with this Idempotency-Key is still being handled. Wait a moment, then send it again."""
+
+
+class IdempotencyKeyReused(Conflict):
+    """You have sent this Idempotency-Key with another request. Send a new key with a new request."""
 
 
 class PaymentsNotConfigured(Conflict):

@@ -115,7 +115,7 @@ def test_the_form_of_a_request_or_an_answer_is_found_beside_its_handlers() -> No
         and not file.stem.endswith("_schemas")
     }
 
-    assert elsewhere == {"http/edge/schemas.py: Body"}
+    assert elsewhere == {"http/edge/schemas.py: Body", "http/edge/schemas.py: Query"}
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ class Profiles:
     async def verify_email(self, uid: str, token: str, holder: int | None = None) -> tuple[Proof, Account]:
         """Follow a link that verifies an address. `holder` is the account signed in where it was followed."""
         if decode_uid(uid) is None:
-            raise NotFound
+            raise NotFound("No such link. Open the one in the letter, or ask for a new one (PATCH /auth/profile/).")
         async with self._db.acquire() as connection, connection.transaction():
             account_id, email = await consume(connection, LinkPurpose.VERIFY_EMAIL, uid, token)
             outcome = await proof.confirm(

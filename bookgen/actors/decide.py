@@ -30,6 +30,10 @@ from bookgen.store.book_state import BookState
 
 # Deaths of the process in a row, without a new reply or a finished chapter of the run in between.
 MAX_CRASHES = 3
+FINISHED = (
+    'This book is finished. Export it (POST /books/{id}/export_pdf/), or send {"again": true} with this call to write '
+    "all of it anew."
+)
 QUARANTINED = "The server process stopped three times while writing this book. Resume the run to try again."
 
 # What failures call the phases.
@@ -49,6 +53,7 @@ class Effect(Enum):
     """What the transaction does besides writing the run."""
 
     INSERT = auto()  # a new run
+    REFUSE_FINISHED = auto()  # … over a finished book, for a caller who has the add-on but has not asked for it again
     REWRITE = auto()  # … over chapters that all have content
     HOLD = auto()  # set an allowance aside
     RELEASE = auto()  # give it back, or keep it for the book when something was written
@@ -118,7 +123,10 @@ def _generate(state: BookState, message: Generate, fresh: Run) -> Decision:
         phase=RunPhase.CHAPTERS if state.chapters else RunPhase.OUTLINE,
         writer=None if rewrite else state.writer,  # what is written is continued by the model that wrote it
     )
-    return Decision(run, frozenset({Effect.INSERT, Effect.HOLD} | ({Effect.REWRITE} if rewrite else set())))
+    effects = {Effect.INSERT, Effect.HOLD} | ({Effect.REWRITE} if rewrite else set())
+    if message.automated and rewrite and not message.again:
+        effects.add(Effect.REFUSE_FINISHED)
+    return Decision(run, frozenset(effects))
 
 
 def _pause(run: Run) -> Decision:

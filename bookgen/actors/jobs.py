@@ -178,7 +178,9 @@ class Jobs:
         resources, book = self._resources, material.book
         chapter = must_exist(next((c for c in material.chapters if c.id == job.chapter_id), None))
         if not edits.covers(takes, chapter.target_word_count):
-            raise Conflict("This chapter was given more words meanwhile. Send the request again.")
+            raise Conflict(
+                "This chapter was given more words meanwhile. Repeat the call (POST /chapters/{id}/regenerate/)."
+            )
         earlier: list[Digest] = []
         try:
             draft = await resources.writing.write_chapter(

@@ -13,10 +13,12 @@ from bookgen.models import Run, RunPhase
 class Generate:
     """Start a run over the chapters that have no content; over all of them when none is missing.
 
-    Automated, it is a production: it needs no outline, and makes all that a finished book has.
+    Automated, it is a production: it needs no outline, and makes all that a finished book has. `again`: also of a book
+    that is finished, whose chapters are then written anew.
     """
 
     automated: bool = False
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

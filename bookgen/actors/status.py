@@ -15,10 +15,11 @@ import orjson
 
 from bookgen.actors.actor import Key, now
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
+from bookgen.actors.remaining import seconds_remaining
 from bookgen.actors.resources import Resources
 from bookgen.errors import NeverGenerated
 from bookgen.models import Run, RunMode, RunPhase, RunStatus
-from bookgen.providers.text import Outage
+from bookgen.providers.text import Outage, TextModel
 from bookgen.store import progress
 from bookgen.store.progress import RunProgress
 
@@ -100,13 +101,20 @@ _RENAMED = {RunPhase.REVIEW: "proofreading", RunPhase.CORRECTIONS: "proofreading
 PHASES = {phase: _RENAMED.get(phase, phase.value) for phase in RunPhase}
 
 
-def encode(report: RunProgress, words_in_flight: int = 0, outage: Outage | None = None) -> bytes:
-    """The status as JSON. `words_in_flight`: of the unfinished chapter. `outage`: what its call waits for."""
-    body = as_json(report, words_in_flight, outage)
+def encode(
+    report: RunProgress, words_in_flight: int = 0, outage: Outage | None = None, model: TextModel | None = None
+) -> bytes:
+    """The status as JSON. `words_in_flight`: of the unfinished chapter. `outage`: what its call waits for.
+
+    `model`: the one that writes, for an estimate of the time before the first chapter is finished.
+    """
+    body = as_json(report, words_in_flight, outage, model)
     return orjson.dumps(body, option=orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS)
 
 
-def as_json(report: RunProgress, words_in_flight: int = 0, outage: Outage | None = None) -> dict[str, Any]:
+def as_json(
+    report: RunProgress, words_in_flight: int = 0, outage: Outage | None = None, model: TextModel | None = None
+) -> dict[str, Any]:
     run = report.run
     return {
         "generation_status": shown(run),
@@ -123,7 +131,7 @@ def as_json(report: RunProgress, words_in_flight: int = 0, outage: Outage | None
         "started_at": run.started_at,
         "updated_at": run.updated_at,
         "finished_at": run.finished_at,
-        "estimated_seconds_remaining": seconds_remaining(report),
+        "estimated_seconds_remaining": seconds_remaining(report, model),
         "failure": run.failure,
         "outline": orjson.Fragment(report.outline),
     }
@@ -241,14 +249,6 @@ def _without_text(report: RunProgress) -> str:
     return f"{texts} of {total} chapters {'has' if texts == 1 else 'have'} text. Generate to write {others}."
 
 
-def seconds_remaining(report: RunProgress) -> int | None:
-    """Estimated from the pace of this run; None before its first chapter and when nothing is being written."""
-    run = report.run
-    if run.status is not RunStatus.RUNNING or not run.written or run.phase is not RunPhase.CHAPTERS:
-        return None
-    return round((report.counts.chapters - report.done) * run.writing_seconds / run.written)
-
-
 FORGET_SECONDS = 60.0  # after the last time that it was asked for
 # How often whoever waits for a change looks for one that was not told: in the outline or the queue, or by another
 # process, which tells of commands but not of every chapter.
@@ -309,7 +309,7 @@ class Statuses:
         """The body, encoded again if there are more words or the model's availability has changed."""
         words, outage = self._chapters.words_in_flight(report.run), self._outage(report.run)
         if not kept.body or words != kept.words or outage != kept.outage:
-            kept.words, kept.outage, kept.body = words, outage, encode(report, words, outage)
+            kept.words, kept.outage, kept.body = words, outage, encode(report, words, outage, self._resources.model)
         kept.asked_at = now()
         return kept.body
 

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 import asyncpg
 
 from bookgen import metrics
-from bookgen.actors.decide import Decision, Effect, decide, taken_by
+from bookgen.actors.decide import FINISHED, Decision, Effect, decide, taken_by
 from bookgen.actors.faults import fault
 from bookgen.actors.material import count_outline
 from bookgen.actors.messages import Command, Event, Generate, Resume
@@ -183,7 +183,7 @@ class Transactions:
     ) -> None:
         quota, source = self._resources.quota, None
         if Effect.HOLD in effects:
-            source = await self._hold(connection, state, run)
+            source = await self._hold(connection, state, run, refuses=Effect.REFUSE_FINISHED in effects)
         if not run.status.active and (words := await runs.count_words(connection, run.id)):
             await quota.count_words(connection, run.account_id, words)
         if Effect.CONSUME in effects:
@@ -196,12 +196,19 @@ class Transactions:
         if source or state.run is None or BOOK_STATUS[state.run.status] is not BOOK_STATUS[run.status]:
             await self._set_book_status(connection, state, run, source)
 
-    async def _hold(self, connection: asyncpg.Connection, state: BookState, run: Run) -> FundingSource:
-        """Hold what pays for the run. Raises PlanUpgradeRequired and QuotaExceeded."""
+    async def _hold(
+        self, connection: asyncpg.Connection, state: BookState, run: Run, *, refuses: bool
+    ) -> FundingSource:
+        """Hold what pays for the run. Raises PlanUpgradeRequired and QuotaExceeded.
+
+        `refuses`: raise Conflict for a caller who has the add-on, because the book is finished.
+        """
         quota, images = self._resources.quota, 0
         standing = await quota.standing(connection, run.account_id)
         if run.mode is RunMode.AUTOMATED:
             await addons.hold_use(connection, quota, standing, AUTOMATED_PRODUCTION, run.id, run.book_id)
+            if refuses:
+                raise Conflict(FINISHED)
             images += await covers.selected(connection, run.book_id) is None
         if state.kind is BookKind.CHILDRENS:
             await addons.hold_use(connection, quota, standing, CHILDRENS_BOOK, run.id, run.book_id)

@@ -196,7 +196,7 @@ class Payments:
         others = await payments.open_pages(self._db, account_id, offer.kind, offer.slug)
         if max(others, default=checkout_id) > checkout_id:
             await gateway.expire_session(session_id)
-            raise Conflict("Another checkout for this was opened at the same time. Use that one, or start again.")
+            raise Conflict("Another checkout for this was opened at the same time. Use that one, or repeat this call.")
         for other in filter(None, (others[each] for each in others if each != checkout_id)):
             if not await gateway.expire_session(other) and await self._was_paid(other):
                 await gateway.expire_session(session_id)

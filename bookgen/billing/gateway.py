@@ -350,7 +350,9 @@ def _errors(name: str) -> Iterator[None]:
     try:
         yield
     except stripe.CardError as error:
-        raise Conflict("The payment was declined. Update the payment method and try again.") from error
+        raise Conflict(
+            "The payment was declined. Update the payment method (POST /auth/subscriptions/portal/), then try again."
+        ) from error
     except stripe.InvalidRequestError as error:
         log.info("payment_processor_refused", call=name, code=error.code, param=error.param)
         kind = Unknown if error.http_status == 404 or error.code == "resource_missing" else Refused

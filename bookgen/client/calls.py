@@ -154,14 +154,17 @@ class Calls:
         """Start the run. It is not idempotent, so a doubtful failure is settled by reading the run's status."""
         return await self._started(book_id, "generate")
 
-    async def produce(self, book_id: int) -> JSON:
-        """Start a production: outline, chapters, proofreading, cover and files in one run."""
-        return await self._started(book_id, "produce")
+    async def produce(self, book_id: int, *, again: bool = False) -> JSON:
+        """Start a production: outline, chapters, proofreading, cover and files in one run.
 
-    async def _started(self, book_id: int, action: str) -> JSON:
+        `again`: also of a book that is finished, whose chapters are then written anew.
+        """
+        return await self._started(book_id, "produce", {"again": again})
+
+    async def _started(self, book_id: int, action: str, body: JSON | None = None) -> JSON:
         for delay in (*BACKOFF_SECONDS, None):
             try:
-                return await self._json("POST", f"/books/{book_id}/{action}/", tries=1)
+                return await self._json("POST", f"/books/{book_id}/{action}/", body, tries=1)
             except ApiError as error:
                 doubtful = error if error.code == CONNECTION_LOST else None
                 wait = delay if doubtful else _retry_after(error, delay)
@@ -200,7 +203,7 @@ class Calls:
 
         A server that does not wait for the change is asked every few seconds.
         """
-        path, tag = f"/books/{book_id}/generation-status/", ""
+        path, tag, waits = f"/books/{book_id}/generation-status/", "", True
         patience = min(max(1, round(every)), MAX_PREFERENCE_SECONDS)
         while True:
             preference = {"If-None-Match": tag, "Prefer": f"wait={patience}"} if tag else {}
@@ -211,8 +214,9 @@ class Calls:
                 if status["generation_status"] not in ACTIVE:
                     return
             tag = headers.get("ETag", "")
-            waits = tag and (not preference or "Preference-Applied" in headers)
-            await self._pause(min(every, CHANGES_SECONDS) if waits else every)
+            # A change that came between two calls is answered without waiting.
+            waits = "Preference-Applied" in headers or (waits and bool(content))
+            await self._pause(min(every, CHANGES_SECONDS) if tag and waits else every)
 
     async def ended_within(self, book_id: int, seconds: float) -> JSON:
         """The run's status when it is no longer running, or after that time."""

@@ -8,7 +8,7 @@ from bookgen import errors
 from bookgen.billing.addons import uses_remaining
 from bookgen.http import addons_schemas as shapes
 from bookgen.http.edge import replies
-from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.edge.contract import conditional, docs, json_schema, refuses, repeatable, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.schemas import shown
 from bookgen.http.payments import return_urls, session
@@ -18,6 +18,7 @@ from bookgen.store import addons
 
 @docs("add-ons", "List the add-ons", "All add-ons that are for sale.")
 @response_schema(shapes.AddonSchema(many=True))
+@conditional
 async def list_available(request: web.Request) -> web.Response:
     return replies.json(
         [shown(shapes.AddonSchema, addon) for addon in await addons.list_active(request.app[SERVICES].database.http)]
@@ -26,6 +27,7 @@ async def list_available(request: web.Request) -> web.Response:
 
 @docs("add-ons", "List your add-ons with this period's uses", "`uses_remaining` is -1 if there is no limit.")
 @response_schema(shapes.UserAddonSchema(many=True))
+@conditional
 async def list_owned(request: web.Request) -> web.Response:
     db, account_id = request.app[SERVICES].database.http, request[ACCOUNT_ID]
     quota = request.app[SERVICES].quota
@@ -40,6 +42,7 @@ async def list_owned(request: web.Request) -> web.Response:
 @json_schema(shapes.AddonCheckoutSchema)
 @response_schema(CheckoutSessionSchema)
 @refuses(errors.Conflict, errors.PaymentsNotConfigured)
+@repeatable
 async def checkout(request: web.Request) -> web.Response:
     body = request[BODY]
     return session(

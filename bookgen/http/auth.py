@@ -18,6 +18,7 @@ from bookgen.accounts.signup import Caller
 from bookgen.accounts.tokens import LIFETIME_SECONDS, TokenType
 from bookgen.errors import (
     AuthenticationRequired,
+    Conflict,
     InvalidCredentials,
     InvalidInput,
     PermissionDenied,
@@ -27,7 +28,8 @@ from bookgen.errors import (
 from bookgen.http import auth_schemas as shapes
 from bookgen.http.edge import clients, replies
 from bookgen.http.edge.admission import SESSION_COOKIE
-from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.edge.conditional import tag_of_response
+from bookgen.http.edge.contract import conditional, docs, guarded_by, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES, VERDICT
 from bookgen.http.edge.schemas import shown
 from bookgen.http.subscriptions import subscription_of
@@ -241,6 +243,7 @@ async def delete_account(request: web.Request) -> web.Response:
 
 @docs("profile", "Read your profile", "Includes the subscription and its plan. Also accepts the session cookie.")
 @response_schema(shapes.UserSchema, 200)
+@conditional
 async def read_profile(request: web.Request) -> web.Response:
     account = await request.app[SERVICES].accounts.profiles.find(request[ACCOUNT_ID])
     return replies.json(await _user(request, account))
@@ -251,11 +254,13 @@ async def read_profile(request: web.Request) -> web.Response:
     "Change your names or e-mail address",
     "Fields that you do not send stay unchanged. A new address is pending until you follow the link mailed to it; "
     "until then `email` is the old one. Without `current_password` you also have to follow a link mailed to the old "
-    "address, if that is verified. The old address receives a link that undoes the change for 7 days.",
+    "address, if that is verified. The old address receives a link that undoes the change for 7 days. The `ETag` is "
+    "that of `GET /auth/profile/`.",
 )
 @json_schema(shapes.ProfileChangesSchema)
 @response_schema(shapes.UpdatedProfileSchema, 200)
-@refuses(RateLimited)
+@refuses(RateLimited, Conflict)
+@guarded_by(read_profile)
 async def change_profile(request: web.Request) -> web.Response:
     account_id, changes = request[ACCOUNT_ID], request[BODY].copy()
     profiles = request.app[SERVICES].accounts.profiles
@@ -270,7 +275,10 @@ async def change_profile(request: web.Request) -> web.Response:
         one = len(to_follow) == 1
         links, them = ("a link", "it") if one else ("links", "both")
         message += f" We sent {links} to {' and '.join(to_follow)}. Your address changes when you follow {them}."
-    return replies.json(shown(shapes.UpdatedProfileSchema, account, message=message))
+    whole = await read_profile(request)
+    return replies.json(
+        shown(shapes.UpdatedProfileSchema, account, message=message), headers={"ETag": tag_of_response(whole)}
+    )
 
 
 async def _user(request: web.Request, account: Account) -> dict[str, Any]:

@@ -32,7 +32,8 @@ async def read_bible(request: web.Request) -> web.Response:
 @docs(
     "outline",
     "Change the story bible",
-    "Send the fields to change. Yours win over the model's, also when the outline is made again; null removes a field. "
+    "Send the fields to change. Yours win over the model's, also when the outline is made again; an empty text or "
+    "list removes a field. "
     "Chapters that are not written yet follow it; `POST /books/{id}/review/` finds what contradicts it in the others. "
     "Send `If-Match` to avoid overwriting someone else's change.",
 )

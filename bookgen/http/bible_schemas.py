@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from marshmallow import Schema, fields
+from marshmallow import Schema, fields, validate
 
 from bookgen.http.edge.schemas import Body, List, String, choice, shown
 from bookgen.models import Book
@@ -29,23 +29,22 @@ class PersonSchema(Body):
 
 
 def _text(longest: int, description: str) -> String:
-    return String(longest, allow_none=True, metadata={"description": description})
+    return String(longest, metadata={"description": description})
 
 
 def _texts(description: str) -> List:
-    return List(String(MAX_TEXT, minimum=1), MAX_ENTRIES, allow_none=True, metadata={"description": description})
+    return List(String(MAX_TEXT, minimum=1), MAX_ENTRIES, metadata={"description": description})
 
 
 def _entries(shape: type[Schema], description: str) -> List:
-    return List(fields.Nested(shape), MAX_ENTRIES, allow_none=True, metadata={"description": description})
+    return List(fields.Nested(shape), MAX_ENTRIES, metadata={"description": description})
 
 
 class BibleChangesSchema(Body):
-    """The fields to change. What you write wins over what the model wrote; null or an empty value removes a field."""
+    """The fields to change. What you write wins over what the model wrote; an empty value removes a field."""
 
     kind = fields.String(
-        validate=choice(StoryKind),
-        allow_none=True,
+        validate=validate.OneOf([*map(str, StoryKind), ""], error=f"Must be empty or one of: {', '.join(StoryKind)}."),
         metadata={"description": "The kind of book. By default, the genre decides. The craft of writing follows it."},
     )
     premise = _text(MAX_TEXT, "What the book is about and why one reads on.")

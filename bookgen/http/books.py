@@ -18,12 +18,23 @@ from bookgen.http.answers.kept import (
     KeptChapter,
     KeptList,
 )
+from bookgen.http.answers.views import BookView, view_of
 from bookgen.http.covers_schemas import media_url, selected_url, shown_cover
 from bookgen.http.demo import demo_book
 from bookgen.http.edge import replies
-from bookgen.http.edge.conditional import Known
-from bookgen.http.edge.contract import conditional, docs, grows, json_schema, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
+from bookgen.http.edge.conditional import READS, Known, minimal_tag
+from bookgen.http.edge.contract import (
+    conditional,
+    docs,
+    grows,
+    guarded_by,
+    json_schema,
+    querystring_schema,
+    refuses,
+    repeatable,
+    response_schema,
+)
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES, SHOWN_BOOK
 from bookgen.http.edge.pieces import LARGE, tag_of
 from bookgen.http.edge.routing import path_id
 from bookgen.http.edge.schemas import shown
@@ -77,13 +88,15 @@ async def demo(_request: web.Request) -> web.Response:
 
 @docs("books", "Create a draft book", "Your quota is used only when writing completes.")
 @json_schema(shapes.BookCreationSchema)
+@querystring_schema(shapes.BookViewQuerySchema)
 @response_schema(shapes.BookSchema, 201)
 @refuses(errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
 @grows
+@repeatable
 async def create_book(request: web.Request) -> web.Response:
     db, account_id, new = request.app[SERVICES].database.http, request[ACCOUNT_ID], request[BODY]
     new["target_word_count"] = new.get("target_word_count") or await _default_words(request)
-    new["author_name"] = new["author_name"] or await accounts.author_name(db, account_id)
+    new["author_name"] = new["author_name"] or (await accounts.author_name(db, account_id))[: shapes.MAX_AUTHOR_NAME]
     async with db.acquire() as connection:
         book = await editing.create_book(connection, request.app[SERVICES].quota, account_id, new)
     return await whole_book(request, book.id, code=201)
@@ -94,49 +107,37 @@ async def create_book(request: web.Request) -> web.Response:
     "Read a book with all its chapters",
     "Includes the texts, the progress, the model usage so far, and an estimate for a full run.",
 )
+@querystring_schema(shapes.BookViewQuerySchema)
 @response_schema(shapes.BookSchema)
 @conditional
 async def read_book(request: web.Request) -> web.Response:
-    book_id = path_id(request)
-    db = request.app[SERVICES].database.http
-    found = errors.must_exist(await books.version(db, request[ACCOUNT_ID], book_id))
-    if found.active:  # the book's row does not show work in flight
-        return await whole_book(request, book_id)
-    kept = request.app[KEPT_BOOKS].find(book_id, found.version)
-    if kept is None:
-        former = request.app[KEPT_BOOKS].latest(book_id)
-        unchanged = former.unchanged(found.of_chapters()) if former else {}
-        loaded = await _load(request, book_id, unchanged)
-        if loaded.large:
-            return _answer(request, loaded)
-        kept = _as_kept(request, found, loaded)
-        request.app[KEPT_BOOKS].keep(book_id, kept)
-    return _kept_answer(request, kept)
+    return await whole_book(request, path_id(request))
 
 
 @docs(
     "books",
     "Change a book's metadata",
     "Accepts any creation field. A new `target_word_count` is divided among the chapters that are not "
-    "written yet. The outline fixes the number of chapters.",
+    "written yet. The outline fixes the number of chapters. Send `If-Match` to avoid overwriting someone else's "
+    "change.",
 )
 @json_schema(shapes.BookChangesSchema)
+@querystring_schema(shapes.BookViewQuerySchema)
 @response_schema(shapes.BookSchema)
 @refuses(errors.PlanUpgradeRequired, errors.Conflict, errors.GenerationInProgress)
 @grows
+@guarded_by(read_book)
 async def change_book(request: web.Request) -> web.Response:
-    # A word count of null means that none was given.
-    changes = {name: value for name, value in request[BODY].items() if value is not None}
+    book_id, changes, read = path_id(request), request[BODY], version_read(request)
     async with request.app[SERVICES].database.http.acquire() as connection:
-        await editing.change_book(
-            connection, request.app[SERVICES].quota, request[ACCOUNT_ID], path_id(request), changes
-        )
-    return await whole_book(request, path_id(request))
+        await editing.change_book(connection, request.app[SERVICES].quota, request[ACCOUNT_ID], book_id, changes, read)
+    return await whole_book(request, book_id)
 
 
 @docs("books", "Delete a book and everything in it", "Stops its run first.")
 @response_schema(None, 204)
 @refuses(errors.Conflict)
+@guarded_by(read_book)
 async def delete_book(request: web.Request) -> web.Response:
     await request.app[SERVICES].supervisor.delete_book(request[ACCOUNT_ID], path_id(request))
     return replies.nothing()
@@ -147,9 +148,11 @@ async def delete_book(request: web.Request) -> web.Response:
     "Copy a book and its chapters as a new draft",
     "Includes covers and pictures and uses no image quota. Runs, history and funding stay with the original.",
 )
+@querystring_schema(shapes.BookViewQuerySchema)
 @response_schema(shapes.BookSchema, 201)
 @refuses(errors.PlanUpgradeRequired)
 @grows
+@repeatable
 async def duplicate_book(request: web.Request) -> web.Response:
     async with request.app[SERVICES].database.http.acquire() as connection:
         copy = await editing.duplicate_book(
@@ -176,10 +179,46 @@ class LoadedBook:
     def chapters(self) -> list[Chapter]:
         return [each.chapter for each in self.sketches]
 
+    @property
+    def progress(self) -> dict[str, Any] | None:
+        progress: dict[str, Any] | None = self.shown["generation_progress"]
+        return progress
+
+
+BOOK_VERSION: web.RequestKey[str] = web.RequestKey("book_version")  # of the book, when it was last read
+
+
+def version_read(request: web.Request) -> str | None:
+    """The version that If-Match was compared with, None without If-Match."""
+    return request[BOOK_VERSION] if "If-Match" in request.headers else None
+
 
 async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> web.Response:
-    """The book in its detail form. Raises NotFound unless it is the caller's."""
-    return _answer(request, await _load(request, book_id, {}), code=code)
+    """The book in its detail form with its ETag, or what the caller wants to see of it, or 304.
+
+    Raises NotFound unless it is the caller's.
+    """
+    found = errors.must_exist(await books.version(request.app[SERVICES].database.http, request[ACCOUNT_ID], book_id))
+    request[BOOK_VERSION], request[SHOWN_BOOK] = found.version, book_id
+    if view := view_of(request):
+        return _part(request, found, await _load(request, book_id, {}), code, view)
+    if found.active:  # the book's row does not show work in flight
+        return _answer(request, found, await _load(request, book_id, {}), code)
+    kept = request.app[KEPT_BOOKS].find(book_id, found.version)
+    if kept is None:
+        former = request.app[KEPT_BOOKS].latest(book_id)
+        unchanged = former.unchanged(found.of_chapters()) if former else {}
+        loaded = await _load(request, book_id, unchanged)
+        if loaded.large:
+            return _answer(request, found, loaded, code)
+        kept = _as_kept(request, found, loaded)
+        request.app[KEPT_BOOKS].keep(book_id, kept)
+    return _kept_answer(request, kept, code)
+
+
+def _tag(version: str, estimated: Mapping[str, Any], progress: Mapping[str, Any] | None) -> str:
+    """The ETag of a book. `progress`: of an active run, whose row does not show work in flight."""
+    return tag_of(replies.dump([version, estimated, progress]))
 
 
 async def _load(request: web.Request, book_id: int, kept: Mapping[int, KeptChapter]) -> LoadedBook:
@@ -201,12 +240,41 @@ async def _load(request: web.Request, book_id: int, kept: Mapping[int, KeptChapt
     return LoadedBook(whole.book, sketches, unchanged, artwork, told, large)
 
 
-def _answer(request: web.Request, loaded: LoadedBook, *, code: int = 200) -> web.Response:
-    head = replies.dump(loaded.shown | _estimated(_estimate(request, loaded.book, loaded.chapters)))[:-1]
-    pictures = loaded.artwork.illustrations
-    if loaded.large:
-        return in_pieces(request, loaded.sketches, pictures, before=head + _CHAPTERS, after=_END, status=code)
-    return replies.encoded(_joined(head, (piece_of(each, pictures) for each in loaded.chapters)), status=code)
+def _answer(request: web.Request, found: BookVersion, loaded: LoadedBook, code: int) -> web.Response:
+    estimated, known = _estimated(_estimate(request, loaded.book, loaded.chapters)), Known(request)
+    if known.by_tag(_tag(found.version, estimated, loaded.progress if found.active else None)):
+        return known.answer({})
+    head = replies.dump(loaded.shown | estimated)[:-1]
+    response = _with_chapters(request, loaded, head + _CHAPTERS, code)
+    response.headers["ETag"] = known.tag
+    return response
+
+
+def _part(request: web.Request, found: BookVersion, loaded: LoadedBook, code: int, view: BookView) -> web.Response:
+    """What the caller wants to see of the book. Its ETag is the book's, so that it also guards a change."""
+    estimated, known = _estimated(_estimate(request, loaded.book, loaded.chapters)), Known(request)
+    tag = _tag(found.version, estimated, loaded.progress if found.active else None)
+    if known.by_tag(minimal_tag(tag) if view.minimal and request.method in READS else tag):
+        return known.answer(view.headers)
+    head = replies.dump(view.of_book(loaded.shown | estimated))[:-1]
+    if view.chapters:
+        before = head + (_CHAPTERS if len(head) > 1 else _CHAPTERS[1:])
+        response = _with_chapters(request, loaded, before, code, view)
+    else:
+        response = replies.encoded(head + b"}", status=code)
+    response.headers.update({"ETag": known.tag, "Vary": "Prefer", **view.headers})
+    return response
+
+
+def _with_chapters(
+    request: web.Request, loaded: LoadedBook, before: bytes, code: int, view: BookView | None = None
+) -> web.Response:
+    """The book with its chapters after `before`, in pieces if their texts are large."""
+    pick, pictures = view.of_chapter if view else dict[str, Any], loaded.artwork.illustrations
+    if loaded.large and (view is None or "content" in view.chapters):
+        return in_pieces(request, loaded.sketches, pictures, before=before, after=_END, status=code, pick=pick)
+    chapters_ = b",".join(piece_of(each, pictures, pick) for each in loaded.chapters)
+    return replies.encoded(before + chapters_ + _END, status=code)
 
 
 def _as_kept(request: web.Request, found: BookVersion, loaded: LoadedBook) -> KeptBook:
@@ -226,14 +294,14 @@ def _joined(head: bytes, pieces: Iterable[bytes]) -> bytes:
     return b"".join((head, _CHAPTERS, b",".join(pieces), _END))
 
 
-def _kept_answer(request: web.Request, kept: KeptBook) -> web.Response:
+def _kept_answer(request: web.Request, kept: KeptBook, code: int) -> web.Response:
     """The cached book with the current estimate, or 304 for a caller that has both."""
-    rest = b"," + replies.dump(_estimated(kept.estimate))[1:-1]
-    known = Known(request)
-    if known.by_tag(tag_of(kept.version.encode() + rest)):
+    estimated, known = _estimated(kept.estimate), Known(request)
+    if known.by_tag(_tag(kept.version, estimated, None)):
         return known.answer({})
+    rest = b"," + replies.dump(estimated)[1:-1]
     body = _joined(kept.head + rest, (each.encoded for each in kept.chapters.values()))
-    return replies.encoded(body, headers={"ETag": known.tag})
+    return replies.encoded(body, status=code, headers={"ETag": known.tag})
 
 
 def _estimate(request: web.Request, book: Book, written: Sequence[Chapter]) -> Callable[[], Estimate] | None:
@@ -259,7 +327,7 @@ async def with_progress(request: web.Request, listed: Sequence[books.ListedBook]
             each.book,
             each.chapters_count,
             each.word_count,
-            progress_in_list(progress.get(each.book.id)),
+            progress_in_list(request, progress.get(each.book.id)),
             urls.get(each.book.id),
         )
         for each in listed

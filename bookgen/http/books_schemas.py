@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from marshmallow import Schema, fields, validate
+from marshmallow import Schema, ValidationError, fields, post_load, validate
 
 from bookgen.http.chapters_schemas import ChapterSchema
 from bookgen.http.characters_schemas import Characters
 from bookgen.http.covers_schemas import CoverSchema
-from bookgen.http.edge.schemas import Body, Integer, String, choice, shown
+from bookgen.http.edge.schemas import Body, Integer, Query, String, choice, shown
 from bookgen.http.generation_schemas import GenerationProgressSchema
 from bookgen.models import MAX_BLURB_CHARACTERS, AgeRange, Book, BookKind, BookStatus, Chapter, Estimate, FundingSource
 from bookgen.render.trim import DEFAULT_TRIM, TRIMS
@@ -19,6 +20,7 @@ from bookgen.services.editing import DEFAULT_CHAPTERS, MAX_CHAPTERS, WORDS_A_CHA
 
 MAX_WORDS = 2**31 - 1  # what the column holds; the plan sets the limit
 DEFAULT_WORDS = 20_000
+MAX_AUTHOR_NAME = 200  # characters
 
 # The languages of books, each by its own name.
 LANGUAGES = {
@@ -112,7 +114,7 @@ class Blurb(String):
 class BookCreationSchema(Body):
     title = String(200, minimum=1, required=True, metadata={"example": "The Lighthouse of Forgotten Names"})
     subtitle = String(200, load_default="")
-    author_name = String(200, load_default="", metadata={"description": "Defaults to the account's name."})
+    author_name = String(MAX_AUTHOR_NAME, load_default="", metadata={"description": "Defaults to the account's name."})
     genre = String(100, load_default="", metadata={"example": "Literary fiction"})
     target_audience = String(200, load_default="", metadata={"example": "Adults who like quiet mysteries"})
     description = String(
@@ -250,6 +252,44 @@ class BookSchema(BookListedSchema):
     usage = fields.Nested(UsageSumSchema, required=True)
     estimated_cost_micros = fields.Integer(required=True, allow_none=True)
     estimated_seconds = fields.Integer(required=True, allow_none=True)
+
+
+CHAPTERS = "chapters"
+MINIMAL_FIELDS = frozenset(BookListedSchema().fields)  # of an answer with `Prefer: return=minimal`
+_NAMES = [name for name in BookSchema().fields if name != CHAPTERS]
+_NAMES += [f"{CHAPTERS}.{name}" for name in ChapterSchema().fields]
+_NAME = f"({'|'.join(re.escape(name) for name in (*_NAMES, CHAPTERS))})"
+
+
+def _check_fields(text: str) -> None:
+    unknown = sorted(set(text.split(",")) - {*_NAMES, CHAPTERS})
+    if unknown:
+        raise ValidationError(f"No such fields: {', '.join(unknown)[:200]}. Choose from: {', '.join(_NAMES)}.")
+
+
+class FieldNames(String):
+    """Names of fields of a book and of its chapters, separated by commas."""
+
+    def __init__(self) -> None:
+        description = (
+            "The fields that the answer shall have, separated by commas, such as "
+            "`title,status,chapters.id,chapters.title`. All of them if omitted."
+        )
+        super().__init__(2_000, minimum=1, trim=False, also=_check_fields, metadata={"description": description})
+        self.pattern = f"^{_NAME}(,{_NAME})*$"
+
+
+class BookViewQuerySchema(Query):
+    fields = FieldNames()  # type: ignore[assignment]  # marshmallow takes declared fields out of the class
+
+    @post_load
+    def whole_chapters(self, asked: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """`chapters` alone stands for all of their fields."""
+        names = asked.get("fields", "").split(",")
+        if CHAPTERS in names:
+            names += [f"{CHAPTERS}.{name}" for name in ChapterSchema().fields]
+            asked = {**asked, "fields": ",".join(name for name in names if name != CHAPTERS)}
+        return asked
 
 
 class BookTitleSchema(Schema):

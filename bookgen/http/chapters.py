@@ -19,11 +19,14 @@ from bookgen.http.edge.contract import (
     either_response,
     grows,
     guarded,
+    guarded_by,
     json_schema,
+    querystring_schema,
     refuses,
+    repeatable,
     response_schema,
 )
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, QUERY, SERVICES
 from bookgen.http.edge.pieces import LARGE
 from bookgen.http.edge.routing import path_id
 from bookgen.http.edge.schemas import shown
@@ -40,8 +43,10 @@ from bookgen.words import count_words
 @docs(
     "chapters",
     "List every chapter of your books, newest book first",
-    "Includes the texts, which may be many megabytes. More than 512 MiB is refused.",
+    "Includes the texts, which may be many megabytes. More than 512 MiB is refused. Use `book` to list those of "
+    "one book.",
 )
+@querystring_schema(shapes.ChapterQuerySchema)
 @response_schema(shapes.ChapterSchema(many=True))
 @refuses(errors.PayloadTooLarge)
 @conditional
@@ -50,7 +55,8 @@ async def list_chapters(request: web.Request) -> web.Response:
         await illustrations.of_account(request.app[SERVICES].database.http, request[ACCOUNT_ID]),
         request.app[SERVICES].site.public_url,
     )
-    sketches = await chapters.sketch_of_account(request.app[SERVICES].database.http, request[ACCOUNT_ID])
+    db, book_id = request.app[SERVICES].database.http, request[QUERY]["book"]
+    sketches = await chapters.sketch_of_account(db, request[ACCOUNT_ID], book_id)
     if sum(each.bytes for each in sketches) > LARGE:
         return in_pieces(request, sketches, pictures, before=b"[", after=b"]")
     found = await chapters.some(
@@ -115,6 +121,8 @@ async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
 @either_response("The chapter, or the suggestion for its passage.", shapes.ChapterSchema, SuggestionSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
+@guarded_by(read_chapter)
+@repeatable
 async def regenerate_chapter(request: web.Request) -> web.Response:
     db, account_id, chapter_id = request.app[SERVICES].database.http, request[ACCOUNT_ID], path_id(request)
     chapter = errors.must_exist(await chapters.find(db, account_id, chapter_id))
@@ -144,6 +152,7 @@ async def _rewrite_passage(request: web.Request, chapter: Chapter, start: int, e
 
 @docs("revisions", "List a chapter's earlier versions, newest first", "Without the texts; the newest 20 are kept.")
 @response_schema(shapes.RevisionListedSchema(many=True))
+@conditional
 async def list_revisions(request: web.Request) -> web.Response:
     db, chapter_id = request.app[SERVICES].database.http, path_id(request)
     errors.must_exist(await chapters.find(db, request[ACCOUNT_ID], chapter_id))
@@ -157,6 +166,7 @@ async def list_revisions(request: web.Request) -> web.Response:
     "`origin` says what replaced it; `quality_gate`: the text is the model's own, before the quality gate changed it.",
 )
 @response_schema(shapes.RevisionSchema)
+@conditional
 async def read_revision(request: web.Request) -> web.Response:
     revision = errors.must_exist(
         await revisions.find(
@@ -173,8 +183,9 @@ async def read_revision(request: web.Request) -> web.Response:
     "The current text is saved as a revision. Returns the chapter.",
 )
 @response_schema(shapes.ChapterSchema)
-@refuses(errors.PlanUpgradeRequired)
+@refuses(errors.PlanUpgradeRequired, errors.Conflict)
 @grows
+@guarded_by(read_chapter)
 async def restore_revision(request: web.Request) -> web.Response:
     async with request.app[SERVICES].database.http.acquire() as connection:
         saved = await editing.restore_revision(

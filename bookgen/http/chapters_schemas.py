@@ -7,7 +7,7 @@ from typing import Any
 
 from marshmallow import Schema, ValidationError, fields, validates_schema
 
-from bookgen.http.edge.schemas import Body, Integer, String, choice, shown
+from bookgen.http.edge.schemas import Body, Integer, Query, String, choice, shown
 from bookgen.http.illustrations_schemas import IllustrationSchema
 from bookgen.http.plans_schemas import ChapterPlanSchema
 from bookgen.models import Chapter, ChapterStatus, RevisionOrigin
@@ -16,6 +16,10 @@ from bookgen.models import Chapter, ChapterStatus, RevisionOrigin
 MAX_CONTENT = 1_000_000
 MAX_CHAPTER_WORDS = 500_000
 MAX_PASSAGE = 20_000  # characters: a longer one is most of a chapter, which is then rewritten whole
+
+
+class ChapterQuerySchema(Query):
+    book = Integer(minimum=1, from_text=True, load_default=None, metadata={"description": "The book's id."})
 
 
 class ChapterChangesSchema(Body):

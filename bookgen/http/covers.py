@@ -6,10 +6,19 @@ from aiohttp import web
 
 from bookgen import errors
 from bookgen.http import covers_schemas as shapes
-from bookgen.http.books import whole_book
-from bookgen.http.books_schemas import BookSchema
+from bookgen.http.books import read_book, whole_book
+from bookgen.http.books_schemas import BookSchema, BookViewQuerySchema
 from bookgen.http.edge import replies
-from bookgen.http.edge.contract import docs, grows, json_schema, refuses, response_schema
+from bookgen.http.edge.contract import (
+    docs,
+    grows,
+    guarded_by,
+    json_schema,
+    querystring_schema,
+    refuses,
+    repeatable,
+    response_schema,
+)
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.routing import path_id
 
@@ -25,6 +34,7 @@ from bookgen.http.edge.routing import path_id
 @response_schema(shapes.CoversSchema)
 @refuses(errors.PlanUpgradeRequired, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
+@repeatable
 async def generate_cover(request: web.Request) -> web.Response:
     made = await request.app[SERVICES].artwork.generate_covers(request[ACCOUNT_ID], path_id(request), **request[BODY])
     public_url = request.app[SERVICES].site.public_url
@@ -33,7 +43,10 @@ async def generate_cover(request: web.Request) -> web.Response:
 
 @docs("covers", "Choose a variant as the cover", "Later exports use it.")
 @json_schema(shapes.CoverChoiceSchema)
+@querystring_schema(BookViewQuerySchema)
 @response_schema(BookSchema)
+@refuses(errors.Conflict)
+@guarded_by(read_book)
 async def select_cover(request: web.Request) -> web.Response:
     book_id = path_id(request)
     await request.app[SERVICES].artwork.select_cover(request[ACCOUNT_ID], book_id, request[BODY]["cover_id"])

@@ -9,7 +9,15 @@ from aiohttp import web
 from bookgen import errors
 from bookgen.http import credits_schemas as shapes
 from bookgen.http.edge import replies
-from bookgen.http.edge.contract import docs, json_schema, querystring_schema, refuses, response_schema
+from bookgen.http.edge.contract import (
+    conditional,
+    docs,
+    json_schema,
+    querystring_schema,
+    refuses,
+    repeatable,
+    response_schema,
+)
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, QUERY, SERVICES
 from bookgen.http.edge.schemas import shown
 from bookgen.http.payments import return_urls, session
@@ -25,6 +33,7 @@ MAX_TRANSACTIONS = 100
     "`price_cents` is authoritative. One credit pays for one book of up to `words_per_book` words.",
 )
 @response_schema(shapes.CreditPackageSchema(many=True))
+@conditional
 async def list_packages(request: web.Request) -> web.Response:
     packages = await credits.list_packages(request.app[SERVICES].database.http)
     dearest = max((shapes.cents_per_book(package) for package in packages), default=0)
@@ -33,6 +42,7 @@ async def list_packages(request: web.Request) -> web.Response:
 
 @docs("credits", "Read your wallet", "All zeros until credits are bought or granted.")
 @response_schema(shapes.CreditBalanceSchema)
+@conditional
 async def read_balance(request: web.Request) -> web.Response:
     return replies.json(asdict(await credits.wallet(request.app[SERVICES].database.http, request[ACCOUNT_ID])))
 
@@ -40,6 +50,7 @@ async def read_balance(request: web.Request) -> web.Response:
 @docs("credits", "List your ledger, newest first", "Each row has the resulting balance: `balance_after`.")
 @querystring_schema(shapes.TransactionsQuerySchema)
 @response_schema(shapes.CreditTransactionSchema(many=True))
+@conditional
 async def list_transactions(request: web.Request) -> web.Response:
     limit = min(request[QUERY]["limit"], MAX_TRANSACTIONS)
     listed = await credits.transactions(request.app[SERVICES].database.http, request[ACCOUNT_ID], limit)
@@ -50,6 +61,7 @@ async def list_transactions(request: web.Request) -> web.Response:
 @json_schema(shapes.CreditCheckoutSchema)
 @response_schema(CheckoutSessionSchema)
 @refuses(errors.NotFound, errors.Conflict, errors.PaymentsNotConfigured)
+@repeatable
 async def checkout(request: web.Request) -> web.Response:
     body = request[BODY]
     return session(

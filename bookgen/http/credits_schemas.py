@@ -6,7 +6,7 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
-from bookgen.http.edge.schemas import Body, Integer, String, shown
+from bookgen.http.edge.schemas import Integer, Query, String, shown
 from bookgen.http.payments_schemas import CheckoutSchema
 from bookgen.models import CreditKind, CreditPackage
 
@@ -46,7 +46,7 @@ class CreditTransactionSchema(Schema):
     created_at = fields.DateTime(required=True)
 
 
-class TransactionsQuerySchema(Body):
+class TransactionsQuerySchema(Query):
     limit = Integer(
         minimum=1, from_text=True, load_default=20, metadata={"description": "Values above 100 are treated as 100."}
     )

@@ -11,8 +11,16 @@ from bookgen import errors
 from bookgen.http import exports_schemas as shapes
 from bookgen.http.covers_schemas import selected_url, shown_cover
 from bookgen.http.edge import replies
-from bookgen.http.edge.contract import docs, file_response, json_schema, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
+from bookgen.http.edge.contract import (
+    conditional,
+    docs,
+    file_response,
+    json_schema,
+    querystring_schema,
+    refuses,
+    response_schema,
+)
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, QUERY, SERVICES
 from bookgen.http.edge.listening import while_listening
 from bookgen.http.edge.routing import Handler, path_id
 from bookgen.render.formats import FORMATS, Format
@@ -58,11 +66,20 @@ async def preview_pdf(request: web.Request) -> web.Response:
     return _file(await while_listening(request, making))
 
 
-@docs("export", "Read the PDF's pages as HTML", "The whole book with the default settings. Available on every plan.")
+@docs(
+    "export",
+    "Read the PDF's pages as HTML",
+    "The whole book with the default settings, or some of its pages. Available on every plan.",
+)
+@querystring_schema(shapes.PreviewQuerySchema)
 @response_schema(shapes.PreviewDataSchema)
 @refuses(errors.Conflict, errors.InvalidInput)
+@conditional
 async def preview_data(request: web.Request) -> web.Response:
-    found = await while_listening(request, request.app[SERVICES].publisher.pages(request[ACCOUNT_ID], path_id(request)))
+    page, size = request[QUERY]["page"], request[QUERY]["page_size"]
+    first, count = ((page - 1) * size + 1, size) if page else (1, None)
+    making = request.app[SERVICES].publisher.pages(request[ACCOUNT_ID], path_id(request), first, count)
+    found = await while_listening(request, making)
     public_url, trim = request.app[SERVICES].site.public_url, TRIMS[found.book.trim_size]
     head = {
         "book_id": found.book.id,

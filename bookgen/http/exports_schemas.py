@@ -8,7 +8,7 @@ from typing import Any
 from marshmallow import Schema, ValidationError, fields, post_load
 
 from bookgen.http.covers_schemas import CoverSchema
-from bookgen.http.edge.schemas import Body, Flag, Number, String, choice
+from bookgen.http.edge.schemas import Body, Flag, Integer, Number, Query, String, choice
 from bookgen.render.settings import CHOICES, MAX_LENGTHS, MEANINGS, RANGES, ExportSettings, is_isbn
 
 
@@ -55,6 +55,19 @@ class PreviewPageSchema(Schema):
     kind = fields.String(required=True, metadata={"description": "title, copyright, toc or chapter"})
     chapter_id = fields.Integer(required=True, allow_none=True)
     html = fields.String(required=True)
+
+
+class PreviewQuerySchema(Query):
+    page = Integer(
+        minimum=1,
+        maximum=10**6,
+        from_text=True,
+        load_default=None,
+        metadata={"description": "Which batch of pages to answer. All pages if omitted."},
+    )
+    page_size = Integer(
+        minimum=1, maximum=200, from_text=True, load_default=20, metadata={"description": "Pages in a batch."}
+    )
 
 
 class PreviewDataSchema(Schema):

@@ -36,7 +36,7 @@ async def list_facts(request: web.Request) -> web.Response:
 async def read_fact(request: web.Request) -> web.Response:
     pool, fact_id = request.app[SERVICES].database.http, path_id(request, "fact_id")
     fact = await facts.find(pool, request[ACCOUNT_ID], path_id(request), fact_id)
-    return replies.json(shapes.shown_fact(errors.must_exist(fact)))
+    return replies.json(shapes.shown_fact(errors.must_exist(fact, "fact of this book")))
 
 
 @docs(

@@ -15,8 +15,17 @@ from bookgen.http import generation_schemas as shapes
 from bookgen.http.edge import replies
 from bookgen.http.edge.conditional import Known
 from bookgen.http.edge.connection import BoundedConnection
-from bookgen.http.edge.contract import conditional, docs, grows, refuses, response_schema, waits
-from bookgen.http.edge.keys import ACCOUNT_ID, SERVICES, WAITING
+from bookgen.http.edge.contract import (
+    conditional,
+    docs,
+    grows,
+    json_schema,
+    refuses,
+    repeatable,
+    response_schema,
+    waits,
+)
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES, WAITING
 from bookgen.http.edge.routing import path_id
 from bookgen.store.progress import RunProgress
 
@@ -24,8 +33,8 @@ from bookgen.store.progress import RunProgress
 @docs(
     "generation",
     "Start writing the book",
-    "Returns immediately; the work continues in the background. Not idempotent: read the status before you retry. "
-    "`running` means that the first call worked.",
+    "Returns immediately; the work continues in the background. Before you repeat a call without an `Idempotency-Key`, "
+    "read the status: `running` means that the first call worked.",
 )
 @response_schema(shapes.GenerationStartSchema, 202)
 @refuses(
@@ -37,6 +46,7 @@ from bookgen.store.progress import RunProgress
     errors.Conflict,
 )
 @grows
+@repeatable
 async def generate(request: web.Request) -> web.Response:
     return await _started(request, Generate(), "Generation started.")
 
@@ -47,10 +57,11 @@ async def generate(request: web.Request) -> web.Response:
     "From the idea to the files, in the background: the outline, if there is none; every chapter; a proofreading "
     "whose spelling and punctuation are applied, if a check is left in the period's allowance; a cover, unless one "
     "is selected; and the files of every format of the plan, which the export calls then answer at once. Chapters "
-    "that have content are kept, but after a run that was completed: then all are written anew. The status says "
+    "that have content are kept. A finished book is written anew only if you ask for it with `again`. The status says "
     "what is being made; a production is paused, resumed and stopped as any run is. It needs the add-on "
     "`automated-production`: a single use is held at the start and counted when the production is completed.",
 )
+@json_schema(shapes.ProductionSchema)
 @response_schema(shapes.GenerationStartSchema, 202)
 @refuses(
     errors.GenerationInProgress,
@@ -60,8 +71,9 @@ async def generate(request: web.Request) -> web.Response:
     errors.Conflict,
 )
 @grows
+@repeatable
 async def produce(request: web.Request) -> web.Response:
-    return await _started(request, Generate(automated=True), "Production started.")
+    return await _started(request, Generate(automated=True, again=request[BODY]["again"]), "Production started.")
 
 
 async def _started(request: web.Request, command: Generate, message: str) -> web.Response:
@@ -79,11 +91,14 @@ async def _started(request: web.Request, command: Generate, message: str) -> web
 @conditional
 @waits
 async def generation_status(request: web.Request) -> web.Response:
-    statuses, account_id, book_id = request.app[SERVICES].supervisor.statuses, request[ACCOUNT_ID], path_id(request)
+    supervisor, account_id, book_id = request.app[SERVICES].supervisor, request[ACCOUNT_ID], path_id(request)
+    statuses = supervisor.statuses
     with request.app[WAITING].admitted(request, account_id) as seconds:
-        if not seconds:
-            return replies.encoded(await statuses.read(account_id, book_id))
         known = Known(request)
+        body: bytes | None = await statuses.read(account_id, book_id)
+        if body and (not seconds or supervisor.resources.draining or not known(body)):
+            return replies.encoded(body)
+        del body  # thousands may wait
         connection = cast(BoundedConnection, request.protocol)
         connection.call_off(asyncio.current_task())  # a caller that disconnects frees its place
         try:
@@ -135,9 +150,10 @@ async def progress_of(request: web.Request, book_id: int) -> dict[str, Any] | No
     return _without_outline(orjson.loads(encoded))
 
 
-def progress_in_list(progress: RunProgress | None) -> dict[str, Any] | None:
+def progress_in_list(request: web.Request, progress: RunProgress | None) -> dict[str, Any] | None:
     """The progress of a run that was read with a list of books."""
-    return _without_outline(status.as_json(progress)) if progress else None
+    model = request.app[SERVICES].supervisor.resources.model
+    return _without_outline(status.as_json(progress, model=model)) if progress else None
 
 
 def _without_outline(body: dict[str, Any]) -> dict[str, Any]:

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from marshmallow import Schema, fields
 
-from bookgen.http.edge.schemas import choice
+from bookgen.http.edge.schemas import Body, Flag, choice
 from bookgen.models import RunMode, RunPhase, RunStatus
 
 SHOWN_STATUSES = [status for status in RunStatus if status is not RunStatus.QUEUED]
 PHASES = [phase for phase in RunPhase if phase not in (RunPhase.REVIEW, RunPhase.CORRECTIONS)]
+
+
+class ProductionSchema(Body):
+    again = Flag(
+        load_default=False,
+        metadata={"description": "Whether to write a finished book anew. Its present texts become revisions."},
+    )
 
 
 class FailureSchema(Schema):
@@ -49,7 +56,15 @@ class GenerationProgressSchema(Schema):
     started_at = fields.DateTime(required=True)
     updated_at = fields.DateTime(required=True)
     finished_at = fields.DateTime(required=True, allow_none=True)
-    estimated_seconds_remaining = fields.Float(required=True, allow_none=True)
+    estimated_seconds_remaining = fields.Float(
+        required=True,
+        allow_none=True,
+        metadata={
+            "description": "Until the run is completed, including the wait in the queue: from the speed of the model, "
+            "and from the run's own pace once it has written a chapter. Null if it is paused or over, or waits for the "
+            "operator."
+        },
+    )
     failure = fields.Nested(FailureSchema, required=True, allow_none=True)
 
 

@@ -7,7 +7,17 @@ from aiohttp import web
 from bookgen import errors
 from bookgen.http import illustrations_schemas as shapes
 from bookgen.http.edge import replies
-from bookgen.http.edge.contract import docs, grows, json_schema, refuses, response_schema
+from bookgen.http.edge.conditional import tag_of_response
+from bookgen.http.edge.contract import (
+    conditional,
+    docs,
+    grows,
+    guarded_by,
+    json_schema,
+    refuses,
+    repeatable,
+    response_schema,
+)
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.routing import path_id
 from bookgen.store import chapters, illustrations
@@ -22,9 +32,12 @@ from bookgen.store import chapters, illustrations
 @response_schema(shapes.IllustrationSchema)
 @refuses(errors.PlanUpgradeRequired, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
+@repeatable
 async def generate_image(request: web.Request) -> web.Response:
     made = await request.app[SERVICES].artwork.illustrate(request[ACCOUNT_ID], path_id(request), **request[BODY])
-    return replies.json(shapes.shown_illustration(made, request.app[SERVICES].site.public_url))
+    response = replies.json(shapes.shown_illustration(made, request.app[SERVICES].site.public_url))
+    response.headers["ETag"] = tag_of_response(response)
+    return response
 
 
 @docs(
@@ -33,6 +46,7 @@ async def generate_image(request: web.Request) -> web.Response:
     "Each has the URL of its picture, its caption and its alt text.",
 )
 @response_schema(shapes.IllustrationSchema(many=True))
+@conditional
 async def list_illustrations(request: web.Request) -> web.Response:
     db, chapter_id = request.app[SERVICES].database.http, path_id(request)
     errors.must_exist(await chapters.find(db, request[ACCOUNT_ID], chapter_id))
@@ -41,14 +55,22 @@ async def list_illustrations(request: web.Request) -> web.Response:
     return replies.json([shapes.shown_illustration(each, public_url) for each in found])
 
 
+async def _read(request: web.Request) -> web.Response:
+    found = await illustrations.find(request.app[SERVICES].database.http, request[ACCOUNT_ID], path_id(request))
+    return replies.json(shapes.shown_illustration(errors.must_exist(found), request.app[SERVICES].site.public_url))
+
+
 @docs(
     "illustrations",
     "Change an illustration's caption, alt text or position",
-    "Fields that you do not send stay unchanged. The alt text can be replaced but not removed.",
+    "Fields that you do not send stay unchanged. The alt text can be replaced but not removed. `If-Match` takes the "
+    "`ETag` that the call which made or last changed the illustration has answered.",
 )
 @json_schema(shapes.IllustrationChangesSchema)
 @response_schema(shapes.IllustrationSchema)
+@refuses(errors.Conflict)
 @grows
+@guarded_by(_read)
 async def change_illustration(request: web.Request) -> web.Response:
     db, account_id, changes = request.app[SERVICES].database.http, request[ACCOUNT_ID], request[BODY]
     changed = await illustrations.change(db, account_id, path_id(request), changes)
@@ -61,6 +83,8 @@ async def change_illustration(request: web.Request) -> web.Response:
     "Its URL stops working. The image still counts against the quota.",
 )
 @response_schema(None, 204)
+@refuses(errors.Conflict)
+@guarded_by(_read)
 async def delete_illustration(request: web.Request) -> web.Response:
     if not await illustrations.delete(request.app[SERVICES].database.http, request[ACCOUNT_ID], path_id(request)):
         raise errors.no_such("illustration")

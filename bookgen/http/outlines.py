@@ -7,18 +7,30 @@ from aiohttp import web
 from bookgen import errors
 from bookgen.actors.messages import DraftOutline, ReworkChapters
 from bookgen.http import outlines_schemas as shapes
-from bookgen.http.books import whole_book
-from bookgen.http.books_schemas import BookSchema
-from bookgen.http.edge.contract import docs, grows, json_schema, refuses, response_schema
+from bookgen.http.books import read_book, version_read, whole_book
+from bookgen.http.books_schemas import BookSchema, BookViewQuerySchema
+from bookgen.http.edge.contract import (
+    docs,
+    grows,
+    guarded_by,
+    json_schema,
+    querystring_schema,
+    refuses,
+    repeatable,
+    response_schema,
+)
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.routing import path_id
 from bookgen.services import editing
 
 
 @docs("outline", "Generate the outline", "Synchronous; may take tens of seconds. Replaces existing chapters.")
+@querystring_schema(BookViewQuerySchema)
 @response_schema(BookSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
+@guarded_by(read_book)
+@repeatable
 async def generate_outline(request: web.Request) -> web.Response:
     book_id = path_id(request)
     await request.app[SERVICES].supervisor.run_job(request[ACCOUNT_ID], book_id, DraftOutline())
@@ -28,14 +40,17 @@ async def generate_outline(request: web.Request) -> web.Response:
 @docs(
     "outline",
     "Edit the outline",
-    "Entries match chapters by `id` or else by `chapter_number`; an entry without a match is appended. With "
+    "Entries match chapters by `id` or else by `chapter_number`; an entry without either is appended."
+    " An `id` that is not of this book is refused. With "
     "`replace`, the list is the whole outline, in order. While a run is paused, unwritten chapters can change. "
     "An entry may carry what a chapter's `plan` shows. Where plan and summary disagree, the summary counts.",
 )
 @json_schema(shapes.OutlineChangesSchema)
+@querystring_schema(BookViewQuerySchema)
 @response_schema(BookSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.PlanUpgradeRequired)
 @grows
+@guarded_by(read_book)
 async def update_outline(request: web.Request) -> web.Response:
     book_id, changes = path_id(request), request[BODY]
     async with request.app[SERVICES].database.http.acquire() as connection:
@@ -46,6 +61,7 @@ async def update_outline(request: web.Request) -> web.Response:
             book_id,
             changes["chapters"],
             replace=changes["replace"],
+            read=version_read(request),
         )
     return await whole_book(request, book_id)
 
@@ -56,9 +72,12 @@ async def update_outline(request: web.Request) -> web.Response:
     "Existing text of these chapters is saved as a revision and cleared, so the next run writes it again.",
 )
 @json_schema(shapes.ChapterSelectionSchema)
+@querystring_schema(BookViewQuerySchema)
 @response_schema(BookSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
+@guarded_by(read_book)
+@repeatable
 async def regenerate_chapters(request: web.Request) -> web.Response:
     book_id, chosen = path_id(request), request[BODY]
     job = ReworkChapters(tuple(dict.fromkeys(chosen["chapter_ids"])), chosen["instructions"])

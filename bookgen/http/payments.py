@@ -12,13 +12,14 @@ from bookgen import errors
 from bookgen.billing.checkout import HostedCheckout, ReturnUrls
 from bookgen.http import payments_schemas as shapes
 from bookgen.http.edge import bodies, replies
-from bookgen.http.edge.contract import docs, refuses, response_schema
+from bookgen.http.edge.contract import conditional, docs, refuses, repeatable, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, SERVICES
 
 
 @docs("subscriptions", "Open the billing portal", "The URL works once and expires soon.")
 @response_schema(shapes.PortalSessionSchema)
 @refuses(errors.Conflict, errors.PaymentsNotConfigured, errors.InvalidInput)
+@repeatable
 async def open_portal(request: web.Request) -> web.Response:
     return replies.json({"url": await request.app[SERVICES].payments.portal_url(request[ACCOUNT_ID])})
 
@@ -28,6 +29,7 @@ async def open_portal(request: web.Request) -> web.Response:
 )
 @response_schema(shapes.InvoiceSchema(many=True))
 @refuses(errors.Conflict, errors.PaymentsNotConfigured)
+@conditional
 async def list_payments(request: web.Request) -> web.Response:
     return replies.json(
         [asdict(invoice) for invoice in await request.app[SERVICES].payments.invoices(request[ACCOUNT_ID])]

@@ -13,9 +13,11 @@ from bookgen.http.edge.contract import (
     conditional,
     docs,
     grows,
+    guarded_by,
     json_schema,
     querystring_schema,
     refuses,
+    repeatable,
     response_schema,
 )
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, QUERY, SERVICES
@@ -42,6 +44,7 @@ from bookgen.store.suggestions import Filter
     errors.QuotaExceeded,
 )
 @grows
+@repeatable
 async def create_report(request: web.Request) -> web.Response:
     asked = request[BODY]
     report = await request.app[SERVICES].proofreading.start(request[ACCOUNT_ID], asked["book"], asked["chapter_ids"])
@@ -64,6 +67,7 @@ async def create_report(request: web.Request) -> web.Response:
     errors.QuotaExceeded,
 )
 @grows
+@repeatable
 async def review_book(request: web.Request) -> web.Response:
     report = await request.app[SERVICES].proofreading.start(
         request[ACCOUNT_ID], path_id(request), kind=ReportKind.REVIEW
@@ -95,6 +99,8 @@ async def read_report(request: web.Request) -> web.Response:
     "A report in progress is canceled. It counts as a check if part of the book was read.",
 )
 @response_schema(None, 204)
+@refuses(errors.Conflict)
+@guarded_by(read_report)
 async def delete_report(request: web.Request) -> web.Response:
     await request.app[SERVICES].proofreading.delete(request[ACCOUNT_ID], path_id(request))
     return replies.nothing()
@@ -122,6 +128,7 @@ async def list_suggestions(request: web.Request) -> web.Response:
 @docs("proofreading", "Preview a change", "Changes nothing. The digests are SHA-256.")
 @response_schema(shapes.PreviewSchema)
 @refuses(errors.Conflict)
+@conditional
 async def preview_suggestion(request: web.Request) -> web.Response:
     preview = await request.app[SERVICES].proofreading.preview(*_suggestion(request))
     return replies.json(shown(shapes.PreviewSchema, preview))
@@ -153,7 +160,8 @@ async def dismiss_suggestion(request: web.Request) -> web.Response:
 @docs(
     "proofreading",
     "Apply many suggestions",
-    "Applies suggestions by id, all pending ones of the given severities, or all safe ones, chapter by chapter.",
+    "Applies suggestions by id, all pending ones of the given severities, or all safe ones, chapter by chapter. "
+    "Ids that are not of this report are in `unknown_ids`.",
 )
 @json_schema(shapes.ApplyManySchema)
 @response_schema(shapes.OutcomeSchema)
@@ -162,13 +170,17 @@ async def dismiss_suggestion(request: web.Request) -> web.Response:
 async def apply_suggestions(request: web.Request) -> web.Response:
     proofreading, report_id, asked = request.app[SERVICES].proofreading, path_id(request), request[BODY]
     await proofreading.find(request[ACCOUNT_ID], report_id)
+    unknown: list[int] = []
     if "suggestion_ids" in asked:
-        outcome = await proofreading.apply(request[ACCOUNT_ID], report_id, set(asked["suggestion_ids"]))
+        chosen = set(asked["suggestion_ids"])
+        unknown = await proofreading.unknown(request[ACCOUNT_ID], report_id, chosen)
+        outcome = await proofreading.apply(request[ACCOUNT_ID], report_id, chosen)
     elif "severity" in asked:
         outcome = await proofreading.apply_severe(request[ACCOUNT_ID], report_id, set(asked["severity"]))
     else:
         outcome = await proofreading.apply_safe(request[ACCOUNT_ID], report_id)
-    return replies.json(shown(shapes.OutcomeSchema, outcome))
+    body = {"applied": outcome.applied, "stale": outcome.stale, "chapters": outcome.chapters}
+    return replies.json(body | ({"unknown_ids": unknown} if unknown else {}))
 
 
 def _suggestion(request: web.Request) -> tuple[int, int, int]:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from marshmallow import Schema, ValidationError, fields, validate, validates_schema
+from marshmallow import Schema, ValidationError, fields, validates_schema
 
-from bookgen.http.edge.schemas import Body, Flag, Integer, List, choice, says, shown
+from bookgen.http.edge.schemas import Body, Flag, Integer, List, Query, choice, says, shown
 from bookgen.models import (
     Report,
     ReportKind,
@@ -36,7 +36,7 @@ class ReportRequestSchema(Body):
     )
 
 
-class ReportQuerySchema(Body):
+class ReportQuerySchema(Query):
     book = Integer(minimum=1, from_text=True, load_default=None)
 
 
@@ -65,7 +65,7 @@ class ReportSchema(Schema):
     completed_at = fields.DateTime(required=True, allow_none=True)
 
 
-class SuggestionQuerySchema(Body):
+class SuggestionQuerySchema(Query):
     page = Integer(minimum=1, maximum=10**6, from_text=True, load_default=1)
     type = fields.String(validate=choice(SuggestionType), load_default=None)
     severity = fields.String(validate=choice(Severity), load_default=None)
@@ -122,6 +122,11 @@ class PreviewSchema(Schema):
     content_digest_after = fields.String(required=True)
 
 
+def _refuse_false(value: bool) -> None:
+    if not value:
+        raise ValidationError("Must be equal to true.")
+
+
 @says(minProperties=1)
 class ApplyManySchema(Body):
     """What to apply: suggestion ids, severities, or all safe suggestions. If several are sent, the first one counts."""
@@ -129,7 +134,7 @@ class ApplyManySchema(Body):
     suggestion_ids = List(Integer(minimum=1), MAX_IDS)
     severity = List(fields.String(validate=choice(Severity)), len(Severity), metadata={"example": ["major", "minor"]})
     safe = Flag(
-        validate=validate.Equal(True), metadata={"description": "Apply all suggestions that are safe without review."}
+        validate=_refuse_false, metadata={"description": "True: apply all suggestions that are safe without review."}
     )
 
     @validates_schema
@@ -143,6 +148,10 @@ class OutcomeSchema(Schema):
     stale = fields.Integer(required=True)
     chapters = fields.List(
         fields.Integer(), required=True, metadata={"description": "Ids of the chapters that changed."}
+    )
+    unknown_ids = fields.List(
+        fields.Integer(),
+        metadata={"description": "The ids that no suggestion of this report has. Absent if there are none."},
     )
 
 

@@ -142,6 +142,7 @@ PROOFREADING: tuple[Route, ...] = (
 )
 
 SITE: tuple[Route, ...] = (
+    Route("GET", "/", documents.index, PUBLIC, public=True),
     Route("GET", "/books/demo/", books.demo, PUBLIC, public=True),
     Route("GET", "/stats/", site.show_stats, READ),
     Route("GET", "/public-settings/", site.public_settings, PUBLIC, public=True),

@@ -16,6 +16,7 @@ from bookgen.http.answers.kept import (
     KeptBook,
     KeptList,
 )
+from bookgen.http.books import whole_book
 from bookgen.http.edge import bodies, keys
 from bookgen.http.edge.connection import BoundedServer
 from bookgen.http.edge.connection_counts import ConnectionCounts
@@ -69,6 +70,7 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
     app[KEPT_LISTS] = KeptAnswers[KeptList](MAX_LIST_BYTES)
     app[keys.LINES] = RequestLines()
     app[GAUGES] = Gauges(services)
+    app[keys.REREAD_BOOK] = whole_book
     app[keys.DOCUMENT] = lambda: _document(tuple(routes), services.site.public_url)
     return app
 

@@ -12,7 +12,7 @@ from bookgen.http import site_schemas as shapes
 from bookgen.http.books import with_progress
 from bookgen.http.books_schemas import GENRES, LANGUAGES
 from bookgen.http.edge import clients, replies
-from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.edge.contract import conditional, docs, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.schemas import shown
 from bookgen.limits import Budget, address_bucket
@@ -28,6 +28,7 @@ MODEL_ANSWERS = Budget(50, 86_400)
 
 @docs("site", "Read statistics of your books", "Includes the five most recently updated books.")
 @response_schema(shapes.StatsSchema)
+@conditional
 async def show_stats(request: web.Request) -> web.Response:
     db, account_id = request.app[SERVICES].database.http, request[ACCOUNT_ID]
     sums = await stats.of_account(db, account_id)
@@ -68,6 +69,7 @@ async def read_overview(request: web.Request) -> web.Response:
     "The features of this server, and the allowed values for books and exports.",
 )
 @response_schema(shapes.PublicSettingsSchema)
+@conditional
 async def public_settings(request: web.Request) -> web.Response:
     site = request.app[SERVICES].site
     answer = shown(

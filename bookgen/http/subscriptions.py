@@ -11,7 +11,7 @@ from bookgen import errors
 from bookgen.billing.checkout import Upgraded
 from bookgen.http import subscriptions_schemas as shapes
 from bookgen.http.edge import replies
-from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.edge.contract import conditional, docs, json_schema, refuses, repeatable, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.payments import return_urls, session
 from bookgen.store import plans, subscriptions
@@ -23,6 +23,7 @@ from bookgen.store import plans, subscriptions
     "In display order. `features` are the plan's limits; -1 means unlimited.",
 )
 @response_schema(shapes.PlanSchema(many=True))
+@conditional
 async def list_plans(request: web.Request) -> web.Response:
     return replies.json(
         [shapes.shown_plan(plan) for plan in await plans.list_active(request.app[SERVICES].database.http)]
@@ -32,9 +33,10 @@ async def list_plans(request: web.Request) -> web.Response:
 @docs("subscriptions", "Read your subscription, this period's usage and its limits", "A limit of -1 means unlimited.")
 @response_schema(shapes.CurrentSubscriptionSchema)
 @refuses(errors.NotFound)
+@conditional
 async def read_current(request: web.Request) -> web.Response:
     db, account_id, quota = request.app[SERVICES].database.http, request[ACCOUNT_ID], request.app[SERVICES].quota
-    subscription = errors.must_exist(await subscriptions.find(db, account_id))
+    subscription = errors.must_exist(await subscriptions.find(db, account_id), "subscription")
     standing = await quota.standing(db, account_id)
     record = shapes.shown_subscription(subscription, standing)
     # The contract nests the record without naming the field, so it is in both places.
@@ -52,6 +54,7 @@ async def read_current(request: web.Request) -> web.Response:
     "subscriptions", "List usage by period, the current one first", "Includes up to six earlier periods, newest first."
 )
 @response_schema(shapes.UsagePeriodSchema(many=True))
+@conditional
 async def list_usage(request: web.Request) -> web.Response:
     history = await request.app[SERVICES].quota.usage_history(request.app[SERVICES].database.http, request[ACCOUNT_ID])
     return replies.json([asdict(period) for period in history])
@@ -63,6 +66,7 @@ async def list_usage(request: web.Request) -> web.Response:
     "The plan's allowance is used before credits. `suggested_source` is the one that would be used.",
 )
 @response_schema(shapes.BookCreationOptionsSchema)
+@conditional
 async def read_creation_options(request: web.Request) -> web.Response:
     options = await request.app[SERVICES].quota.creation_options(
         request.app[SERVICES].database.http, request[ACCOUNT_ID]
@@ -78,6 +82,7 @@ async def read_creation_options(request: web.Request) -> web.Response:
 @json_schema(shapes.PlanCheckoutSchema)
 @response_schema(shapes.PlanCheckoutResultSchema)
 @refuses(errors.Conflict, errors.PaymentsNotConfigured)
+@repeatable
 async def checkout(request: web.Request) -> web.Response:
     body = request[BODY]
     bought = await request.app[SERVICES].payments.buy_plan(

@@ -97,7 +97,10 @@ class Corrections:
             corrected = await compute(_corrected, pending, chapter, chosen)
             if await self._save(account_id, chapter, pending, corrected):
                 return corrected.placement
-        raise Conflict("This chapter keeps changing. Stop editing it, then apply the suggestions again.")
+        raise Conflict(
+            "This chapter keeps changing. Stop editing it, then repeat the call (POST "
+            "/proofreading-reports/{id}/apply/)."
+        )
 
     async def _save(
         self, account_id: int, chapter: Chapter, pending: Sequence[Suggestion], corrected: CorrectedChapter

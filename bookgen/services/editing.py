@@ -61,7 +61,9 @@ if TYPE_CHECKING:
 MAX_CHAPTERS = 100
 MAX_PLAN_SCENES = MAX_PLAN_ENTRIES = 50  # of a chapter's plan
 DEFAULT_CHAPTERS, WORDS_A_CHAPTER = 10, 50
+BOOK_CHANGED = "The book has changed since you read it. Read it again (GET /books/{id}/), then send your change."
 CHANGED = "The chapter has changed since you read it. Read it again (GET /chapters/{id}/), then send your change."
+ONLY_CHILDRENS = "Only children's books have this field. Leave it out, or create one with POST /books/childrens/."
 _OF_CHILDRENS = frozenset(("theme", "characters"))
 
 
@@ -105,9 +107,17 @@ async def duplicate_book(connection: Connection, quota: Quota, account_id: int, 
 
 
 async def change_book(
-    connection: Connection, quota: Quota, account_id: int, book_id: int, changes: Mapping[str, Any]
+    connection: Connection,
+    quota: Quota,
+    account_id: int,
+    book_id: int,
+    changes: Mapping[str, Any],
+    read: str | None = None,
 ) -> None:
-    """Change fields of the book. A new length is distributed over the unwritten chapters.
+    """Change fields of the book; fields with their present value are left out. A new length is distributed over the
+    unwritten chapters.
+
+    `read`: the version that the caller has read; Conflict if the book has another one.
 
     Raises NotFound; Conflict if the outline decides the number of chapters; PlanUpgradeRequired; InvalidInput for
     fields that only children's books have, and for fewer words than chapters; GenerationInProgress for fields that an
@@ -115,9 +125,12 @@ async def change_book(
     """
     async with connection.transaction():
         found = must_exist(await books.find(connection, account_id, book_id))
+        changes = {name: value for name, value in changes.items() if value != getattr(found, name)}
+        if not changes:
+            return
         if of_childrens := sorted(_OF_CHILDRENS & changes.keys()):
             if found.kind is not BookKind.CHILDRENS:
-                raise InvalidInput(**{name: ["Only children's books have this field."] for name in of_childrens})
+                raise InvalidInput(**{name: [ONLY_CHILDRENS] for name in of_childrens})
             state = must_exist(await book_state.lock(connection, account_id, book_id, call_seconds=0))
             if state.run and state.run.status in (RunStatus.QUEUED, RunStatus.RUNNING):
                 raise GenerationInProgress
@@ -125,6 +138,7 @@ async def change_book(
             await slots.lock(connection, account_id)
         book = must_exist(await books.lock(connection, account_id, book_id))
         existing = await chapters.lock_of_book(connection, book_id)
+        await _require_version(connection, account_id, book_id, read)
         if existing and changes.get("chapter_count", book.chapter_count) != book.chapter_count:
             raise Conflict(
                 "This book already has an outline. Add or remove chapters with POST /books/{id}/update-outline/."
@@ -210,8 +224,11 @@ async def revise_outline(
     entries: Sequence[Mapping[str, Any]],
     *,
     replace: bool,
+    read: str | None = None,
 ) -> None:
     """Change and add chapters as in the entries. With `replace`, also remove and reorder them.
+
+    `read`: the version of the book that the caller has read; Conflict if it has another one.
 
     Raises NotFound; Conflict while the book has a job, or for chapters that a paused run has written;
     GenerationInProgress while a run is active; InvalidInput; PlanUpgradeRequired.
@@ -224,6 +241,7 @@ async def revise_outline(
             raise GenerationInProgress
         book = must_exist(await books.lock(connection, account_id, book_id))
         existing = await chapters.lock_of_book(connection, book_id)
+        await _require_version(connection, account_id, book_id, read)
         revised = revised_chapters(book, existing, entries, replace=replace)
         if state.run and state.run.status is RunStatus.PAUSED:
             _protect_written(existing, revised, state.run)
@@ -232,6 +250,15 @@ async def revise_outline(
         await _require_budgets(connection, quota, account_id, book_id)
         if _described(revised) > _described(existing):
             await require_stored(connection, quota, account_id)
+
+
+async def _require_version(connection: Connection, account_id: int, book_id: int, read: str | None) -> None:
+    """Raise Conflict if the locked book is no longer in the version that was read."""
+    if read is None:
+        return
+    found = await books.version(connection, account_id, book_id)
+    if found is None or found.version != read:
+        raise Conflict(BOOK_CHANGED)
 
 
 async def _require_budgets(connection: Connection, quota: Quota, account_id: int, book_id: int) -> None:
@@ -283,6 +310,14 @@ def revised_chapters(
     book: Book, existing: Sequence[Chapter], entries: Sequence[Mapping[str, Any]], *, replace: bool
 ) -> list[RevisedChapter]:
     """The chapters of the revised outline, in order."""
+    known = {chapter.id for chapter in existing}
+    if unknown := sorted({entry["id"] for entry in entries if "id" in entry} - known):
+        raise InvalidInput(
+            chapters=[
+                f"These chapter ids do not belong to this book: {', '.join(map(str, unknown))}. Read its chapters "
+                "(GET /books/{id}/). To add a chapter, leave `id` out."
+            ]
+        )
     matches = [_match(existing, entry) for entry in entries]
     named = [chapter.id for chapter in matches if chapter]
     if len(named) != len(set(named)):

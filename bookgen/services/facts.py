@@ -12,7 +12,9 @@ from bookgen.store import books, facts
 if TYPE_CHECKING:
     from asyncpg import Connection
 
-CHANGED = "This fact has changed since you read it. Read it again, then send your change."
+CHANGED = (
+    "This fact has changed since you read it. Read it again (GET /books/{id}/facts/{fact_id}/), then send your change."
+)
 
 
 async def decide(
@@ -29,9 +31,9 @@ async def decide(
     """
     async with connection.transaction():
         must_exist(await books.lock(connection, account_id, book_id))
-        fact = must_exist(await facts.find(connection, account_id, book_id, fact_id))
+        fact = must_exist(await facts.find(connection, account_id, book_id, fact_id), "fact of this book")
         if not is_as_read(fact):
             raise Conflict(CHANGED)
         status = FactStatus(sent["status"]) if sent.get("status") else None
         await facts.decide(connection, fact_id, sent.get("value"), status, sent.get("reason"))
-        return must_exist(await facts.find(connection, account_id, book_id, fact_id))
+        return must_exist(await facts.find(connection, account_id, book_id, fact_id), "fact of this book")

@@ -148,6 +148,10 @@ class Proofreading:
         """Apply the pending ones of these suggestions, one transaction per chapter. Former texts become revisions."""
         return await self._corrections.apply(account_id, report_id, lambda each: each.id in suggestion_ids)
 
+    async def unknown(self, account_id: int, report_id: int, suggestion_ids: Collection[int]) -> list[int]:
+        """Those of the ids that no suggestion of the report has."""
+        return await suggestions.unknown(self._pool, account_id, report_id, suggestion_ids)
+
     async def apply_safe(self, account_id: int, report_id: int) -> AppliedSuggestions:
         """Apply all pending suggestions that need no review."""
         return await self._corrections.apply(account_id, report_id, lambda each: each.safe)

@@ -13,12 +13,13 @@ from typing import Any
 from bookgen import metrics
 from bookgen.billing.plans import require_format
 from bookgen.billing.quota import Quota
-from bookgen.errors import Conflict, RenderTimeout, must_exist
+from bookgen.errors import Conflict, NotFound, RenderTimeout, must_exist
 from bookgen.models import Book, Chapter, Cover, Plan
 from bookgen.render.characters import one_line
 from bookgen.render.fonts.missing import unprintable
 from bookgen.render.formats import FORMATS
 from bookgen.render.job import Job
+from bookgen.render.page_slices import some_pages
 from bookgen.render.pool import RenderLoad, RenderPool
 from bookgen.render.settings import ExportSettings
 from bookgen.services.render_jobs import render_job
@@ -123,11 +124,17 @@ class Publisher:
         name = file_name(f"{book.title} (preview)", "pdf")
         return _exported(made, FORMATS["pdf"].content_type, name)
 
-    async def pages(self, account_id: int, book_id: int) -> BookPages:
-        """The pages as HTML, laid out as in the PDF."""
+    async def pages(self, account_id: int, book_id: int, first: int = 1, count: int | None = None) -> BookPages:
+        """The pages as HTML, laid out as in the PDF, or `count` of them from number `first`.
+
+        Raises NotFound beyond the last page.
+        """
         book, plan = await self._book(account_id, book_id)
         made = await self._made(PAGES, book, ExportSettings(), plan)
-        return BookPages(book, await covers.of_book(self._database.http, book.id), made.body)
+        pages = made.body if count is None else some_pages(made.body, first, count)
+        if not pages:
+            raise NotFound("This page does not exist. `page_count` of the answer to `page=1` says how many there are.")
+        return BookPages(book, await covers.of_book(self._database.http, book.id), pages)
 
     async def font_warning(self, book: Book) -> str | None:
         """What to do about a title that no font of this machine covers. None if there is one."""

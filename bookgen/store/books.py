@@ -62,8 +62,8 @@ async def find(db: DB, account_id: int, book_id: int) -> Book | None:
 class BookVersion:
     """A version string that changes with the book, its chapters, pictures, covers, run or model calls.
 
-    `active`: the book's run is running or paused (and may still be finishing a chapter). `chapters`: the versions of
-    its chapters.
+    `active`: the book's run waits, is running or is paused (and may still be finishing a chapter). `chapters`: the
+    versions of its chapters.
     """
 
     active: bool
@@ -78,7 +78,7 @@ class BookVersion:
 # A row's `xmin` is the transaction that wrote it, so it differs between two versions of a row. Rows of `model_call` are
 # only ever added, so their count is enough.
 VERSION = """
-    SELECT coalesce(r.status IN ('running', 'paused'), false) AS active,
+    SELECT coalesce(r.status IN ('queued', 'running', 'paused'), false) AS active,
            concat_ws(
                '/', b.xmin, r.xmin,
                (SELECT count(*) FROM run q

@@ -117,14 +117,14 @@ SKETCH_OF_ACCOUNT = f"""
     SELECT {COLUMNS_BUT_CONTENT}, '' AS content, octet_length(c.content) AS bytes
       FROM book b
       JOIN chapter c ON c.book_id = b.id
-     WHERE b.account_id = $1
+     WHERE b.account_id = $1 AND ($2::bigint IS NULL OR b.id = $2)
      ORDER BY b.id DESC, c.chapter_number
 """
 
 
-async def sketch_of_account(db: DB, account_id: int) -> list[Sketch]:
-    """Every chapter of the account's books without its text, newest book first."""
-    return [Sketch(chapter_of(row), row["bytes"]) for row in await db.fetch(SKETCH_OF_ACCOUNT, account_id)]
+async def sketch_of_account(db: DB, account_id: int, book_id: int | None = None) -> list[Sketch]:
+    """Every chapter of the account's books, or of one of them, without its text, newest book first."""
+    return [Sketch(chapter_of(row), row["bytes"]) for row in await db.fetch(SKETCH_OF_ACCOUNT, account_id, book_id)]
 
 
 SOME = f"""

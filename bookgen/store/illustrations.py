@@ -82,6 +82,18 @@ async def clear(db: DB, chapter_id: int) -> None:
     await db.execute(CLEAR, chapter_id)
 
 
+FIND = f"""
+    SELECT {COLUMNS}
+      FROM illustration i JOIN chapter c ON c.id = i.chapter_id JOIN book b ON b.id = c.book_id
+     WHERE i.id = $2 AND b.account_id = $1
+"""
+
+
+async def find(db: DB, account_id: int, illustration_id: int) -> Illustration | None:
+    row = await db.fetchrow(FIND, account_id, illustration_id)
+    return row and illustration_of(row)
+
+
 CHANGE = f"""
     UPDATE illustration i
        SET caption = coalesce($3, i.caption), alt_text = coalesce($4, i.alt_text), position = coalesce($5, i.position)

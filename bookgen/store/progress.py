@@ -18,7 +18,8 @@ class ChapterCounts:
 
     `texts`: chapters with text. `kept`: those of them that the run need not write. `new`: those written since the run
     began. `rewrites`: the run still has to replace a text, or was stopped before it did. `drafting`: the run's current
-    chapter has no text yet.
+    chapter has no text yet. `words_left`: targets of the chapters that the run still has to write. `book_words`: the
+    book's target. `words_ahead`, `chapters_ahead`: what the account's runs before a queued one still have to write.
     """
 
     chapters: int = 0
@@ -28,6 +29,10 @@ class ChapterCounts:
     words: int = 0
     rewrites: bool = False
     drafting: bool = False
+    words_left: int = 0
+    book_words: int = 0
+    words_ahead: int = 0
+    chapters_ahead: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,7 @@ class RunProgress:
     outline: str = "[]"
     findings: Sequence[Mapping[str, Any]] = ()
     awaits_operator: bool = False
+    content_language: str = "en"
 
     @property
     def done(self) -> int:
@@ -59,6 +65,8 @@ COUNTS = """
            count(*) FILTER (WHERE c.content <> '' AND c.rewrite_run IS DISTINCT FROM r.id) AS kept,
            count(*) FILTER (WHERE c.written_at >= r.started_at) AS new,
            coalesce(sum(c.word_count), 0)::bigint AS words,
+           coalesce(sum(c.target_word_count) FILTER (WHERE c.content = '' OR c.rewrite_run = r.id), 0)::bigint
+               AS words_left,
            coalesce(bool_or(c.rewrite_run = r.id), false) AS rewrites,
            coalesce(bool_or(c.chapter_number = r.current_chapter AND c.content = ''), false) AS drafting,
            max(c.title) FILTER (WHERE c.chapter_number = r.current_chapter) AS title
@@ -66,11 +74,22 @@ COUNTS = """
 
 _counts = mapper(ChapterCounts)
 
+# What the runs that go before a queued one still have to write.
+AHEAD = """
+      JOIN book k ON k.id = r.book_id
+     CROSS JOIN LATERAL (
+           SELECT count(*) AS chapters_ahead, coalesce(sum(a.target_word_count), 0)::bigint AS words_ahead
+             FROM run q
+             JOIN chapter a ON a.book_id = q.book_id AND (a.content = '' OR a.rewrite_run = q.id)
+            WHERE r.status = 'queued' AND q.account_id = r.account_id
+              AND (q.status = 'running' OR q.status = 'queued' AND q.queue_seq < r.queue_seq)) h
+"""
+
 # The outline's JSON is built as text, which takes half the time of PostgreSQL's JSON functions.
 AWAITS_OPERATOR = "EXISTS (SELECT FROM restored_copy WHERE continued_at IS NULL) AS awaits_operator"
 
 OF_BOOK = f"""
-    SELECT r.*, o.*,
+    SELECT r.*, o.*, h.*, k.target_word_count AS book_words, k.content_language,
            (SELECT count(*) FROM run q
              WHERE q.account_id = r.account_id AND q.status = 'queued' AND q.queue_seq <= r.queue_seq) AS place,
            {AWAITS_OPERATOR},
@@ -90,6 +109,7 @@ OF_BOOK = f"""
                       ',' ORDER BY c.chapter_number), ']') AS outline,
                   {COUNTS}
              FROM chapter c WHERE c.book_id = r.book_id) o
+      {AHEAD}
 """
 
 
@@ -99,18 +119,26 @@ async def of_book(db: DB, account_id: int, book_id: int) -> RunProgress | None:
     if row is None:
         return None
     return RunProgress(
-        run_of(row), row["place"], row["title"], _counts(row), row["outline"], row["findings"], row["awaits_operator"]
+        run_of(row),
+        row["place"],
+        row["title"],
+        _counts(row),
+        row["outline"],
+        row["findings"],
+        row["awaits_operator"],
+        row["content_language"],
     )
 
 
 OF_ACCOUNT = f"""
-    SELECT r.*, o.*,
+    SELECT r.*, o.*, h.*, k.target_word_count AS book_words, k.content_language,
            (SELECT count(*) FROM run q
              WHERE q.account_id = r.account_id AND q.status = 'queued' AND q.queue_seq <= r.queue_seq) AS place,
            {AWAITS_OPERATOR}
       FROM book b
      CROSS JOIN LATERAL (SELECT * FROM run WHERE run.book_id = b.id ORDER BY queue_seq DESC LIMIT 1) r
      CROSS JOIN LATERAL (SELECT {COUNTS} FROM chapter c WHERE c.book_id = r.book_id) o
+      {AHEAD}
      WHERE b.account_id = $1
 """
 
@@ -120,7 +148,12 @@ async def of_account(db: DB, account_id: int) -> dict[int, RunProgress]:
     rows = await db.fetch(OF_ACCOUNT, account_id)
     return {
         row["book_id"]: RunProgress(
-            run_of(row), row["place"], row["title"], _counts(row), awaits_operator=row["awaits_operator"]
+            run_of(row),
+            row["place"],
+            row["title"],
+            _counts(row),
+            awaits_operator=row["awaits_operator"],
+            content_language=row["content_language"],
         )
         for row in rows
     }

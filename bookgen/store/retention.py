@@ -40,7 +40,15 @@ STEPS = """
 """
 
 
+KEYS = """
+    DELETE FROM idempotency_key
+     WHERE (account_id, key) IN (SELECT account_id, key FROM idempotency_key
+                                  WHERE started_at < now() - interval '24 hours'
+                                  LIMIT $1 FOR UPDATE SKIP LOCKED)
+"""
+
+
 async def delete_old_rows(db: DB) -> None:
     """Delete one batch of each kind of old row."""
-    for statement in (PAYMENT_EVENTS, CHECKOUTS, AUDIT, STEPS):
+    for statement in (PAYMENT_EVENTS, CHECKOUTS, AUDIT, STEPS, KEYS):
         await db.execute(statement, BATCH)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -159,6 +159,20 @@ async def lock_pending(connection: Connection, chapter_id: int) -> dict[int, int
     Returns the content version to which each one's offsets refer, by suggestion id.
     """
     return {row["id"]: row["content_version"] for row in await connection.fetch(LOCK_PENDING, chapter_id)}
+
+
+UNKNOWN = """
+    SELECT given.id
+      FROM unnest($3::bigint[]) AS given (id)
+     WHERE NOT EXISTS (SELECT FROM suggestion s JOIN report r ON r.id = s.report_id
+                        WHERE r.account_id = $1 AND r.id = $2 AND s.id = given.id)
+     ORDER BY given.id
+"""
+
+
+async def unknown(db: DB, account_id: int, report_id: int, suggestion_ids: Collection[int]) -> list[int]:
+    """Those of the ids that no suggestion of the report has."""
+    return [row["id"] for row in await db.fetch(UNKNOWN, account_id, report_id, list(suggestion_ids))]
 
 
 OUTDATED = """

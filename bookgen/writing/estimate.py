@@ -200,6 +200,12 @@ def _seconds(model_name: str, usage: Usage, speed: ShownSpeed | None = None) -> 
     return max(round(read + usage.output_tokens / speed.tokens_a_second), 1)
 
 
+def seconds_of_words(model_name: str, speed: ShownSpeed | None, content_language: str, words: int, calls: int) -> int:
+    """Seconds in which a model writes so many words of the language in so many calls."""
+    written = language(content_language).usual_tokens(max(words, 1))
+    return _seconds(model_name, Usage(calls=calls, output_tokens=written), speed)
+
+
 class Estimates:
     """Estimates of full runs with one model, cached by book.
 

@@ -18,7 +18,7 @@ from bookgen.models import RevisionMode, RunMode, RunPhase, RunStatus
 
 from .conftest import BLURB, READERS, Model, Shelf, Start, Studio, crash, draft_blurb, refuse_blurb
 
-PRODUCE = Generate(automated=True)
+PRODUCE = Generate(automated=True, again=True)
 # In a language for which no checker is loaded.
 IDEA = "UPDATE book SET chapter_count = 2, status = 'draft', content_language = 'nl' WHERE id = $1"
 OWN_A_USE = """

@@ -13,6 +13,7 @@ from bookgen.actors.messages import Generate
 from bookgen.actors.supervisor import Supervisor
 from bookgen.models import Run, RunMode, RunStatus
 from bookgen.providers.halt import TOLD_SECONDS
+from bookgen.providers.offline import OfflineModel
 from bookgen.providers.text import Outage
 from bookgen.store.progress import ChapterCounts, RunProgress
 
@@ -29,6 +30,17 @@ def progress(state: RunStatus, call_started_at: datetime | None) -> RunProgress:
         started_at=NOW, updated_at=NOW, finished_at=None, call_started_at=call_started_at,
     )  # fmt: skip
     return RunProgress(run, 0, None, ChapterCounts(chapters=10, texts=3, kept=3))
+
+
+def test_only_a_run_that_goes_on_has_seconds_left() -> None:
+    def left(state: RunStatus) -> object:
+        report = progress(state, None)
+        report = replace(report, run=replace(report.run, written=3, writing_seconds=30.0))
+        return status.as_json(report, model=OfflineModel())["estimated_seconds_remaining"]
+
+    assert left(RunStatus.RUNNING) == 70, "seven chapters, ten seconds each"
+    for state in (RunStatus.PAUSED, RunStatus.STOPPED, RunStatus.ERROR, RunStatus.COMPLETED):
+        assert left(state) is None, state
 
 
 def test_a_run_that_waits_for_its_model_says_so() -> None:

@@ -90,6 +90,7 @@ ROWS: list[tuple[str, str, bool, tuple[int, ...]]] = [
     ("POST", "/chatbot/ask/", NONE, (200, 400)),
     ("GET", "/admin/overview/", JWT, (200, 403)),
     ("POST", "/webhooks/stripe/", NONE, (200, 400)),
+    ("GET", "/", NONE, (200,)),
     ("GET", "/schema/", NONE, (200,)),
     ("GET", "/docs/", NONE, (200,)),
     ("GET", "/docs/errors/", NONE, (200,)),

@@ -94,12 +94,19 @@ async def test_what_is_read_can_be_sent_back_and_stays_the_models(author: Api, d
     assert await change(author, draft, **read) == read
 
 
-async def test_null_removes_a_field_and_leaves_the_others(author: Api, draft: int) -> None:
-    await change(author, draft, premise="A lamp goes out.", people=[ADA])
+async def test_an_empty_value_removes_a_field_and_leaves_the_others(author: Api, draft: int) -> None:
+    await change(author, draft, kind="memoir", premise="A lamp goes out.", people=[ADA])
 
-    bible = await change(author, draft, people=None, premise="A lamp is lit.")
+    bible = await change(author, draft, people=[], kind="", premise="A lamp is lit.")
 
     assert bible == {**EMPTY, "premise": "A lamp is lit.", "authored": ["premise"]}
+
+
+async def test_null_removes_nothing(author: Api, draft: int) -> None:
+    before = await change(author, draft, kind="memoir", premise="A lamp goes out.", people=[ADA])
+
+    assert await change(author, draft, **dict.fromkeys(before)) == before
+    assert await change(author, draft, people=[{**ADA, "role": None}]) == before
 
 
 async def test_a_change_to_what_somebody_else_has_changed_is_refused(author: Api, draft: int) -> None:

@@ -98,6 +98,8 @@ async def read_what_is_public(visitor: BlackboxCaller) -> None:
     document = await visitor.call("GET /schema/", 200)
     assert document["openapi"].startswith("3.1.")
     assert {path for _, path, *_ in ROWS} <= document["paths"].keys()
+    index = await visitor.call("GET /", 200, {"version": str, "schema": str, "docs": str, "errors": str})
+    assert index["schema"].endswith("/api/v1/schema/")
     await visitor.call("GET /docs/", 200)
     await visitor.call("GET /docs/errors/", 200)
 

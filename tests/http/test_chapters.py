@@ -63,7 +63,7 @@ async def test_a_chapter_is_not_overwritten_by_who_has_read_another(api: Api, ch
 
     refused = await api.patch(path, {"content": "Mine."}, headers={"If-Match": tag})
     seen = await api.get(path)
-    saved = await api.patch(path, {"content": "Mine."}, headers={"If-Match": f'"another", W/{seen.headers["ETag"]}'})
+    saved = await api.patch(path, {"content": "Mine."}, headers={"If-Match": f'"another", {seen.headers["ETag"]}'})
 
     assert (refused.status, refused.code) == (409, "CONFLICT")
     assert seen.body["content"] == "Somebody else's."
@@ -221,3 +221,15 @@ async def test_a_book_with_an_authors_own_text_is_continued_with_sample_text_tha
 
     chapters = (await api.get(f"/books/{book['id']}/")).body["chapters"]
     assert [each["is_sample"] for each in chapters] == [False, True]
+
+
+async def test_the_chapters_of_one_book_are_listed(api: Api) -> None:
+    first, second = await api.outlined(), await api.outlined()
+    stranger = await api.as_new_account("eve")
+
+    listed = await api.get(f"/chapters/?book={first['id']}")
+
+    assert [each["id"] for each in listed.body] == [each["id"] for each in first["chapters"]]
+    assert len((await api.get("/chapters/")).body) == len(first["chapters"] + second["chapters"])
+    assert (await stranger.get(f"/chapters/?book={first['id']}")).body == []
+    assert list((await api.get("/chapters/?book=x")).body["error"]["details"]) == ["book"]

@@ -136,7 +136,30 @@ async def test_every_route_refuses_other_methods_with_those_it_allows(api: Api) 
         assert (reply.status, reply.code) == (405, "METHOD_NOT_ALLOWED"), path
         assert methods <= set(reply.headers["Allow"].split(", "))
         listed = ", ".join(sorted(reply.headers["Allow"].split(", ")))
-        assert reply.body["error"]["message"] == f"Method not allowed here. Allowed: {listed}."
+        assert reply.body["error"]["message"].startswith(f"Method not allowed here. Allowed: {listed}.")
+
+
+async def test_a_405_names_a_call_that_works(visitor: Api) -> None:
+    listed = await visitor.call("PUT", "/books/demo/")
+    action = await visitor.get("/books/5/generate/")
+
+    assert listed.body["error"]["message"].endswith("Send GET /api/v1/books/demo/ instead.")
+    assert action.body["error"]["message"].endswith("Send POST /api/v1/books/5/generate/ instead.")
+    assert action.headers["Allow"] == "POST"
+
+
+@pytest.mark.parametrize("prefix", ["/api/v1", "/api"])
+async def test_the_index_says_where_everything_is(visitor: Api, prefix: str) -> None:
+    index = await visitor.get("/", prefix=prefix)
+
+    assert (index.status, index.body["version"]) == (200, "v1")
+    base = f"{visitor.services.site.public_url}/api/v1"
+    assert (index.body["schema"], index.body["docs"], index.body["errors"]) == (
+        f"{base}/schema/", f"{base}/docs/", f"{base}/docs/errors/"
+    )  # fmt: skip
+    assert (await visitor.get("", prefix=prefix)).headers["Location"] == f"{prefix}/"
+    for name in ("schema", "docs", "errors", "agents", "settings"):
+        assert (await visitor.get(index.body[name].removeprefix(base))).status == 200
 
 
 async def test_every_slashless_path_is_redirected_whatever_the_verb(api: Api) -> None:

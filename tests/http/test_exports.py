@@ -158,6 +158,17 @@ async def test_unknown_settings_are_ignored_and_the_same_book_has_the_same_etag(
     assert len({reply.headers["ETag"] for reply in replies}) == len({reply.raw for reply in replies}) == 1
 
 
+async def test_however_many_files_are_made_of_a_book_its_newest_eight_are_kept(api: Api) -> None:
+    book = await api.written()
+    path = f"/books/{book['id']}/export_epub/"
+
+    for number in range(11):
+        reply = await api.post(path, {"settings": {"dedication": f"For reader {number}."}})
+        assert reply.status == 200
+
+    assert await api.services.database.http.fetchval("SELECT count(*) FROM export_file") == 8
+
+
 @pytest.mark.parametrize("action", [*PATHS, "preview_pdf", "preview-data"])
 async def test_hostile_text_exports_or_is_refused_with_the_reason(api: Api, action: str) -> None:
     title = "<b>An uncommonly long title</b> that goes on " * 8

@@ -195,3 +195,40 @@ async def test_words_that_have_come_are_in_the_next_status(
     monkeypatch.setattr(api.services.supervisor.chapters, "words_in_flight", lambda run: 120)
 
     assert (await api.get(path)).body["words_written"] == before + 120
+
+
+async def test_the_time_left_is_estimated_from_the_start_and_in_the_queue(api: Api, model: HeldModel) -> None:
+    first, second = [await api.outlined(chapter_count=60, target_word_count=6_000) for _ in range(2)]
+    for book in (first, second):
+        await api.post(f"/books/{book['id']}/generate/")
+    await model.asked.wait()
+
+    at_work, waits = [(await api.get(f"/books/{book['id']}/generation-status/")).body for book in (first, second)]
+    listed = {book["id"]: book["generation_progress"] for book in (await api.get("/books/")).body}
+    await steer(api, first, "pause")
+    paused = (await api.get(f"/books/{first['id']}/generation-status/")).body
+
+    assert (at_work["phase"], waits["phase"], at_work["queue_position"]) == ("chapters", "chapters", None)
+    assert waits["queue_position"] == 1
+    assert 0 < at_work["estimated_seconds_remaining"] < waits["estimated_seconds_remaining"]
+    assert listed[second["id"]]["estimated_seconds_remaining"] == waits["estimated_seconds_remaining"]
+    assert paused["estimated_seconds_remaining"] is None
+
+
+async def test_a_production_without_an_outline_has_an_estimate_too(open_api: OpenApi) -> None:
+    class HeldAtOnceModel(HeldModel):
+        async def complete(self, request: TextRequest) -> TextReply:
+            self.asked.set()
+            await self.gate.wait()
+            return await OfflineModel.complete(self, request)
+
+    model = HeldAtOnceModel()
+    api = await (await open_api(model=model)).as_new_account("ada")
+    book = await api.book()
+    await api.post(f"/books/{book['id']}/produce/")
+    await model.asked.wait()
+
+    status = (await api.get(f"/books/{book['id']}/generation-status/")).body
+
+    assert (status["phase"], status["estimated_seconds_remaining"] > 0) == ("outline", True)
+    await steer(api, book, "stop")

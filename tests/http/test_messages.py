@@ -15,6 +15,8 @@ MISSING = {
     "/proofreading-reports/999999/": "No such proofreading report, or it is not yours.",
     "/books/{book}/generation-status/": "This book has never been generated. Start its writing first "
     "(POST /books/{id}/generate/).",
+    f"/books/{10**30}/": "No such book, or it is not yours.",
+    "/books/{book}/facts/999999/": "No such fact of this book, or it is not yours.",
     "/chapters/{chapter}/revisions/999999/": "No such revision of this chapter, or it is not yours.",
 }
 
@@ -44,7 +46,9 @@ async def test_a_404_says_what_is_missing(api: Api) -> None:
         ({"title": 5}, {"title": ["Must be a string."]}),
         ({"title": "x" * 201}, {"title": ["Must have at most 200 characters (got 201)."]}),
         ({"title": "A", "chapter_count": 101}, {"chapter_count": ["Must be from 1 to 100 (got 101)."]}),
-        ({"title": "A", "chapter_count": "ten"}, {"chapter_count": ["Must be a whole number."]}),
+        ({"title": "A", "chapter_count": "ten"}, {"chapter_count": ["Must be a whole number from 1 to 100."]}),
+        ({"title": "A", "chapter_count": 1e300}, {"chapter_count": ["Must be from 1 to 100 (got 1e+300)."]}),
+        ({"title": "A", "target_word_count": "5"}, {"target_word_count": ["Must be a whole number of at least 1."]}),
         ({"title": "A", "target_word_count": 0}, {"target_word_count": ["Must be at least 1 (got 0)."]}),
         (
             {"title": "A", "target_word_count": 2**70},

@@ -230,3 +230,22 @@ async def test_a_plan_is_taken_beside_the_title_or_as_the_chapter_shows_it_and_k
     assert without.body["chapters"][0]["plan"] == {"scenes": [scene], "sets_up": ["the key"]}
     copy = await api.post(f"/books/{book['id']}/duplicate/")
     assert copy.body["chapters"][1]["plan"] == {"pays_off": ["the key"]}
+
+
+async def test_an_entry_whose_id_is_not_of_this_book_is_refused_by_name(api: Api) -> None:
+    book, other = await api.outlined(), await api.outlined()
+    theirs = other["chapters"][0]["id"]
+
+    for entry in (
+        {"id": theirs, "title": "Mine"},
+        {"id": 999_999, "chapter_number": 1},
+        {"id": 999_999, "title": "New"},
+    ):
+        for replace in (False, True):
+            body = {"chapters": [entry, {"chapter_number": 2, "title": "Two"}], "replace": replace}
+            refused = await api.post(f"/books/{book['id']}/update-outline/", body)
+            assert (refused.status, refused.code) == (400, "VALIDATION_ERROR")
+            assert f"do not belong to this book: {entry['id']}." in refused.body["error"]["details"]["chapters"][0]
+
+    assert (await api.get(f"/books/{book['id']}/")).body["chapters"] == book["chapters"]
+    assert (await api.get(f"/books/{other['id']}/")).body["chapters"] == other["chapters"]

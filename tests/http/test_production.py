@@ -208,3 +208,21 @@ async def test_a_cover_that_is_paid_for_is_entered_although_its_run_is_stopped_b
 
     await api.until_true(PAID_COVER)
     assert await images_used(api) == 0
+
+
+async def test_a_finished_book_is_produced_again_only_if_that_is_asked_for(painting: Api) -> None:
+    book = await painting.outlined()
+    path = f"/books/{book['id']}/produce/"
+    await painting.post(path)
+    await painting.until(book["id"], "completed")
+
+    refused = await painting.post(path)
+    kept = (await painting.get(f"/books/{book['id']}/")).body["chapters"]
+    again = await painting.post(path, {"again": True})
+    await painting.until(book["id"], "completed")
+
+    assert (refused.status, refused.code) == (409, "CONFLICT")
+    assert '{"again": true}' in refused.body["error"]["message"]
+    assert all(chapter["content"] for chapter in kept)
+    assert again.status == 202
+    assert (await painting.get(f"/chapters/{kept[0]['id']}/revisions/")).body

@@ -192,6 +192,18 @@ async def test_an_applied_suggestion_changes_its_span_and_is_kept_as_a_revision(
     assert await content_of(author, book) == FIRST.replace("the the", "the")
 
 
+async def test_ids_that_are_not_of_the_report_are_named(author: Api, book: dict[str, Any]) -> None:
+    report = await reported(author, book)
+    own = [each["id"] for each in await suggestions(author, report)]
+
+    path = f"/proofreading-reports/{report['id']}/apply/"
+    outcome = (await author.post(path, {"suggestion_ids": [999_998, *own, 999_999]})).body
+
+    assert outcome["unknown_ids"] == [999_998, 999_999]
+    assert outcome["applied"] > 0
+    assert "unknown_ids" not in (await author.post(path, {"suggestion_ids": own})).body
+
+
 async def test_many_are_applied_at_once_and_the_rest_moves(author: Api, book: dict[str, Any]) -> None:
     report = await reported(author, book)
 

@@ -34,7 +34,7 @@ from tests.sim.process import ProcessEnded, SimulatedProcess
 
 PATIENCE_SECONDS, IMPATIENCE_SECONDS, DOUBT_SECONDS = 30.0, 0.5, 60.0
 COMMANDS: tuple[Command, ...] = (
-    Generate(), Generate(), Generate(), Generate(automated=True), Pause(), Resume(), Resume(), Stop()
+    Generate(), Generate(), Generate(), Generate(automated=True, again=True), Pause(), Resume(), Resume(), Stop()
 )  # fmt: skip
 NEWEST = "SELECT id, status FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1"
 WRITING = "SELECT id, chapter_number FROM chapter WHERE book_id = $1 AND status = 'writing'"

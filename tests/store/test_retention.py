@@ -20,6 +20,13 @@ CHECKOUTS = """
            AS rows (status, days)
 """
 
+KEYS = """
+    WITH writer AS (INSERT INTO account (username, email) VALUES ('ada', 'ada@example.com') RETURNING id)
+    INSERT INTO idempotency_key (account_id, key, request, owner, started_at)
+    SELECT id, hours::text, '', gen_random_uuid(), now() - hours * interval '1 hour'
+      FROM writer, unnest('{23, 25}'::int[]) AS hours
+"""
+
 AUDIT = """
     INSERT INTO audit (actor, action, created_at)
     VALUES ('ada', 'old', now() - interval '2 years 1 day'), ('ada', 'new', now() - interval '1 year 364 days')
@@ -84,3 +91,11 @@ async def test_a_locked_row_is_skipped(pool: asyncpg.Pool) -> None:
         assert await pool.fetchval("SELECT count(*) FROM audit") == 2
     await delete_old_rows(pool)
     assert await pool.fetchval("SELECT count(*) FROM audit") == 1
+
+
+async def test_idempotency_keys_go_after_a_day(pool: asyncpg.Pool) -> None:
+    await pool.execute(KEYS)
+
+    await delete_old_rows(pool)
+
+    assert [row["key"] for row in await pool.fetch("SELECT key FROM idempotency_key")] == ["23"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 from aiohttp import web
@@ -17,6 +17,8 @@ from bookgen.store.chapters import Sketch
 
 Pictures = Mapping[int, Sequence[Mapping[str, Any]]]
 
+Pick = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
 
 def in_pieces(
     request: web.Request,
@@ -26,8 +28,11 @@ def in_pieces(
     before: bytes,
     after: bytes,
     status: int = 200,
+    pick: Pick = dict,
 ) -> pieces.InPieces:
     """JSON with the list of chapters between `before` and `after`. Raises PayloadTooLarge.
+
+    `pick` takes the fields out of a chapter that the answer has.
 
     While the caller reads a piece, neither a connection nor the next piece is held. A chapter that is saved meanwhile
     is sent in its new version, under the ETag of the old one.
@@ -35,11 +40,11 @@ def in_pieces(
     pieces.require_sendable(sum(each.bytes for each in sketches))
     versions = [(each.chapter.content_version, shown_chapter(each.chapter, ())) for each in sketches]
     tag = pieces.tag_of(replies.dump([before, after, versions, list(pictures.items())]))
-    return pieces.InPieces(tag, _pieces(request, sketches, pictures, before, after), status=status)
+    return pieces.InPieces(tag, _pieces(request, sketches, pictures, before, after, pick), status=status)
 
 
 async def _pieces(
-    request: web.Request, sketches: Sequence[Sketch], pictures: Pictures, before: bytes, after: bytes
+    request: web.Request, sketches: Sequence[Sketch], pictures: Pictures, before: bytes, after: bytes, pick: Pick
 ) -> AsyncIterator[bytes]:
     yield before
     comma = b""
@@ -48,11 +53,11 @@ async def _pieces(
         async with request.app[LINES].turn(request[ACCOUNT_ID], LimitClass.READ):
             found = await chapters.some(request.app[SERVICES].database.http, request[ACCOUNT_ID], batch)
         for chapter in found:  # deleted ones are left out
-            yield comma + piece_of(chapter, pictures)
+            yield comma + piece_of(chapter, pictures, pick)
             comma = b","
     yield after
 
 
-def piece_of(chapter: Chapter, pictures: Pictures) -> bytes:
+def piece_of(chapter: Chapter, pictures: Pictures, pick: Pick = dict) -> bytes:
     """A chapter as JSON, with its text and its pictures."""
-    return replies.dump(shown_chapter(chapter, pictures.get(chapter.id, ())))
+    return replies.dump(pick(shown_chapter(chapter, pictures.get(chapter.id, ()))))

@@ -12,6 +12,7 @@ from pathlib import Path
 from aiohttp import web
 
 from bookgen import errors
+from bookgen.http.edge import replies
 from bookgen.http.edge.contract import answers_content, conditional, docs, refuses
 from bookgen.http.edge.keys import DOCUMENT, SERVICES
 from bookgen.limits import LimitClass
@@ -42,6 +43,26 @@ EXPORTS = "\n".join(
     f'    POST {{base_url}}/books/{{id}}/{each.path}/  {{"settings": {{}}}}    → {each.content_type}'
     for each in FORMATS.values()
 )
+
+
+@docs(
+    "site", "Read where everything is", "The version, and the addresses of what describes the API. No account needed."
+)
+@answers_content("application/json", {"type": "object"}, "Addresses")
+@conditional
+async def index(request: web.Request) -> web.Response:
+    base = f"{request.app[SERVICES].site.public_url}/api/v1"
+    addresses = {
+        "schema": f"{base}/schema/",
+        "docs": f"{base}/docs/",
+        "errors": f"{base}/docs/errors/",
+        "agents": f"{base}/docs/agents/",
+        "settings": f"{base}/public-settings/",
+        "register": f"{base}/auth/register/",
+        "login": f"{base}/auth/login/",
+        "books": f"{base}/books/",
+    }
+    return replies.json({"name": request.app[SERVICES].site.site_name, "version": "v1", **addresses})
 
 
 @docs("site", "Read this document", "OpenAPI 3.1, generated from the running code.")

@@ -104,8 +104,10 @@ def _operation(route: Route, plugin: MarshmallowPlugin, names: Counter[str]) -> 
     if parameters := [
         *_path_parameters(route),
         *_query_parameters(route, plugin),
+        *([wire_documents.PREFER_MINIMAL] if _shows_parts(route.handler) else ()),
         *([wire_documents.PREFER] if contract.waits.is_on(route.handler) else ()),
         *([wire_documents.IF_NONE_MATCH] if contract.conditional.is_on(route.handler) else ()),
+        *([wire_documents.IDEMPOTENCY_KEY] if contract.repeatable.is_on(route.handler) else ()),
         *([wire_documents.IF_MATCH] if contract.guarded.is_on(route.handler) else ()),
     ]:
         operation["parameters"] = parameters
@@ -119,6 +121,12 @@ def _operation(route: Route, plugin: MarshmallowPlugin, names: Counter[str]) -> 
     if route.gate:
         operation["x-plan-gate"] = route.gate
     return operation
+
+
+def _shows_parts(handler: Handler) -> bool:
+    """Whether a caller can ask for a part of the answer."""
+    schema = contract.query_schema(handler)
+    return schema is not None and "fields" in schema.fields
 
 
 def _operation_id(handler: Handler, names: Counter[str]) -> str:
@@ -175,7 +183,8 @@ def _example(schema: Schema) -> dict[str, Any]:
 
 
 def _successes(route: Route, said: dict[str, Any]) -> dict[str, Any]:
-    tag = wire_documents.reference("ETag") if contract.conditional.is_on(route.handler) else {}
+    read = contract.conditional.is_on(route.handler)
+    tag = wire_documents.reference("ETag") if read or contract.guarded.is_on(route.handler) else {}
     if contract.waits.is_on(route.handler):
         tag |= wire_documents.reference("Preference-Applied")
     responses = {}
@@ -185,9 +194,14 @@ def _successes(route: Route, said: dict[str, Any]) -> dict[str, Any]:
             response["content"] = {"application/json": {"schema": answer["schema"]}}
         elif "content" in answer:
             response["content"] = answer["content"]
-        response["headers"] = wire_documents.ALWAYS | tag | answer.get("headers", {})
+        own = tag if str(status) == "200" else {}
+        if contract.repeatable.is_on(route.handler):
+            own = own | wire_documents.reference("Idempotent-Replayed")
+        if _shows_parts(route.handler):
+            own = own | wire_documents.reference("Preference-Applied")
+        response["headers"] = wire_documents.ALWAYS | own | answer.get("headers", {})
         responses[str(status)] = response
-    if tag:
+    if read:
         responses["304"] = {"description": wire_documents.NOT_MODIFIED, "headers": wire_documents.ALWAYS | tag}
     return responses
 
@@ -198,6 +212,8 @@ def refusals(route: Route) -> list[type[errors.BookgenError]]:
     takes_text = any(not is_id(name) for name in _names(route))
     if contract.body_schema(route.handler) or contract.query_schema(route.handler) or takes_text:
         found.append(errors.InvalidInput)
+    if contract.repeatable.is_on(route.handler):
+        found += [errors.Conflict, errors.InvalidInput]
     if not route.public:
         found += [
             errors.AuthenticationRequired,

@@ -51,14 +51,16 @@ HEADERS: dict[str, dict[str, Any]] = {
     "Deprecation": _string("Only for a deprecated version: the deprecation date, as @seconds.", required=False),
     "Sunset": _string("Only for a deprecated version: the removal date (RFC 8594).", required=False),
     "Link": _string('Only for a deprecated version: rel="deprecation", with instructions.', required=False),
-    "Preference-Applied": _string("The preference that was applied: wait=N.", required=False),
+    "Preference-Applied": _string("wait=N if the server has waited, or return=minimal.", required=False),
+    "Idempotent-Replayed": _string("`true` if this is the stored answer of an earlier request.", required=False),
     "ETag": _string("Identifies this version of the response. Send it as If-None-Match next time."),
 }
 
 
-def _optional(name: str, text: str, **more: str) -> dict[str, Any]:
+def _optional(name: str, text: str, *, pattern: str | None = None, **more: str) -> dict[str, Any]:
     """An optional request header."""
-    return {"in": "header", "name": name, "required": False, "description": text, "schema": {"type": "string"}, **more}
+    schema = {"type": "string"} | ({"pattern": pattern} if pattern else {})
+    return {"in": "header", "name": name, "required": False, "description": text, "schema": schema, **more}
 
 
 PREFER = _optional(
@@ -67,12 +69,23 @@ PREFER = _optional(
     "seconds. N is at most 60.",
     example="wait=30",
 )
+IDEMPOTENCY_KEY = _optional(
+    "Idempotency-Key",
+    "Makes the call safe to repeat: 1 to 255 characters of your choice, such as a UUID. For 24 hours, the same call "
+    "with the same key returns the first answer and does nothing again; another call with it returns 409 `CONFLICT`.",
+    pattern="^[!-~]([ -~]{0,253}[!-~])?$",
+    example="6f1c5d0e-6f0a-4f0e-9d8e-0f6e4f2b7a11",
+)
+PREFER_MINIMAL = _optional(
+    "Prefer", "`return=minimal` (RFC 7240): the answer is the book as it is listed, without chapters and covers."
+)
 IF_NONE_MATCH = _optional(
     "If-None-Match", "The ETag that you have. Returns 304 without a body if the resource has not changed."
 )
 IF_MATCH = _optional(
     "If-Match",
-    "The ETag of the version that you are changing. Returns 409 `CONFLICT` if the resource has changed since.",
+    "The ETag of the version that you are changing. Returns 409 `CONFLICT` if the resource has changed since. A weak "
+    "tag (`W/`) never matches.",
 )
 NOT_MODIFIED = "Not changed since the ETag that was sent. No body. Counts as a request."
 
@@ -81,7 +94,7 @@ def reference(name: str) -> dict[str, Any]:
     return {name: {"$ref": f"#/components/headers/{name}"}}
 
 
-_SOMETIMES = ("Retry-After", "WWW-Authenticate", "ETag", "Preference-Applied")
+_SOMETIMES = ("Retry-After", "WWW-Authenticate", "ETag", "Preference-Applied", "Idempotent-Replayed")
 ALWAYS: dict[str, Any] = {name: reference(name)[name] for name in HEADERS if name not in _SOMETIMES}
 
 _THE_BOOK = {"id": "$response.body#/id"}

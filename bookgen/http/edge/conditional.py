@@ -7,17 +7,24 @@ from functools import lru_cache
 
 from aiohttp import web
 
+from bookgen.errors import Conflict
 from bookgen.http.edge.pieces import InPieces, tag_of
+from bookgen.http.edge.routing import Handler
 
-_SMALL = 8192
+_SMALL, _MINIMAL = 8192, '-minimal"'
 _KEPT = ("Cache-Control", "Preference-Applied")
+READS = ("GET", "HEAD")
+CHANGED = (
+    "This has changed since you read it, or the ETag in If-Match is not its own. Read it again, then send your change."
+)
 
 
 class Known:
     """Compares the caller's If-None-Match with the tag of the answer."""
 
     def __init__(self, request: web.BaseRequest) -> None:
-        self._given = request.headers.get("If-None-Match")
+        # Of a change, the answer is never 304: its caller has to learn that it took effect.
+        self._given = request.headers.get("If-None-Match") if request.method in READS else None
         self.tag = ""
 
     def __call__(self, body: bytes) -> bool:
@@ -39,10 +46,10 @@ def unless_known(request: web.Request, response: web.StreamResponse) -> web.Stre
     """The answer with its tag, or 304 without a body if the caller has the same tag."""
     known = Known(request)
     match response:
-        case InPieces(tag=tag):
-            has = known.by_tag(tag)
         case _ if "ETag" in response.headers:
             return response  # the handler has compared the tags
+        case InPieces(tag=tag):
+            has = known.by_tag(tag)
         case web.Response(body=bytes() as body):
             has = known(body)
         case _:
@@ -53,10 +60,45 @@ def unless_known(request: web.Request, response: web.StreamResponse) -> web.Stre
     return response
 
 
+async def require_expected(request: web.Request, read: Handler) -> None:
+    """Raise Conflict unless If-Match, if there is one, names the answer that `read` gives now."""
+    if "If-Match" not in request.headers:
+        return
+    response = await read(request)
+    if not _is_expected(request, tag_of_response(response)):
+        raise Conflict(CHANGED)
+
+
+def tag_of_response(response: web.StreamResponse) -> str:
+    """The tag that the answer has, or gets when it is sent."""
+    match response:
+        case _ if "ETag" in response.headers:
+            return response.headers["ETag"]
+        case InPieces(tag=tag):
+            return tag
+        case web.Response(body=bytes() as body):
+            return _tag(body)
+    raise TypeError("The answer has no tag.")
+
+
+def minimal_tag(tag: str) -> str:
+    """The tag of a read's minimal answer: If-Match takes it for the whole one's, a cache does not."""
+    return f"{tag[:-1]}{_MINIMAL}"
+
+
 def is_expected(request: web.Request, body: bytes) -> bool:
-    """Whether If-Match names this answer. Compared weakly: a compressing proxy turns strong tags into weak ones."""
+    """Whether If-Match names this answer."""
+    return _is_expected(request, _tag(body))
+
+
+def _is_expected(request: web.Request, tag: str) -> bool:
+    """RFC 9110's strong comparison: a weak tag matches nothing."""
     given = request.headers.get("If-Match")
-    return given is None or _names(given, _tag(body))
+    return (
+        given is None
+        or given.strip() == "*"
+        or tag in (each.strip().replace(_MINIMAL, '"') for each in given.split(","))
+    )
 
 
 def _names(given: str, tag: str) -> bool:

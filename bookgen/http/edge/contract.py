@@ -76,9 +76,23 @@ class Trait:
 
 
 conditional = Trait("conditional")  # the answer has an ETag; If-None-Match is answered with 304
-guarded = Trait("guarded")  # If-Match is checked before the change
+guarded = Trait("guarded")  # the handler checks If-Match in the transaction of the change
+repeatable = Trait("repeatable")  # takes an `Idempotency-Key`
 waits = Trait("waits")  # `Prefer: wait` waits for the next answer
 grows = Trait("grows")  # stores more text or pictures: refused while the disk is almost full
+
+_READ_FIRST = "__read_first__"
+
+
+def guarded_by(read: Handler) -> Mark:
+    """Check If-Match before the handler runs, against the answer of the handler `read` to the same path."""
+
+    def mark(handler: _F, /) -> _F:
+        setattr(handler, _READ_FIRST, read)
+        return guarded(handler)
+
+    return mark
+
 
 _REFUSES = "__refuses__"
 
@@ -108,12 +122,14 @@ def query_schema(handler: Handler) -> Schema | None:
 
 
 class Endpoint(NamedTuple):
-    """A route with its handler's notes, looked up once."""
+    """A route with its handler's notes, looked up once. `tagged`: its answers have an ETag."""
 
     route: Route
     query: Schema | None
     body: Schema | None
-    conditional: bool
+    tagged: bool
+    read_first: Handler | None
+    repeatable: bool
     grows: bool
     waits: bool
 
@@ -124,7 +140,9 @@ class Endpoint(NamedTuple):
             route,
             query_schema(handler),
             body_schema(handler),
-            conditional.is_on(handler),
+            conditional.is_on(handler) or guarded.is_on(handler),
+            getattr(handler, _READ_FIRST, None),
+            repeatable.is_on(handler),
             grows.is_on(handler),
             waits.is_on(handler),
         )

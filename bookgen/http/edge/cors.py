@@ -7,9 +7,11 @@ from collections.abc import Collection
 _EXPOSED = ", ".join([
     "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After", "X-Request-Id", "X-API-Version",
     "X-API-Version-Latest", "Deprecation", "Sunset", "Link", "ETag", "Content-Disposition", "WWW-Authenticate",
-    "Preference-Applied", "X-Missing-Chapters",
+    "Preference-Applied", "X-Missing-Chapters", "Idempotent-Replayed",
 ])  # fmt: skip
-_ACCEPTED = "Authorization, Content-Type, If-Match, If-None-Match, Prefer, X-Request-Id, X-Browser-Fingerprint"
+_ACCEPTED = (
+    "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Prefer, X-Request-Id, X-Browser-Fingerprint"
+)
 
 
 def headers(origin: str | None, allowed: Collection[str]) -> dict[str, str]:

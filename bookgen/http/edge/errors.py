@@ -16,8 +16,11 @@ from bookgen.http.edge import replies
 from bookgen.http.edge.schemas import by_field
 from bookgen.store.outages import is_passing
 
+# The order in which a refused method is answered with one that works.
+_METHODS = ("GET", "POST", "PATCH", "DELETE")
 
-def as_domain_error(error: Exception, request_id: str) -> errors.BookgenError:
+
+def as_domain_error(error: Exception, request_id: str, path: str = "") -> errors.BookgenError:
     """The BookgenError for what a handler raised. An unexpected error reveals only the request id."""
     match error:
         case errors.StartupError():
@@ -25,8 +28,10 @@ def as_domain_error(error: Exception, request_id: str) -> errors.BookgenError:
         case errors.BookgenError():
             return error
         case web.HTTPMethodNotAllowed():
+            allowed = error.allowed_methods
+            works = next((method for method in _METHODS if method in allowed), "GET")
             return errors.MethodNotAllowed(
-                f"Method not allowed here. Allowed: {', '.join(sorted(error.allowed_methods))}."
+                f"Method not allowed here. Allowed: {', '.join(sorted(allowed))}. Send {works} {path} instead."
             )
         case web.HTTPNotFound():
             return errors.NoSuchPath()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,8 +91,11 @@ WAITING: web.AppKey[Waiters] = web.AppKey("waiting")
 UNKNOWN_PROXIES: web.AppKey[set[str]] = web.AppKey("unknown_proxies")  # the first untrusted peer, once logged
 DOCUMENT: web.AppKey[Callable[[], bytes]] = web.AppKey("document")  # encodes the OpenAPI document, slow once
 
+REREAD_BOOK: web.AppKey[Callable[..., Awaitable[web.Response]]] = web.AppKey("reread_book")  # of a stored answer
+
 REQUEST_ID: web.RequestKey[str] = web.RequestKey("request_id")
 ACCOUNT_ID: web.RequestKey[int] = web.RequestKey("account_id")
 VERDICT: web.RequestKey[Verdict] = web.RequestKey("verdict")
+SHOWN_BOOK: web.RequestKey[int] = web.RequestKey("shown_book")  # the id of the book that the answer shows
 BODY: web.RequestKey[dict[str, Any]] = web.RequestKey("body")  # validated by the handler's @json_schema
 QUERY: web.RequestKey[dict[str, Any]] = web.RequestKey("query")  # validated by its @querystring_schema

@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from aiohttp import web
 
 from bookgen.errors import InvalidInput, NotFound, no_such
-from bookgen.http.edge import access_log, admission, bodies, conditional, errors, headers, hosts, unmatched
+from bookgen.http.edge import access_log, admission, bodies, conditional, errors, headers, hosts, idempotency, unmatched
 from bookgen.http.edge.contract import Endpoint
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, LINES, QUERY, REQUEST_ID, SERVICES
 from bookgen.http.edge.routing import Handler, Route, path_id
@@ -50,11 +50,11 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
             async with _turn(request, endpoint):
                 try:
                     await _validate(request, endpoint)
-                    response = await handler(request)
+                    response = await _handled(request, endpoint, handler)
                 except (InvalidInput, NotFound):
                     await _require_own(request, endpoint.route)
                     raise
-            if endpoint.conditional:
+            if endpoint.tagged:
                 response = conditional.unless_known(request, response)
         else:
             admission.admit_stranger(request, app)
@@ -67,6 +67,17 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
     headers.add_to(response, request, app)
     access_log.record(request, route, response, time.perf_counter() - began, failure)
     return response
+
+
+async def _handled(request: web.Request, endpoint: Endpoint, handler: Handler) -> web.StreamResponse:
+    """The handler's answer, unless If-Match or a repeated Idempotency-Key decides otherwise."""
+
+    async def handle() -> web.StreamResponse:
+        if endpoint.read_first:
+            await conditional.require_expected(request, endpoint.read_first)
+        return await handler(request)
+
+    return await (idempotency.once(request, handle) if endpoint.repeatable else handle())
 
 
 def _turn(request: web.Request, endpoint: Endpoint) -> AbstractAsyncContextManager[None]:
@@ -103,12 +114,13 @@ async def _require_own(request: web.Request, route: Route) -> None:
     table = TABLE_OF.get(collection)
     if table is None or "{id}" not in rest:
         return
-    if not await owns(request.app[SERVICES].database.http, request[ACCOUNT_ID], table, path_id(request)):
-        raise no_such("proofreading report" if table == "report" else table)
+    kind = "proofreading report" if table == "report" else table
+    if not await owns(request.app[SERVICES].database.http, request[ACCOUNT_ID], table, path_id(request, kind=kind)):
+        raise no_such(kind)
 
 
 def _refusal(request: web.Request, error: Exception) -> web.Response:
-    refusal = errors.as_domain_error(error, request[REQUEST_ID])
+    refusal = errors.as_domain_error(error, request[REQUEST_ID], request.path)
     response = errors.envelope(refusal, request.app[SERVICES].site.public_url)
     if isinstance(error, web.HTTPMethodNotAllowed):
         response.headers["Allow"] = ", ".join(sorted(error.allowed_methods))

@@ -49,9 +49,9 @@ def is_id(name: str) -> bool:
     return name == "id" or name.endswith("_id")
 
 
-def path_id(request: web.Request, name: str = "id") -> int:
-    """An id in the path. Raises NotFound for a number that no row can have."""
+def path_id(request: web.Request, name: str = "id", *, kind: str = "object") -> int:
+    """An id in the path. Raises NotFound, naming the kind of object, for a number that no row can have."""
     text = request.match_info[name]
     if len(text) > 19 or (number := int(text)) > LARGEST_ID:
-        raise no_such("object")
+        raise no_such(kind)
     return number

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
-from marshmallow import EXCLUDE, Schema, ValidationError, fields, validate
+from marshmallow import EXCLUDE, Schema, ValidationError, fields, pre_load, validate
 
 from bookgen.errors import InvalidInput
 
@@ -39,11 +39,31 @@ def says(**keywords: Any) -> Callable[[type[_S]], type[_S]]:
     return mark
 
 
-class Body(Schema):
-    """The schema of a request. Unknown fields are dropped."""
+class Query(Schema):
+    """The schema of a query. Unknown fields are dropped."""
 
     class Meta:
         unknown = EXCLUDE
+
+
+class Body(Schema):
+    """The schema of a request. Unknown fields are dropped, and so is null in an optional field."""
+
+    class Meta:
+        unknown = EXCLUDE
+
+    def on_bind_field(self, name: str, field: fields.Field[Any]) -> None:
+        field.allow_none = field.allow_none or self.partial is True or not field.required
+
+    @pre_load
+    def drop_nulls(self, data: Any, **_: Any) -> Any:
+        if not isinstance(data, Mapping) or None not in data.values():
+            return data
+        return {
+            name: value
+            for name, value in data.items()
+            if value is not None or (name in self.fields and not self.fields[name].allow_none)
+        }
 
 
 Body.error_messages = {"type": "Must be an object."}
@@ -56,14 +76,19 @@ class Range(validate.Range):
         try:
             return super().__call__(value)
         except ValidationError:
-            raise ValidationError(f"Must be {self._bounds(value)} (got {str(value)[:40]}).") from None
+            bounds = self.bounds if self.is_bounded or value < self.min else "a smaller number"
+            raise ValidationError(f"Must be {bounds} (got {str(value)[:40]}).") from None
 
-    def _bounds(self, value: Any) -> str:
+    @property
+    def is_bounded(self) -> bool:
+        return bool(self.min > -LARGEST and self.max < LARGEST_SERIAL)
+
+    @property
+    def bounds(self) -> str:
         """The bounds in words. A bound of the database's integers says nothing to a reader, so it is left out."""
-        has_minimum, has_maximum = self.min > -LARGEST, self.max < LARGEST_SERIAL
-        if has_minimum and has_maximum:
+        if self.is_bounded:
             return f"from {_numeral(self.min)} to {_numeral(self.max)}"
-        return f"at least {_numeral(self.min)}" if has_minimum and value < self.min else "a smaller number"
+        return f"at least {_numeral(self.min)}" if self.min > -LARGEST else ""
 
 
 def _numeral(number: float) -> str:
@@ -76,8 +101,12 @@ class Integer(fields.Integer):
     def __init__(
         self, *, minimum: int = -LARGEST - 1, maximum: int = LARGEST, from_text: bool = False, **kwargs: Any
     ) -> None:
-        super().__init__(validate=Range(min=minimum, max=maximum), **kwargs)
+        range_ = Range(min=minimum, max=maximum)
+        super().__init__(validate=range_, **kwargs)
         self._from_text = from_text
+        self._range = range_
+        bounds = f" {'of ' * (maximum >= LARGEST_SERIAL)}{range_.bounds}" if range_.bounds else ""
+        self._wrong = f"Must be a whole number{bounds}."
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
         match value:
@@ -88,21 +117,25 @@ class Integer(fields.Integer):
             case float() if value.is_integer() and abs(value) < 2**53:
                 return int(value)
             case float() if value.is_integer():  # beyond 2**53 a float has lost digits
+                if self._range.is_bounded or value < 0:
+                    self._range(value)
                 raise ValidationError(f"Must be a smaller number (got {value:.0f}).")
             case str() if self._from_text and re.fullmatch(r"[+-]?[0-9]{1,19}", value):
                 return int(value)
-        raise self.make_error("invalid", input=value)
+        raise ValidationError(self._wrong)
 
 
 class Number(fields.Float):
     """A JSON number from `minimum` to `maximum`. Booleans and text are refused."""
 
     def __init__(self, *, minimum: float, maximum: float, **kwargs: Any) -> None:
-        super().__init__(validate=Range(min=minimum, max=maximum), **kwargs)
+        range_ = Range(min=minimum, max=maximum)
+        super().__init__(validate=range_, **kwargs)
+        self._wrong = f"Must be a number {range_.bounds}."
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.make_error("invalid", input=value)
+            raise ValidationError(self._wrong)
         return float(super()._deserialize(value, attr, data, **kwargs))
 
 

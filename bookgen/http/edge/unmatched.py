@@ -36,7 +36,7 @@ def _is_preflight(request: web.Request) -> bool:
 async def _exists_with_slash(request: web.Request) -> bool:
     """Whether the path with a slash is a route of the API. A redirect within the prefix never leaves this host."""
     path = request.rel_url.raw_path
-    if not path.startswith(PREFIX) or path.endswith("/"):
+    if not f"{path}/".startswith(PREFIX) or path.endswith("/"):
         return False
     slashed = request.clone(rel_url=request.rel_url.with_path(path + "/", encoded=True))
     found = await request.app.router.resolve(slashed)

@@ -1,4 +1,4 @@
-"""Long polling by `Prefer: wait=N` (RFC 7240): a caller that has the current answer waits for the next one."""
+"""The preferences of RFC 7240: `wait=N`, to wait for the next answer if one has the current, and `return=minimal`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ MAX_PER_ACCOUNT = 32
 MAX_TOTAL = 4_000
 
 _WAIT = re.compile(r'\s*wait\s*=\s*"?([0-9]{1,9})[0-9]*"?\s*(?:;.*)?', re.I)
+
+_MINIMAL = re.compile(r'\s*return\s*=\s*"?minimal"?\s*(?:;.*)?', re.I)
 
 
 class Waiters:
@@ -36,6 +38,11 @@ class Waiters:
             self._of_account[account_id] -= 1
             if not self._of_account[account_id]:
                 del self._of_account[account_id]
+
+
+def prefers_minimal(headers: Iterable[str]) -> bool:
+    """Whether the Prefer headers ask for `return=minimal`."""
+    return any(_MINIMAL.fullmatch(each) for header in headers for each in header.split(","))
 
 
 def preferred(headers: Iterable[str]) -> int:

@@ -24,7 +24,7 @@ ALWAYS = {
     "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
     "X-API-Version", "X-API-Version-Latest", "X-Request-Id",
 }  # fmt: skip
-OPTIONAL = {"Deprecation", "Sunset", "Link", "Preference-Applied"}
+OPTIONAL = {"Deprecation", "Sunset", "Link", "Preference-Applied", "Idempotent-Replayed"}
 OPERATIONS = [
     pytest.param(path, method, operation, id=f"{method.upper()} {path}")
     for path, methods in DOCUMENT["paths"].items()

@@ -21,11 +21,16 @@ async def paths_of(api: Api) -> list[str]:
     ids = {
         "books": book["id"],
         "chapters": book["chapters"][0]["id"],
-        "proofreading-reports": await report_on(api, book),
     }
-    fact = (await api.get(f"/books/{book['id']}/facts/")).body[0]["id"]
+    await api.patch(f"/chapters/{ids['chapters']}/", {"content": f"{book['chapters'][0]['content']} The the sea."})
+    ids["proofreading-reports"] = report = await report_on(api, book)
+    within = {
+        "fact_id": (await api.get(f"/books/{book['id']}/facts/")).body[0]["id"],
+        "revision_id": (await api.get(f"/chapters/{ids['chapters']}/revisions/")).body[0]["id"],
+        "suggestion_id": await api.first_suggestion(report),
+    }
     paths = [route.path.replace("{id}", str(ids.get(route.path.split("/")[1]))) for route in TAGGED]
-    return [path.replace("{fact_id}", str(fact)) for path in paths]
+    return [path.format(**within) for path in paths]
 
 
 async def report_on(api: Api, book: dict[str, Any]) -> int:

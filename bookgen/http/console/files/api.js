@@ -46,7 +46,7 @@ export async function get(path, { wait = 0, signal: abort } = {}) {
       const data = await reply.json();
       const tag = reply.headers.get("ETag");
       if (asker === knownTo) known.set(path, { etag: tag, data });
-      return { data, tag, waited: reply.headers.has("Preference-Applied") };
+      return { data, tag, waited: reply.headers.has("Preference-Applied"), isNew: true };
     } catch (error) {
       const seconds = error.status >= 500 ? BACKOFF_SECONDS[tries] : undefined;
       if (!seconds || wait) throw error;

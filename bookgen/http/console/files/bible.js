@@ -33,7 +33,7 @@ export default function Bible({ book }) {
   const { data: bible, tag, error: unread, reload } = useResource(path);
   const [edits, edit] = useKept("bible-edit", book);
   const form = { ...bible, ...edits };
-  const changed = bible ? Object.keys(edits ?? {}).filter((name) => JSON.stringify(sent(name, edits[name])) !== JSON.stringify(bible[name])) : [];
+  const changed = bible ? Object.keys(edits ?? {}).filter((name) => JSON.stringify(sent(name, edits[name])) !== JSON.stringify(bible[name] ?? "")) : [];
   const set = (name, value) => edit({ ...edits, [name]: value });
   const { run, busy, error } = useWork(async () => {
     if (changed.length === 0) return;
@@ -49,7 +49,7 @@ export default function Bible({ book }) {
     <${Heading}>Story bible<//>
     <p class="lead">Every chapter is written from this. What you write stays, also if the outline is made again. Chapters that are written already do not change.</p>
     <form onSubmit=${run} ...${inLanguage(book)}>
-      <${Field} as="select" label="Kind of book" value=${form.kind ?? ""} wrong=${wrong.kind} hint=${`${by("kind")}The way of writing follows it.`} onChange=${({ target }) => set("kind", target.value || null)}>
+      <${Field} as="select" label="Kind of book" value=${form.kind ?? ""} wrong=${wrong.kind} hint=${`${by("kind")}The way of writing follows it.`} onChange=${({ target }) => set("kind", target.value)}>
         <option value="">not decided</option>${Object.entries(KINDS).map(([kind, name]) => html`<option value=${kind} selected=${kind === form.kind}>${name}</option>`)}<//>
       ${TEXTS.map(([name, label, hint]) => html`
         <${Field} key=${name} as="textarea" rows="3" dir="auto" label=${label} hint=${by(name) + hint} wrong=${wrong[name]} value=${form[name]} onInput=${({ target }) => set(name, target.value)} />`)}

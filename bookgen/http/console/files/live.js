@@ -76,12 +76,15 @@ export function useStatus(bookId, active, heard) {
 
 async function follow(bookId, stop, tell) {
   const path = `/books/${bookId}/generation-status/`;
+  let waits = true; // as long as the service waits, or has had something new at once
   while (!stop.aborted) {
     let pause = POLL_SECONDS;
     try {
-      const { data, waited } = await get(path, { wait: document.hidden ? 0 : WAIT_SECONDS, signal: stop });
+      const wait = document.hidden ? 0 : WAIT_SECONDS;
+      const { data, waited, isNew } = await get(path, { wait, signal: stop });
       if (!stop.aborted) tell(data);
-      if (waited) pause = 1;
+      if (wait) waits = waited || (waits && isNew);
+      if (waits) pause = 1;
     } catch (error) {
       if (error.name === "AbortError" || error.status === 404) return;
       pause = Math.max(5, error.retryAfter ?? 0);

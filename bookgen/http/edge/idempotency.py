@@ -1,0 +1,84 @@
+"""`Idempotency-Key`: a repeated request gets the answer of the first one and does nothing again.
+
+Only successes are stored. A request that failed, or whose process died, leaves its key free.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Awaitable, Callable
+
+import orjson
+import structlog
+from aiohttp import web
+
+from bookgen.errors import IdempotencyKeyInUse, IdempotencyKeyReused, InvalidInput, Unavailable
+from bookgen.http.edge import bodies, replies
+from bookgen.http.edge.keys import ACCOUNT_ID, REREAD_BOOK, SERVICES, SHOWN_BOOK
+from bookgen.store import idempotency
+from bookgen.store.idempotency import KeyedAnswer, KeyedRequest
+
+log = structlog.get_logger(__name__)
+
+HEADER, REPLAYED = "Idempotency-Key", "Idempotent-Replayed"
+MAX_ANSWER_BYTES = 256 << 10  # a larger one shows a book, which is read again
+_KEY = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?")
+
+
+async def once(request: web.Request, handle: Callable[[], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
+    """The answer of `handle`, or the stored one if the account has sent this request with its key before."""
+    if HEADER not in request.headers:
+        return await handle()
+    db = request.app[SERVICES].database.http
+    keyed = KeyedRequest(
+        request[ACCOUNT_ID],
+        _key(request),
+        await _fingerprint(request),
+        request.app[SERVICES].supervisor.resources.boot_id,
+    )
+    if (found := await idempotency.claim(db, keyed)) is not None:
+        return await _repeated(request, keyed, found)
+    try:
+        response = await handle()
+    except BaseException:
+        await _settle(idempotency.release(db, keyed))
+        raise
+    body = response.body if isinstance(response, web.Response) and isinstance(response.body, bytes) else None
+    answer = body if body is not None and len(body) <= MAX_ANSWER_BYTES else None
+    await _settle(idempotency.keep(db, keyed, response.status, answer, request.get(SHOWN_BOOK)))
+    return response
+
+
+async def _repeated(request: web.Request, keyed: KeyedRequest, found: KeyedAnswer) -> web.StreamResponse:
+    if found.request != keyed.request:
+        raise IdempotencyKeyReused
+    if found.status is None:
+        raise IdempotencyKeyInUse
+    if found.answer is not None:
+        return replies.encoded(found.answer, status=found.status, headers={REPLAYED: "true"})
+    response = await request.app[REREAD_BOOK](request, found.book_id or 0, code=found.status)
+    response.headers[REPLAYED] = "true"
+    return response
+
+
+async def _settle(storing: Awaitable[None]) -> None:
+    """Store how the request ended. What it did stays done if the database has gone away meanwhile."""
+    try:
+        await storing
+    except Unavailable as error:
+        log.warning("idempotency_key_not_settled", reason=str(error))
+
+
+def _key(request: web.Request) -> str:
+    key = request.headers[HEADER].strip()
+    if len(request.headers.getall(HEADER)) > 1 or not _KEY.fullmatch(key):
+        raise InvalidInput(non_field_errors=[f"{HEADER} must have 1 to 255 printable ASCII characters."])
+    return key
+
+
+async def _fingerprint(request: web.Request) -> bytes:
+    """A hash of the method, the path without its prefix, and the body with its keys in order."""
+    path = re.sub(r"^/api/(v1/)?", "/", request.path_qs)
+    body = orjson.dumps(await bodies.read_object(request), option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(b"\n".join((request.method.encode(), path.encode(), body))).digest()

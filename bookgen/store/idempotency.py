@@ -1,0 +1,81 @@
+"""Which requests an account has sent with an `Idempotency-Key`, and what they were answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from bookgen.store.rows import mapper
+
+if TYPE_CHECKING:
+    from bookgen.store.database import DB
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedRequest:
+    """A request with a key. `request` is the hash of its method, path and body; `owner` the process that handles it."""
+
+    account_id: int
+    key: str
+    request: bytes
+    owner: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedAnswer:
+    """What is stored under a key. `status` None: the first request is still being handled."""
+
+    request: bytes
+    status: int | None
+    answer: bytes | None
+    book_id: int | None
+
+
+_answer_of = mapper(KeyedAnswer)
+
+# A key is free again after a day, when the process that handled its request has died, and at last after an hour, for a
+# process whose answer could not be stored.
+CLAIM = """
+    INSERT INTO idempotency_key AS k (account_id, key, request, owner)
+    VALUES ($1, $2, $3, $4)
+    ON CONFLICT (account_id, key) DO UPDATE
+       SET request = EXCLUDED.request, owner = EXCLUDED.owner, started_at = now(),
+           status = NULL, answer = NULL, book_id = NULL
+     WHERE k.started_at < now() - interval '24 hours'
+        OR k.status IS NULL
+           AND (k.started_at < now() - interval '1 hour'
+                OR NOT EXISTS (SELECT FROM process p WHERE p.boot_id = k.owner AND p.lease_until > now()))
+    RETURNING true
+"""
+FIND = "SELECT request, status, answer, book_id FROM idempotency_key WHERE account_id = $1 AND key = $2"
+
+
+async def claim(db: DB, keyed: KeyedRequest) -> KeyedAnswer | None:
+    """Take the key for this request. Returns what is stored under it if another request has it."""
+    while not await db.fetchval(CLAIM, keyed.account_id, keyed.key, keyed.request, keyed.owner):
+        if row := await db.fetchrow(FIND, keyed.account_id, keyed.key):
+            return _answer_of(row)
+    return None
+
+
+KEEP = """
+    UPDATE idempotency_key SET status = $5, answer = $6, book_id = $7
+     WHERE account_id = $1 AND key = $2 AND request = $3 AND owner = $4
+"""
+
+
+async def keep(db: DB, keyed: KeyedRequest, status: int, answer: bytes | None, book_id: int | None) -> None:
+    """Store the answer. None: it is too large, and the book is read again instead."""
+    await db.execute(KEEP, keyed.account_id, keyed.key, keyed.request, keyed.owner, status, answer, book_id)
+
+
+RELEASE = """
+    DELETE FROM idempotency_key
+     WHERE account_id = $1 AND key = $2 AND request = $3 AND owner = $4 AND status IS NULL
+"""
+
+
+async def release(db: DB, keyed: KeyedRequest) -> None:
+    """Free the key of a request that failed."""
+    await db.execute(RELEASE, keyed.account_id, keyed.key, keyed.request, keyed.owner)
