@@ -38,6 +38,8 @@ _SECRET_TEXT = re.compile(
 
 
 _LINES: logging.StreamHandler[TextIO] = logging.StreamHandler()  # writes all lines; its name is the log format
+# Libraries whose debug lines say nothing of this service.
+CHATTY = ("httpx", "httpx2", "httpcore", "asyncio", "stripe", "anthropic", "openai", "markdown_it", "PIL", "faker")
 REQUESTS = logging.getLogger("bookgen.http")
 _requests = structlog.get_logger(REQUESTS.name)
 
@@ -74,7 +76,7 @@ def configure_logs(form: str = "json", level: str = "info", stream: TextIO | Non
     root.handlers[:] = [_LINES]
     root.setLevel(level.upper())
     logging.getLogger("aiohttp.server").addFilter(_is_no_bad_request)
-    for chatty in ("httpx", "httpx2", "httpcore", "asyncio", "stripe", "anthropic", "openai", "markdown_it", "PIL"):
+    for chatty in CHATTY:
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 

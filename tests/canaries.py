@@ -85,6 +85,7 @@ def log_as_the_service_does() -> None:
 @pytest.fixture
 def log_lines() -> Iterator[io.StringIO]:
     """The log lines of the test, in the service's format."""
+    log_as_the_service_does()  # a command that ran in this process has set up logs of its own
     with kept.listening() as lines:
         yield lines
 

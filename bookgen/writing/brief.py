@@ -7,7 +7,7 @@ a `seed` that changes when a fresh text is wanted. By stage it adds:
 
 outline    first, last: the chapter numbers wanted in this reply
 rework     chapters: [{number, title, summary}] to think out anew
-chapter    people (names), part, parts, words (of this part), characters (the same length, null in scripts with
+chapter    part, parts, words (of this part), characters (the same length, null in scripts with
            spaces), task: "write", "continue" (the last reply was cut), "extend" or "close" (a few sentences to end a
            chapter that broke off)
 revise     passage: what to put differently; words: its length; so has `passage`
@@ -16,7 +16,7 @@ digest     threads: the open threads, numbered from 1
 review     nothing more; so has revision
 support    question
 
-`chapter`, `revise`, `passage` and `digest` also have `chapter_title` and `chapter_summary`.
+`chapter`, `revise`, `passage` and `digest` also have `chapter_title`, `chapter_summary` and `people` (names).
 
 A children's book adds `ages`, `theme` and `characters` (name and description of each) to those of its plan and of its
 spreads; a spread's is the stage `chapter` with `spreads`, how many there are, and `words`, about as many as it has.
@@ -27,6 +27,8 @@ from __future__ import annotations
 from bookgen.models import Book, Chapter
 from bookgen.writing import context
 from bookgen.writing.fingerprint import content_hash
+
+MAX_PEOPLE = 8  # that a brief names
 
 
 def of_book(book: Book, *, seed: str = "", **fields: object) -> dict[str, object]:
@@ -44,8 +46,16 @@ def of_book(book: Book, *, seed: str = "", **fields: object) -> dict[str, object
 
 
 def of_chapter(book: Book, chapter: Chapter, *, seed: str = "", **fields: object) -> dict[str, object]:
-    """The brief of a call about one chapter, from the chapter's plan."""
-    return of_book(book, seed=seed, chapter_title=chapter.title, chapter_summary=chapter.summary, **fields)
+    """The brief of a call about one chapter, from the chapter's plan and the bible's people."""
+    named = (person["name"] for person in context.entries(book.bible, "people") if person.get("name"))
+    return of_book(
+        book,
+        seed=seed,
+        chapter_title=chapter.title,
+        chapter_summary=chapter.summary,
+        people=[str(name) for name in named][:MAX_PEOPLE],
+        **fields,
+    )
 
 
 def of_outline(book: Book, first: int, last: int) -> dict[str, object]:

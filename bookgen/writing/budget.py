@@ -22,6 +22,7 @@ CLOSING_WORDS = 60  # to end a chapter that broke off at its full length
 CLOSING_SHARE = 0.1  # of its aim: to end a chapter that is full before its last part
 
 MAX_BEND = 0.25  # of a chapter's budget: how far it makes up for the length of the chapters before it
+MAX_BEND_OF_THE_END = 0.1  # of the last chapter's: an ending has its room, whatever the chapters before it took
 MODEL_DRIFT = (0.45, 1.7)  # of its budget: a chapter outside this range has the length that its author gave it
 
 
@@ -142,8 +143,8 @@ def goal_for(chapter: Chapter, chapters: Sequence[Chapter]) -> Goal:
     """The words that a chapter aims for, and the number to ask this model for to get them.
 
     Later chapters make up for earlier ones that are over or under their budgets, so that the book keeps its length.
-    Aim and number differ from the chapter's own budget by at most `MAX_BEND`. Both depend on the chapters alone, so
-    that an interrupted run asks for the same again.
+    Aim and number differ from the chapter's own budget by at most `MAX_BEND`, and those of the last chapter by at most
+    `MAX_BEND_OF_THE_END`. Both depend on the chapters alone, so that an interrupted run asks for the same again.
     """
     ordered = sorted(chapters, key=lambda each: each.chapter_number)
     left = sum(_budget(each) for each in ordered)
@@ -157,16 +158,17 @@ def goal_for(chapter: Chapter, chapters: Sequence[Chapter]) -> Goal:
             pace.learn(goal.ask / budget, earlier.word_count / budget)
             ahead += earlier.word_count - budget
         left -= budget
-    return _goal(_budget(chapter), ahead, left, pace)
+    ends = bool(ordered[1:]) and chapter.chapter_number == ordered[-1].chapter_number
+    return _goal(_budget(chapter), ahead, left, pace, MAX_BEND_OF_THE_END if ends else MAX_BEND)
 
 
-def _goal(budget: int, ahead: int, left: int, pace: Pace) -> Goal:
-    aim = _bent(budget, 1 - ahead / max(left, 1))
-    return Goal(budget, aim, _bent(budget, aim / budget * pace.asked / pace.wrote))
+def _goal(budget: int, ahead: int, left: int, pace: Pace, most: float = MAX_BEND) -> Goal:
+    aim = _bent(budget, 1 - ahead / max(left, 1), most)
+    return Goal(budget, aim, _bent(budget, aim / budget * pace.asked / pace.wrote, most))
 
 
-def _bent(budget: int, share: float) -> int:
-    return max(round(budget * min(max(share, 1 - MAX_BEND), 1 + MAX_BEND)), 1)
+def _bent(budget: int, share: float, most: float) -> int:
+    return max(round(budget * min(max(share, 1 - most), 1 + most)), 1)
 
 
 def _budget(chapter: Chapter) -> int:

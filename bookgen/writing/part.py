@@ -19,7 +19,6 @@ from bookgen.writing.window import SMALL, WINDOW, clip
 Task: TypeAlias = Literal["write", "continue", "extend", "close"]
 
 FOR_THE_DIGEST = continuity.MAX_TOKENS + 500  # tokens: it is noted in the same conversation, after the last reply
-MAX_PEOPLE = 8  # that a brief names
 MAX_SETTLED = 20  # of the author's decisions about facts
 TAIL_WORDS = 180  # of the chapter before, verbatim
 ROOM = 1.7  # tokens of a reply, as a multiple of those asked for: a chapter may run over and still come to its end
@@ -139,11 +138,9 @@ def _room(draft: WorkingDraft, part: budget.Part) -> int:
 
 def _brief(draft: WorkingDraft, part: budget.Part, task: Task) -> dict[str, object]:
     chapter, lang = draft.chapter, language(draft.book.content_language)
-    named = (person["name"] for person in context.entries(draft.book.bible, "people") if person.get("name"))
     return brief.of_chapter(
         draft.book,
         chapter,
-        people=[str(name) for name in named][:MAX_PEOPLE],
         task=task,
         part=part.number,
         parts=part.count,

@@ -93,7 +93,7 @@ async def _judge(url: str, log_lines: io.StringIO) -> None:
         async with session.post(f"{url}/api/v1/auth/login/", json={"username": "ada", "password": "x"}) as answer:
             assert answer.status == 401
         async with session.post(f"{url}/api/v1/auth/login/", data=io.BytesIO(bytes(3 << 20))) as answer:
-            assert answer.status == 413
+            assert answer.status in (413, 502)  # 502: the service closed before the proxy had sent it all
 
     told = [json.loads(line) for line in log_lines.getvalue().splitlines() if "sign_in_failed" in line]
     assert [line["address"] for line in told] == [CLIENT]

@@ -61,6 +61,16 @@ async def test_a_model_that_always_errs_alike_is_asked_for_more_or_less(share):
     assert abs(sum(draft.word_count for draft in drafts) - 36_000) <= 3_600
 
 
+@pytest.mark.parametrize(("written", "aims"), [(1_300, (750, 900)), (700, (1_250, 1_100))])
+def test_an_ending_makes_up_for_a_tenth_at_most(written, aims):
+    chapters = [a_chapter(number, words=1_000) for number in range(1, 5)]
+    chapters[:2] = [replace(each, content="x", word_count=written) for each in chapters[:2]]
+
+    middle, last = (budget.goal_for(each, chapters) for each in chapters[2:])
+
+    assert (middle.ask, last.ask) == aims
+
+
 async def test_the_last_chapter_has_no_notes_since_nothing_comes_after_it():
     steps = Scripted(obedient)
 
