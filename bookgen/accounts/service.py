@@ -154,12 +154,13 @@ class Accounts:
 
     async def login(self, attempt: Attempt, password: str, caller: Caller) -> SignedIn:
         account, password_hash = attempt.candidate.account, attempt.candidate.password_hash
+        known = attempt.candidate.known_origin is not None
         # Absent or present, the same work is done: the time must not tell which addresses exist.
-        right = await self._passwords.verify(password, password_hash)
+        right = await self._passwords.verify(password, password_hash, known=known)
         if not (right and account and password_hash):
             raise InvalidCredentials
         if self._passwords.outdated(password_hash):
-            fresh = await self._passwords.hash(password)
+            fresh = await self._passwords.hash(password, known=True)
             await accounts.replace_password_hash(self._db, account.id, password_hash, fresh)
         return await self._sign_in(account, caller, attempt.began, "password")
 
