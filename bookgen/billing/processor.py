@@ -93,11 +93,11 @@ class CheckoutSession:
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
-    """What is planned for a subscription. `phase_start`: when its present phase began, in the processor's seconds.
+class SubscriptionSchedule:
+    """What is planned for a subscription. `phase_start`: when its present phase began, in seconds since 1970.
 
-    `next_tag` is the tag of what the subscription changes to when the present phase ends. An idle schedule plans nothing
-    any more, and only stands in the way of a cancellation.
+    `next_tag` is the tag of what the subscription changes to when the present phase ends. An idle schedule plans
+    nothing, and only stands in the way of a cancellation.
     """
 
     id: str
@@ -127,7 +127,7 @@ class ProcessorSubscription:
     cancel_at_period_end: bool
     keep_as: str | None
     payment_url: str | None
-    schedule: Schedule | None
+    schedule: SubscriptionSchedule | None
 
     @property
     def next_plan(self) -> tuple[str, str] | None:
@@ -224,13 +224,13 @@ def subscription(found: Object) -> ProcessorSubscription:
     )
 
 
-def schedule(found: Any) -> Schedule | None:
+def schedule(found: Any) -> SubscriptionSchedule | None:
     """The schedule; None if there is none, if it has ended, or if the processor sent nothing but its id."""
     if not isinstance(found, Mapping) or found["status"] not in ("active", "not_started"):
         return None
     present = found.get("current_phase") or found["phases"][0]
     later = any(each["start_date"] >= present["end_date"] for each in found["phases"])
-    return Schedule(
+    return SubscriptionSchedule(
         id=found["id"],
         created_at=_moment(found["created"]),
         phase_start=present["start_date"],
