@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 
+from bookgen.billing import processor
 from bookgen.billing.checkout import ReturnUrls, Upgraded
 from bookgen.errors import Conflict, QuotaExceeded, Unavailable
 from bookgen.store import subscriptions
@@ -209,6 +210,23 @@ async def test_after_the_change_the_smaller_plans_allowance_applies(
             await quota.hold_book(connection, standing, await make_book(account), uuid4(), 10_000)
         with pytest.raises(QuotaExceeded):
             await quota.hold_book(connection, standing, await make_book(account), uuid4(), 10_000)
+
+
+def test_a_schedule_whose_change_has_come_plans_nothing_any_more():
+    phases = [{"start_date": 1, "end_date": 2}, {"start_date": 2, "end_date": 3}]
+    found = {
+        "id": "sub_sched_1",
+        "created": 1,
+        "status": "active",
+        "end_behavior": "release",
+        "phases": phases,
+        "metadata": {"bookgen": "plan:starter:monthly"},
+    }
+
+    before, after = (processor.schedule({**found, "current_phase": phase}) for phase in phases)
+
+    assert (before.next_tag, before.is_idle) == ("plan:starter:monthly", False)
+    assert (after.next_tag, after.is_idle) == (None, True)
 
 
 # --- calls that fail halfway --------------------------------------------------------------------------
