@@ -332,6 +332,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         ),
         registration_open=config.registration == "open",
         verification_mandatory=config.email_verification == "mandatory",
+        guards_spending=config.sells_to_strangers and model.name != "offline",
         wake_mail=mailing.wake,
         rights=rights,
     )

@@ -354,6 +354,11 @@ class Config(BaseSettings):
         """Whether anyone can register and generate books without paying."""
         return self.registration == "open" and not self.billing_enabled
 
+    @property
+    def sells_to_strangers(self) -> bool:
+        """Whether anyone can register and have a free plan's books written."""
+        return self.registration == "open" and self.billing_enabled
+
     def access(self, provider: str) -> tuple[str, str]:
         """The provider's API key and base URL. Empty if not set."""
         return reveal(getattr(self, f"{provider}_api_key")) or "", getattr(self, f"{provider}_base_url") or ""

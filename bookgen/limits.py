@@ -14,6 +14,9 @@ from typing import NamedTuple
 
 from bookgen.errors import RateLimited
 
+# An IPv6 site has a /48, which holds 65,536 households. Together they may do so many times what one of them may.
+HOUSEHOLDS_OF_A_SITE = 10
+
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
@@ -118,6 +121,18 @@ class Limiter:
         """Take one token from the caller's bucket, if one is left."""
         return self.take_from(limit_class, caller, self.budgets[limit_class])
 
+    def take_of_address(self, limit_class: LimitClass, address: str) -> Verdict:
+        """Take a token for a request without an account: from its address's bucket and, for IPv6, its site's."""
+        verdict = self.take(limit_class, address_bucket(address))
+        site = site_bucket(address)
+        if site is None or not verdict.allowed:
+            return verdict
+        budget = self.budgets[limit_class]
+        whole = self.take_from(
+            f"{limit_class} of a site", site, Budget(budget.capacity * HOUSEHOLDS_OF_A_SITE, budget.seconds)
+        )
+        return verdict if whole.allowed else whole
+
     def take_from(self, name: str, caller: int | str, budget: Budget) -> Verdict:
         """Take one token from a bucket with its own name and budget, such as the sign-ins to one e-mail address."""
         now = self._clock()
@@ -191,3 +206,11 @@ def address_bucket(address: str) -> str:
     if not isinstance(parsed, IPv6Address):
         return str(parsed or address)
     return str(IPv6Network((parsed, 64), strict=False).network_address)
+
+
+def site_bucket(address: str) -> str | None:
+    """The bucket key of an IPv6 address's site, the /48 that one customer may be given; None for IPv4."""
+    parsed = parse_address(address) if ":" in address else None
+    if not isinstance(parsed, IPv6Address):
+        return None
+    return str(IPv6Network((parsed, 48), strict=False))

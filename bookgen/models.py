@@ -657,6 +657,7 @@ class Subscription:
     """An account's subscription. `billing/standing.py` decides whether it is in force.
 
     Allowances renew monthly, counted from `anchor`. `processor_id` is None if the subscription is not paid for.
+    `next_plan` is the slug of the smaller plan that begins when the paid period ends.
     """
 
     id: int
@@ -669,6 +670,8 @@ class Subscription:
     past_due_since: datetime | None
     cancel_at_period_end: bool
     processor_id: str | None
+    next_plan: str | None
+    next_interval: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from bookgen.limits import Budget, LimitClass, Limiter, address_bucket, client_address
+from bookgen.limits import HOUSEHOLDS_OF_A_SITE, Budget, LimitClass, Limiter, address_bucket, client_address
 
 TEN_A_MINUTE = {LimitClass.READ: Budget(10, 60)}
 
@@ -138,3 +138,14 @@ def test_ipv6_callers_are_counted_by_their_network() -> None:
 
 def test_an_ipv4_caller_of_a_socket_for_both_is_counted_alone() -> None:
     assert [address_bucket(f"::ffff:192.0.2.{last}") for last in (1, 2)] == ["192.0.2.1", "192.0.2.2"]
+
+
+def test_the_households_of_an_ipv6_site_share_a_budget_beside_their_own() -> None:
+    limiter = Limiter({LimitClass.AUTH: Budget(2, 60)}, clock=lambda: 0.0)
+
+    sites = [f"2001:db8:1:{household:x}::1" for household in range(30)]
+    allowed = [limiter.take_of_address(LimitClass.AUTH, address).allowed for address in sites]
+
+    assert sum(allowed) == 2 * HOUSEHOLDS_OF_A_SITE
+    assert limiter.take_of_address(LimitClass.AUTH, "2001:db8:2::1").allowed
+    assert all(limiter.take_of_address(LimitClass.AUTH, f"192.0.2.{last}").allowed for last in range(30))

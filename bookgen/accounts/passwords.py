@@ -31,36 +31,47 @@ class Passwords:
 
     The defaults are OWASP's minimum for argon2id: 19 MiB and some 50 ms a hash, so that a flood of
     logins fills a short queue and is told to come back, instead of filling the memory. `threads`:
-    how many are hashed at once.
+    how many are hashed at once in each lane. Calls with `known` come with a valid token, or from an origin from which
+    the account has signed in before. They have a lane of their own, so that strangers' sign-ins do not delay them.
     """
 
     def __init__(
-        self, *, time_cost: int = 2, memory_kib: int = 19_456, threads: int = 1, max_waiting: int = 64
+        self,
+        *,
+        time_cost: int = 2,
+        memory_kib: int = 19_456,
+        threads: int = 1,
+        max_waiting: int = 64,
+        max_known_waiting: int = 64,
     ) -> None:
         self._hasher = PasswordHasher(time_cost=time_cost, memory_cost=memory_kib, parallelism=1)
-        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="password", initializer=_give_way)
-        self._max_waiting = max_waiting
-        self._waiting = 0
+        self._strangers, self._known = _Lane(threads, max_waiting), _Lane(threads, max_known_waiting)
         # What an absent account is checked against, so that it takes as long as a present one.
-        self._nobody = self._executor.submit(self._hasher.hash, "nobody has this password")
+        self._nobody = self._strangers.executor.submit(self._hasher.hash, "nobody has this password")
 
-    async def hash(self, password: str) -> str:
-        return await self._run(lambda: self._hasher.hash(_normal(password)))
+    async def hash(self, password: str, *, known: bool = False) -> str:
+        return await self._lane(known).run(lambda: self._hasher.hash(_normal(password)))
 
-    async def verify(self, password: str, password_hash: str | None) -> bool:
+    async def verify(self, password: str, password_hash: str | None, *, known: bool = False) -> bool:
         """Whether the password is right. Without a hash the same work is done and the answer is False."""
-        right = await self._run(lambda: self._verify(_normal(password), password_hash or self._nobody.result()))
+        right = await self._lane(known).run(
+            lambda: self._verify(_normal(password), password_hash or self._nobody.result())
+        )
         return right and password_hash is not None
 
-    async def require_strong(self, field: str, password: str, *own: str) -> None:
+    async def require_strong(self, field: str, password: str, *own: str, known: bool = False) -> None:
         """`require_strong` below, off the event loop."""
-        await self._run(lambda: require_strong(field, password, *own))
+        await self._lane(known).run(lambda: require_strong(field, password, *own))
 
     def outdated(self, password_hash: str) -> bool:
         return self._hasher.check_needs_rehash(password_hash)
 
     def close(self) -> None:
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        for lane in (self._strangers, self._known):
+            lane.executor.shutdown(wait=False, cancel_futures=True)
+
+    def _lane(self, known: bool) -> _Lane:
+        return self._known if known else self._strangers
 
     def _verify(self, password: str, password_hash: str) -> bool:
         try:
@@ -68,7 +79,16 @@ class Passwords:
         except (VerificationError, InvalidHashError):
             return False
 
-    async def _run(self, work: Callable[[], T]) -> T:
+
+class _Lane:
+    """Threads that hash, with a bounded queue."""
+
+    def __init__(self, threads: int, max_waiting: int) -> None:
+        self.executor = ThreadPoolExecutor(threads, thread_name_prefix="password", initializer=_give_way)
+        self._max_waiting = max_waiting
+        self._waiting = 0
+
+    async def run(self, work: Callable[[], T]) -> T:
         if self._waiting >= self._max_waiting:
             raise RateLimited(
                 "Too many sign-ins at once. Try again in a moment.",
@@ -80,7 +100,7 @@ class Passwords:
             )
         self._waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+            return await asyncio.get_running_loop().run_in_executor(self.executor, work)
         finally:
             self._waiting -= 1
 

@@ -113,8 +113,8 @@ class Profiles:
 
     async def change_password(self, account_id: int, current: str, new: str) -> None:
         account = await self._require_password(account_id, current)
-        await self._passwords.require_strong("new_password", new, account.username, account.email)
-        password_hash = await self._passwords.hash(new)
+        await self._passwords.require_strong("new_password", new, account.username, account.email, known=True)
+        password_hash = await self._passwords.hash(new, known=True)
         async with self._db.acquire() as connection, connection.transaction():
             await self._set_password(connection, account_id, password_hash)
             await history.record(connection, account, "password-changed", by="the former password")
@@ -156,9 +156,9 @@ class Profiles:
         self._wake_mail()
 
     async def _require_password(self, account_id: int, password: str) -> Account:
-        """The account, if this is its password. Raises InvalidInput."""
+        """The account, whose token came with the call, if this is its password. Raises InvalidInput."""
         candidate = await accounts.candidate_by_id(self._db, account_id, {})
-        if not await self._passwords.verify(password, candidate.password_hash):
+        if not await self._passwords.verify(password, candidate.password_hash, known=True):
             raise InvalidInput(current_password=["This is not your current password."])
         return must_exist(candidate.account)
 

@@ -65,6 +65,7 @@ class Accounts:
         google: GoogleSignIn,
         registration_open: bool,
         verification_mandatory: bool,
+        guards_spending: bool,
         wake_mail: Callable[[], None],
         rights: RightsCache,
     ) -> None:
@@ -74,6 +75,7 @@ class Accounts:
         self._google = google
         self._registration_open = registration_open
         self._verification_mandatory = verification_mandatory
+        self._guards_spending = guards_spending
         self._wake_mail = wake_mail
         self._rights = rights
         self.profiles = Profiles(db, passwords=passwords, rights=rights, wake_mail=wake_mail)
@@ -124,6 +126,14 @@ class Accounts:
         if rights is None or not rights.is_staff:
             raise PermissionDenied("Only staff can do this.")
 
+    async def require_proven(self, account_id: int) -> None:
+        """Refuse model work for a free account that nobody stands behind, where it is at the operator's cost."""
+        if self._guards_spending and not await accounts.is_proven(self._db, account_id):
+            raise PermissionDenied(
+                "Verify your e-mail address first: follow the link we e-mailed you, then send this request again. For "
+                "another letter, use POST /auth/forgot-password/."
+            )
+
     # --- coming in ----------------------------------------------------------------------------------
 
     async def register(self, form: Registration, caller: Caller) -> tuple[Account, TokenPair | None]:
@@ -154,12 +164,13 @@ class Accounts:
 
     async def login(self, attempt: Attempt, password: str, caller: Caller) -> SignedIn:
         account, password_hash = attempt.candidate.account, attempt.candidate.password_hash
+        known = attempt.candidate.known_origin is not None
         # Absent or present, the same work is done: the time must not tell which addresses exist.
-        right = await self._passwords.verify(password, password_hash)
+        right = await self._passwords.verify(password, password_hash, known=known)
         if not (right and account and password_hash):
             raise InvalidCredentials
         if self._passwords.outdated(password_hash):
-            fresh = await self._passwords.hash(password)
+            fresh = await self._passwords.hash(password, known=True)
             await accounts.replace_password_hash(self._db, account.id, password_hash, fresh)
         return await self._sign_in(account, caller, attempt.began, "password")
 
@@ -216,6 +227,9 @@ class Accounts:
             raise PermissionDenied("Registration is not available from this browser or network.")
 
     async def _create(self, connection: asyncpg.Connection, new: NewAccount, caller: Caller) -> Account:
+        if self._guards_spending:
+            await _count_registration(connection, caller.surroundings, signup.SURROUNDINGS_ACCOUNTS)
+            await _count_registration(connection, caller.network, signup.ADDRESS_ACCOUNTS)
         if new.fingerprint:
             await _refuse_third_account(connection, new.fingerprint)
         account = await accounts.create(connection, new)
@@ -282,4 +296,17 @@ async def _refuse_third_account(connection: asyncpg.Connection, fingerprint: str
             remaining=0,
             reset_seconds=signup.FINGERPRINT_RETRY_SECONDS,
             scope="fingerprint",
+        )
+
+
+async def _count_registration(connection: asyncpg.Connection, network: str | None, limit: int) -> None:
+    """Count a new account of the network. Beyond the limit the transaction is refused, so that nothing is counted."""
+    if network is not None and await accounts.count_registration(connection, network) > limit:
+        raise RateLimited(
+            "Too many accounts were registered from your network today. Use one of them, or try again tomorrow.",
+            retry_after=signup.REGISTRATION_SECONDS,
+            limit=limit,
+            remaining=0,
+            reset_seconds=signup.REGISTRATION_SECONDS,
+            scope="network",
         )

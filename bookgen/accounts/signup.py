@@ -16,6 +16,9 @@ USERNAME_PATTERN = r"^[\w.@+-]{3,150}$"
 GMAIL = frozenset({"gmail.com", "googlemail.com"})
 FINGERPRINT_ACCOUNTS = 2
 FINGERPRINT_RETRY_SECONDS = 86_400
+# New accounts of one address a day and of its surroundings, where a free account has books written at our cost.
+ADDRESS_ACCOUNTS, SURROUNDINGS_ACCOUNTS = 5, 20
+REGISTRATION_SECONDS = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,14 @@ class Caller:
     @property
     def network(self) -> str | None:
         """The address, or an IPv6 caller's /64, which is one household; None for this machine itself."""
+        return self._network(32, 64)
+
+    @property
+    def surroundings(self) -> str | None:
+        """The /24 of the address, or an IPv6 caller's /48; None for this machine itself."""
+        return self._network(24, 48)
+
+    def _network(self, prefix_of_4: int, prefix_of_6: int) -> str | None:
         try:
             address = ipaddress.ip_address(self.address)
         except ValueError:
@@ -41,7 +52,7 @@ class Caller:
             address = address.ipv4_mapped
         if address.is_loopback:
             return None
-        prefix = 32 if address.version == 4 else 64
+        prefix = prefix_of_4 if address.version == 4 else prefix_of_6
         return str(ipaddress.ip_network(f"{address}/{prefix}", strict=False))
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
 
 import asyncpg
 
@@ -14,8 +13,9 @@ from bookgen.billing.customers import Customers
 from bookgen.billing.fulfilment import Fulfilment
 from bookgen.billing.gateway import Gateway, UnknownCustomer
 from bookgen.billing.nightly import NightlyReconcile
+from bookgen.billing.plan_changes import PlanChanges, note
 from bookgen.billing.plans import FREE
-from bookgen.billing.processor import Invoice, ProcessorSubscription
+from bookgen.billing.processor import Invoice
 from bookgen.billing.returns import checked_url, origin_of
 from bookgen.billing.standing import RENEWAL_GRACE, is_entitled, is_live
 from bookgen.billing.upkeep import Upkeep
@@ -41,9 +41,10 @@ class HostedCheckout:
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    """The plan was changed in place; no checkout page is needed."""
+    """The plan was changed in place, or will be at `begins_at`; no checkout page is needed."""
 
     redirect_url: str
+    begins_at: datetime | None = None
 
 
 class Payments:
@@ -99,11 +100,17 @@ class Payments:
             raise InvalidInput(
                 interval=["This plan is not sold by this interval. Choose the other one, or another plan."]
             )
-        if present and _is_on(present, slug, interval):
-            raise Conflict(_already("You are on this plan", present))
         if present is None or not is_live(present):
+            if present and _is_on(present, slug, interval):
+                raise Conflict(_already("You are on this plan", present))
             return await self._open_session(account_id, offer, urls)
-        return await self._change_plan(account_id, present.processor_id, offer, urls)
+        success_url, _ = self._return_urls(urls)
+        changes = PlanChanges(self._db, self._selling())
+        if not _is_on(present, slug, interval):
+            return Upgraded(success_url, await changes.change(account_id, present.processor_id, offer))
+        if not await changes.call_off(account_id, present.processor_id):
+            raise Conflict(_already("You are on this plan", present))
+        return Upgraded(success_url)
 
     async def buy_addon(self, account_id: int, slug: str, billing_type: str, urls: ReturnUrls) -> HostedCheckout:
         addon = await addons.find(self._db, slug)
@@ -132,7 +139,7 @@ class Payments:
         fulfilment = self._selling()
 
         async def open_for(customer: str | None) -> HostedCheckout:
-            checkout_id, key = await self._note(account_id, offer)
+            checkout_id, key = await note(self._db, account_id, offer)
             session_id, url = await fulfilment.gateway.open_session(
                 offer, checkout=key, customer=customer, success_url=success_url, cancel_url=cancel_url
             )
@@ -150,42 +157,6 @@ class Payments:
         except UnknownCustomer:
             await fulfilment.refresh_customer(customer)
             return await open_for(await customers.instead_of(customer, account_id))
-
-    async def _change_plan(self, account_id: int, processor_id: str | None, offer: Offer, urls: ReturnUrls) -> Upgraded:
-        success_url, _ = self._return_urls(urls)
-        fulfilment = self._selling()
-        customer = await Customers(self._db, fulfilment.gateway).of(account_id)
-        changed = await self._running(customer, processor_id)
-        if changed.tag != offer.tag:  # equal: it was changed already, and we died before we knew
-            if changed.cancel_at_period_end or changed.keep_as:
-                await fulfilment.gateway.mark_to_keep(changed, offer)
-            checkout_id, key = await self._note(account_id, offer)
-            try:
-                changed = await fulfilment.gateway.change_plan(changed, offer, checkout=key)
-            except Conflict:  # nothing of it comes any more
-                await payments.end_checkout(self._db, checkout_id, paid=False)
-                raise
-            await payments.end_checkout(self._db, checkout_id, paid=changed.tag == offer.tag)
-        await fulfilment.refresh_customer(customer)
-        if changed.tag != offer.tag:
-            raise Conflict(
-                "The payment was not completed, so your plan is unchanged. Complete it at `payment_url`, or try again.",
-                payment_url=changed.payment_url,
-            )
-        return Upgraded(success_url)
-
-    async def _note(self, account_id: int | None, offer: Offer) -> tuple[int, UUID]:
-        """Record this attempt before the call to the processor. The row's key makes the call idempotent."""
-        return await payments.open_checkout(
-            self._db,
-            account_id,
-            offer.kind,
-            offer.slug,
-            offer.billing,
-            offer.amount_cents,
-            offer.credits,
-            offer.words_per_book,
-        )
 
     async def _require_only_page(self, account_id: int, offer: Offer, checkout_id: int, session_id: str) -> None:
         """Two open pages could be paid twice, so the newest one closes the others.
@@ -209,21 +180,6 @@ class Payments:
         await self._configured().refresh_session(session_id)
         return bool((await payments.session_facts(self._db, session_id))["status"] == "paid")
 
-    async def _running(self, customer: str, processor_id: str | None) -> ProcessorSubscription:
-        """The subscription to change, read from the processor, since we may not know of its end yet."""
-        fulfilment = self._configured()
-        try:
-            subscribed = await fulfilment.gateway.subscriptions(customer)
-        except UnknownCustomer:
-            subscribed = []
-        for each in subscribed:
-            if each.id == processor_id and each.status is not SubscriptionStatus.CANCELED:
-                return each
-        await fulfilment.refresh_customer(customer)
-        raise Conflict(
-            "Your subscription has ended at the payment processor. Send the request again to buy a new plan."
-        )
-
     async def _monthly(self, account_id: int, slug: str) -> OwnedAddon | None:
         """The monthly add-on, if it is paid for or the processor still bills it."""
         now = self._clock()
@@ -242,7 +198,9 @@ class Payments:
                 "You have not bought anything yet, so there is nothing to manage. Buy a plan first (POST "
                 "/auth/subscriptions/checkout/)."
             )
-        return await self._configured().gateway.portal_url(customer, f"{self._public_url}/checkout/done/")
+        fulfilment = self._configured()
+        await fulfilment.refresh_customer(customer)  # the portal can't cancel what an idle schedule manages
+        return await fulfilment.gateway.portal_url(customer, f"{self._public_url}/checkout/done/")
 
     async def invoices(self, account_id: int) -> list[Invoice]:
         customer = await payments.customer_of(self._db, account_id)

@@ -32,6 +32,8 @@ from bookgen.store.database import DB
 log = structlog.get_logger()
 
 ATTEMPTS = 20
+# Between the two calls that plan a change, its schedule plans nothing. A younger one is not released.
+PLANNING = timedelta(minutes=15)
 PAID = frozenset({"paid", "refunded"})
 
 
@@ -69,12 +71,16 @@ class Fulfilment:
         return lambda connection: self._apply_session(connection, session)
 
     async def read_customer(self, customer: str, *, keep: bool = False) -> Effect:
-        """`keep`: also take back, at the processor, the cancellations that paid upgrades are to take back."""
+        """`keep`: also take back, at the processor, the cancellations that paid upgrades are to take back, and release
+        schedules that plan nothing any more.
+        """
         try:
             found = await self.gateway.subscriptions(customer)
             subscribed = [await self._kept(each, keep=keep) if each.is_to_keep else each for each in found]
         except UnknownCustomer:
             return lambda connection: self._end_subscriptions(connection, customer)
+        for each in subscribed if keep else ():
+            await self._release_idle(each)
         return lambda connection: self._apply_subscriptions(connection, customer, subscribed)
 
     async def _kept(self, subscription: ProcessorSubscription, *, keep: bool) -> ProcessorSubscription:
@@ -86,6 +92,18 @@ class Fulfilment:
             log.exception("subscription_not_kept", subscription_id=subscription.id)
             return subscription
         return replace(subscription, cancel_at_period_end=False)
+
+    async def _release_idle(self, subscription: ProcessorSubscription) -> None:
+        """A subscription with a schedule can't be canceled in the portal."""
+        schedule = subscription.schedule
+        if schedule is None or not schedule.is_idle or schedule.created_at > self._clock() - PLANNING:
+            return
+        if not subscription.tag.startswith("plan:"):
+            return
+        try:
+            await self.gateway.release(schedule.id)
+        except Refused:
+            log.exception("schedule_not_released", subscription_id=subscription.id)
 
     async def _refresh(self, object_id: str, read: Callable[[str], Awaitable[Effect]], event_id: str | None) -> None:
         async with self._locks.setdefault(object_id, asyncio.Lock()):
@@ -212,6 +230,7 @@ class Fulfilment:
             past_due_since=best.past_due_since,
             cancel_at_period_end=best.cancel_at_period_end,
             processor_id=best.id,
+            then=best.next_plan,
         )
         if not known:
             log.error("plan_of_subscription_is_gone", account_id=account_id, plan=slug)

@@ -14,7 +14,7 @@ import structlog
 
 from bookgen.billing import processor
 from bookgen.billing.catalog import CURRENCY, RECURRING, Offer
-from bookgen.billing.processor import CheckoutSession, Invoice, ProcessorSubscription
+from bookgen.billing.processor import WEBHOOK_EVENTS, CheckoutSession, Invoice, ProcessorSubscription
 from bookgen.errors import Conflict, Unavailable
 from bookgen.models import Account
 
@@ -32,6 +32,7 @@ SERVICES = (
     "products",
     "refunds",
     "sessions",
+    "subscription_schedules",
     "subscriptions",
     "webhook_endpoints",
 )
@@ -41,25 +42,6 @@ PORTAL_FEATURES = {
     "payment_method_update": {"enabled": True},
     "subscription_cancel": {"enabled": True, "mode": "at_period_end"},
 }
-WEBHOOK_EVENTS = (
-    "checkout.session.completed",
-    "checkout.session.async_payment_succeeded",
-    "checkout.session.async_payment_failed",
-    "checkout.session.expired",
-    "customer.subscription.created",
-    "customer.subscription.updated",
-    "customer.subscription.deleted",
-    "invoice.paid",
-    "invoice.payment_failed",
-    "charge.refunded",
-    "charge.refund.updated",
-    "refund.updated",
-    "refund.failed",
-    "charge.dispute.created",
-    "charge.dispute.closed",
-    "charge.dispute.funds_withdrawn",
-    "charge.dispute.funds_reinstated",
-)
 
 
 class Gateway:
@@ -136,6 +118,26 @@ class Gateway:
             await self._call("subscriptions.update", subscription.id, params, key=f"change:{checkout}")
         )
 
+    async def schedule_change(self, subscription: ProcessorSubscription, offer: Offer) -> None:
+        """Move the subscription to another price when its paid period ends, instead of what was planned before.
+
+        Two calls, because the processor takes no phases with the first. If the second is lost, the schedule plans
+        nothing, and the next attempt finds it.
+        """
+        price = await self.price(offer)
+        schedule = subscription.schedule
+        if schedule is None:
+            made = await self._call("subscription_schedules.create", {"from_subscription": subscription.id})
+            schedule = processor.schedule(made)
+        if schedule is None:
+            raise Conflict("Another change of this plan ended a moment ago. Try again.")
+        params = processor.scheduled_change(subscription, schedule.phase_start, price, offer)
+        await self._call("subscription_schedules.update", schedule.id, params)
+
+    async def release(self, schedule_id: str) -> None:
+        """End the schedule; the subscription stays as it is. A cancellation that the schedule brought stays too."""
+        await self._call("subscription_schedules.release", schedule_id, {"preserve_cancel_date": True})
+
     async def mark_to_keep(self, subscription: ProcessorSubscription, offer: Offer) -> None:
         """Note at the processor that the change to `offer` takes the cancellation back: `keep` does, once it is paid.
 
@@ -186,7 +188,7 @@ class Gateway:
         found: list[ProcessorSubscription] = []
         after: dict[str, str] = {}
         while True:
-            params = {"customer": customer, "status": "all", "limit": 100, **after}
+            params = {"customer": customer, "status": "all", "limit": 100, "expand": ["data.schedule"], **after}
             page = await self._call("subscriptions.list", params)
             found += _read_one_by_one(page["data"])
             if not page["has_more"]:

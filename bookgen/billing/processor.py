@@ -10,6 +10,7 @@ from itertools import takewhile
 from typing import Any
 from uuid import UUID
 
+from bookgen.billing.catalog import RECURRING, Offer
 from bookgen.models import SubscriptionStatus
 
 Object = Mapping[str, Any]
@@ -25,6 +26,32 @@ STATUSES = {
     "incomplete": SubscriptionStatus.INCOMPLETE,
     "incomplete_expired": SubscriptionStatus.INCOMPLETE,
 }
+
+WEBHOOK_EVENTS = (
+    "checkout.session.completed",
+    "checkout.session.async_payment_succeeded",
+    "checkout.session.async_payment_failed",
+    "checkout.session.expired",
+    "customer.subscription.created",
+    "customer.subscription.updated",
+    "customer.subscription.deleted",
+    "subscription_schedule.created",
+    "subscription_schedule.updated",
+    "subscription_schedule.released",
+    "subscription_schedule.completed",
+    "subscription_schedule.canceled",
+    "subscription_schedule.aborted",
+    "invoice.paid",
+    "invoice.payment_failed",
+    "charge.refunded",
+    "charge.refund.updated",
+    "refund.updated",
+    "refund.failed",
+    "charge.dispute.created",
+    "charge.dispute.closed",
+    "charge.dispute.funds_withdrawn",
+    "charge.dispute.funds_reinstated",
+)
 
 # The name of our mark in a subscription's metadata.
 KEEP_AS = "bookgen_keep_as"
@@ -66,6 +93,21 @@ class CheckoutSession:
 
 
 @dataclass(frozen=True, slots=True)
+class SubscriptionSchedule:
+    """What is planned for a subscription. `phase_start`: when its present phase began, in seconds since 1970.
+
+    `next_tag` is the tag of what the subscription changes to when the present phase ends. An idle schedule plans
+    nothing, and only stands in the way of a cancellation.
+    """
+
+    id: str
+    created_at: datetime
+    phase_start: int
+    next_tag: str | None
+    is_idle: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessorSubscription:
     """`tag` is the catalogue's: kind, slug and interval of what is subscribed to.
 
@@ -75,6 +117,7 @@ class ProcessorSubscription:
 
     id: str
     item_id: str
+    price_id: str
     tag: str
     status: SubscriptionStatus
     created_at: datetime
@@ -84,6 +127,17 @@ class ProcessorSubscription:
     cancel_at_period_end: bool
     keep_as: str | None
     payment_url: str | None
+    schedule: SubscriptionSchedule | None
+
+    @property
+    def next_plan(self) -> tuple[str, str] | None:
+        """Slug and interval of the plan that begins when the paid period ends; None if no change is planned."""
+        if self.schedule is None or self.cancel_at_period_end or self.status is SubscriptionStatus.CANCELED:
+            return None
+        match (self.schedule.next_tag or "").split(":"):
+            case ["plan", slug, "monthly" | "yearly" as interval]:
+                return slug, interval
+        return None
 
     @property
     def is_to_keep(self) -> bool:
@@ -154,6 +208,7 @@ def subscription(found: Object) -> ProcessorSubscription:
     return ProcessorSubscription(
         id=found["id"],
         item_id=item["id"],
+        price_id=item["price"]["id"],
         tag=(item["price"].get("metadata") or {}).get("bookgen", ""),
         status=status,
         created_at=_moment(found["created"]),
@@ -165,7 +220,46 @@ def subscription(found: Object) -> ProcessorSubscription:
         payment_url=invoice.get("hosted_invoice_url")
         if found.get("pending_update") and isinstance(invoice, Mapping)
         else None,
+        schedule=schedule(found.get("schedule")),
     )
+
+
+def schedule(found: Any) -> SubscriptionSchedule | None:
+    """The schedule; None if there is none, if it has ended, or if the processor sent nothing but its id."""
+    if not isinstance(found, Mapping) or found["status"] not in ("active", "not_started"):
+        return None
+    present = found.get("current_phase") or found["phases"][0]
+    later = any(each["start_date"] >= present["end_date"] for each in found["phases"])
+    return SubscriptionSchedule(
+        id=found["id"],
+        created_at=_moment(found["created"]),
+        phase_start=present["start_date"],
+        next_tag=(found.get("metadata") or {}).get("bookgen") if later else None,
+        is_idle=not later and found["end_behavior"] == "release",
+    )
+
+
+def scheduled_change(subscription: ProcessorSubscription, start: int, price: str, offer: Offer) -> dict[str, Any]:
+    """The parameters of a schedule: the present price until the paid period ends, then `price`, and the schedule ends.
+
+    Nothing is prorated, because the change comes together with a renewal.
+    """
+    present = {
+        "items": [{"price": subscription.price_id, "quantity": 1}],
+        "start_date": start,
+        "end_date": int(subscription.period_end.timestamp()),
+    }
+    after = {
+        "items": [{"price": price, "quantity": 1}],
+        "duration": {"interval": RECURRING[offer.billing], "interval_count": 1},
+        "proration_behavior": "none",
+    }
+    return {
+        "end_behavior": "release",
+        "proration_behavior": "none",
+        "metadata": {"bookgen": offer.tag},
+        "phases": [present, after],
+    }
 
 
 def names_ours(found: Object) -> bool:

@@ -115,6 +115,8 @@ def _subject(event: Event) -> tuple[str, str] | None:
                 return "session", str(event.object["id"])
             case ["customer", "subscription", _]:
                 return "customer", str(event.object["customer"])
+            case ["subscription_schedule", _] if customer := processor.reference(event.object["customer"]):
+                return "customer", customer
             case ["invoice", ("paid" | "payment_failed")] if customer := processor.reference(event.object["customer"]):
                 return "customer", customer
             case ["charge", "refunded"] | ["charge", "refund" | "dispute", _] | ["refund", _]:

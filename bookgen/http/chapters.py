@@ -14,6 +14,7 @@ from bookgen.http.answers.chapter_pieces import in_pieces
 from bookgen.http.edge import replies
 from bookgen.http.edge.conditional import is_expected
 from bookgen.http.edge.contract import (
+    asks_model,
     conditional,
     docs,
     either_response,
@@ -123,6 +124,7 @@ async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
 @grows
 @guarded_by(read_chapter)
 @repeatable
+@asks_model
 async def regenerate_chapter(request: web.Request) -> web.Response:
     db, account_id, chapter_id = request.app[SERVICES].database.http, request[ACCOUNT_ID], path_id(request)
     chapter = errors.must_exist(await chapters.find(db, account_id, chapter_id))

@@ -10,6 +10,7 @@ from bookgen.http.books import read_book, whole_book
 from bookgen.http.books_schemas import BookSchema, BookViewQuerySchema
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import (
+    asks_model,
     docs,
     grows,
     guarded_by,
@@ -35,6 +36,7 @@ from bookgen.http.edge.routing import path_id
 @refuses(errors.PlanUpgradeRequired, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
 @repeatable
+@asks_model
 async def generate_cover(request: web.Request) -> web.Response:
     made = await request.app[SERVICES].artwork.generate_covers(request[ACCOUNT_ID], path_id(request), **request[BODY])
     public_url = request.app[SERVICES].site.public_url

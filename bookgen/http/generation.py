@@ -16,6 +16,7 @@ from bookgen.http.edge import replies
 from bookgen.http.edge.conditional import Known
 from bookgen.http.edge.connection import BoundedConnection
 from bookgen.http.edge.contract import (
+    asks_model,
     conditional,
     docs,
     grows,
@@ -47,6 +48,7 @@ from bookgen.store.progress import RunProgress
 )
 @grows
 @repeatable
+@asks_model
 async def generate(request: web.Request) -> web.Response:
     return await _started(request, Generate(), "Generation started.")
 
@@ -72,6 +74,7 @@ async def generate(request: web.Request) -> web.Response:
 )
 @grows
 @repeatable
+@asks_model
 async def produce(request: web.Request) -> web.Response:
     return await _started(request, Generate(automated=True, again=request[BODY]["again"]), "Production started.")
 

@@ -9,6 +9,7 @@ from bookgen.http import illustrations_schemas as shapes
 from bookgen.http.edge import replies
 from bookgen.http.edge.conditional import tag_of_response
 from bookgen.http.edge.contract import (
+    asks_model,
     conditional,
     docs,
     grows,
@@ -33,6 +34,7 @@ from bookgen.store import chapters, illustrations
 @refuses(errors.PlanUpgradeRequired, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
 @repeatable
+@asks_model
 async def generate_image(request: web.Request) -> web.Response:
     made = await request.app[SERVICES].artwork.illustrate(request[ACCOUNT_ID], path_id(request), **request[BODY])
     response = replies.json(shapes.shown_illustration(made, request.app[SERVICES].site.public_url))

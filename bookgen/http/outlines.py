@@ -10,6 +10,7 @@ from bookgen.http import outlines_schemas as shapes
 from bookgen.http.books import read_book, version_read, whole_book
 from bookgen.http.books_schemas import BookSchema, BookViewQuerySchema
 from bookgen.http.edge.contract import (
+    asks_model,
     docs,
     grows,
     guarded_by,
@@ -31,6 +32,7 @@ from bookgen.services import editing
 @grows
 @guarded_by(read_book)
 @repeatable
+@asks_model
 async def generate_outline(request: web.Request) -> web.Response:
     book_id = path_id(request)
     await request.app[SERVICES].supervisor.run_job(request[ACCOUNT_ID], book_id, DraftOutline())
@@ -78,6 +80,7 @@ async def update_outline(request: web.Request) -> web.Response:
 @grows
 @guarded_by(read_book)
 @repeatable
+@asks_model
 async def regenerate_chapters(request: web.Request) -> web.Response:
     book_id, chosen = path_id(request), request[BODY]
     job = ReworkChapters(tuple(dict.fromkeys(chosen["chapter_ids"])), chosen["instructions"])

@@ -10,6 +10,7 @@ from bookgen import errors
 from bookgen.http import proofreading_schemas as shapes
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import (
+    asks_model,
     conditional,
     docs,
     grows,
@@ -45,6 +46,7 @@ from bookgen.store.suggestions import Filter
 )
 @grows
 @repeatable
+@asks_model
 async def create_report(request: web.Request) -> web.Response:
     asked = request[BODY]
     report = await request.app[SERVICES].proofreading.start(request[ACCOUNT_ID], asked["book"], asked["chapter_ids"])
@@ -68,6 +70,7 @@ async def create_report(request: web.Request) -> web.Response:
 )
 @grows
 @repeatable
+@asks_model
 async def review_book(request: web.Request) -> web.Response:
     report = await request.app[SERVICES].proofreading.start(
         request[ACCOUNT_ID], path_id(request), kind=ReportKind.REVIEW

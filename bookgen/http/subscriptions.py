@@ -14,7 +14,9 @@ from bookgen.http.edge import replies
 from bookgen.http.edge.contract import conditional, docs, json_schema, refuses, repeatable, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.payments import return_urls, session
+from bookgen.models import Subscription
 from bookgen.store import plans, subscriptions
+from bookgen.store.database import DB
 
 
 @docs(
@@ -46,6 +48,7 @@ async def read_current(request: web.Request) -> web.Response:
             "subscription": record,
             "usage": asdict(await quota.usage(db, account_id)),
             "limits": standing.plan.limits,
+            "next_plan": await _next_plan(db, subscription),
         }
     )
 
@@ -77,7 +80,9 @@ async def read_creation_options(request: web.Request) -> web.Response:
 @docs(
     "subscriptions",
     "Buy a plan or change to another",
-    "On a paid plan, the change applies immediately with proration and without a checkout session.",
+    "On a paid plan there is no checkout session. A larger plan applies immediately, with proration. A smaller one, or "
+    "the same by the month instead of by the year, applies at `effective_at`, when the paid period ends. Choosing the "
+    "present plan again calls that change off.",
 )
 @json_schema(shapes.PlanCheckoutSchema)
 @response_schema(shapes.PlanCheckoutResultSchema)
@@ -89,8 +94,22 @@ async def checkout(request: web.Request) -> web.Response:
         request[ACCOUNT_ID], body["plan"], body.get("interval"), return_urls(body)
     )
     if isinstance(bought, Upgraded):
-        return replies.json({"upgraded": True, "redirect_url": bought.redirect_url})
+        later = {"effective_at": bought.begins_at} if bought.begins_at else {}
+        return replies.json({"upgraded": True, "redirect_url": bought.redirect_url, **later})
     return session(bought)
+
+
+async def _next_plan(db: DB, subscription: Subscription) -> dict[str, Any] | None:
+    """The plan that begins when the paid period ends, if the account has chosen a smaller one."""
+    plan = subscription.next_plan and await plans.find(db, subscription.next_plan)
+    if not plan:
+        return None
+    return {
+        "slug": plan.slug,
+        "name": plan.name,
+        "interval": subscription.next_interval,
+        "effective_at": subscription.current_period_end,
+    }
 
 
 async def subscription_of(request: web.Request, account_id: int) -> dict[str, Any] | None:

@@ -43,10 +43,23 @@ class UsagePeriodSchema(Schema):
     words_generated = fields.Integer(required=True)
 
 
+class NextPlanSchema(Schema):
+    slug = fields.String(required=True)
+    name = fields.String(required=True)
+    interval = fields.String(required=True, validate=choice(INTERVALS))
+    effective_at = fields.DateTime(required=True)
+
+
 class CurrentSubscriptionSchema(SubscriptionSchema):
     subscription = fields.Nested(SubscriptionSchema, required=True, metadata={"description": "The same value again."})
     usage = fields.Nested(UsagePeriodSchema, required=True)
     limits = fields.Dict(required=True)
+    next_plan = fields.Nested(
+        NextPlanSchema,
+        required=True,
+        allow_none=True,
+        metadata={"description": "The smaller plan that begins when the paid period ends, or null."},
+    )
 
 
 class BookCreationOptionsSchema(Schema):
@@ -68,12 +81,15 @@ class PlanCheckoutSchema(CheckoutSchema):
 
 
 class PlanCheckoutResultSchema(Schema):
-    """A checkout session, or the result of a plan that was changed at once."""
+    """A checkout session, or the result of a plan that was changed without one."""
 
     sessionId = fields.String()
     url = fields.String()
     upgraded = fields.Boolean()
     redirect_url = fields.String()
+    effective_at = fields.DateTime(
+        metadata={"description": "Present if the change waits for the end of the paid period."}
+    )
 
 
 def shown_plan(plan: Plan) -> dict[str, Any]:

@@ -327,6 +327,38 @@ async def count_by_fingerprint(connection: Connection, fingerprint: str) -> int:
     return count
 
 
+COUNT_REGISTRATION = """
+    INSERT INTO registration (network, accounts) VALUES ($1, 1)
+    ON CONFLICT (day, network) DO UPDATE SET accounts = registration.accounts + 1
+    RETURNING accounts
+"""
+
+
+async def count_registration(connection: Connection, network: str) -> int:
+    """Count an account that this network registers, in its transaction. Returns how many those of today are."""
+    count: int = await connection.fetchval(COUNT_REGISTRATION, network)
+    return count
+
+
+IS_PROVEN = """
+    SELECT a.email_verified OR a.is_staff
+        OR EXISTS (SELECT FROM subscription s JOIN plan p ON p.id = s.plan_id
+                    WHERE s.account_id = a.id AND (s.processor_id IS NOT NULL OR p.price_monthly > 0))
+        OR EXISTS (SELECT FROM credit_lot l WHERE l.account_id = a.id)
+        OR NOT EXISTS (SELECT FROM account_origin o WHERE o.account_id = a.id AND o.kind = 'address')
+      FROM account a
+     WHERE a.id = $1
+"""
+
+
+async def is_proven(db: DB, account_id: int) -> bool:
+    """Whether somebody stands behind the account: a verified address, a payment or the operator.
+
+    An account that came in only from this machine was not registered by a stranger.
+    """
+    return bool(await db.fetchval(IS_PROVEN, account_id))
+
+
 # Origins not seen for 90 days are deleted, because network addresses are personal data.
 RECORD_ORIGIN = """
     WITH origin AS (

@@ -190,6 +190,7 @@ async def session_facts(db: DB, session_id: str) -> dict[str, Any]:
 CUSTOMER_FACTS = """
     SELECT p.slug AS plan, s.status, s.billing_interval AS interval, s.current_period_end AS "paid until",
            s.cancel_at_period_end AS "ends then",
+           (SELECT n.slug || ' ' || s.next_interval FROM plan n WHERE n.id = s.next_plan_id) AS "next plan",
            (SELECT string_agg(a.slug || ' ' || o.status, ', ' ORDER BY a.slug)
               FROM account_addon o JOIN addon a ON a.id = o.addon_id
              WHERE o.account_id = s.account_id AND o.billing_type = 'monthly') AS "add-ons"

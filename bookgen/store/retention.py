@@ -48,7 +48,14 @@ KEYS = """
 """
 
 
+REGISTRATIONS = """
+    DELETE FROM registration
+     WHERE (day, network) IN (SELECT day, network FROM registration WHERE day < current_date
+                               LIMIT $1 FOR UPDATE SKIP LOCKED)
+"""
+
+
 async def delete_old_rows(db: DB) -> None:
     """Delete one batch of each kind of old row."""
-    for statement in (PAYMENT_EVENTS, CHECKOUTS, AUDIT, STEPS, KEYS):
+    for statement in (PAYMENT_EVENTS, CHECKOUTS, AUDIT, STEPS, KEYS, REGISTRATIONS):
         await db.execute(statement, BATCH)

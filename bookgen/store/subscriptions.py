@@ -27,6 +27,7 @@ FIND = f"""
     SELECT a.created_at AS signed_up_at,
            s.id AS subscription_id, s.account_id, s.status, s.billing_interval, s.anchor, s.current_period_end,
            s.past_due_since, s.cancel_at_period_end, s.processor_id,
+           (SELECT n.slug FROM plan n WHERE n.id = s.next_plan_id) AS next_plan, s.next_interval,
            {plans.COLUMNS}, coalesce(p.id = s.plan_id, false) AS subscribed
       FROM account a
       LEFT JOIN subscription s ON s.account_id = a.id
@@ -62,7 +63,7 @@ SET_PLAN = """
     UPDATE subscription
        SET plan_id = (SELECT id FROM plan WHERE slug = $2), status = 'active', billing_interval = NULL,
            current_period_end = NULL, past_due_since = NULL, cancel_at_period_end = false, processor_id = NULL,
-           updated_at = now()
+           next_plan_id = NULL, next_interval = NULL, updated_at = now()
      WHERE account_id = $1
 """
 
@@ -75,7 +76,8 @@ async def set_plan(connection: DB, account_id: int, slug: str) -> None:
 SUBSCRIBE = """
     UPDATE subscription
        SET plan_id = p.id, status = $3, billing_interval = $4, anchor = $5, current_period_end = $6,
-           past_due_since = $7, cancel_at_period_end = $8, processor_id = $9, updated_at = now()
+           past_due_since = $7, cancel_at_period_end = $8, processor_id = $9,
+           next_plan_id = (SELECT n.id FROM plan n WHERE n.slug = $10), next_interval = $11, updated_at = now()
       FROM plan p
      WHERE account_id = $1 AND p.slug = $2
     RETURNING true
@@ -94,14 +96,18 @@ async def subscribe(
     past_due_since: datetime | None,
     cancel_at_period_end: bool,
     processor_id: str,
+    then: tuple[str, str] | None,
 ) -> bool:
-    """Set the account's plan as the payment processor reports it. Returns False if the plan no longer exists."""
+    """Set the account's plan as the payment processor reports it. Returns False if the plan no longer exists.
+
+    `then`: slug and interval of the plan that begins when the paid period ends.
+    """
     values = (status, interval, anchor, period_end, past_due_since, cancel_at_period_end, processor_id)
-    return bool(await connection.fetchval(SUBSCRIBE, account_id, slug, *values))
+    return bool(await connection.fetchval(SUBSCRIBE, account_id, slug, *values, *(then or (None, None))))
 
 
 CANCEL = """
-    UPDATE subscription SET status = 'canceled', updated_at = now()
+    UPDATE subscription SET status = 'canceled', next_plan_id = NULL, next_interval = NULL, updated_at = now()
      WHERE account_id = $1 AND processor_id IS NOT NULL AND status <> 'canceled'
 """
 

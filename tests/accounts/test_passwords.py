@@ -64,6 +64,22 @@ async def test_more_than_the_queue_holds_is_told_to_come_back() -> None:
     passwords.close()
 
 
+async def test_strangers_who_fill_the_queue_leave_known_callers_their_own() -> None:
+    passwords = Passwords(time_cost=1, memory_kib=8, max_waiting=3)
+    stored = await passwords.hash("hush")
+    ended: list[str] = []
+
+    async def guess(caller: str) -> None:
+        await passwords.verify("hush", stored, known=caller == "owner")
+        ended.append(caller)
+
+    outcomes = await asyncio.gather(*map(guess, ["stranger"] * 10 + ["owner"]), return_exceptions=True)
+
+    assert [isinstance(outcome, RateLimited) for outcome in outcomes] == [False] * 3 + [True] * 7 + [False]
+    assert "owner" in ended
+    passwords.close()
+
+
 async def test_the_loop_goes_on_while_a_password_is_hashed() -> None:
     passwords = Passwords(time_cost=4, memory_kib=65_536)
     hashing = asyncio.ensure_future(passwords.hash("hush"))

@@ -9,6 +9,7 @@ import asyncpg
 import pytest
 from argon2 import PasswordHasher
 
+from bookgen.accounts.passwords import Passwords
 from bookgen.accounts.tokens import TokenType
 from bookgen.store.accounts import suggested_usernames
 from tests.accounts.door import PASSWORD, Door, OpenDoor
@@ -272,6 +273,18 @@ async def test_strangers_who_use_the_guesses_up_lock_no_owner_out(open_door: Ope
     assert (await door.post("/auth/login/", right, headers=browser))[0] == 200
     at_homes = [await guess(door, "203.0.113.9", username="ada") for _ in range(4)]
     assert at_homes[-1] == 429
+
+
+async def test_a_full_queue_of_strangers_delays_no_owner_at_home_and_no_valid_token(open_door: OpenDoor) -> None:
+    at_home = {"X-Forwarded-For": "203.0.113.9"}
+    tokens = (await (await open_door()).register("ada", headers=at_home))["tokens"]
+    full = await open_door(passwords=Passwords(time_cost=1, memory_kib=8, max_waiting=0))
+    right = {"username": "ada", "password": PASSWORD}
+    change = {"current_password": PASSWORD, "new_password": "another violet harbour engine"}
+
+    assert (await full.post("/auth/login/", right, headers={"X-Forwarded-For": "198.51.100.1"}))[0] == 429
+    assert (await full.post("/auth/login/", right, headers=at_home))[0] == 200
+    assert (await full.post("/auth/change-password/", change, token=tokens["access"]))[0] == 200
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,8 @@ STATE = """
            (SELECT count(*) FROM mail) AS mails,
            (SELECT string_agg(p.slug || ' ' || s.status, ', ')
               FROM subscription s JOIN plan p ON p.id = s.plan_id) AS plans,
+           (SELECT string_agg(p.slug || ' ' || s.next_interval, ', ')
+              FROM subscription s JOIN plan p ON p.id = s.next_plan_id) AS planned,
            (SELECT count(*) FROM hold) AS holds,
            (SELECT count(*) FROM consumption) AS consumptions,
            (SELECT coalesce(sum(books_created), 0) FROM usage_period) AS books,
@@ -55,7 +57,7 @@ BOOK = """
 """
 
 # What happened before the flow in which somebody dies.
-BEFORE = {"upgrade": "plan", "comeback": "canceled_plan", "completion": "credits"}
+BEFORE = {"upgrade": "plan", "downgrade": "yearly_plan", "comeback": "canceled_plan", "completion": "credits"}
 
 
 class PaymentWorld:
@@ -89,6 +91,17 @@ class PaymentWorld:
         account = await self.pool.fetchval("SELECT id FROM account")
         if (await self.quota.plan(self.pool, account)).slug != "pro":
             await self.payments.buy_plan(account, "pro", "monthly", NOWHERE)
+        await self._deliver()
+
+    async def yearly_plan(self) -> None:
+        account = await self.pool.fetchval("SELECT id FROM account")
+        await self._pay(await self.payments.buy_plan(account, "pro", "yearly", NOWHERE))
+        await self._deliver()
+
+    async def downgrade(self) -> None:
+        """A smaller plan for the end of the period. The buyer tries again until the present one shows it."""
+        account = await self.pool.fetchval("SELECT id FROM account")
+        await self.payments.buy_plan(account, "starter", "monthly", NOWHERE)
         await self._deliver()
 
     async def canceled_plan(self) -> None:
@@ -142,8 +155,9 @@ class PaymentWorld:
     async def look(self) -> dict[str, Any]:
         state = {key: str(value) for key, value in (await self.pool.fetchrow(STATE)).items()}
         ending = sum(each["cancel_at_period_end"] for each in await self.objects("subscription"))
+        schedules = [f"{each['status']} {len(each['phases'])}" for each in await self.objects("subscription_schedule")]
         charged = sorted(each["total"] for each in await self.objects("invoice"))
-        return state | {"charged": str(charged), "ending": str(ending)}
+        return state | {"charged": str(charged), "ending": str(ending), "schedules": ", ".join(schedules)}
 
     async def close(self) -> None:
         await self.payments.close()

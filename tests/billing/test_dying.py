@@ -15,12 +15,16 @@ ROOT = Path(__file__).parents[2]
 NOTHING = {
     "balance": "0", "ledger_rows": "0", "accounts": "1", "mails": "0", "plans": "free active", "holds": "0",
     "consumptions": "0", "books": "0", "paid": "0", "charged": "[]", "ending": "0",
+    "planned": "None", "schedules": "",
 }  # fmt: skip
 ENDS = {
     "credits": {"balance": "5", "ledger_rows": "1", "paid": "1", "charged": "[3999]"},
     "guest": {"balance": "5", "ledger_rows": "1", "mails": "1", "paid": "1", "charged": "[3999]"},
     "plan": {"plans": "starter active", "paid": "1", "charged": "[1900]"},
     "upgrade": {"plans": "pro active", "paid": "1", "charged": "[1900, 3000]"},
+    "downgrade": {
+        "plans": "pro active", "paid": "1", "charged": "[49000]", "planned": "starter monthly", "schedules": "active 2",
+    },
     "comeback": {"plans": "pro active", "paid": "1", "charged": "[1900, 3000]"},
     "completion": {
         "balance": "4", "ledger_rows": "2", "consumptions": "2", "books": "1", "paid": "1", "charged": "[3999]",
@@ -28,7 +32,7 @@ ENDS = {
 }  # fmt: skip
 
 # Lives of each flow: one for each step, and one that does not end. Fewer: `dying` has missed a step.
-LIVES = {"credits": 6, "guest": 5, "plan": 13, "upgrade": 12, "comeback": 19, "completion": 5}
+LIVES = {"credits": 6, "guest": 5, "plan": 13, "upgrade": 12, "downgrade": 8, "comeback": 19, "completion": 5}
 
 
 @pytest.mark.timeout(300)

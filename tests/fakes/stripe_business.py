@@ -101,7 +101,7 @@ class Business:
         subscription = self.objects[subscription_id]
         item = subscription["items"]["data"][0]
         item["current_period_start"] = item["current_period_end"]
-        item["current_period_end"] = _later(item["current_period_end"], item["price"]["recurring"]["interval"])
+        item["current_period_end"] = later(item["current_period_end"], item["price"]["recurring"]["interval"])
         subscription["status"] = "active" if paid else "past_due"
         status = "paid" if paid else "open"
         invoice = self._invoice(subscription, item["price"]["unit_amount"], status, "subscription_cycle")
@@ -189,7 +189,7 @@ class Business:
             "object": "subscription_item",
             "price": price,
             "current_period_start": now,
-            "current_period_end": _later(now, price["recurring"]["interval"]),
+            "current_period_end": later(now, price["recurring"]["interval"]),
         }
         subscription = self._new(
             "subscription",
@@ -200,6 +200,7 @@ class Business:
             cancel_at_period_end=False,
             cancellation_details={"reason": None},
             pending_update=None,
+            schedule=None,
             latest_invoice=None,
             items={"object": "list", "data": [item], "has_more": False, "url": "/v1/subscription_items"},
         )
@@ -230,7 +231,7 @@ class Business:
         return invoice
 
 
-def _later(moment: int, interval: str) -> int:
+def later(moment: int, interval: str) -> int:
     """A month or a year on; the day is the month's last where it is shorter."""
     start = datetime.fromtimestamp(moment, UTC)
     months = start.month - 1 + (12 if interval == "year" else 1)

@@ -9,7 +9,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tests.canaries import CANARY
-from tests.fakes.stripe_business import Business, Object
+from tests.fakes.stripe_business import Object
+from tests.fakes.stripe_schedules import ScheduledBusiness
 from tests.fakes.stripe_wire import FORM, Wire, error, missing, page
 
 SECRET_KEY = f"sk_test_{CANARY}"
@@ -17,7 +18,7 @@ WEBHOOK_SECRET = f"whsec_{CANARY}"
 NEXT_WEBHOOK_SECRET = f"whsec_next_{CANARY}"
 
 
-class FakeStripe(Business):
+class FakeStripe(ScheduledBusiness):
     """Serves the API at `url`."""
 
     def __init__(self, secret: str = WEBHOOK_SECRET, clock: Callable[[], float] = time.time, account: str = "") -> None:
@@ -56,6 +57,7 @@ class FakeStripe(Business):
                 web.post("/v1/checkout/sessions/{id}/expire", self._expire_session),
                 web.get("/v1/subscriptions", self._list_subscriptions),
                 web.post("/v1/subscriptions/{id}", self._update_subscription),
+                *self.schedule_routes(),
                 web.get("/v1/invoices", self._list_invoices),
                 web.get("/v1/disputes", self._list_disputes),
                 web.get("/v1/refunds", self._list_refunds),
@@ -175,6 +177,8 @@ class FakeStripe(Business):
         found = [each for each in self._all("subscription") if each["customer"] == form["customer"]]
         if form.get("status") != "all":
             found = [each for each in found if each["status"] != "canceled"]
+        if "data.schedule" in form.get("expand", []):
+            found = [self.with_schedule(each) for each in found]
         return page("/v1/subscriptions", found, form)
 
     async def _update_subscription(self, request: web.Request) -> web.Response:
@@ -182,6 +186,8 @@ class FakeStripe(Business):
         subscription = self.objects[request.match_info["id"]]
         if subscription["status"] == "canceled":
             return error("A canceled subscription can only update its cancellation_details and metadata.", 400)
+        if refused := self.refuses_change(subscription, form):
+            return refused
         if "items" not in form:
             for name, value in form.get("metadata", {}).items():
                 subscription["metadata"].pop(name, None)

@@ -110,6 +110,7 @@ CURRENT_SUBSCRIPTION = SUBSCRIPTION | {
     "subscription": SUBSCRIPTION,
     "usage": {"books_created": is_integer},
     "limits": {"books_per_month": maximum},
+    "next_plan": ({"slug": str, "name": str, "interval": one_of("monthly", "yearly"), "effective_at": is_time}, NONE),
 }
 CREATION_OPTIONS = {
     "can_create": bool,

@@ -137,7 +137,27 @@ async def test_a_change_of_a_paid_plan_needs_no_page(buyer, stripe):
     assert second.body == {"upgraded": True, "redirect_url": "http://books.example/checkout/success/"}
     assert (again.status, again.code) == (409, "CONFLICT")
     assert (await buyer.get("/auth/profile/")).body["subscription"]["plan"]["slug"] == "pro"
+    assert (await buyer.get("/auth/subscriptions/current/")).body["next_plan"] is None
     assert (await buyer.post("/auth/subscriptions/portal/")).body["url"].startswith("https://billing.stripe.test/")
+
+
+async def test_a_smaller_plan_is_shown_until_the_period_ends_and_can_be_called_off(buyer, stripe):
+    first = (await buyer.post("/auth/subscriptions/checkout/", {"plan": "pro"})).body
+    stripe.pay(first["sessionId"])
+    for event in list(stripe.events):
+        await hook(buyer, stripe, event)
+
+    smaller = (await buyer.post("/auth/subscriptions/checkout/", {"plan": "starter"})).body
+    planned = (await buyer.get("/auth/subscriptions/current/")).body
+    kept = (await buyer.post("/auth/subscriptions/checkout/", {"plan": "pro"})).body
+
+    returns = {"upgraded": True, "redirect_url": "http://books.example/checkout/success/"}
+    end = planned["current_period_end"]
+    assert smaller == {**returns, "effective_at": end}
+    assert planned["plan"]["slug"] == "pro"
+    assert planned["next_plan"] == {"slug": "starter", "name": "Starter", "interval": "monthly", "effective_at": end}
+    assert kept == returns
+    assert (await buyer.get("/auth/subscriptions/current/")).body["next_plan"] is None
 
 
 @pytest.mark.parametrize(

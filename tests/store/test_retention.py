@@ -99,3 +99,11 @@ async def test_idempotency_keys_go_after_a_day(pool: asyncpg.Pool) -> None:
     await delete_old_rows(pool)
 
     assert [row["key"] for row in await pool.fetch("SELECT key FROM idempotency_key")] == ["23"]
+
+
+async def test_counted_registrations_of_earlier_days_go(pool: asyncpg.Pool) -> None:
+    await pool.execute("INSERT INTO registration VALUES ('a', current_date, 1), ('b', current_date - 1, 1)")
+
+    await delete_old_rows(pool)
+
+    assert [row["network"] for row in await pool.fetch("SELECT network FROM registration")] == ["a"]

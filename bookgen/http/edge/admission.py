@@ -17,7 +17,7 @@ from bookgen.errors import (
 from bookgen.http.edge import clients
 from bookgen.http.edge.keys import ACCOUNT_ID, LINES, OUTGOING, SERVICES, VERDICT
 from bookgen.http.edge.routing import Route
-from bookgen.limits import LimitClass, Scope, Verdict, address_bucket
+from bookgen.limits import LimitClass, Scope, Verdict
 from bookgen.store import buckets
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ async def admit(request: web.Request, route: Route, app: web.Application) -> Non
     if route.limit is None:
         return
     if route.public:
-        verdict = limiter.take(route.limit, address_bucket(clients.address(request, app)))
+        verdict = limiter.take_of_address(route.limit, clients.address(request, app))
     elif route.limit.scope is Scope.SHARED:
         async with app[LINES].turn(request[ACCOUNT_ID], route.limit):  # one request at a time locks the row
             verdict = await _take_shared(request[ACCOUNT_ID], route.limit, app)
@@ -82,7 +82,7 @@ def require_disk(app: web.Application) -> None:
 
 def admit_stranger(request: web.Request, app: web.Application) -> None:
     """Count a request to an unknown path, or with an invalid token, against the caller's address."""
-    verdict = app[SERVICES].limiter.take(LimitClass.PUBLIC, address_bucket(clients.address(request, app)))
+    verdict = app[SERVICES].limiter.take_of_address(LimitClass.PUBLIC, clients.address(request, app))
     _hold_to(request, verdict, LimitClass.PUBLIC)
 
 

@@ -27,7 +27,7 @@ from bookgen.http.edge.connection_counts import ConnectionCounts
 from bookgen.http.edge.keys import ACCOUNT_ID, OUTGOING, REQUEST_ID, SERVICES, VERDICT
 from bookgen.http.edge.middleware import request_id
 from bookgen.http.edge.pieces import LARGE, MAX_PIECE_BYTES, MAX_RESPONSE_BYTES, InPieces
-from bookgen.limits import LimitClass, address_bucket
+from bookgen.limits import LimitClass
 
 # A client that reads more slowly than this has stopped reading. Smaller answers fit into the socket's buffers.
 GRACE_SECONDS = 30.0
@@ -194,7 +194,7 @@ def _sizes(response: web.StreamResponse) -> tuple[int, int]:
 
 def _refusal(request: web.BaseRequest, error: BookgenError, app: web.Application) -> web.Response:
     """The error response that the middleware would have sent."""
-    request[VERDICT] = app[SERVICES].limiter.take(LimitClass.PUBLIC, address_bucket(clients.address(request, app)))
+    request[VERDICT] = app[SERVICES].limiter.take_of_address(LimitClass.PUBLIC, clients.address(request, app))
     response = errors.envelope(error, app[SERVICES].site.public_url)
     headers.add_to(response, request, app)
     access_log.record(request, None, response, 0.0, None)

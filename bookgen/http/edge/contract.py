@@ -80,6 +80,7 @@ guarded = Trait("guarded")  # the handler checks If-Match in the transaction of 
 repeatable = Trait("repeatable")  # takes an `Idempotency-Key`
 waits = Trait("waits")  # `Prefer: wait` waits for the next answer
 grows = Trait("grows")  # stores more text or pictures: refused while the disk is almost full
+asks_model = Trait("asks_model")  # has a model called: refused to an account that nobody stands behind
 
 _READ_FIRST = "__read_first__"
 
@@ -131,6 +132,7 @@ class Endpoint(NamedTuple):
     read_first: Handler | None
     repeatable: bool
     grows: bool
+    asks_model: bool
     waits: bool
 
     @classmethod
@@ -144,6 +146,7 @@ class Endpoint(NamedTuple):
             getattr(handler, _READ_FIRST, None),
             repeatable.is_on(handler),
             grows.is_on(handler),
+            asks_model.is_on(handler),
             waits.is_on(handler),
         )
 

@@ -45,6 +45,8 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
         if endpoint is not None:
             await admission.authenticate(request, endpoint.route, app)
             await admission.admit(request, endpoint.route, app)
+            if endpoint.asks_model:
+                await app[SERVICES].accounts.require_proven(request[ACCOUNT_ID])
             if endpoint.grows:
                 admission.require_disk(app)
             async with _turn(request, endpoint):

@@ -99,7 +99,7 @@ async def test_whoever_pays_already_is_asked_before_a_change_is_charged(
     await bought(page, shop, stripe, "Choose Starter")
 
     await page.press("Choose Pro")
-    await page.sees("charged or credited now")
+    await page.sees("for the rest of this period is charged now")
     await page.press("Cancel")
     await page.misses("Change to Pro?")
     assert stripe.events == []
@@ -109,6 +109,25 @@ async def test_whoever_pays_already_is_asked_before_a_change_is_charged(
     await page.sees("0 of 20")
     await page.misses("Change to Pro?")
     assert (await account.get("/auth/profile/")).body["subscription"]["plan"]["slug"] == "pro"
+
+
+async def test_a_smaller_plan_waits_for_the_end_of_the_period_and_can_be_called_off(
+    shop: Api, stripe: FakeStripe, open_page: OpenPage
+) -> None:
+    page = await open_page(shop)
+    account = await sign_in(page, shop)
+    await page.open("plan")
+    await bought(page, shop, stripe, "Choose Pro")
+
+    await page.press("Choose Starter")
+    await page.sees("Until then you keep Pro.")
+    await page.press("Change plan")
+    await page.sees("Your plan changes to Starter (monthly) on")
+    await page.sees("0 of 20")
+    await page.press("Keep Pro")
+
+    await page.misses("Your plan changes to Starter")
+    assert (await account.get("/auth/subscriptions/current/")).body["next_plan"] is None
 
 
 async def test_axe_finds_nothing_where_billing_is_on(shop: Api, open_page: OpenPage) -> None:

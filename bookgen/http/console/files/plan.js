@@ -31,6 +31,7 @@ export default function Plan() {
     <section class="card" aria-label="Your plan">
       <h2>${now.plan.name}</h2>
       ${now.status === "past_due" && html`<${Notice} kind="bad"><p>Your last payment failed. Your plan stays active for 7 days. Check your card in the billing portal.</p><//>`}
+      ${now.next_plan && html`<${Notice}><p>Your plan changes to ${now.next_plan.name} (${now.next_plan.interval}) on ${date(now.next_plan.effective_at)}.</p><//>`}
       <p class="quiet">${now.plan.description} The current period ends on ${date(now.usage.period_end)}.</p>
       <dl class="facts">${METERS.map(([used, limit, name]) => html`<${Meter} key=${used} name=${name} used=${now.usage[used]} limit=${now.limits[limit]} />`)}</dl>
       ${billing && now.plan.slug !== "free" && html`<${Action} work=${async () => leave((await post("/auth/subscriptions/portal/")).url)}>Manage billing<//>`}
@@ -56,15 +57,24 @@ function Plans({ plans, now, reload }) {
     const bought = await post("/auth/subscriptions/checkout/", { plan: plan.slug, interval });
     if (!bought.upgraded) return leave(bought.url);
     await reload();
-    return spoken.set(`Your plan is now ${plan.name}.`);
+    return spoken.set(bought.effective_at ? `Your plan changes to ${plan.name} on ${date(bought.effective_at)}.` : `Your plan is now ${plan.name}.`);
   };
+  const keep = async () => {
+    await post("/auth/subscriptions/checkout/", { plan: now.plan.slug });
+    await reload();
+    return spoken.set(`You keep ${now.plan.name}.`);
+  };
+  const smaller = (plan) => Number(plan.price_monthly) < Number(now.plan.price_monthly);
+  const effect = (plan) => (smaller(plan)
+    ? `The plan changes when the paid period ends, on ${date(now.current_period_end)}. Until then you keep ${now.plan.name}.`
+    : "The plan changes immediately. The price difference for the rest of this period is charged now.");
   const cost = (plan) => price(yearly ? plan.price_yearly : plan.price_monthly);
   const per = yearly ? "per year" : "per month";
-  // Whoever pays already is charged at once, on no page but this.
+  // A subscriber is charged without a checkout page.
   const choice = (plan) => (now.plan.slug === "free"
     ? html`<${Action} kind="primary" aria-label="Choose ${plan.name}" work=${buy(plan)}>Choose<//>`
     : html`<${Confirmed} kind="primary" aria-label="Choose ${plan.name}" title="Change to ${plan.name}?" yes="Change plan" work=${buy(plan)}
-        text="${plan.name} costs ${cost(plan)} ${per}. The plan changes immediately. The price difference for the rest of this period is charged or credited now.">Choose<//>`);
+        text="${plan.name} costs ${cost(plan)} ${per}. ${effect(plan)}">Choose<//>`);
   return html`
     <h2>Plans</h2>
     <fieldset class="checks"><legend class="unseen">Billing interval</legend>
@@ -81,7 +91,7 @@ function Plans({ plans, now, reload }) {
             ${plan.features.max_stored_mb > 0 && html`<li>${number(plan.features.max_stored_mb)} MB of text and pictures</li>`}
             <li>${plan.features.export_formats.map(labelOf).join(", ")}${plan.features.watermark ? ", with a watermark" : ""}</li>
           </ul>
-          ${plan.slug === now.plan.slug ? html`<p><b>Your plan</b></p>` : choice(plan)}
+          ${plan.slug === now.plan.slug ? html`<p><b>Your plan</b></p>${now.next_plan && html`<${Action} work=${keep}>Keep ${plan.name}<//>`}` : choice(plan)}
         </li>`)}
     </ul>`;
 }

@@ -1,0 +1,146 @@
+"""Changes of a plan that the processor bills already: a larger plan at once, a smaller one when the paid period ends.
+
+A smaller plan at once would credit the larger one's price in full while its runs go on.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from uuid import UUID
+
+import asyncpg
+import structlog
+
+from bookgen.billing.catalog import Offer, plan_offer
+from bookgen.billing.customers import Customers
+from bookgen.billing.fulfilment import Fulfilment
+from bookgen.billing.gateway import UnknownCustomer
+from bookgen.billing.processor import ProcessorSubscription
+from bookgen.errors import Conflict, Unavailable
+from bookgen.models import Plan, SubscriptionStatus
+from bookgen.store import payments, plans
+
+UNPAID = "The payment was not completed, so your plan is unchanged. Complete it at `payment_url`, or try again."
+CALLED_OFF = " The change that was planned for the end of the period is called off."
+
+log = structlog.get_logger()
+
+
+class PlanChanges:
+    def __init__(self, db: asyncpg.Pool, fulfilment: Fulfilment) -> None:
+        self._db = db
+        self._fulfilment = fulfilment
+        self._gateway = fulfilment.gateway
+
+    async def change(self, account_id: int, processor_id: str | None, offer: Offer) -> datetime | None:
+        """Change to the offer. Returns when it takes effect; None if it has already."""
+        customer = await Customers(self._db, self._gateway).of(account_id)
+        present = await self._running(customer, processor_id)
+        begins = None
+        if present.tag == offer.tag:  # it was changed already, and we died before we knew
+            await self._release(present)
+        elif await self._is_smaller(present, offer):
+            if present.next_plan != (offer.slug, offer.billing):
+                await self._gateway.schedule_change(present, offer)
+            begins = present.period_end
+        else:
+            await self._change_now(account_id, customer, present, offer)
+        await self._fulfilment.refresh_customer(customer)
+        return begins
+
+    async def call_off(self, account_id: int, processor_id: str | None) -> bool:
+        """Call the planned change off, so that the present plan is renewed. Returns False if none was planned."""
+        customer = await Customers(self._db, self._gateway).of(account_id)
+        present = await self._running(customer, processor_id)
+        if present.next_plan is None:
+            return False
+        await self._release(present)
+        await self._fulfilment.refresh_customer(customer)
+        return True
+
+    async def _change_now(self, account_id: int, customer: str, present: ProcessorSubscription, offer: Offer) -> None:
+        """A scheduled subscription takes neither a pending update nor a cancellation, so the schedule ends first."""
+        await self._release(present)
+        try:
+            if present.cancel_at_period_end or present.keep_as:
+                await self._gateway.mark_to_keep(present, offer)
+            changed = await self._pay(account_id, present, offer)
+        except (Conflict, Unavailable):
+            await self._plan_again(customer, present)
+            raise
+        if changed.tag != offer.tag:
+            await self._fulfilment.refresh_customer(customer)
+            raise Conflict(UNPAID + (CALLED_OFF if present.next_plan else ""), payment_url=changed.payment_url)
+
+    async def _pay(self, account_id: int, present: ProcessorSubscription, offer: Offer) -> ProcessorSubscription:
+        checkout_id, key = await note(self._db, account_id, offer)
+        try:
+            changed = await self._gateway.change_plan(present, offer, checkout=key)
+        except Conflict:  # nothing of it comes any more
+            await payments.end_checkout(self._db, checkout_id, paid=False)
+            raise
+        await payments.end_checkout(self._db, checkout_id, paid=changed.tag == offer.tag)
+        return changed
+
+    async def _release(self, present: ProcessorSubscription) -> None:
+        if present.schedule:
+            await self._gateway.release(present.schedule.id)
+
+    async def _plan_again(self, customer: str, before: ProcessorSubscription) -> None:
+        """After an upgrade that failed: plan the change again that was called off for it."""
+        if before.next_plan is None:
+            return
+        slug, interval = before.next_plan
+        try:
+            plan = await plans.find(self._db, slug)
+            offer = plan and plan_offer(plan, interval)
+            present = await self._running(customer, before.id)
+            if offer and present.tag == before.tag:
+                await self._gateway.schedule_change(present, offer)
+                return
+        except (Conflict, Unavailable):
+            log.exception("planned_change_lost", subscription_id=before.id, plan=slug)
+        await self._fulfilment.refresh_customer(customer)
+
+    async def _running(self, customer: str, processor_id: str | None) -> ProcessorSubscription:
+        """The subscription to change, read from the processor, since we may not know of its end yet."""
+        try:
+            subscribed = await self._gateway.subscriptions(customer)
+        except UnknownCustomer:
+            subscribed = []
+        for each in subscribed:
+            if each.id == processor_id and each.status is not SubscriptionStatus.CANCELED:
+                return each
+        await self._fulfilment.refresh_customer(customer)
+        raise Conflict(
+            "Your subscription has ended at the payment processor. Send the request again to buy a new plan."
+        )
+
+    async def _is_smaller(self, present: ProcessorSubscription, offer: Offer) -> bool:
+        """Whether the offer is a smaller plan, or the same plan by the month instead of by the year."""
+        match present.tag.split(":"):
+            case ["plan", slug, interval]:
+                pass
+            case _:  # a price that somebody set at the processor
+                return False
+        old, new = await plans.find(self._db, slug), await plans.find(self._db, offer.slug)
+        return old is not None and new is not None and _size(new, offer.billing) < _size(old, interval)
+
+
+async def note(db: asyncpg.Pool, account_id: int | None, offer: Offer) -> tuple[int, UUID]:
+    """Record an attempt to buy, before the call to the processor. The row's key makes the call idempotent."""
+    return await payments.open_checkout(
+        db,
+        account_id,
+        offer.kind,
+        offer.slug,
+        offer.billing,
+        offer.amount_cents,
+        offer.credits,
+        offer.words_per_book,
+    )
+
+
+def _size(plan: Plan, interval: str) -> tuple[Decimal, bool]:
+    return plan.price_monthly or plan.price_yearly / 12, interval == "yearly"
