@@ -107,6 +107,22 @@ def test_places_are_two_if_somebody_goes_from_one_to_the_other() -> None:
     assert rules(*at) == []
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("the ring", "ring"), ("L'anello", "anello"), ("der Ring", "Ring"), ("o anel", "Anel")],
+)
+def test_a_thing_is_the_same_with_its_article_and_without(one: str, other: str) -> None:
+    assert rules(fact(1, "gone", one), fact(2, "at", other, "Ada")) == ["gone_object"]
+    assert rules(fact(1, "knows", "Ada", "that it burned"), fact(2, "learns", "Ada", "it burned")) == ["known_before"]
+    assert rules(fact(1, "gone", f"{one} of Ada"), fact(2, "at", other, "Ada")) == []
+
+
+def test_a_name_keeps_the_article_that_belongs_to_it() -> None:
+    facts = (fact(1, "dies", "La Rosa"), fact(2, "acts", "Rosa"))
+
+    assert rules(*facts, names=("Maria La Rosa", "Rosa Conti")) == []
+
+
 def test_a_chapter_has_one_finding_of_what_it_says_again_and_again() -> None:
     again = [replace(DEAD[1], quote=f"He spoke {times}.") for times in range(5)]
 
