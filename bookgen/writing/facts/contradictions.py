@@ -18,6 +18,7 @@ from bookgen.models import Fact, FactEvent, FactStatus
 MAX_CONTRADICTIONS = 60  # of a book
 
 _DATE = re.compile(r"\d{4}(?:-\d{2}(?:-\d{2})?)?")
+_DOT = "\u0307"  # what lower case leaves of the Turkish capital İ
 _MARKS = re.compile(r"[^\w\s]+")
 # Words with which a note may begin a thing or a clause, or not: "the ring", "that the dam is cracked".
 _OPENINGS = frozenset(
@@ -77,16 +78,18 @@ def contradictions(facts: Sequence[Fact], names: Iterable[str] = ()) -> list[Con
 
 def key(text: str) -> str:
     """A name or a value as it is compared: without case, punctuation and forms of letters."""
-    return " ".join(_MARKS.sub(" ", unicodedata.normalize("NFKC", text)).casefold().split())
+    small = unicodedata.normalize("NFKC", text).casefold().replace(_DOT, "")
+    return " ".join(_MARKS.sub(" ", small).split())
 
 
 def short_forms(names: Iterable[str]) -> dict[str, str]:
-    """The whole name by each word of it that no other name has."""
-    whole = {key(name) for name in names}
+    """The whole name by each word of it that no other name has; also by words with hyphens, as "Hans-Otto"."""
+    whole: set[str] = set()
     owners: defaultdict[str, set[str]] = defaultdict(set)
-    for name in whole:
-        for word in name.split():
-            owners[word].add(name)
+    for name in names:
+        whole.add(key(name))
+        for word in (*key(name).split(), *map(key, name.split())):
+            owners[word].add(key(name))
     return {word: next(iter(own)) for word, own in owners.items() if len(own) == 1 and word not in whole}
 
 
