@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bench.facts.carriers import Carrier
-from bench.facts.templates import DETAIL, KINDS, LISTS, Contradiction, Passage, contradiction, honest_of, read
+from bench.facts.templates import DETAIL, KINDS, LISTS, ToldContradiction, ToldPassage, contradiction, honest_of, read
 from bookgen.models import Book, Chapter, Fact
 from bookgen.names import pool
 from bookgen.writing.facts.corrections import with_changes
@@ -21,11 +21,11 @@ JAPANESE = ("佐藤健", "高橋美咲", "小林一郎", "渡辺千尋", "中村
 
 
 @dataclass(frozen=True, slots=True)
-class Planted:
+class PlantedBook:
     """A book with a contradiction, or with what only looks like one."""
 
     carrier: Carrier
-    told: Contradiction
+    told: ToldContradiction
     chapters: tuple[Chapter, ...]
     facts: tuple[Fact, ...]
     spans: tuple[TextSpan, ...]
@@ -46,12 +46,12 @@ class Planted:
         return hits == set(self.spans)
 
 
-def _bible(told: Contradiction, description: str) -> dict[str, list[dict[str, str]]]:
+def _bible(told: ToldContradiction, description: str) -> dict[str, list[dict[str, str]]]:
     first, second = told.people
     return {"people": [{"name": first, "description": description}, {"name": second, "description": ""}]}
 
 
-def planted(carrier: Carrier, told: Contradiction, rng: random.Random) -> Planted:
+def planted(carrier: Carrier, told: ToldContradiction, rng: random.Random) -> PlantedBook:
     """The book with each passage in a chapter of its own; what stands last of three shares the last one's."""
     first, last = sorted(rng.sample(range(len(carrier.chapters)), 2))
     places = [first, *([last] * (len(told.passages) - 1))]
@@ -65,17 +65,17 @@ def planted(carrier: Carrier, told: Contradiction, rng: random.Random) -> Plante
         here = [passage for place, passage in zip(places, told.passages, strict=True) if place == index]
         facts += read_facts(_note(here), chapter.chapter_number, chapter.content, ())
     spans = [_span(chapters[place], passage) for place, passage in zip(places, told.passages, strict=True)]
-    return Planted(carrier, told, tuple(chapters), tuple(facts), tuple(spans))
+    return PlantedBook(carrier, told, tuple(chapters), tuple(facts), tuple(spans))
 
 
-def _note(passages: Sequence[Passage]) -> dict[str, object]:
+def _note(passages: Sequence[ToldPassage]) -> dict[str, object]:
     """The model's note of a chapter with these passages."""
     names = ("kind", "subject", "value")
     noted = [(fact, passage.text) for passage in passages for fact in passage.facts]
     return {"facts": [dict(zip(names, fact, strict=True)) | {"quote": text} for fact, text in noted]}
 
 
-def _span(chapter: Chapter, passage: Passage) -> TextSpan:
+def _span(chapter: Chapter, passage: ToldPassage) -> TextSpan:
     start = chapter.content.index(passage.text)
     return TextSpan(chapter.chapter_number, start, start + len(passage.text))
 
@@ -96,7 +96,7 @@ def people(language: str, rng: random.Random) -> tuple[str, str]:
     return f"{given[0]} {surnames[0]}", f"{given[1]} {surnames[1]}"
 
 
-def contradictions(books: Sequence[Carrier], each: int, seed: int = 1) -> Iterator[Planted]:
+def contradictions(books: Sequence[Carrier], each: int, seed: int = 1) -> Iterator[PlantedBook]:
     """`each` books with every template of every language, with other people and at other places each time."""
     rng = random.Random(seed)
     for name in LISTS:
@@ -108,7 +108,7 @@ def contradictions(books: Sequence[Carrier], each: int, seed: int = 1) -> Iterat
                     yield planted(there[number % len(there)], told, rng)
 
 
-def look_alikes(books: Sequence[Carrier], each: int, seed: int = 2) -> Iterator[Planted]:
+def look_alikes(books: Sequence[Carrier], each: int, seed: int = 2) -> Iterator[PlantedBook]:
     """Books with passages that look like a contradiction and are none."""
     rng, sentences = random.Random(seed), read("honest")
     for found in contradictions(books, each, seed):

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from bench.facts.plant import Planted
+from bench.authored.rows import Bar
+from bench.facts.plant import PlantedBook
 from bench.facts.templates import DETAIL, KINDS, LISTS
 
 MIN_CONTRADICTIONS, MIN_RECALL, WORDS_A_FALSE_ALARM = 2_000, 0.9, 100_000
@@ -22,7 +23,7 @@ class Count:
     found: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     alarms: list[str] = field(default_factory=list)  # findings that quote anything else
 
-    def add(self, book: Planted) -> None:
+    def add(self, book: PlantedBook) -> None:
         row = book.told.list, book.told.language, book.told.kind
         findings = book.findings()
         self.planted[row] += 1
@@ -76,16 +77,6 @@ def table(count: Count) -> list[str]:
 
 def left_to_the_editor(count: Count) -> str:
     return f"Details that no rule compares, for an editor's reading: {count.of(kinds=[DETAIL])} found by rules."
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    bar: str
-    measured: str
-    is_kept: bool
-
-    def __str__(self) -> str:
-        return f"| {self.bar} | {self.measured} | {'kept' if self.is_kept else 'MISSED'} |"
 
 
 def verdicts(count: Count, honest: Honest) -> list[Bar]:

@@ -20,7 +20,7 @@ Noted = tuple[str, str, str]  # kind, subject, value
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ToldPassage:
     """A sentence of a chapter, and the facts that the note of the chapter has of it."""
 
     text: str
@@ -28,7 +28,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Contradiction:
+class ToldContradiction:
     """Two passages that cannot both be true; of a `corrected` one the second is empty.
 
     `before` and `after` are what the bible said of the person, and says since its author has changed it.
@@ -38,7 +38,7 @@ class Contradiction:
     list: str
     language: str
     people: tuple[str, str]
-    passages: tuple[Passage, ...]
+    passages: tuple[ToldPassage, ...]
     before: str = ""
     after: str = ""
 
@@ -48,18 +48,20 @@ def read(name: str) -> dict[str, dict[str, Any]]:
     return tomllib.loads((HERE / f"{name}.toml").read_text(encoding="utf-8"))
 
 
-def contradiction(name: str, language: str, kind: str, people: tuple[str, str], fields: Sequence[str]) -> Contradiction:
+def contradiction(
+    name: str, language: str, kind: str, people: tuple[str, str], fields: Sequence[str]
+) -> ToldContradiction:
     """A template as it is told of two people."""
     names = {"p": people[0], "q": people[1], "f": people[0].split()[0]}
     earlier, *rest = (text.format(**names) for text in fields)
     if kind == "corrected":
         value, before, after = rest
-        told = Passage(earlier, (("person", people[0], value),))
-        return Contradiction(kind, name, language, people, (told,), before, after)
+        told = ToldPassage(earlier, (("person", people[0], value),))
+        return ToldContradiction(kind, name, language, people, (told,), before, after)
     later, *values = rest
     subject = names["f"] if "{f}" in fields[1] else people[0]
     first, second = _facts(kind, people, subject, values)
-    return Contradiction(kind, name, language, people, (Passage(earlier, first), Passage(later, second)))
+    return ToldContradiction(kind, name, language, people, (ToldPassage(earlier, first), ToldPassage(later, second)))
 
 
 def _facts(
@@ -99,7 +101,7 @@ EXCUSES = {
 }
 
 
-def excused(planted: Contradiction, excuse: str, sentence: str) -> Contradiction:
+def excused(planted: ToldContradiction, excuse: str, sentence: str) -> ToldContradiction:
     """The same with a sentence in front of the later passage that makes both true."""
     p, q = planted.people
     subject, value = next(each[1:] for each in planted.passages[1].facts if each[0] != "now")
@@ -111,20 +113,20 @@ def excused(planted: Contradiction, excuse: str, sentence: str) -> Contradiction
         "moved": ("moved", subject, q),
     }
     earlier, later = planted.passages
-    why = Passage(sentence.format(p=p, q=q), (said[excuse],))
-    return Contradiction(planted.kind, planted.list, planted.language, planted.people, (earlier, why, later))
+    why = ToldPassage(sentence.format(p=p, q=q), (said[excuse],))
+    return ToldContradiction(planted.kind, planted.list, planted.language, planted.people, (earlier, why, later))
 
 
-def swapped(planted: Contradiction) -> Contradiction:
+def swapped(planted: ToldContradiction) -> ToldContradiction:
     """The same in the other order, which is true of a death, a loss or what somebody learns."""
     earlier, later = planted.passages
-    return Contradiction(planted.kind, planted.list, planted.language, planted.people, (later, earlier))
+    return ToldContradiction(planted.kind, planted.list, planted.language, planted.people, (later, earlier))
 
 
 ORDERED = ("dead_acts", "place_left", "gone_object", "known_before")
 
 
-def honest_of(planted: Contradiction, sentences: dict[str, str]) -> Iterator[Contradiction]:
+def honest_of(planted: ToldContradiction, sentences: dict[str, str]) -> Iterator[ToldContradiction]:
     """What looks like a planted contradiction and is none."""
     for excuse in EXCUSES.get(planted.kind, ()):
         yield excused(planted, excuse, sentences[excuse])
