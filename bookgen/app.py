@@ -78,6 +78,7 @@ from bookgen.support.ledger import Ledger
 from bookgen.writing.blurb import draft_blurb
 from bookgen.writing.estimate import Estimates
 from bookgen.writing.kinds import draft_outline, write_chapter
+from bookgen.writing.notes import note_rest
 from bookgen.writing.passage import rewrite_passage
 from bookgen.writing.rework import rework_chapters
 from bookgen.writing.window import WINDOW
@@ -298,6 +299,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
             partial(write_chapter, context_tokens=context_tokens),
             draft_blurb,
             partial(rewrite_passage, context_tokens=context_tokens),
+            note_rest,
         ),
         products=products,
         model=model,

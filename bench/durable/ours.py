@@ -8,7 +8,7 @@ import statistics
 import time
 import tracemalloc
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 from uuid import uuid4
 
@@ -22,7 +22,7 @@ from bookgen.actors.status import Kept
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
-from bookgen.models import Usage
+from bookgen.models import Digest, Usage
 from bookgen.providers.text import Message, StopReason, TextModel, TextReply, TextRequest
 from bookgen.store.checkpoints import FinishedChapter, commit
 from bookgen.store.database import Database
@@ -102,8 +102,13 @@ async def _no_outline(*_: object) -> Any:
     raise AssertionError
 
 
+async def _no_notes(*_: object) -> AsyncIterator[Digest]:
+    for digest in ():
+        yield digest
+
+
 def supervisor(database: Database, model: InstantModel) -> Supervisor:
-    writing = Writing(_no_outline, _no_outline, write_chapter, _no_outline, _no_outline)
+    writing = Writing(_no_outline, _no_outline, write_chapter, _no_outline, _no_outline, _no_notes)
     products = Products(_no_outline, _no_outline, _no_outline)
     quota = Quota(billing=False)
     return Supervisor(

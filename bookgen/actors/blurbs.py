@@ -15,6 +15,7 @@ import structlog
 
 from bookgen.actors.actor import spawn
 from bookgen.actors.faults import fault
+from bookgen.actors.late_notes import note_rest
 from bookgen.actors.material import load_material
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StepScope, StoredSteps
@@ -39,8 +40,9 @@ SAMPLE_MODEL = "offline"
 async def drafted(resources: Resources, account_id: int, book_id: int, steps: StoredSteps) -> str:
     """Have the model draft the blurb; empty if the book has one. The ledger has the cost in any case.
 
-    NotFound; UpstreamAIError.
+    The last chapter is noted first, since no later one has that done. Raises NotFound, UpstreamAIError, CallsHalted.
     """
+    await note_rest(resources, account_id, book_id, steps)
     material = await resources.health.through_outages(lambda: load_material(resources.pool, account_id, book_id))
     if material.book.blurb:
         return ""

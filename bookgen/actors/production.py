@@ -121,7 +121,7 @@ class Production:
         except QuotaExceeded:
             return PhaseResult(remark=NOT_PROOFREAD)
         try:
-            reading = await BookReading.begin(resources, run.account_id, run.book_id)
+            reading = await BookReading.begin(resources, run.account_id, run.book_id, steps)
         except ProofreadingFailed as error:
             raise PhaseFailed(str(error)) from error
         read = [await reading.chapter(chapter_id, steps) for chapter_id in reading.chapter_ids]

@@ -17,6 +17,7 @@ import structlog
 
 from bookgen.actors import review
 from bookgen.actors.actor import spawn
+from bookgen.actors.late_notes import note_rest
 from bookgen.actors.resources import Resources
 from bookgen.actors.review import suggestion_of
 from bookgen.actors.steps import StepScope, StoredSteps
@@ -75,8 +76,9 @@ class BookReading:
     taken: dict[int, int] = field(default_factory=dict)
 
     @classmethod
-    async def begin(cls, resources: Resources, account_id: int, book_id: int) -> BookReading:
-        """Start reading the written chapters, in order. Raises NotFound and ProofreadingFailed."""
+    async def begin(cls, resources: Resources, account_id: int, book_id: int, steps: StoredSteps) -> BookReading:
+        """Start reading the written chapters, in order. Raises NotFound, ProofreadingFailed and CallsHalted."""
+        await note_rest(resources, account_id, book_id, steps)
         through_outages, pool = resources.health.through_outages, resources.pool
         book = must_exist(await through_outages(lambda: books.find(pool, account_id, book_id)))
         has_text = await through_outages(lambda: chapters.have_text(pool, book_id))
@@ -203,7 +205,7 @@ class Reports:
 
         Raises UpstreamAIError, also if the model has read nothing at all.
         """
-        reading = await BookReading.begin(self._resources, report.account_id, report.book_id)
+        reading = await BookReading.begin(self._resources, report.account_id, report.book_id, steps)
         unread = [*report.unread]
         for done, chapter_id in list(enumerate(report.chapter_ids, 1))[report.done :]:
             chapter = await reading.chapter(chapter_id, steps)

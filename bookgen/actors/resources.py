@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, Protocol, TypeAlias
@@ -50,6 +50,7 @@ class Writing:
     write_chapter: WriteChapter
     draft_blurb: Callable[[Material, Steps], Awaitable[str]]
     rewrite_passage: Callable[[Material, ChosenPassage, Steps], Awaitable[Correction]]
+    note_rest: Callable[[Material, Steps], AsyncIterator[Digest]]
 
 
 class PaintsSpreads(Protocol):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import asyncpg
 import structlog
 
+from bookgen.actors.late_notes import note_rest
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps
 from bookgen.billing.checks import most_bytes
@@ -101,6 +102,7 @@ async def edited(
     Raises NotFound; ProofreadingFailed for a book that is too long; ModelRefused and UnusableReply if no reading was
     possible; UpstreamAIError and CallsHalted.
     """
+    await note_rest(resources, account_id, book_id, steps)
     material = await _load(resources, account_id, book_id)
     noted = await resources.health.through_outages(lambda: facts.of_book(resources.pool, book_id))
     review = await read_book(material, steps, resources.context_tokens)

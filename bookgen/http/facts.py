@@ -20,7 +20,8 @@ from bookgen.store import books, facts
     "outline",
     "List the facts of the story",
     "What the chapters say, each with the passage that says so, in the order of the book. The model notes them after "
-    "each chapter but the last. A fact is listed as long as its chapter has the passage.",
+    "each chapter, those of the last one with the blurb or before a report. A fact is listed as long as its "
+    "chapter has the passage.",
 )
 @response_schema(shapes.FactSchema(many=True))
 @conditional

@@ -12,7 +12,7 @@ from bookgen.billing.storage import require_stored
 from bookgen.errors import Conflict, must_exist
 from bookgen.models import Book, BookKind
 from bookgen.store import books, facts
-from bookgen.writing.facts.corrections import corrected_by_bible
+from bookgen.writing.facts.corrections import corrected_by_bible, with_changes
 from bookgen.writing.voice import story_kind
 
 if TYPE_CHECKING:
@@ -122,6 +122,8 @@ async def change(
         if len(str(changed.authored_bible)) > len(str(before.authored_bible)):
             await require_stored(connection, quota, account_id)
         await _correct_facts(connection, before, changed)
+        if (changes := with_changes(before.bible_changes, before.bible, changed.bible)) != before.bible_changes:
+            await books.keep_bible_changes(connection, book_id, changes)
     return changed
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # The fields that the service sets. The author sets all others.
 SERVICE_FIELDS = (
     "id", "account_id", "status", "bible", "authored_bible", "funding_source", "created_at", "updated_at",
-    "character_sheet_key",
+    "character_sheet_key", "bible_changes",
 )  # fmt: skip
 AUTHOR_FIELDS = tuple(name for name in field_names(Book) if name not in SERVICE_FIELDS)
 
@@ -205,7 +205,15 @@ async def change_bible(db: DB, account_id: int, book_id: int, changes: Mapping[s
     return row and book_of(row)
 
 
-COPIED = (*AUTHOR_FIELDS, "bible", "authored_bible")
+KEEP_BIBLE_CHANGES = "UPDATE book SET bible_changes = $2 WHERE id = $1"
+
+
+async def keep_bible_changes(db: DB, book_id: int, changes: Sequence[Mapping[str, str]]) -> None:
+    """Store what the author has changed in the bible. The caller has checked the book's owner."""
+    await db.execute(KEEP_BIBLE_CHANGES, book_id, [dict(change) for change in changes])
+
+
+COPIED = (*AUTHOR_FIELDS, "bible", "authored_bible", "bible_changes")
 
 COPY = f"""
     INSERT INTO book AS b (account_id, {columns(COPIED)})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -159,14 +160,21 @@ async def digest_after(
 
 
 async def digest_of(
-    book: Book, chapter: Chapter, content: str, threads: Sequence[str], steps: Steps, window: int = WINDOW
+    book: Book,
+    chapter: Chapter,
+    content: str,
+    threads: Sequence[str],
+    steps: Steps,
+    window: int = WINDOW,
+    patience: float | None = None,
 ) -> Digest | None:
     """The model's digest of the chapter; None if it gives none, since that must not cost the book its chapter."""
 
     async def ask(window: int) -> Digest:
         told = threads[-max(window // TOKENS_A_THREAD, 2) :]
         read = partial(_read, number=chapter.chapter_number, content=content, threads=told)
-        return await structured.ask(_request(book, chapter, content, told, window), steps, read)
+        request = replace(_request(book, chapter, content, told, window), patience=patience)
+        return await structured.ask(request, steps, read)
 
     try:
         return await fitted(ask, window)

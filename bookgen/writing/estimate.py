@@ -77,6 +77,8 @@ def estimate(
     asked = [(model_name, usage) for usage in _chapters(basis, digest, room)] if chapters else []
     if not basis.has_blurb:
         asked.append((model_name, _blurb(prose, basis.budgets)))
+        if chapters and basis.kind is BookKind.PROSE:  # with the blurb, the last chapter is noted
+            asked.append((model_name, _reading(0, NOTES + prose.usual_tokens(max(basis.budgets[-1], 1)))))
     if basis.kind is BookKind.CHILDRENS and image_model_name:
         asked.append((image_model_name, _pictures(chapters, picture_tokens)))
     known = [cost for name, usage in asked if (cost := _priced(usage, name, prices)) is not None]
@@ -142,7 +144,7 @@ def _prompts(static: int, sizes: Sequence[int], told: int, room: int) -> list[_P
 
 
 def _chapters(basis: Basis, told: int, room: int) -> Iterator[Usage]:
-    """The calls that write the chapters, and those that note them. The last chapter needs no notes."""
+    """The calls that write the chapters, and those that note them for later ones."""
     prose = language(basis.content_language)
     texts = [prose.usual_tokens(max(budget, 1)) for budget in basis.budgets]
     prompts = _prompts(basis.static, [text + HEADING_TOKENS for text in texts], told, room)

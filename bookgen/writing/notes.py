@@ -1,17 +1,19 @@
-"""Notes of the chapters in view, made while the next chapter is written, so that no chapter waits for them."""
+"""Notes of chapters: of those in view while the next chapter is written, and of the rest when the book is finished."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from bookgen.errors import UpstreamAIError
-from bookgen.models import Chapter, Digest
+from bookgen.models import BookKind, Chapter, Digest
 from bookgen.providers.text import CallsHalted
 from bookgen.threads import compute
 from bookgen.writing import continuity
+from bookgen.writing.continuity import stored_digest
 from bookgen.writing.draft import WorkingDraft
+from bookgen.writing.material import Material
 from bookgen.writing.steps import Steps
 from bookgen.writing.view import is_read_alone, size
 
@@ -49,9 +51,39 @@ async def noting(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest]
         task.result()
 
 
+async def note_rest(material: Material, steps: Steps) -> AsyncIterator[Digest]:
+    """The digests of written chapters that have no current one, at most of the last MAX_NOTED.
+
+    The last chapter of a book is one of them, and so is a chapter that its author has changed. A book without any text
+    by a model gets none, nor does a children's book. A note that fails is left out. Raises CallsHalted.
+    """
+    known = {each.chapter_number: digest for each in material.chapters if (digest := stored_digest(material, each))}
+    for chapter in _rest(material, known):
+        number = chapter.chapter_number
+        threads = continuity.open_threads([known[each] for each in sorted(known) if each < number])
+        try:
+            digest = await continuity.digest_of(
+                material.book, chapter, chapter.content, threads, steps, patience=PATIENCE_SECONDS
+            )
+        except CallsHalted:
+            raise
+        except UpstreamAIError:
+            continue
+        if digest is not None:
+            known[number] = digest
+            yield digest
+
+
+def _rest(material: Material, known: Mapping[int, Digest]) -> list[Chapter]:
+    written = [chapter for chapter in material.chapters if chapter.content.strip()]
+    if material.book.kind is BookKind.CHILDRENS or not any(chapter.writer for chapter in written):
+        return []
+    return [chapter for chapter in written if chapter.chapter_number not in known][-MAX_NOTED:]
+
+
 def _unnoted(draft: WorkingDraft) -> list[Chapter]:
     material = draft.material
-    return [each for each in draft.view.chapters if continuity.stored_digest(material, each) is None][-MAX_NOTED:]
+    return [each for each in draft.view.chapters if stored_digest(material, each) is None][-MAX_NOTED:]
 
 
 async def _note(

@@ -306,7 +306,7 @@ class RealLife:
             shelf.pool,
             shelf.pool,
             Quota(billing=True),
-            Writing(never, never, never, never, never),  # type: ignore[arg-type]
+            Writing(never, never, never, never, never, never),  # type: ignore[arg-type]
             Products(never, never, never),  # type: ignore[arg-type]
             model=OfflineModel(),
             price=never,  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -10,14 +11,21 @@ from bookgen.actors.blurbs import MAX_TRIES, MAX_UNUSABLE_TRIES
 from bookgen.actors.messages import Generate, Stop
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.cost_caps import CostCaps
+from bookgen.models import Digest
+from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.material import Material
 from bookgen.writing.steps import Steps
 
-from .conftest import BLURB, Model, Shelf, Start, crash, draft_blurb, refuse_blurb
+from .conftest import BLURB, Model, Shelf, Start, ask, crash, draft_blurb, refuse_blurb
 
 BLURB_OF = "SELECT blurb FROM book WHERE id = $1"
 CALLS = "SELECT count(*) FROM model_call WHERE book_id = $1 AND stage = 'blurb'"
 NOTHING_LEFT = "SELECT NOT EXISTS (SELECT FROM blurb_draft) AND NOT EXISTS (SELECT FROM step)"
+NEWEST_DIGEST = """
+    SELECT d.summary FROM digest d JOIN chapter c ON c.id = d.chapter_id
+     WHERE c.book_id = $1 ORDER BY d.created_at DESC LIMIT 1
+"""
+NOTE = 98  # as the number of a chapter
 DUE = "UPDATE blurb_draft SET due_at = now() WHERE owner IS NULL"
 
 
@@ -167,6 +175,30 @@ async def test_a_reply_that_was_stored_before_the_process_died_is_not_paid_for_a
 
     assert model.asked[author.book, BLURB] == 1
     assert await shelf.value(CALLS, author.book) == 1
+
+
+async def test_the_last_chapter_is_noted_once_though_the_process_dies_before_the_blurb(
+    start: Start, model: Model, shelf: Shelf, author: Novelist
+) -> None:
+    model.free = True
+    model.kept.add((author.book, BLURB))
+
+    async def note_last(material: Material, steps: Steps) -> AsyncIterator[Digest]:
+        if material.digests[1].summary != "The note.":
+            await steps.reply(ask("digest", material.book.id, NOTE))
+            yield Digest(1, content_hash(material.chapters[0].content), "The note.")
+
+    before = await start(draft_blurb=draft_blurb, note_rest=note_last)
+    await author.write(before)
+    await model.wait_until_asked(author.book, BLURB)
+    assert await shelf.value(NEWEST_DIGEST, author.book) == "The note."
+
+    await crash(before, shelf)
+    await start(draft_blurb=draft_blurb, note_rest=note_last)
+    await model.wait_until_asked(author.book, BLURB, 2)
+
+    assert model.asked[author.book, NOTE] == 1
+    assert await shelf.value("SELECT count(*) FROM model_call WHERE stage = 'digest'") == 1
 
 
 async def test_a_process_that_stops_lets_the_call_finish(

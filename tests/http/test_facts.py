@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from typing import Any
@@ -29,6 +30,8 @@ class Noting(OfflineModel):
 
     def __init__(self) -> None:
         self.told: list[str] = []
+        self.noted: dict[int, list[tuple[str, str, str]]] = {**NOTED, 3: []}
+        self.begins_blurb = asyncio.Event()  # the last chapter is noted by then
 
     async def complete(self, request: TextRequest) -> TextReply:
         reply = await super().complete(request)
@@ -36,16 +39,17 @@ class Noting(OfflineModel):
             case "chapter":
                 self.told.append("\n".join(request.texts))
             case "digest":
-                text = json.dumps({**json.loads(reply.text), "facts": noted(request)})
-                return replace(reply, text=text)
+                facts = noted(request, self.noted[request.chapter_number or 0])
+                return replace(reply, text=json.dumps({**json.loads(reply.text), "facts": facts}))
+            case "blurb":
+                self.begins_blurb.set()
             case "review":
                 return replace(reply, text='{"findings": []}')
         return reply
 
 
-def noted(request: TextRequest) -> list[dict[str, str]]:
+def noted(request: TextRequest, facts: list[tuple[str, str, str]]) -> list[dict[str, str]]:
     passages = [passage[:40] for passage in chapter_text(request).strip().split("\n\n") if "*" not in passage]
-    facts = NOTED[request.chapter_number or 0]
     return [INVENTED, *(entry(*fact, passage) for fact, passage in zip(facts, passages[-2:], strict=False))]
 
 
@@ -163,6 +167,22 @@ async def test_facts_are_those_of_the_present_text_and_keep_what_the_author_deci
     assert (age["quote"], age["status"]) == ("Ada was 58, and did not feel it.", "settled")
 
 
+async def test_the_last_chapter_is_noted_when_the_book_is_finished_and_again_when_it_has_changed(
+    author: Api, model: Noting
+) -> None:
+    model.noted[3] = [("acts", "Tobias", "comes to tea"), ("person", "Ada", "left-handed")]
+    book = await author.written(title="A Book", genre="Mystery", chapter_count=3, target_word_count=900)
+    await asyncio.wait_for(model.begins_blurb.wait(), 30)
+    last = [fact for fact in await facts(author, book) if fact["chapter_number"] == 3]
+    assert [fact["value"] for fact in last] == ["comes to tea", "left-handed"]
+
+    changed = "Tobias poured out the tea.\n\nAda took the cup with her left hand."
+    await author.patch(f"/chapters/{book['chapters'][2]['id']}/", {"content": changed})
+    found = await continuity(author, await author.post("/proofreading-reports/", {"book": book["id"]}))
+
+    assert [each["original_text"] for each in found if each["chapter_number"] == 3] == ["Tobias poured out the tea."]
+
+
 async def test_a_passage_that_a_changed_entry_of_the_bible_contradicts_is_reported(
     author: Api, book: dict[str, Any]
 ) -> None:
@@ -178,6 +198,28 @@ async def test_a_passage_that_a_changed_entry_of_the_bible_contradicts_is_report
     assert [(each["original_text"], each["explanation"]) for each in found if each["chapter_number"] == 1] == [
         ("Ada was 58, and did not feel it.", "The author has settled: Ada: 61 years old.")
     ]
+
+
+async def test_a_passage_that_is_noted_after_the_change_of_the_bible_is_reported_as_long_as_the_bible_has_it(
+    author: Api, book: dict[str, Any]
+) -> None:
+    people = f"/books/{book['id']}/bible/"
+    await author.patch(people, {"people": [{"name": "Ada", "description": "58, left-handed."}]})
+    await author.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": CHAPTER})
+    await author.patch(people, {"people": [{"name": "Ada", "description": "61, left-handed."}]})
+    assert [fact["chapter_number"] for fact in await facts(author, book)] == [2, 2], "the chapter is not noted yet"
+
+    async def reported() -> list[tuple[str, str]]:
+        found = await continuity(author, await author.post("/proofreading-reports/", {"book": book["id"]}))
+        return [(each["original_text"], each["explanation"]) for each in found if each["chapter_number"] == 1]
+
+    passage = "Ada was 58, and did not feel it."
+    assert await reported() == [(passage, "The author has settled: Ada: 61, left-handed.")]
+    copy = (await author.post(f"/books/{book['id']}/duplicate/")).body
+    found = await continuity(author, await author.post(f"/books/{copy['id']}/review/"))
+    assert passage in [each["original_text"] for each in found]
+    await author.patch(people, {"people": [{"name": "Ada", "description": "58, left-handed."}]})
+    assert await reported() == []
 
 
 async def test_a_fact_is_changed_as_it_was_read_by_its_author_alone(author: Api, book: dict[str, Any]) -> None:

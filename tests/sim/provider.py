@@ -28,6 +28,7 @@ from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineCha
 from bookgen.writing.passage import rewrite_passage
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.steps import Steps
+from tests.actors.conftest import note_nothing
 from tests.sim.loop import Owner, SimulatedLoop
 
 PARTS = 2
@@ -83,7 +84,14 @@ class ScriptedProvider(TextModel):
 
     @property
     def writing(self) -> Writing:
-        return Writing(self.draft_outline, self.rework_chapters, self.write_chapter, self.draft_blurb, rewrite_passage)
+        return Writing(
+            self.draft_outline,
+            self.rework_chapters,
+            self.write_chapter,
+            self.draft_blurb,
+            rewrite_passage,
+            note_nothing,
+        )
 
     async def complete(self, request: TextRequest) -> TextReply:
         key = request.messages[-1].text

@@ -121,7 +121,7 @@ async def write_book(
         )
         drafts.append(draft)
         material = replace(material, digests={**material.digests, **{each.chapter_number: each for each in made}})
-        written = replace(chapter, content=draft.content, word_count=draft.word_count)
+        written = replace(chapter, content=draft.content, word_count=draft.word_count, writer=draft.writer)
         chapters = tuple(written if each.id == chapter.id else each for each in material.chapters)
         digests = {**material.digests, **({chapter.chapter_number: draft.digest} if draft.digest else {})}
         material = Material(material.book, chapters, digests, draft.in_parts)

@@ -12,6 +12,7 @@ from bookgen.words import count_words
 from bookgen.writing.blurb import draft_blurb
 from bookgen.writing.estimate import Basis, Estimates, estimate
 from bookgen.writing.language import language
+from bookgen.writing.notes import note_rest
 from bookgen.writing.window import WINDOW
 from tests.writing.authored import PROTOCOLS, authored, write_book
 from tests.writing.scripted import a_book, obedient, some_material
@@ -33,20 +34,22 @@ async def test_the_estimate_is_near_what_the_book_takes(protocol, room, chapters
     async with authored(obedient, protocol) as (_, steps):
         drafts, written = await write_book(material, steps, context)
         await draft_blurb(written, steps)
+        noted = [digest async for digest in note_rest(written, steps)]
 
+    assert [digest.chapter_number for digest in noted] == [chapters]
     assert foreseen.cost_micros == pytest.approx(price("any", steps.usage), rel=0.2)
     assert foreseen.calls == pytest.approx(len(steps.replies), rel=0.3, abs=1)
     assert sum(count_words(draft.content) for draft in drafts) == pytest.approx(chapters * words, rel=0.05)
 
 
-def test_a_book_that_has_a_blurb_takes_one_call_less():
+def test_a_book_that_has_a_blurb_takes_two_calls_less():
     material = some_material(4)
     with_blurb = replace(material.book, blurb="A lamp goes out at Sund.")
 
     drafted = estimate(Basis.of(material.book, material.chapters), "any", price)
     given = estimate(Basis.of(with_blurb, material.chapters), "any", price)
 
-    assert drafted.calls == given.calls + 1
+    assert drafted.calls == given.calls + 2, "the blurb, and the note of the last chapter"
     assert drafted.cost_micros > given.cost_micros
 
 

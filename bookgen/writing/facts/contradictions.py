@@ -18,7 +18,19 @@ from bookgen.models import Fact, FactEvent, FactStatus
 MAX_CONTRADICTIONS = 60  # of a book
 
 _DATE = re.compile(r"\d{4}(?:-\d{2}(?:-\d{2})?)?")
+_DOT = "\u0307"  # what lower case leaves of the Turkish capital İ
 _MARKS = re.compile(r"[^\w\s]+")
+# Words with which a note may begin a thing or a clause, or not: "the ring", "that the dam is cracked".
+_OPENINGS = frozenset(
+    {
+        *("the", "a", "an", "that"),  # English
+        *("der", "die", "das", "den", "dem", "ein", "eine", "einen", "dass"),  # German
+        *("le", "la", "les", "l", "un", "une", "que", "qu"),  # French
+        *("el", "los", "las", "una", "il", "lo", "gli", "i", "uno", "che"),  # Spanish and Italian
+        *("o", "os", "as", "um", "uma"),  # Portuguese
+        *("de", "het", "een", "dat", "że", "что"),  # Dutch, Polish, Russian
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +64,9 @@ def contradictions(facts: Sequence[Fact], names: Iterable[str] = ()) -> list[Con
     `names` are those of its people: a fact may call one by a part of the name that no other has. Facts that the author
     calls wrong do not count, and what contradicts an intended one is not reported.
     """
-    story = _story([fact for fact in facts if fact.status is not FactStatus.WRONG], _short_forms(names))
+    people = list(names)
+    openings = _OPENINGS - {word for name in people for word in key(name).split()}
+    story = _story([fact for fact in facts if fact.status is not FactStatus.WRONG], short_forms(people), openings)
     found: dict[tuple[str, int, str], Contradiction] = {}
     for rule in (_dead_who_act, _places_left, _objects, _knowledge, _births, _causes):
         for each in rule(story):
@@ -64,20 +78,22 @@ def contradictions(facts: Sequence[Fact], names: Iterable[str] = ()) -> list[Con
 
 def key(text: str) -> str:
     """A name or a value as it is compared: without case, punctuation and forms of letters."""
-    return " ".join(_MARKS.sub(" ", unicodedata.normalize("NFKC", text)).casefold().split())
+    small = unicodedata.normalize("NFKC", text).casefold().replace(_DOT, "")
+    return " ".join(_MARKS.sub(" ", small).split())
 
 
-def _short_forms(names: Iterable[str]) -> dict[str, str]:
-    """The whole name by each word of it that no other name has."""
-    whole = {key(name) for name in names}
+def short_forms(names: Iterable[str]) -> dict[str, str]:
+    """The whole name by each word of it that no other name has; also by words with hyphens, as "Hans-Otto"."""
+    whole: set[str] = set()
     owners: defaultdict[str, set[str]] = defaultdict(set)
-    for name in whole:
-        for word in name.split():
-            owners[word].add(name)
+    for name in names:
+        whole.add(key(name))
+        for word in (*key(name).split(), *map(key, name.split())):
+            owners[word].add(key(name))
     return {word: next(iter(own)) for word, own in owners.items() if len(own) == 1 and word not in whole}
 
 
-def _story(facts: Sequence[Fact], short_forms: Mapping[str, str]) -> list[StoryFact]:
+def _story(facts: Sequence[Fact], short_forms: Mapping[str, str], openings: frozenset[str]) -> list[StoryFact]:
     story: list[StoryFact] = []
     date, is_back, chapter = "", False, 0
     for fact in facts:
@@ -86,9 +102,19 @@ def _story(facts: Sequence[Fact], short_forms: Mapping[str, str]) -> list[StoryF
         if fact.event is FactEvent.NOW:
             date = _date(fact.value) or date
         is_back = is_back or fact.event is FactEvent.BACK
-        subject, value = key(fact.subject), key(fact.value)
-        story.append(StoryFact(fact, short_forms.get(subject, subject), short_forms.get(value, value), date, is_back))
+        subject, value = (_named(key(each), short_forms, openings) for each in (fact.subject, fact.value))
+        story.append(StoryFact(fact, subject, value, date, is_back))
     return story if _goes_on(story) else [replace(each, is_back=each.is_back or not each.date) for each in story]
+
+
+def _named(text: str, short_forms: Mapping[str, str], openings: frozenset[str]) -> str:
+    """The whole name for a person's short one; a thing, a place or a clause without the article in front of it."""
+    if text in short_forms:
+        return short_forms[text]
+    words = text.split()
+    while len(words) > 1 and words[0] in openings:
+        words.pop(0)
+    return " ".join(words)
 
 
 def _goes_on(story: Sequence[StoryFact]) -> bool:

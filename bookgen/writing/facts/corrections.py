@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bookgen.models import Fact, FactStatus
-from bookgen.writing.facts.contradictions import Contradiction, key
+from bookgen.writing.facts.contradictions import Contradiction, key, short_forms
 
 MIN_LETTERS = 3  # of a word whose change counts: shorter ones are mostly articles
 LISTS = ("people", "places", "terms")  # of a bible
+MAX_CHANGES = 40  # of a book's bible that are remembered
+MAX_CHANGE = 300  # characters of one
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\d+|[^\W\d_\u3040-\u30ff\u3400-\u9fff]+")
 _BY_CHARACTER = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -44,15 +46,76 @@ def corrected_by_bible(
     An entry corrects a fact about its name if one expression of it has changed, and both the fact and its quote have
     the former expression.
     """
-    changes = list(_changed_entries(before, after))
+    changes, whole = list(_changed_entries(before, after)), _whole_names(after)
     found: list[tuple[Fact, str]] = []
     for fact in facts:
-        for name, (old, new) in changes:
-            place = _find(_words(fact.value), old)
-            if key(fact.subject) == name and place is not None and _still_says(fact.quote, (old, new)):
-                found.append((fact, _replaced(fact.value, place, len(old), new)))
+        for name, change in changes:
+            place = _says(fact, name, change, whole)
+            if place is not None:
+                found.append((fact, _replaced(fact.value, place, len(change[0]), change[1])))
                 break
     return found
+
+
+def with_changes(
+    known: Sequence[Mapping[str, str]], before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[Mapping[str, str]]:
+    """The known changes of the bible, and those from `before` to `after`: {"name", "was", "is"}, the newest last.
+
+    `name` is that of the changed entry; it is `was` if the entry has got another name.
+    """
+    found = [(name, *map(" ".join, change)) for name, change in _changed_entries(before, after)]
+    found += [(name, name, new) for name, new in _renamed(before, after)]
+    fresh = [dict(zip(("name", "was", "is"), each, strict=True)) for each in found if len("".join(each)) <= MAX_CHANGE]
+    return [*(each for each in known if each not in fresh), *fresh][-MAX_CHANGES:]
+
+
+def outdated_by_bible(
+    bible: Mapping[str, Any], changes: Sequence[Mapping[str, str]], facts: Sequence[Fact]
+) -> list[Contradiction]:
+    """The passages that say what the author has changed in the bible, if their facts were noted after the change.
+
+    A change counts as long as the bible has it. Of the passages with a former name, each chapter's first is found.
+    """
+    found: dict[tuple[int, str, str], Contradiction] = {}
+    whole = _whole_names(bible)
+    for change in changes:
+        name, was, new = key(change["name"]), _words(change["was"]), _words(change["is"])
+        says = _present(bible, name, was, new)
+        for fact in facts if says else ():
+            if fact.status is not FactStatus.SETTLED:
+                continue
+            if _words(name) == was:
+                if key(fact.subject) == name and _still_says(fact.quote, (was, new)):
+                    why = f"The author has renamed {change['was']}: {change['is']}."
+                    found.setdefault((fact.chapter_number, name, ""), Contradiction("corrected", fact, fact, why))
+            elif _says(fact, name, (was, new), whole) is not None:
+                why = f"The author has settled: {says}."
+                found.setdefault((fact.chapter_number, name, fact.quote), Contradiction("corrected", fact, fact, why))
+    return sorted(found.values(), key=lambda each: each.later.chapter_number)
+
+
+def _present(bible: Mapping[str, Any], name: str, was: Words, new: Words) -> str:
+    """What the bible says now if it has this change, as one line; empty if it no longer has it."""
+    entries = {each: entry for listed in LISTS for each, entry in _by_name(bible.get(listed)).items()}
+    if _words(name) == was:  # another name
+        return "" if name in entries or key(" ".join(new)) not in entries else " ".join(new)
+    entry = entries.get(name, {})
+    texts = [text for field, text in entry.items() if field != "name" and isinstance(text, str)]
+    says = next((text for text in texts if _still_says(text, (new, was))), "")
+    return f"{entry['name']}: {says.rstrip('.')}" if says else ""
+
+
+def _says(fact: Fact, name: str, change: tuple[Words, Words], whole: Mapping[str, str]) -> int | None:
+    """Where the fact's value has the former expression, if it is about the name and its quote says the same."""
+    subject, place = key(fact.subject), _find(_words(fact.value), change[0])
+    is_about_it = whole.get(subject, subject) == name
+    return place if is_about_it and place is not None and _still_says(fact.quote, change) else None
+
+
+def _whole_names(bible: Mapping[str, Any]) -> Mapping[str, str]:
+    """The whole name of an entry by each word that only it has."""
+    return short_forms([name for entries in LISTS for name in _by_name(bible.get(entries))])
 
 
 def _changed_entries(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Words, Words]]]:
@@ -63,6 +126,16 @@ def _changed_entries(before: Mapping[str, Any], after: Mapping[str, Any]) -> Ite
                 old = former.get(name, {}).get(field)
                 if isinstance(old, str) and isinstance(text, str) and (change := _change(old, text)):
                     yield name, change
+
+
+def _renamed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The former and the new name of each entry that has got another name, and is the same otherwise."""
+    for entries in LISTS:
+        former, present = _by_name(before.get(entries)), _by_name(after.get(entries))
+        for (old, was), (new, entry) in zip(former.items(), present.items(), strict=False):
+            rest = [{field: text for field, text in each.items() if field != "name"} for each in (was, entry)]
+            if old not in present and new not in former and rest[0] == rest[1] and any(map(_counts, _words(old))):
+                yield str(was["name"]), str(entry["name"])
 
 
 def _by_name(entries: object) -> dict[str, Mapping[str, Any]]:

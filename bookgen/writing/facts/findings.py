@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from bookgen.models import Book, Chapter, Fact, Severity
 from bookgen.writing.context import entries
 from bookgen.writing.facts.contradictions import Contradiction, contradictions
-from bookgen.writing.facts.corrections import outdated
+from bookgen.writing.facts.corrections import outdated, outdated_by_bible
 from bookgen.writing.review.findings import EditorFinding, TextSpan
 from bookgen.writing.review.kinds import FindingKind
 
@@ -17,7 +17,8 @@ OTHER_PASSAGE = "{why} Chapter {chapter}: “{quote}”"
 def found_in(book: Book, facts: Sequence[Fact]) -> list[Contradiction]:
     """What in the book cannot be true, by its facts and by what its author has settled about them."""
     people = [str(entry["name"]) for entry in entries(book.bible, "people") if entry.get("name")]
-    return [*outdated(facts), *contradictions(facts, people)]
+    settled = [*outdated(facts), *outdated_by_bible(book.bible, book.bible_changes, facts)]
+    return [*settled, *contradictions(facts, people)]
 
 
 def notes_of(book: Book, facts: Sequence[Fact]) -> list[dict[str, object]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bookgen.models import Fact, FactKind, FactStatus
-from bookgen.writing.facts.corrections import corrected_by_bible, outdated
+from bookgen.writing.facts.corrections import MAX_CHANGES, corrected_by_bible, outdated, outdated_by_bible, with_changes
 
 
 def aged(value: str, quote: str, noted: str = "", chapter: int = 1, status: FactStatus = FactStatus.SETTLED) -> Fact:
@@ -60,3 +60,65 @@ def test_a_changed_entry_of_the_bible_corrects_the_facts_that_have_its_former_wo
     found = corrected_by_bible(before, after, [fact, other])
 
     assert found == ([(fact, corrected)] if corrected else [])
+
+
+def people(*entries: tuple[str, str]) -> dict[str, list[dict[str, str]]]:
+    return {"people": [{"name": name, "description": description} for name, description in entries]}
+
+
+FORMER, PRESENT = people(("Ada Brook", "58, left-handed.")), people(("Ada Brook", "61, left-handed."))
+RENAMED = people(("Edda Brook", "58, left-handed."))
+
+
+def reported(before: dict, after: dict, *facts: Fact, bible: dict | None = None) -> list[tuple[str, str]]:
+    changes = with_changes([], before, after)
+    return [(each.later.quote, each.why) for each in outdated_by_bible(bible or after, changes, facts)]
+
+
+def test_a_fact_that_is_noted_after_the_change_is_compared_with_it() -> None:
+    said = "The author has settled: Ada Brook: 61, left-handed."
+
+    assert reported(FORMER, PRESENT, aged("58 years old", "Ada was 58")) == [("Ada was 58", said)]
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        aged("61 years old", "not 58 but 61"),
+        aged("58 years old", "Ada was fifty-eight"),
+        aged("58 years old", "Ada was 58", status=FactStatus.INTENDED),
+        aged("58 years old", "Ada was 58", status=FactStatus.WRONG),
+        Fact(1, FactKind.PERSON, "Bruno", "58 years old", "Bruno was 58"),
+    ],
+)
+def test_a_change_says_nothing_of_what_may_be_right(fact: Fact) -> None:
+    assert reported(FORMER, PRESENT, fact) == []
+
+
+def test_a_change_that_is_taken_back_is_forgotten() -> None:
+    there = with_changes([], FORMER, PRESENT)
+    back = with_changes(there, PRESENT, FORMER)
+
+    assert reported(FORMER, PRESENT, aged("58 years old", "Ada was 58"), bible=FORMER) == []
+    assert [each.later.quote for each in outdated_by_bible(FORMER, back, [aged("61 years", "at 61, Ada")])] == [
+        "at 61, Ada"
+    ]
+
+
+def test_a_chapter_that_has_the_former_name_is_reported_once() -> None:
+    facts = [Fact(chapter, FactKind.PERSON, "Ada Brook", "calm", "Ada Brook sat down") for chapter in (1, 1, 2)]
+    other = Fact(3, FactKind.PERSON, "Ada Brook", "calm", "She sat down")
+
+    said = ("Ada Brook sat down", "The author has renamed Ada Brook: Edda Brook.")
+    assert reported(FORMER, RENAMED, *facts, other) == [said, said]
+    assert reported(FORMER, people(("Edda Brook", "Another person."))) == []
+
+
+def test_of_many_changes_the_newest_are_remembered_and_each_once() -> None:
+    changes: list = []
+    for age in range(100):
+        changes = with_changes(changes, people(("Ada", f"{age}, tall")), people(("Ada", f"{age + 1}, tall")))
+
+    assert len(changes) == MAX_CHANGES
+    assert changes[-1] == {"name": "ada", "was": "99", "is": "100"}
+    assert with_changes(changes, people(("Ada", "99, tall")), people(("Ada", "100, tall"))) == changes

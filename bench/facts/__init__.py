@@ -1,0 +1,1 @@
+"""Planted contradictions, and what the rules find of them."""

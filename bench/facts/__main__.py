@@ -1,0 +1,63 @@
+"""Do the rules find what cannot be true in a book? Contradictions are planted in books of twelve languages.
+
+python -m bench.facts               every template, in ten books each; a minute
+python -m bench.facts --each N      in N books each
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from bench.facts import rows
+from bench.facts.carriers import Carrier, carriers
+from bench.facts.notes import notes_of
+from bench.facts.plant import contradictions, look_alikes, unchanged
+from bench.facts.rows import Count, Honest
+from bench.facts.templates import read
+
+SHOWN = 10  # false alarms
+
+
+def planted(books: Sequence[Carrier], each: int) -> Count:
+    count = Count()
+    for book in contradictions(books, each):
+        count.add(book)
+    return count
+
+
+def honest(books: Sequence[Carrier], each: int) -> Honest:
+    found = Honest()
+    for carrier in books:
+        facts = notes_of(carrier)
+        found.words += carrier.words
+        found.facts += len(facts)
+        found.alarms += [f"{carrier.name}: {each.quote}" for each in unchanged(carrier, facts)]
+    for book in look_alikes(books, each):
+        found.look_alikes += 1
+        found.alarms += [f"{book.told.language}, {book.told.kind}: {each.quote}" for each in book.findings()]
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.facts")
+    parser.add_argument("--each", type=int, default=10, metavar="N", help="books for each template (10)")
+    options = parser.parse_args()
+    books = carriers(tuple(read("known")))
+    count, true = planted(books, options.each), honest(books, max(options.each // 5, 1))
+    print(*rows.table(count), sep="\n")
+    print(f"\n{rows.left_to_the_editor(count)}")
+    print(
+        f"{len(books)} books of {true.words:,} words as they are with {true.facts} facts, {true.look_alikes} more "
+        f"with passages that look like a contradiction and are none: {len(true.alarms)} false alarms."
+    )
+    print(*(f"false alarm: {each}\n" for each in [*count.alarms, *true.alarms][:SHOWN]), sep="", end="")
+    bars = rows.verdicts(count, true)
+    print("\n| bar | measured | |\n|---|---|---|")
+    print(*bars, sep="\n")
+    return 0 if all(each.is_kept for each in bars) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

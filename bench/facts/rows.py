@@ -1,0 +1,94 @@
+"""What was found, by language and kind, and whether the bars are kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from bench.authored.rows import Bar
+from bench.facts.plant import PlantedBook
+from bench.facts.templates import DETAIL, KINDS, LISTS
+
+MIN_CONTRADICTIONS, MIN_RECALL, WORDS_A_FALSE_ALARM = 2_000, 0.9, 100_000
+MIN_LANGUAGES = 12
+RULES = tuple(kind for kind in KINDS if kind != DETAIL)
+
+
+@dataclass
+class Count:
+    """Contradictions by list, language and kind: those planted, and those of which a finding quotes all passages."""
+
+    planted: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    found: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    alarms: list[str] = field(default_factory=list)  # findings that quote anything else
+
+    def add(self, book: PlantedBook) -> None:
+        row = book.told.list, book.told.language, book.told.kind
+        findings = book.findings()
+        self.planted[row] += 1
+        self.found[row] += any(map(book.is_found, findings))
+        self.alarms += [f"{'/'.join(row)}: {each.quote}" for each in findings if not book.is_found(each)]
+
+    def of(self, lists: Iterable[str] = LISTS, languages: Iterable[str] = (), kinds: Iterable[str] = RULES) -> Recall:
+        wanted = set(lists), set(languages) or {row[1] for row in self.planted}, set(kinds)
+        rows = [row for row in self.planted if all(part in some for part, some in zip(row, wanted, strict=True))]
+        return Recall(sum(self.found[row] for row in rows), sum(self.planted[row] for row in rows))
+
+    @property
+    def languages(self) -> list[str]:
+        return list(dict.fromkeys(row[1] for row in self.planted))
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    found: int
+    of: int
+
+    @property
+    def share(self) -> float:
+        return self.found / self.of if self.of else 0.0
+
+    def __str__(self) -> str:
+        return f"{self.found}/{self.of}"
+
+
+@dataclass
+class Honest:
+    """Books without a contradiction: as they are, and with passages that only look like one."""
+
+    words: int = 0
+    facts: int = 0
+    look_alikes: int = 0
+    alarms: list[str] = field(default_factory=list)
+
+
+def table(count: Count) -> list[str]:
+    """A row for each language and each kind, the known templates and the unseen ones apart."""
+    head = ["language", *(f"{kind}, {name}" for name in LISTS for kind in ("all rules",)), *RULES]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for language in count.languages:
+        lists = [count.of([name], [language]) for name in LISTS]
+        kinds = [count.of(languages=[language], kinds=[kind]) for kind in RULES]
+        lines.append(f"| {language} | {' | '.join(map(str, [*lists, *kinds]))} |")
+    sums = [*(count.of([name]) for name in LISTS), *(count.of(kinds=[kind]) for kind in RULES)]
+    return [*lines, f"| all | {' | '.join(map(str, sums))} |"]
+
+
+def left_to_the_editor(count: Count) -> str:
+    return f"Details that no rule compares, for an editor's reading: {count.of(kinds=[DETAIL])} found by rules."
+
+
+def verdicts(count: Count, honest: Honest) -> list[Bar]:
+    every, unseen = count.of(), count.of(["unseen"])
+    alarms = len(count.alarms) + len(honest.alarms)
+    languages = len(count.languages)
+    most = honest.words / WORDS_A_FALSE_ALARM
+    return [
+        Bar(f"{MIN_CONTRADICTIONS:,} contradictions", f"{every.of:,}", every.of >= MIN_CONTRADICTIONS),
+        Bar(f"{MIN_LANGUAGES} languages", str(languages), languages >= MIN_LANGUAGES),
+        Bar("half of them unseen", str(unseen.of), unseen.of * 2 >= every.of),
+        Bar("90 % found, both passages quoted", f"{every.share:.1%}", every.share >= MIN_RECALL),
+        Bar("90 % of the unseen found", f"{unseen.share:.1%}", unseen.share >= MIN_RECALL),
+        Bar("at most 1 false alarm in 100,000 words", f"{alarms} in {honest.words:,}", alarms <= most),
+    ]

@@ -1,0 +1,134 @@
+"""Contradictions as the files tell them, and as the note of a chapter has them: a sentence with its facts."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+LISTS = ("known", "unseen")
+DETAIL = "detail"  # two details that do not go together: no rule says so, an editor may
+KINDS = (
+    "dead_acts", "place_left", "gone_object", "two_places", "known_before", "two_births", "before_birth",
+    "before_cause", "corrected", DETAIL,
+)  # fmt: skip
+
+Noted = tuple[str, str, str]  # kind, subject, value
+
+
+@dataclass(frozen=True, slots=True)
+class ToldPassage:
+    """A sentence of a chapter, and the facts that the note of the chapter has of it."""
+
+    text: str
+    facts: tuple[Noted, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ToldContradiction:
+    """Two passages that cannot both be true; of a `corrected` one the second is empty.
+
+    `before` and `after` are what the bible said of the person, and says since its author has changed it.
+    """
+
+    kind: str
+    list: str
+    language: str
+    people: tuple[str, str]
+    passages: tuple[ToldPassage, ...]
+    before: str = ""
+    after: str = ""
+
+
+def read(name: str) -> dict[str, dict[str, Any]]:
+    """The templates of a file by language."""
+    return tomllib.loads((HERE / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def contradiction(
+    name: str, language: str, kind: str, people: tuple[str, str], fields: Sequence[str]
+) -> ToldContradiction:
+    """A template as it is told of two people."""
+    names = {"p": people[0], "q": people[1], "f": people[0].split()[0]}
+    earlier, *rest = (text.format(**names) for text in fields)
+    if kind == "corrected":
+        value, before, after = rest
+        told = ToldPassage(earlier, (("person", people[0], value),))
+        return ToldContradiction(kind, name, language, people, (told,), before, after)
+    later, *values = rest
+    subject = names["f"] if "{f}" in fields[1] else people[0]
+    first, second = _facts(kind, people, subject, values)
+    return ToldContradiction(kind, name, language, people, (ToldPassage(earlier, first), ToldPassage(later, second)))
+
+
+def _facts(
+    kind: str, people: tuple[str, str], subject: str, values: Sequence[str]
+) -> tuple[tuple[Noted, ...], tuple[Noted, ...]]:
+    """The facts of the earlier passage and of the later one, in which the person is called `subject`."""
+    p, q = people
+    match kind, values:
+        case "dead_acts", []:
+            return (("dies", p, "so"),), (("acts", subject, "so"),)
+        case "place_left", [place, again]:
+            return (("leaves", p, place),), (("is_in", subject, again),)
+        case "gone_object", [thing, again, where]:
+            return (("gone", thing, "so"),), (("at", again, where),)
+        case "two_places", [thing, again]:
+            return (("acts", p, "so"), ("acts", q, "so"), ("at", thing, p)), (("at", again, q),)
+        case "known_before", [what, again]:
+            return (("knows", p, what),), (("learns", subject, again),)
+        case "two_births", [born, again]:
+            return (("born", p, born),), (("born", subject, again),)
+        case "before_birth", [born, date]:
+            return (("born", p, born),), (("now", "so", date), ("acts", subject, "so"))
+        case "before_cause", [cause, effect, of_cause, of_effect]:
+            return (("on", cause, of_cause),), (("on", effect, of_effect), ("after", effect, cause))
+        case "detail", [value, other]:
+            return (("person", p, value),), (("person", subject, other),)
+    raise ValueError(f"{kind} has {len(values)} values")
+
+
+# What a sentence of honest.toml makes of a kind: the fact that the note has of it, beside what the kind itself says.
+EXCUSES = {
+    "dead_acts": ("back", "returns"),
+    "place_left": ("back", "enters"),
+    "gone_object": ("back", "whole"),
+    "two_places": ("back", "moved"),
+    "before_birth": ("back",),
+}
+
+
+def excused(planted: ToldContradiction, excuse: str, sentence: str) -> ToldContradiction:
+    """The same with a sentence in front of the later passage that makes both true."""
+    p, q = planted.people
+    subject, value = next(each[1:] for each in planted.passages[1].facts if each[0] != "now")
+    said: dict[str, Noted] = {
+        "back": ("back", "so", "so"),
+        "returns": ("returns", subject, "so"),
+        "enters": ("enters", subject, value),
+        "whole": ("returns", subject, "so"),
+        "moved": ("moved", subject, q),
+    }
+    earlier, later = planted.passages
+    why = ToldPassage(sentence.format(p=p, q=q), (said[excuse],))
+    return ToldContradiction(planted.kind, planted.list, planted.language, planted.people, (earlier, why, later))
+
+
+def swapped(planted: ToldContradiction) -> ToldContradiction:
+    """The same in the other order, which is true of a death, a loss or what somebody learns."""
+    earlier, later = planted.passages
+    return ToldContradiction(planted.kind, planted.list, planted.language, planted.people, (later, earlier))
+
+
+ORDERED = ("dead_acts", "place_left", "gone_object", "known_before")
+
+
+def honest_of(planted: ToldContradiction, sentences: dict[str, str]) -> Iterator[ToldContradiction]:
+    """What looks like a planted contradiction and is none."""
+    for excuse in EXCUSES.get(planted.kind, ()):
+        yield excused(planted, excuse, sentences[excuse])
+    if planted.kind in ORDERED:
+        yield swapped(planted)
