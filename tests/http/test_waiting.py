@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bookgen.accounts import blocking
+from bookgen.accounts.blocking import RightsCache
 from bookgen.actors.messages import Pause
 from bookgen.http.edge import waiting
 from tests.http.conftest import Api, OpenApi, Reply
@@ -167,7 +167,7 @@ def test_the_first_wait_counts_up_to_a_minute(headers: list[str], seconds: int) 
 async def test_who_is_blocked_while_waiting_hears_no_status(
     api: Api, running: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blocking, "REMEMBERED_SECONDS", 0.0)
+    monkeypatch.setattr(RightsCache, "known", lambda *_: None)  # as if the five seconds were over
     waits = await waiter(api, running)
     await api.services.database.http.execute("UPDATE account SET blocked_at = now()")
 
