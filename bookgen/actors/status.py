@@ -178,7 +178,7 @@ def message(report: RunProgress, outage: Outage | None = None) -> str:
             )
         case RunStatus.QUEUED:
             return f"Waiting for another book of this account. Place {report.place} in the queue."
-        case RunStatus.RUNNING if run.waits_for_writer:
+        case RunStatus.RUNNING if run.waits_for_writer and not report.has_writer:
             return (
                 f"This book is being written by {run.writer}, which is not set up on this server now. "
                 f"It continues by itself when the operator has set its key again. {progress} finished."

@@ -10,7 +10,7 @@ from bookgen.models import Run, RunStatus
 from bookgen.store.database import DB
 from bookgen.store.rows import mapper
 from bookgen.store.runs import run_of
-from bookgen.store.writers import takes_work
+from bookgen.store.writers import may_write, takes_work
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,7 @@ class RunProgress:
     `place` is its place in the account's queue, `title` that of the chapter being written, and `outline` the chapters
     as JSON. `findings` are those of the quality gate, once the run is completed. `awaits_operator`: the database is a
     restored copy, in which no run continues yet. `unattended`: no living process takes runs.
+    `has_writer`: a living one takes this run, if it is without an owner just now.
     """
 
     run: Run
@@ -53,6 +54,7 @@ class RunProgress:
     findings: Sequence[Mapping[str, Any]] = ()
     awaits_operator: bool = False
     unattended: bool = False
+    has_writer: bool = False
     content_language: str = "en"
 
     @property
@@ -88,7 +90,8 @@ AHEAD = """
 """
 
 AWAITS = f"""EXISTS (SELECT FROM restored_copy WHERE continued_at IS NULL) AS awaits_operator,
-           NOT EXISTS (SELECT FROM process p WHERE {takes_work("p")}) AS unattended"""
+           NOT EXISTS (SELECT FROM process p WHERE {takes_work("p")}) AS unattended,
+           EXISTS (SELECT FROM process p WHERE {takes_work("p")} AND {may_write("p")}) AS has_writer"""
 
 # The outline's JSON is built as text, which takes half the time of PostgreSQL's JSON functions.
 OF_BOOK = f"""
@@ -130,6 +133,7 @@ async def of_book(db: DB, account_id: int, book_id: int) -> RunProgress | None:
         row["findings"],
         row["awaits_operator"],
         row["unattended"],
+        row["has_writer"],
         row["content_language"],
     )
 
@@ -158,6 +162,7 @@ async def of_account(db: DB, account_id: int) -> dict[int, RunProgress]:
             _counts(row),
             awaits_operator=row["awaits_operator"],
             unattended=row["unattended"],
+            has_writer=row["has_writer"],
             content_language=row["content_language"],
         )
         for row in rows

@@ -69,6 +69,28 @@ async def test_commands_at_a_web_process_reach_the_process_that_writes(
     assert (await shelf.run(book))["status"] == "stopped"
 
 
+async def nothing(*, takes_over: bool) -> None:
+    """A sweep that takes no run."""
+
+
+async def test_a_run_between_two_owners_is_not_said_to_wait_for_its_model(
+    start: Start, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web, actors = await start(role=WEB), await start(role=ACTORS)
+    account, book = await shelf.outlined()
+    monkeypatch.setattr(actors.recovery, "sweep", nothing)
+    await web.ask(account, book, Generate())
+    await shelf.pool.execute("UPDATE run SET writer = $1", actors.resources.writer)
+
+    there = orjson.loads(await web.statuses.read(account, book))["status_message"]
+    await shelf.pool.execute("UPDATE run SET writer = 'anthropic:another'")
+    await shelf.pool.execute("UPDATE process SET any_writer = false")
+    absent = orjson.loads(await web.statuses.read(account, book))["status_message"]
+
+    assert there == "Writing. 0 of 3 chapters finished."
+    assert absent.startswith("This book is being written by anthropic:another, which is not set up")
+
+
 async def test_the_next_book_of_an_account_is_begun_when_a_web_process_stops_the_first(
     start: Start, model: Model, shelf: Shelf
 ) -> None:
@@ -113,7 +135,7 @@ async def test_a_web_process_makes_the_model_calls_of_its_requests(start: Start,
 
 async def test_web_processes_take_no_share_of_the_runs(start: Start, model: Model, shelf: Shelf) -> None:
     actors = await start(role=ACTORS)
-    for _ in range(2):
+    for _ in range(4):
         account, book = await shelf.outlined()
         await actors.ask(account, book, Generate())
         await model.wait_until_asked(book, 1)
@@ -125,4 +147,4 @@ async def test_web_processes_take_no_share_of_the_runs(start: Start, model: Mode
     await crash(actors, shelf)
     heir = await start(role=ACTORS)
     assert (await ownership.balance(shelf.pool, heir.resources.boot_id)).room == 0
-    assert len(await ownership.owned(shelf.pool, heir.resources.boot_id)) == 2
+    assert len(await ownership.owned(shelf.pool, heir.resources.boot_id)) == 4
