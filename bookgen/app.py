@@ -40,9 +40,9 @@ from bookgen.http.books_schemas import LANGUAGES
 from bookgen.http.edge import serving
 from bookgen.http.edge.keys import Services, Site
 from bookgen.http.edge.watchdog import Watchdog
-from bookgen.http.server import BoundedRunner, build_app
+from bookgen.http.server import BoundedRunner, build_app, build_probes
 from bookgen.limits import Budget, LimitClass, Limiter
-from bookgen.models import RevisionMode, Usage
+from bookgen.models import ProcessRole, RevisionMode, Usage
 from bookgen.providers.access import Access
 from bookgen.providers.google import GoogleSignIn
 from bookgen.providers.images import ImageModel
@@ -92,6 +92,11 @@ OBJECTS_A_COLLECTION = 10_000
 # Default daily cost caps if registration is open and billing is off.
 STRANGERS_ACCOUNT_DAY = Decimal("5.00")
 STRANGERS_DAY = Decimal("50.00")
+ROLES = {
+    ProcessRole.WEB: "web: other processes write the books",
+    ProcessRole.ACTORS: "actors: other processes serve requests",
+    ProcessRole.BOTH: "both: serves requests and writes books",
+}
 # Slow imports that the start does not need. They are imported after it, so that no request waits for them.
 LATER = ("email_validator", "disposable_email_domains", "markdown_it", "json_repair")
 
@@ -108,7 +113,7 @@ async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
         await closing.enter_async_context(Watchdog(metrics.LOOP_LAG.observe).watching())
         bound = closing.enter_context(serving.bind(config.host, config.port))
         address = serving.address(bound)
-        if config.public_url is None and serving.is_everywhere(bound):
+        if config.public_url is None and config.role != "actors" and serving.is_everywhere(bound):
             log.warning("links_lead_nowhere", they_begin_with=address, to_do="set BOOKGEN_PUBLIC_URL")
         config = config.model_copy(update={"public_url": config.public_url or address})
         try:
@@ -118,7 +123,8 @@ async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
             if full:
                 raise StartupError(full) from error
             raise
-        runner = BoundedRunner(build_app(service.services))
+        build_http = build_app if service.role.answers_requests else build_probes
+        runner = BoundedRunner(build_http(service.services))
         closing.push_async_callback(runner.cleanup)
         await serving.listen(runner, bound)
         sys.setswitchinterval(SWITCH_SECONDS)
@@ -177,6 +183,7 @@ class Overrides(TypedDict, total=False):
 class Service:
     """All parts of a service, connected."""
 
+    role: ProcessRole
     services: Services
     supervisor: Supervisor
     model: TextModel
@@ -188,13 +195,17 @@ class Service:
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """A context in which the background work runs: sending letters, watching blocks, payments, runs and backups."""
-        with (
-            _running(self.mailing.run()),
-            _running(self.keyring.watch(self.tokens)),
-            _running(self.rights.watch(self.supervisor.end_runs)),
-            _running(self.services.payments.reconcile_nightly()),
-        ):
+        """A context in which the background work runs: sending letters, watching blocks, payments, runs and backups.
+
+        Letters are asked for by requests, and their links lead to a process that answers requests.
+        """
+        with contextlib.ExitStack() as background:
+            background.enter_context(_running(self.keyring.watch(self.tokens)))
+            background.enter_context(_running(self.rights.watch(self.supervisor.end_runs)))
+            if self.role.answers_requests:
+                background.enter_context(_running(self.mailing.run()))
+            if self.role.takes_work:
+                background.enter_context(_running(self.services.payments.reconcile_nightly()))
             await self.supervisor.start()
             async with self.backups.working() if self.backups else contextlib.nullcontext():
                 yield
@@ -311,6 +322,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         names_model=config.model != "auto",
         revision=RevisionMode(config.revision),
         context_tokens=context_tokens,
+        role=ProcessRole(config.role),
     )
     closing.push_async_callback(supervisor.drain, 0)
     mailer = build_mailer(config)
@@ -372,7 +384,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         disk=lambda: disk_space(config.data_dir),
     )
     backups = _backup_schedule(config, database, lambda: supervisor.resources.takes_runs, shortage)
-    return Service(services, supervisor, model, tokens, keyring, rights, mailing, backups)
+    return Service(ProcessRole(config.role), services, supervisor, model, tokens, keyring, rights, mailing, backups)
 
 
 def _backup_schedule(
@@ -571,6 +583,9 @@ def _running(loop: Coroutine[Any, Any, None]) -> Iterator[None]:
 def _announcement(config: Config, address: str, model: TextModel) -> str:
     """The start-up message: the service's addresses and what it uses."""
     page = "off (BOOKGEN_CONSOLE)" if config.console == "off" else f"{address}/"
+    programs = f"{address}/api/v1/docs/"
+    if config.role == "actors":
+        page = programs = "off (BOOKGEN_ROLE=actors): probes and metrics only"
     database = "BOOKGEN_DATABASE_URL" if config.database_url else f"embedded in {config.data_dir}"
     mail = "by BOOKGEN_SMTP_URL" if config.smtp_url else f"kept in {config.data_dir / 'outbox'}"
     billing = "on" if config.billing_enabled else "off"
@@ -578,7 +593,8 @@ def _announcement(config: Config, address: str, model: TextModel) -> str:
         [
             f"bookgen is ready at {address}",
             f"  for people    {page}",
-            f"  for programs  {address}/api/v1/docs/",
+            f"  for programs  {programs}",
+            f"  role          {ROLES[ProcessRole(config.role)]}",
             f"  database      {database}",
             f"  models        {model.name}",
             f"  mail          {mail}; billing {billing}",

@@ -175,6 +175,13 @@ class Config(BaseSettings):
         "The key that signs tokens. Default: created at the first start and kept in the data folder.",
     )
 
+    role: Literal["web", "actors", "both"] = setting(
+        "both",
+        "web, actors or both",
+        "What this process does. `web` serves requests and starts no books; `actors` writes books and serves only "
+        "`/healthz`, `/readyz` and `/metrics`. Both need `BOOKGEN_DATABASE_URL`.",
+    )
+
     model: TextModelName = setting(
         "auto",
         f"auto, offline, {' or '.join(_MODELS)}",
@@ -372,7 +379,7 @@ def load(env_file: Path | None = Path(".env")) -> Config:
     problems = [*_unknown({*os.environ, *(line.key for line in lines if line.key)})]
     try:
         config = Config(_env_file=env_file)  # type: ignore[call-arg]
-        problems += [*_keyless(config), *_unpooled(config), *_unsealed(config)]
+        problems += [*_keyless(config), *_unpooled(config), *_unshared(config), *_unsealed(config)]
     except ValidationError as error:
         problems += _wrong(error)
     if problems:
@@ -439,6 +446,11 @@ def _keyless(config: Config) -> Iterable[str]:
 def _unpooled(config: Config) -> Iterable[str]:
     if config.database_direct_url and not config.database_url:
         yield "BOOKGEN_DATABASE_DIRECT_URL needs BOOKGEN_DATABASE_URL, the address of the pooler."
+
+
+def _unshared(config: Config) -> Iterable[str]:
+    if config.role != "both" and not config.database_url:
+        yield f"BOOKGEN_ROLE={config.role} needs BOOKGEN_DATABASE_URL. With the embedded database only `both` works."
 
 
 def _unsealed(config: Config) -> Iterable[str]:

@@ -47,7 +47,7 @@ class LimitClass(StrEnum):
     WRITE = "write", "120/minute", Scope.PROCESS, "Writes per account."
     EXPENSIVE = "expensive", "20/minute", Scope.SHARED, "Generation and export requests per account."
     PUBLIC = "public", "120/minute", Scope.PROCESS, "Requests without a token, per IP address."
-    AUTH = "auth", "60/minute", Scope.PROCESS, "Registrations and sign-ins per IP address."
+    AUTH = "auth", "60/minute", Scope.SHARED, "Registrations and sign-ins per IP address."
 
     @property
     def setting(self) -> str:

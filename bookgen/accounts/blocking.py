@@ -16,11 +16,11 @@ from bookgen.store import accounts
 from bookgen.store.accounts import Rights
 from bookgen.store.database import DB
 
-REMEMBERED_SECONDS = 20.0
+REMEMBERED_SECONDS = 5.0
 REMEMBERED_ACCOUNTS = 50_000
 RENEWED_SECONDS = 60.0  # after the last call: many poll less often than every REMEMBERED_SECONDS
 MAX_READS = 500  # in one statement
-LOOK_EVERY_SECONDS = 5.0
+LOOK_EVERY_SECONDS = 2.0
 LOOK_BACK = timedelta(minutes=2)
 
 log = structlog.get_logger(__name__)

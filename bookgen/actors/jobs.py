@@ -64,7 +64,7 @@ class Jobs:
                     raise GenerationInProgress
                 self._require_writer(job, state.writer)
                 takes = await self._require_allowed(connection, account_id, book_id, job)
-                if not self._resources.takes_runs or boot_id != self._resources.boot_id:
+                if not self._resources.has_lease or boot_id != self._resources.boot_id:
                     raise Unavailable
                 taking = True
                 await jobs.take(connection, book_id, boot_id, KINDS[type(job)], takes)

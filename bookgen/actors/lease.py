@@ -101,7 +101,7 @@ class Lease:
         pool, pid = self._resources.lease_pool, os.getpid()
         writer, any_writer = self._resources.writer or "", self._resources.any_writer
         told = (boot_id, this_host(), pid, started_at(pid), TTL_SECONDS)
-        await processes.register(pool, *told, writer=writer, any_writer=any_writer)
+        await processes.register(pool, *told, writer=writer, any_writer=any_writer, role=self._resources.role)
         self._told_writer = writer
         await notifications.tell_of_joining(pool)
         if former := self._former:  # before anything is claimed: who takes its own runs again charges none

@@ -18,8 +18,8 @@ def seconds_remaining(report: RunProgress, model: TextModel | None = None) -> in
     A queued run also waits for the runs before it. Without a `model`, only a run that has written a chapter has an
     estimate.
     """
-    run = report.run
-    if run.status not in (RunStatus.RUNNING, RunStatus.QUEUED) or report.awaits_operator or run.waits_for_writer:
+    run, waits = report.run, report.awaits_operator or report.unattended or report.run.waits_for_writer
+    if run.status not in (RunStatus.RUNNING, RunStatus.QUEUED) or waits:
         return None
     at_own_pace = run.status is RunStatus.RUNNING and run.written and run.phase is RunPhase.CHAPTERS
     if not at_own_pace and model is None:

@@ -14,7 +14,7 @@ import asyncpg
 from bookgen.actors.health import Backlog, Health, LedgerWrites
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
-from bookgen.models import SAMPLE_WRITER, Book, Chapter, Digest, RevisionMode, Run, Usage
+from bookgen.models import SAMPLE_WRITER, Book, Chapter, Digest, ProcessRole, RevisionMode, Run, Usage
 from bookgen.providers.images import Painted
 from bookgen.providers.text import CALL_SECONDS, CallBudget, Halt, Outage, TextModel, known_name
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter, Scene
@@ -151,6 +151,7 @@ class Resources:
     names_model: bool = False
     revision: RevisionMode = RevisionMode.OFF
     context_tokens: int = WINDOW
+    role: ProcessRole = ProcessRole.BOTH
     boot_id: UUID = field(default_factory=uuid4)
     lease_state: LeaseState = LeaseState.NONE
     draining: bool = False
@@ -187,12 +188,17 @@ class Resources:
 
     @property
     def serves(self) -> bool:
-        return True
+        return self.role.takes_work
+
+    @property
+    def has_lease(self) -> bool:
+        """Whether others see that this process lives and goes on. Without that they would free what it works on."""
+        return self.lease_state is LeaseState.HELD and not self.draining
 
     @property
     def takes_runs(self) -> bool:
         """Whether this process can take runs. While it drains or has no lease, others would take them back."""
-        return self.lease_state is LeaseState.HELD and not self.draining
+        return self.has_lease and self.serves
 
     @property
     def begins_work(self) -> bool:

@@ -171,9 +171,14 @@ def message(report: RunProgress, outage: Outage | None = None) -> str:
                 "This server was restored from a backup. The book continues when the operator lets its books continue. "
                 f"{progress} finished."
             )
+        case RunStatus.QUEUED | RunStatus.RUNNING if report.unattended:
+            return (
+                "Waiting: no process of this server writes books now. The book continues by itself when one runs "
+                f"again. {progress} finished."
+            )
         case RunStatus.QUEUED:
             return f"Waiting for another book of this account. Place {report.place} in the queue."
-        case RunStatus.RUNNING if run.waits_for_writer:
+        case RunStatus.RUNNING if run.waits_for_writer and not report.has_writer:
             return (
                 f"This book is being written by {run.writer}, which is not set up on this server now. "
                 f"It continues by itself when the operator has set its key again. {progress} finished."
@@ -293,7 +298,7 @@ class Statuses:
             if found is None:
                 raise NeverGenerated
             body = self._encoded(kept, found)
-            if self._is_ours(found.run):
+            if self._is_ours(found.run) and not found.unattended:
                 kept.report = found  # of use only if nothing has changed since it was asked for
             return body
         finally:

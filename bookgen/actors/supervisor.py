@@ -25,11 +25,11 @@ from bookgen.actors.transaction import Transactions
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.errors import NotFound, Unavailable
-from bookgen.models import RevisionMode, Run, Usage
+from bookgen.models import ProcessRole, RevisionMode, Run, Usage
 from bookgen.providers.text import TextModel
 from bookgen.store import backups, blurbs, books, ownership, processes, reports, reservations, retention, slots
 from bookgen.store.database import Database
-from bookgen.store.notifications import JOINED
+from bookgen.store.notifications import JOINED, WAITING
 from bookgen.writing.window import WINDOW
 
 log = structlog.get_logger()
@@ -60,8 +60,9 @@ class Supervisor:
         names_model: bool = False,
         revision: RevisionMode = RevisionMode.OFF,
         context_tokens: int = WINDOW,
+        role: ProcessRole = ProcessRole.BOTH,
     ) -> None:
-        parts = (quota, writing, products, model, price, caps, painter, names_model, revision, context_tokens)
+        parts = (quota, writing, products, model, price, caps, painter, names_model, revision, context_tokens, role)
         self.resources = Resources(database.runs, database.lease, *parts)
         self.transactions = Transactions(self.resources)
         self.chapters = ChaptersInFlight(self.resources, chapters_at_once)
@@ -78,12 +79,16 @@ class Supervisor:
         )
         self.restored = False
         self._database = database
+        self._sweeping, self._run_waits = asyncio.Lock(), asyncio.Event()
         self._loops: list[asyncio.Task[None]] = []
 
     # Start
 
     async def start(self) -> None:
-        """Take a lease and take over runs that nobody writes, then keep doing both."""
+        """Take a lease and take over runs that nobody writes, then keep doing both.
+
+        A process that takes no work has a lease all the same: the model calls of its requests are its jobs.
+        """
         health = self.resources.health
         await self.resources.find_writer()
         await health.through_outages(self.lease.take_and_renew)
@@ -93,12 +98,16 @@ class Supervisor:
         self.restored = True
         self._loops += [
             spawn(every(SWEEP_SECONDS, self.sweep, self.resources)),
-            spawn(every(LOOK_SECONDS, self._look, self.resources)),
-            spawn(every(PRUNE_SECONDS, self._prune, self.resources)),
             spawn(listen(self._database.direct_dsn, self._notified, self.limits.heard, self._listening)),
-            spawn(self.reports.run()),
-            spawn(self.blurbs.run()),
         ]
+        if self.resources.serves:
+            self._loops += [
+                spawn(every(0, self._sweep_when_a_run_waits, self.resources)),
+                spawn(every(LOOK_SECONDS, self._look, self.resources)),
+                spawn(every(PRUNE_SECONDS, self._prune, self.resources)),
+                spawn(self.reports.run()),
+                spawn(self.blurbs.run()),
+            ]
         if self.resources.writer is None:  # its server was away
             self._loops.append(spawn(every(SWEEP_SECONDS, self.lease.tell_writer, self.resources)))
 
@@ -111,16 +120,26 @@ class Supervisor:
 
         Returns whether the database was asked.
         """
-        if not self.resources.takes_runs:
+        async with self._sweeping:
+            return await self._sweep()
+
+    async def _sweep(self) -> bool:
+        if not self.resources.has_lease:
             return False
         self.chapters.give_up_stalled()
         await self.lease.expire_dead_processes()
-        if not await self._awaits_operator():
+        if self.resources.serves and not await self._awaits_operator():
             await self.recovery.sweep(takes_over=self.lease.trusts_expiry)
         await self.jobs.forget_lost()
         self.registry.passivate(unused_since=now() - IDLE_SECONDS)
         self.statuses.forget_old()
         return True
+
+    async def _sweep_when_a_run_waits(self) -> bool:
+        """Take a run at once that a process without actors has left to the others."""
+        await self._run_waits.wait()
+        self._run_waits.clear()
+        return await self.sweep()
 
     async def _awaits_operator(self) -> bool:
         """Whether the database is a restored copy whose runs wait. Looks again until the operator lets them continue.
@@ -154,6 +173,9 @@ class Supervisor:
         if book_id == JOINED:
             self.limits.count_others(self.resources.other_processes + 1)  # until the next renewal counts them
             self.statuses.forget_all()
+            return
+        if book_id == WAITING:
+            self._run_waits.set()
             return
         for actor in self.registry:
             if actor.book_id == book_id:

@@ -175,6 +175,8 @@ class Transactions:
         await self._settle_rows(connection, state, run, effects)
         if run.owner not in (None, self._resources.boot_id) or not self._resources.serves:
             await notifications.notify(connection, run.book_id)
+        if not self._resources.serves and (Effect.PROMOTE in effects or run.status is RunStatus.RUNNING):
+            await notifications.tell_of_waiting(connection)
         promoted = await self._promote(connection, run.account_id) if Effect.PROMOTE in effects else None
         return Committed(run, promoted)
 
@@ -257,8 +259,8 @@ class Transactions:
     def _owned(self, state: BookState, run: Run) -> Run:
         """Give a run that starts to this process, unless another process is just finishing its call.
 
-        An operator's process leaves the run to a serving one, and a restored copy to the operator. Raises Unavailable
-        while this process has no lease, since the others would take the run at once.
+        A process that takes no runs leaves the run to one that does, and a restored copy to the operator. Raises
+        Unavailable while this process has no lease, since the others would take the run at once.
         """
         before = state.run
         if run.status is not RunStatus.RUNNING or (before and before.status is RunStatus.RUNNING):

@@ -27,7 +27,7 @@ from bookgen.errors import (
 )
 from bookgen.http import auth_schemas as shapes
 from bookgen.http.edge import clients, replies
-from bookgen.http.edge.admission import SESSION_COOKIE
+from bookgen.http.edge.admission import SESSION_COOKIE, give_back_to_shared, take_from_shared
 from bookgen.http.edge.conditional import tag_of_response
 from bookgen.http.edge.contract import conditional, docs, guarded_by, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES, VERDICT
@@ -100,7 +100,7 @@ async def login(request: web.Request) -> web.Response:
     service, caller = request.app[SERVICES].accounts, _caller(request)
     with _told_of_failure(request, SignInWay.PASSWORD, body.get("email") or body.get("username") or ""):
         attempt = await service.attempt(email=body.get("email"), username=body.get("username"), caller=caller)
-        with _one_guess(request, attempt.candidate):
+        async with _one_guess(request, attempt.candidate):
             result = await service.login(attempt, body["password"], caller)
     return await _signed_in(request, result)
 
@@ -334,26 +334,27 @@ async def _own_guess(request: web.Request) -> AsyncIterator[None]:
     """Takes one of the guesses at the password of the account that calls."""
     db = request.app[SERVICES].database.http
     candidate = await accounts.candidate_by_id(db, request[ACCOUNT_ID], _caller(request).origin)
-    with _one_guess(request, candidate):
+    async with _one_guess(request, candidate):
         yield
 
 
-@contextlib.contextmanager
-def _one_guess(request: web.Request, candidate: LoginCandidate) -> Iterator[None]:
-    """Count one try of a password, from any address and in any spelling of the name. A success is not counted.
+@contextlib.asynccontextmanager
+async def _one_guess(request: web.Request, candidate: LoginCandidate) -> AsyncIterator[None]:
+    """Count one try of a password, from any address, in any spelling of the name and at any process of the server.
+
+    A success is not counted.
 
     Addresses from which the account has signed in before have tries of their own, so that strangers cannot lock the
     owner out. Unknown names are counted separately, so that many of them evict no account from the limiter's memory.
     """
-    limiter = request.app[SERVICES].limiter
-    per_address = limiter.budgets[LimitClass.AUTH]
+    per_address = request.app[SERVICES].limiter.budgets[LimitClass.AUTH]
     budget = Budget(min(per_address.capacity, MAX_GUESSES), per_address.seconds * GUESS_WINDOWS)
     name, guessed = "guesses at nobody", hashlib.sha256(candidate.name.encode()).hexdigest()
     if candidate.account is not None:
         name, guessed = "guesses", f"{candidate.account.id} {candidate.known_origin or ''}"
-    verdict = limiter.take_from(name, guessed, budget)
+    verdict = await take_from_shared(request.app, name, guessed, budget)
     if not verdict.allowed:
         request[VERDICT] = verdict
         raise verdict.refusal("login", "Too many password attempts. Wait the number of seconds in Retry-After.")
     yield
-    limiter.give_back(name, guessed, budget)
+    await give_back_to_shared(request.app, name, guessed, budget)

@@ -13,6 +13,7 @@ from bookgen.actors import status
 from bookgen.actors.messages import Command, Generate, Pause, Resume, Stop
 from bookgen.http import generation_schemas as shapes
 from bookgen.http.edge import replies
+from bookgen.http.edge.admission import authenticate_again
 from bookgen.http.edge.conditional import Known
 from bookgen.http.edge.connection import BoundedConnection
 from bookgen.http.edge.contract import (
@@ -108,6 +109,7 @@ async def generation_status(request: web.Request) -> web.Response:
             body = await statuses.read_other(account_id, book_id, known, seconds)
         finally:
             connection.call_off(None)
+    await authenticate_again(request)
     applied = {"Preference-Applied": f"wait={seconds}"}
     return known.answer(applied) if body is None else replies.encoded(body, headers=applied)
 

@@ -156,16 +156,21 @@ SITE: tuple[Route, ...] = (
 
 ROUTES = (*ACCOUNT, *PAYMENT, *BOOKS, *EXPORTS, *CHAPTERS, *PROOFREADING, *SITE)
 
+# What an operator's tools ask, also of a process that serves nothing else.
+OPERATION: tuple[Route, ...] = (
+    Route("GET", "/healthz", operation.alive, None, public=True, quiet=True),
+    Route("GET", "/readyz", operation.ready, None, public=True, quiet=True),
+    Route("GET", "/metrics", operation.metrics, None, public=True, quiet=True),
+)
+
 # Outside the API, at the root.
 OUTSIDE: tuple[Route, ...] = (
     Route("GET", "/", pages.index, PUBLIC, public=True),
     Route("GET", "/console/{version}/{name:.+}", static.asset, None, public=True, quiet=True),
     Route("GET", "/media/{key}", media.show, None, public=True, quiet=True),
-    Route("GET", "/healthz", operation.alive, None, public=True, quiet=True),
-    Route("GET", "/readyz", operation.ready, None, public=True, quiet=True),
+    *OPERATION,
     Route("GET", "/llms.txt", documents.llms, PUBLIC, public=True),
     Route("GET", "/docs-assets/{name}", documents.asset, None, public=True, quiet=True),
-    Route("GET", "/metrics", operation.metrics, None, public=True, quiet=True),
     Route("GET", "/verify-email/{uid}/{token}/", pages.verify_email, PUBLIC, public=True),
     Route("GET", "/reset-password/{uid}/{token}/", pages.reset_password, PUBLIC, public=True),
     Route("GET", "/magic-login/{uid}/{token}/", pages.magic_login, PUBLIC, public=True),

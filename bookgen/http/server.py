@@ -28,7 +28,7 @@ from bookgen.http.edge.pieces import Outgoing
 from bookgen.http.edge.routing import Route
 from bookgen.http.edge.waiting import Waiters
 from bookgen.http.outside.gauges import GAUGES, Gauges
-from bookgen.http.routes import OUTSIDE, ROUTES
+from bookgen.http.routes import OPERATION, OUTSIDE, ROUTES
 
 PREFIXES = ("/api/v1", "/api")
 
@@ -50,7 +50,9 @@ CONNECTION_OPTIONS = {
 }
 
 
-def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Application:
+def build_app(
+    services: Services, routes: Sequence[Route] = ROUTES, outside: Sequence[Route] = OUTSIDE
+) -> web.Application:
     app = web.Application(middlewares=[edge], client_max_size=bodies.MAX_BYTES)
     app[keys.SERVICES] = services
     app[keys.UNKNOWN_PROXIES] = set()
@@ -60,7 +62,7 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
         for route in sorted(routes, key=lambda route: not route.quiet):
             for bound in _bind(app, prefix, route):
                 table[bound] = Endpoint.of(route)
-    for route in OUTSIDE:
+    for route in outside:
         for bound in _bind(app, "", route):
             table[bound] = Endpoint.of(route)
     app[TABLE] = table
@@ -73,6 +75,11 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
     app[keys.REREAD_BOOK] = whole_book
     app[keys.DOCUMENT] = lambda: _document(tuple(routes), services.site.public_url)
     return app
+
+
+def build_probes(services: Services) -> web.Application:
+    """The application of a process that answers no requests: probes and metrics only."""
+    return build_app(services, (), OPERATION)
 
 
 def _document(routes: tuple[Route, ...], public_url: str) -> bytes:

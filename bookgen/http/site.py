@@ -12,6 +12,7 @@ from bookgen.http import site_schemas as shapes
 from bookgen.http.books import with_progress
 from bookgen.http.books_schemas import GENRES, LANGUAGES
 from bookgen.http.edge import clients, replies
+from bookgen.http.edge.admission import take_from_shared
 from bookgen.http.edge.contract import conditional, docs, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.schemas import shown
@@ -103,7 +104,7 @@ async def public_settings(request: web.Request) -> web.Response:
 async def ask(request: web.Request) -> web.Response:
     asked = request[BODY]
     address = address_bucket(clients.address(request, request.app))
-    has_budget = request.app[SERVICES].limiter.take_from("model answers", address, MODEL_ANSWERS).allowed
+    has_budget = (await take_from_shared(request.app, "model answers", address, MODEL_ANSWERS)).allowed
     found = await request.app[SERVICES].support.ask(asked["question"], asked["history"], by_model=has_budget)
     return replies.json(asdict(found))
 

@@ -1,4 +1,4 @@
-"""Token buckets in the database, for rate limits on expensive work. All processes share them."""
+"""Token buckets in the database, for limits that guard money and passwords. All processes share them."""
 
 from __future__ import annotations
 
@@ -32,3 +32,39 @@ async def take(db: DB, account_id: int, name: str, *, capacity: int, rate: float
     if row is None:  # another process has just created the row and taken its last token
         return False, 0.0
     return row["allowed"], max(0.0, row["tokens"])
+
+
+# As above. `full_at` is when the bucket is full again, and its row says no more than none would.
+TAKE_FROM = """
+    WITH taken AS (
+        INSERT INTO caller_bucket AS b (name, caller, tokens, full_at)
+        VALUES ($1, $2, $3::float8 - 1, clock_timestamp() + interval '1 second' / $4::float8)
+        ON CONFLICT (name, caller) DO UPDATE
+           SET tokens = least($3, b.tokens + extract(epoch FROM clock_timestamp() - b.touched_at) * $4) - 1,
+               touched_at = clock_timestamp(),
+               full_at = greatest(b.full_at, clock_timestamp()) + interval '1 second' / $4
+         WHERE least($3, b.tokens + extract(epoch FROM clock_timestamp() - b.touched_at) * $4) >= 1
+        RETURNING tokens
+    )
+    SELECT true AS allowed, tokens FROM taken
+    UNION ALL
+    SELECT false, least($3, tokens + extract(epoch FROM clock_timestamp() - touched_at) * $4)
+      FROM caller_bucket
+     WHERE name = $1 AND caller = $2 AND NOT EXISTS (SELECT FROM taken)
+"""
+
+
+async def take_from(db: DB, name: str, caller: str, *, capacity: int, rate: float) -> tuple[bool, float]:
+    """Take one token from the bucket of a caller, as `take` does from that of an account."""
+    row = await db.fetchrow(TAKE_FROM, name, caller, float(capacity), rate)
+    if row is None:
+        return False, 0.0
+    return row["allowed"], max(0.0, row["tokens"])
+
+
+GIVE_BACK = "UPDATE caller_bucket SET tokens = least($3::float8, tokens + 1) WHERE name = $1 AND caller = $2"
+
+
+async def give_back(db: DB, name: str, caller: str, *, capacity: int) -> None:
+    """Return a token to the bucket of a caller."""
+    await db.execute(GIVE_BACK, name, caller, float(capacity))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bookgen.store.database import DB
+from bookgen.store.writers import takes_work
 
 MAX_MAILS = 10_000
 
@@ -24,12 +25,13 @@ class Figures:
     mail_queued: int
     mail_oldest_wait: float
     processes: int
+    taking_work: int
     backup_age: float | None
 
 
 # Only active runs, by their partial index; the queue of letters, up to a bound; the newest row of an index.
 # A queued run was changed last when it joined the queue. The ids of letters rise with their time.
-READ = """
+READ = f"""
     WITH active AS (
         SELECT r.status, extract(epoch FROM now() - r.updated_at)::float8 AS waits,
                p.boot_id IS NOT NULL AS owned
@@ -45,6 +47,7 @@ READ = """
            coalesce((SELECT extract(epoch FROM now() - created_at)::float8 FROM mail ORDER BY id LIMIT 1), 0)
                AS mail_oldest_wait,
            (SELECT count(*) FROM process WHERE lease_until > now()) AS processes,
+           (SELECT count(*) FROM process p WHERE {takes_work("p")}) AS taking_work,
            (SELECT extract(epoch FROM now() - made_at)::float8 FROM backup WHERE drilled ORDER BY made_at DESC LIMIT 1)
                AS backup_age
       FROM active

@@ -1,4 +1,4 @@
-"""Notifications between processes: a book's run has changed, a process has joined, a provider is busy.
+"""Notifications between processes: a book's run has changed or waits, a process has joined, a provider is busy.
 
 A notification may get lost, so nothing depends on them alone.
 """
@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncpg
 
 CHANNEL = "bookgen_run"
-JOINED = 0  # sent in place of a book id
+# Sent in place of a book id.
+JOINED = 0
+WAITING = -1  # a run waits for a process that takes it
 
 BUSY = "bookgen_busy"  # a provider's rate limit was reached
 
@@ -18,6 +20,11 @@ NOTIFY = "SELECT pg_notify($1, $2)"
 async def notify(connection: asyncpg.Connection, book_id: int) -> None:
     """Notify all processes, once this transaction commits, that the book's run has changed."""
     await connection.execute(NOTIFY, CHANNEL, str(book_id))
+
+
+async def tell_of_waiting(connection: asyncpg.Connection) -> None:
+    """Notify all processes, once this transaction commits, that a run waits for one of them to take it."""
+    await connection.execute(NOTIFY, CHANNEL, str(WAITING))
 
 
 async def tell_of_joining(pool: asyncpg.Pool) -> None:

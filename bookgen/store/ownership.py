@@ -13,7 +13,7 @@ from uuid import UUID
 from bookgen.models import Run
 from bookgen.store.database import DB
 from bookgen.store.runs import run_of
-from bookgen.store.writers import may_write
+from bookgen.store.writers import may_write, takes_work
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ COUNTS = f"""
                AND NOT EXISTS (SELECT FROM process me WHERE me.boot_id = $1 AND NOT {may_write("me")})) AS running,
            (SELECT count(*) FROM run WHERE status = 'running' AND owner = $1) AS mine,
            (SELECT count(*) FROM process p
-             WHERE p.lease_until > now() AND NOT p.draining
+             WHERE {takes_work("p")} AND NOT p.draining
                AND NOT EXISTS (SELECT FROM process me
                                 WHERE me.boot_id = $1
                                   AND (me.writer <> p.writer OR me.any_writer <> p.any_writer))) AS processes,
@@ -152,7 +152,7 @@ SET_ASIDE = f"""
            SELECT r.id FROM run r
             WHERE r.status = 'running' AND r.owner IS NOT NULL
               AND NOT EXISTS (SELECT FROM process p WHERE p.boot_id = r.owner AND p.lease_until > now())
-              AND NOT EXISTS (SELECT FROM process o WHERE o.lease_until > now() AND {may_write("o")})
+              AND NOT EXISTS (SELECT FROM process o WHERE {takes_work("o")} AND {may_write("o")})
               FOR UPDATE OF r SKIP LOCKED))
 """
 

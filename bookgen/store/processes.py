@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+from bookgen.models import ProcessRole
 from bookgen.store.database import DB
 
 REGISTER = """
-    INSERT INTO process (boot_id, host, pid, pid_started, lease_until, writer, any_writer)
-    VALUES ($1, $2, $3, $4, now() + $5 * interval '1 second', $6, $7)
+    INSERT INTO process (boot_id, host, pid, pid_started, lease_until, writer, any_writer, role)
+    VALUES ($1, $2, $3, $4, now() + $5 * interval '1 second', $6, $7, $8)
     ON CONFLICT (boot_id) DO UPDATE SET lease_until = EXCLUDED.lease_until
 """
 
@@ -24,9 +25,10 @@ async def register(
     *,
     writer: str = "",
     any_writer: bool = True,
+    role: ProcessRole = ProcessRole.BOTH,
 ) -> None:
     """Give the process a lease. `writer` is its model. `any_writer`: it may continue any run with that model."""
-    await db.execute(REGISTER, boot_id, host, pid, pid_started, float(seconds), writer, any_writer)
+    await db.execute(REGISTER, boot_id, host, pid, pid_started, float(seconds), writer, any_writer, role)
 
 
 @dataclass(frozen=True, slots=True)

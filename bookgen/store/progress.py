@@ -10,6 +10,7 @@ from bookgen.models import Run, RunStatus
 from bookgen.store.database import DB
 from bookgen.store.rows import mapper
 from bookgen.store.runs import run_of
+from bookgen.store.writers import may_write, takes_work
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,8 @@ class RunProgress:
 
     `place` is its place in the account's queue, `title` that of the chapter being written, and `outline` the chapters
     as JSON. `findings` are those of the quality gate, once the run is completed. `awaits_operator`: the database is a
-    restored copy, in which no run continues yet.
+    restored copy, in which no run continues yet. `unattended`: no living process takes runs.
+    `has_writer`: a living one takes this run, if it is without an owner just now.
     """
 
     run: Run
@@ -51,6 +53,8 @@ class RunProgress:
     outline: str = "[]"
     findings: Sequence[Mapping[str, Any]] = ()
     awaits_operator: bool = False
+    unattended: bool = False
+    has_writer: bool = False
     content_language: str = "en"
 
     @property
@@ -85,14 +89,16 @@ AHEAD = """
               AND (q.status = 'running' OR q.status = 'queued' AND q.queue_seq < r.queue_seq)) h
 """
 
-# The outline's JSON is built as text, which takes half the time of PostgreSQL's JSON functions.
-AWAITS_OPERATOR = "EXISTS (SELECT FROM restored_copy WHERE continued_at IS NULL) AS awaits_operator"
+AWAITS = f"""EXISTS (SELECT FROM restored_copy WHERE continued_at IS NULL) AS awaits_operator,
+           NOT EXISTS (SELECT FROM process p WHERE {takes_work("p")}) AS unattended,
+           EXISTS (SELECT FROM process p WHERE {takes_work("p")} AND {may_write("p")}) AS has_writer"""
 
+# The outline's JSON is built as text, which takes half the time of PostgreSQL's JSON functions.
 OF_BOOK = f"""
     SELECT r.*, o.*, h.*, k.target_word_count AS book_words, k.content_language,
            (SELECT count(*) FROM run q
              WHERE q.account_id = r.account_id AND q.status = 'queued' AND q.queue_seq <= r.queue_seq) AS place,
-           {AWAITS_OPERATOR},
+           {AWAITS},
            CASE WHEN r.status = 'completed' THEN (
                SELECT coalesce(jsonb_agg(jsonb_build_object(
                           'chapter_number', c.chapter_number, 'detail', f ->> 'detail')
@@ -126,6 +132,8 @@ async def of_book(db: DB, account_id: int, book_id: int) -> RunProgress | None:
         row["outline"],
         row["findings"],
         row["awaits_operator"],
+        row["unattended"],
+        row["has_writer"],
         row["content_language"],
     )
 
@@ -134,7 +142,7 @@ OF_ACCOUNT = f"""
     SELECT r.*, o.*, h.*, k.target_word_count AS book_words, k.content_language,
            (SELECT count(*) FROM run q
              WHERE q.account_id = r.account_id AND q.status = 'queued' AND q.queue_seq <= r.queue_seq) AS place,
-           {AWAITS_OPERATOR}
+           {AWAITS}
       FROM book b
      CROSS JOIN LATERAL (SELECT * FROM run WHERE run.book_id = b.id ORDER BY queue_seq DESC LIMIT 1) r
      CROSS JOIN LATERAL (SELECT {COUNTS} FROM chapter c WHERE c.book_id = r.book_id) o
@@ -153,6 +161,8 @@ async def of_account(db: DB, account_id: int) -> dict[int, RunProgress]:
             row["title"],
             _counts(row),
             awaits_operator=row["awaits_operator"],
+            unattended=row["unattended"],
+            has_writer=row["has_writer"],
             content_language=row["content_language"],
         )
         for row in rows

@@ -47,6 +47,12 @@ KEYS = """
                                   LIMIT $1 FOR UPDATE SKIP LOCKED)
 """
 
+CALLER_BUCKETS = """
+    DELETE FROM caller_bucket
+     WHERE (name, caller) IN (SELECT name, caller FROM caller_bucket WHERE full_at < now()
+                               LIMIT $1 FOR UPDATE SKIP LOCKED)
+"""
+
 
 REGISTRATIONS = """
     DELETE FROM registration
@@ -57,5 +63,5 @@ REGISTRATIONS = """
 
 async def delete_old_rows(db: DB) -> None:
     """Delete one batch of each kind of old row."""
-    for statement in (PAYMENT_EVENTS, CHECKOUTS, AUDIT, STEPS, KEYS, REGISTRATIONS):
+    for statement in (PAYMENT_EVENTS, CHECKOUTS, AUDIT, STEPS, KEYS, CALLER_BUCKETS, REGISTRATIONS):
         await db.execute(statement, BATCH)

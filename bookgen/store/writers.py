@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bookgen.models import SAMPLE_WRITER
+from bookgen.models import SAMPLE_WRITER, ProcessRole
 
 
 def may_write(process: str) -> str:
@@ -12,3 +12,8 @@ def may_write(process: str) -> str:
     runs (`any_writer`).
     """
     return f"({process}.any_writer OR coalesce(r.writer, '{SAMPLE_WRITER}') IN ('{SAMPLE_WRITER}', {process}.writer))"
+
+
+def takes_work(process: str) -> str:
+    """The SQL condition that the process row with this alias lives and takes runs."""
+    return f"({process}.lease_until > now() AND {process}.role <> '{ProcessRole.WEB}')"

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import asyncpg
+
 from tests.service import run
 
+IS_WHOLE = """
+    SELECT EXISTS (SELECT FROM restored_copy WHERE continued_at IS NULL)
+       AND (SELECT count(*) = 1 AND bool_and(c.content <> '' AND b.title = 'The Salt Road')
+              FROM chapter c JOIN book b ON b.id = c.book_id)
+"""
 TOLD = {"BOOKGEN_BACKUP_PASSPHRASE": "a grey weighbridge in the rain"}
 
 
-async def test_a_drilled_backup_restores_into_an_empty_folder_and_its_runs_wait(tmp_path: Path) -> None:
+async def test_a_drilled_backup_restores_into_an_empty_folder_or_database_and_its_runs_wait(
+    tmp_path: Path, empty_dsn: str
+) -> None:
     first, second, file = tmp_path / "first", tmp_path / "second", tmp_path / "books.backup"
     first.mkdir()
     second.mkdir()
@@ -33,3 +42,16 @@ async def test_a_drilled_backup_restores_into_an_empty_folder_and_its_runs_wait(
     assert code == 2
     assert "The target is not empty" in errors
     assert "runs of the restored copy continue" in (await run(second, "runs", "resume", "--all", **TOLD))[1]
+
+    third = tmp_path / "third"
+    third.mkdir()
+    by_url = {**TOLD, "BOOKGEN_DATABASE_URL": empty_dsn}
+    code, out, errors = await run(third, "restore", str(file), **by_url)
+    assert code == 0, errors
+    assert (third / "data/secret.key").read_bytes() == (first / "data/secret.key").read_bytes()
+    connection = await asyncpg.connect(empty_dsn)
+    assert await connection.fetchval(IS_WHOLE)
+    await connection.close()
+    code, _, errors = await run(third, "restore", str(file), **by_url)
+    assert code == 2
+    assert "Make a new database and set BOOKGEN_DATABASE_URL to it." in errors

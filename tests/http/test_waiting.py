@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from bookgen.accounts.blocking import RightsCache
+from bookgen.actors.messages import Pause
 from bookgen.http.edge import waiting
 from tests.http.conftest import Api, OpenApi, Reply
 from tests.http.test_generation import HeldModel, steer
@@ -160,3 +162,16 @@ async def test_who_hangs_up_leaves_room_for_another(
 )
 def test_the_first_wait_counts_up_to_a_minute(headers: list[str], seconds: int) -> None:
     assert waiting.preferred(headers) == seconds
+
+
+async def test_who_is_blocked_while_waiting_hears_no_status(
+    api: Api, running: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RightsCache, "known", lambda *_: None)  # as if the five seconds were over
+    waits = await waiter(api, running)
+    await api.services.database.http.execute("UPDATE account SET blocked_at = now()")
+
+    await api.services.supervisor.ask(api.account_id, running["id"], Pause())
+
+    async with asyncio.timeout(5):
+        assert (await waits).status == 403

@@ -17,7 +17,7 @@ from bookgen.errors import (
 from bookgen.http.edge import clients
 from bookgen.http.edge.keys import ACCOUNT_ID, LINES, OUTGOING, SERVICES, VERDICT
 from bookgen.http.edge.routing import Route
-from bookgen.limits import LimitClass, Scope, Verdict
+from bookgen.limits import Budget, LimitClass, Scope, Verdict, address_bucket
 from bookgen.store import buckets
 
 if TYPE_CHECKING:
@@ -35,6 +35,11 @@ async def authenticate(request: web.Request, route: Route, app: web.Application)
     except (Unauthenticated, PermissionDenied):
         admit_stranger(request, app)  # guessing tokens costs the guesser's address
         raise
+
+
+async def authenticate_again(request: web.Request) -> None:
+    """Raise what a new request would get if the caller's token was revoked or ended while the request waited."""
+    await request.app[SERVICES].accounts.authenticate(request.headers["Authorization"].split(" ")[1])
 
 
 async def _account_id(request: web.Request, route: Route, accounts: Accounts) -> int:
@@ -55,7 +60,10 @@ async def admit(request: web.Request, route: Route, app: web.Application) -> Non
     if route.limit is None:
         return
     if route.public:
-        verdict = limiter.take_of_address(route.limit, clients.address(request, app))
+        address = clients.address(request, app)
+        verdict = limiter.take_of_address(route.limit, address)
+        if verdict.allowed and route.limit.scope is Scope.SHARED:
+            verdict = await _shared_verdict(app, route.limit, address_bucket(address), limiter.budgets[route.limit])
     elif route.limit.scope is Scope.SHARED:
         async with app[LINES].turn(request[ACCOUNT_ID], route.limit):  # one request at a time locks the row
             verdict = await _take_shared(request[ACCOUNT_ID], route.limit, app)
@@ -72,6 +80,30 @@ async def _take_shared(account_id: int, limit: LimitClass, app: web.Application)
         app[SERVICES].database.http, account_id, limit, capacity=budget.capacity, rate=budget.rate
     )
     return budget.verdict(tokens, allowed=allowed)
+
+
+async def take_from_shared(app: web.Application, name: str, caller: str, budget: Budget) -> Verdict:
+    """Take one token from a bucket that all processes share, such as the sign-ins from one address.
+
+    The bucket in memory is asked first, so that a flood costs the database nothing. It never has fewer tokens.
+    """
+    verdict = app[SERVICES].limiter.take_from(name, caller, budget)
+    if not verdict.allowed:
+        return verdict
+    return await _shared_verdict(app, name, caller, budget)
+
+
+async def _shared_verdict(app: web.Application, name: str, caller: str, budget: Budget) -> Verdict:
+    allowed, tokens = await buckets.take_from(
+        app[SERVICES].database.http, name, caller, capacity=budget.capacity, rate=budget.rate
+    )
+    return budget.verdict(tokens, allowed=allowed)
+
+
+async def give_back_to_shared(app: web.Application, name: str, caller: str, budget: Budget) -> None:
+    """Return a token to a bucket that all processes share."""
+    app[SERVICES].limiter.give_back(name, caller, budget)
+    await buckets.give_back(app[SERVICES].database.http, name, caller, capacity=budget.capacity)
 
 
 def require_disk(app: web.Application) -> None:

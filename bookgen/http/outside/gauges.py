@@ -88,4 +88,5 @@ def _set_figures(read: Figures) -> None:
     metrics.MAIL_QUEUED.set(read.mail_queued)
     metrics.MAIL_OLDEST_WAIT.set(read.mail_oldest_wait)
     metrics.PROCESSES.set(read.processes)
+    metrics.WORKING_PROCESSES.set(read.taking_work)
     metrics.BACKUP_AGE.set(math.inf if read.backup_age is None else read.backup_age)

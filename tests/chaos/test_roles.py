@@ -1,0 +1,38 @@
+"""A web process and a process that writes, on one database: requests to one, books from the other."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.chaos.world import World
+
+
+async def test_a_book_asked_of_a_web_process_is_written_by_actors_and_outlives_their_kill(world: World) -> None:
+    web = await world.serve(BOOKGEN_ROLE="web")
+    author = await world.author()
+    book = await world.book(author)
+    world.model.configure(delay=0.3)
+
+    code, _ = await world.generate(web, author, book)
+
+    assert code == 202
+    assert "no process of this server writes books now" in (await world.status(web, author, book))["status_message"]
+    assert "bookgen_processes_taking_work 0.0" in await world.metrics(web)
+    assert not world.model.requests
+
+    first = await world.serve(BOOKGEN_ROLE="actors")
+    await world.until_done(book, 1)
+    await world.kill(first)
+    second = await world.serve(BOOKGEN_ROLE="actors")
+
+    await world.until_status(book, "completed")
+    assert (await world.status(web, author, book))["generation_status"] == "completed"
+    assert await world.readiness(second) == "ready"
+    assert (await world.call(second, author, "GET", "/books/"))[0] == 404
+    assert "bookgen_processes_taking_work 1.0" in await world.metrics(second)
+    await world.check()
+
+    await world.pool.execute("UPDATE account SET tokens_valid_from = now() + interval '1 minute'")
+    async with asyncio.timeout(10):  # five, and what a busy machine takes for a call
+        while (await world.call(web, author, "GET", "/books/"))[0] != 401:  # noqa: ASYNC110 (the signal is an answer)
+            await asyncio.sleep(0.1)
