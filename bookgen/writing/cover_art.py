@@ -8,7 +8,7 @@ from typing import Any
 
 from bookgen.models import Chapter
 from bookgen.words import count_words, split
-from bookgen.writing import context, forms, sentences
+from bookgen.writing import forms, sentences
 from bookgen.writing.material import Material
 from bookgen.writing.window import clip
 
@@ -62,12 +62,12 @@ def portrait(material: Material) -> str:
     """The book in a few lines: what it is about, who, where, what comes back in it, how it sounds, and a passage."""
     book, bible = material.book, material.book.bible
     text = "\n".join(chapter.content for chapter in material.chapters).casefold()
-    places = _most_told(context.entries(bible, "places"), text)
-    things = _most_told(context.entries(bible, "motifs", "terms"), text)
+    places = _most_told(_entries(bible, "places"), text)
+    things = _most_told(_entries(bible, "motifs", "terms"), text)
     early = material.chapters[: max(1, len(material.chapters) // SPOILED_FROM)]
     lines = (
         ("About", book.blurb or _text(bible, "premise") or book.description),
-        ("Who it is about", _lines(context.entries(bible, "people")[:1])),
+        ("Who it is about", _lines(_entries(bible, "people")[:1])),
         ("Where it is set", _lines(places)),
         ("What comes back in it", _lines(things)),
         ("An image from it", next((image for each in early if (image := _text(each.plan, "last_image"))), "")),
@@ -75,6 +75,13 @@ def portrait(material: Material) -> str:
         ("A passage of it", passage(early, [_text(each, "name") for each in (*things, *places)])),
     )
     return "\n".join(f"{name}: {clip(' '.join(told.split()), MAX_LINE_TOKENS)}" for name, told in lines if told.strip())
+
+
+def _entries(bible: Mapping[str, Any], *lists: str) -> list[Mapping[str, Any]]:
+    """The records in these lists of a bible. An author writes some entries as plain texts."""
+    found = [entry for name in lists if isinstance(entries := bible.get(name), list) for entry in entries]
+    records = ({"name": entry} if isinstance(entry, str) else entry for entry in found)
+    return [each for each in records if isinstance(each, Mapping)]
 
 
 def _most_told(entries: Sequence[Mapping[str, Any]], text: str) -> list[Mapping[str, Any]]:

@@ -46,7 +46,7 @@ def draw_front(
     typesetters: dict[DisplayFace, Typesetter] = {}
     for each in dict.fromkeys((family, ROOMIEST)):
         chance = random.Random(f"{seed} {family.name} {variant}")
-        palette, typography = chance.choice(_palettes(family, subject)), chance.choice(_typography(family, subject))
+        palette, typography = chance.choice(palettes_for(family, subject)), chance.choice(_typography(family, subject))
         sheet = Sheet(Drawing(width, height), copy, palette, typography, chance, variant, typesetters, subject)
         each.compose(sheet)
         if not sheet.filled:
@@ -54,7 +54,7 @@ def draw_front(
     return sheet.drawing
 
 
-def _palettes(family: Family, subject: Subject) -> Sequence[Palette]:
+def palettes_for(family: Family, subject: Subject) -> Sequence[Palette]:
     """The first chosen palette that the family has, else those that suit the mood, else all of the family."""
     of_family = {palette.name: palette for palette in family.palettes}
     chosen = [of_family[name] for name in subject.palettes if name in of_family]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from bookgen.render.cover.colour import WHITE, Colour, colour, mix
+from bookgen.render.cover.colour import BLACK, TITLE_CONTRAST, WHITE, Colour, colour, contrast, mix
 from bookgen.render.cover.drawing import Box, Drawing, DrawnShape
 from bookgen.render.cover.sheet import Sheet
 from bookgen.render.scenes import things
@@ -14,6 +14,7 @@ from bookgen.render.scenes.figures import draw_figure, figure
 from bookgen.render.scenes.places import HOURS, OUTDOORS, SCENE_SIDE, Hour, Scenery, hour_of
 from bookgen.render.scenes.telling import first_mentioned
 
+_LIGHT, _NIGHT = colour("#fff3cf"), colour("#1c1440")
 _POSES = ("wave", "walk", "jump")
 _TALL = 128.0  # units of a figure, with ears or a hat
 _LEAST_PLACE = 0.66  # of the sheet's width: the height that a place takes
@@ -23,14 +24,20 @@ _PAIR = re.compile(r"(-?\d+(?:\.\d+)?) (-?\d+(?:\.\d+)?)")
 def hero(sheet: Sheet) -> None:
     placed = sheet.place(share=0.34, top=7, author="top")
     hour = hour_of(sheet.subject.told, sheet.chance)
-    shown = HOURS[(HOURS.index(hour) + sheet.variant // 2) % len(HOURS)]
+    shown = _legible(HOURS[(HOURS.index(hour) + sheet.variant // 2) % len(HOURS)])
     if sheet.variant % 2:
         _on_a_disc(sheet, placed.free, shown)
     else:
         _in_a_place(sheet, placed.free, shown)
-    light = colour("#fff3cf")
-    title = light if shown.dark or (sheet.variant % 2 and sheet.palette.dark) else sheet.palette.accents[1]
+    title = _LIGHT if contrast(_LIGHT, shown.top) >= TITLE_CONTRAST else sheet.palette.accents[1]
     sheet.letter(placed, (shown.top,), title=title, subtitle=title, author=title)
+
+
+def _legible(hour: Hour) -> Hour:
+    """The hour with a sky in whose colour at the top a light or a dark title can be read."""
+    shades = (replace(hour, top=mix(hour.top, _NIGHT, share / 20)) for share in range(21))
+    ends = (_LIGHT, BLACK)
+    return next(each for each in shades if max(contrast(end, each.top) for end in ends) >= TITLE_CONTRAST)
 
 
 def _in_a_place(sheet: Sheet, free: Box, hour: Hour) -> None:
