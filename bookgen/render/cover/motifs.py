@@ -243,10 +243,10 @@ def hourglass(brush: Brush, of: Tones) -> None:
 def house(brush: Brush, of: Tones) -> None:
     _bar(brush, 16, 10, 26, 44, of.line)
     _bar(brush, -34, -44, 34, 8, of.main)
-    brush.polygon(((-46, 4), (46, 4), (0, 42)), of.second)
-    _bar(brush, -8, -44, 8, -14, of.line)
+    brush.polygon(((-46, 4), (46, 4), (0, 42)), of.line)
+    _bar(brush, -8, -44, 8, -14, of.ground)
     for x in (-22, 22):
-        _bar(brush, x - 6, -18, x + 6, -4, of.ground)
+        _bar(brush, x - 7, -19, x + 7, -3, of.second)
 
 
 def key(brush: Brush, of: Tones) -> None:

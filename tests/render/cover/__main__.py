@@ -18,7 +18,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bookgen.render.cover.families import DESIGNS, HERO
+from bookgen.render.cover.families import DESIGNS
 from bookgen.render.cover.front import draw_front
 from bookgen.render.cover.job import CoverJob
 from bookgen.render.cover.make import HEIGHT, WIDTH, make_cover
@@ -44,14 +44,13 @@ class Findings:
     def judge(self, number: int) -> None:
         seed, copy, _ = book(number)
         family = list(DESIGNS.values())[number % len(DESIGNS)]
-        width, height = (HEIGHT, HEIGHT) if family is HERO and number % 3 == 0 else (WIDTH, HEIGHT)
         drawing = draw_front(
             copy,
             seed=seed,
             family=family,
             variant=number % 4,
-            width=width,
-            height=height,
+            width=WIDTH,
+            height=HEIGHT,
             subject=subject(number),
         )
         self.judged += 1
