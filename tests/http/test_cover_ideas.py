@@ -12,7 +12,9 @@ from PIL import Image, ImageChops
 
 from bookgen.providers.access import Access
 from bookgen.providers.registry import ModelSettings, build_image_model, build_text_model
+from bookgen.writing import cover_idea
 from tests.fakes.image_server import ImageServer
+from tests.fakes.model_script import fault
 from tests.http.conftest import Api, OpenApi
 from tests.http.test_childrens import PIP, written
 from tests.http.test_covers import front_of, picture
@@ -125,6 +127,33 @@ async def test_without_a_usable_answer_the_cover_is_drawn_by_the_genre(api: Api,
 
     assert cover["style"] in ("tiles", "swiss"), "the families of business books"
     assert await api.services.database.http.fetchval(DESIGNS, book["id"]) == [""]
+
+
+async def test_a_model_that_is_away_keeps_no_cover_back(
+    api: Api, designer: Designer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cover_idea, "PATIENCE_SECONDS", 0.1)
+    book = await finished(api)
+    designer.script(fault("status", status=500, times=50))
+
+    (cover,) = await covers_of(api, book, count=1)
+
+    assert cover["style"] in ("tiles", "swiss")
+    assert len(designer.requests) >= 1
+
+
+@pytest.mark.parametrize(("text", "style"), [(json.dumps(IDEA), {"emblem"}), ("No.", {"tiles", "swiss"})])
+async def test_a_production_takes_the_models_choice_and_does_without_one(
+    api: Api, designer: Designer, text: str, style: set[str]
+) -> None:
+    book = await finished(api, content_language="de")
+    designer.text = text
+
+    assert (await api.post(f"/books/{book['id']}/produce/", {"again": True})).status == 202
+    await api.until(book["id"], "completed")
+
+    (cover,) = (await api.get(f"/books/{book['id']}/")).body["covers"]
+    assert (cover["style"] in style, cover["is_selected"]) == (True, True)
 
 
 async def test_a_draft_is_drawn_by_its_genre_and_asks_nobody(api: Api, designer: Designer) -> None:
