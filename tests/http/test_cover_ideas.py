@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -25,8 +25,6 @@ TEXT = "The brass bell hung on the quay where it had hung since the war, and nob
 BIBLE = {"premise": "A ferryman sinks his boat.", "motifs": ["the brass bell, cracked"]}
 DESIGNS = "SELECT array_agg(design -> 'subject' ->> 'motif' ORDER BY id) FROM cover WHERE book_id = $1"
 CALLS = "SELECT count(*) FROM model_call WHERE stage = 'design'"
-
-Serve = Callable[..., Awaitable[Api]]
 
 
 class Designer(ScriptServer):

@@ -115,7 +115,7 @@ def test_only_a_changed_book_is_another_book():
     [("Crime", "tense", "skyline"), ("Romance", "warm", "botanical"), ("How-to guide", "clear", "swiss")],
 )
 async def test_the_sample_model_chooses_by_genre_and_by_what_the_book_tells(genre, mood, family):
-    class Sample:
+    class SampleSteps:
         async def reply(self, request, *, attempt=0):
             return await OfflineModel().complete(request)
 
@@ -123,8 +123,8 @@ async def test_the_sample_model_chooses_by_genre_and_by_what_the_book_tells(genr
     ringing = replace(material, book=replace(material.book, genre=genre))
     silent = replace(ringing, book=replace(ringing.book, bible={}, description=""), chapters=material.chapters[1:2])
 
-    idea = await cover_idea.propose(ringing, Sample())
-    without = await cover_idea.propose(silent, Sample())
+    idea = await cover_idea.propose(ringing, SampleSteps())
+    without = await cover_idea.propose(silent, SampleSteps())
 
     assert (idea.motif, idea.families[0], idea.mood) == ("boat", EMBLEM, mood)
     assert (without.motif, without.families[0]) == ("", family)
