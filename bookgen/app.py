@@ -59,6 +59,7 @@ from bookgen.render.trim import TRIMS
 from bookgen.services.artwork import Artwork
 from bookgen.services.backup_schedule import BackupPlan, BackupSchedule
 from bookgen.services.corrections import Corrections
+from bookgen.services.cover_design import CoverDesigner
 from bookgen.services.credentials import CredentialSigner, new_identity
 from bookgen.services.editing import MAX_CHAPTERS
 from bookgen.services.painting import Painter
@@ -299,7 +300,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     marks = _picture_marks(config)
     painter = Painter(images, pool, marks)
     maker = PictureMaker(database, pool, images, painter, price=_price, caps=caps, marks=marks)
-    artwork = Artwork(database, quota, maker)
+    artwork = Artwork(database, quota, maker, CoverDesigner(database, model, price=_price, caps=caps))
     corrections = Corrections(database.http, quota)
     products = Products(artwork.paint_cover, corrections.apply_safe_of_run, publisher.make_files)
     supervisor = Supervisor(

@@ -10,7 +10,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "bookgen"
 
-NOUNS = {"models", "errors", "words", "names", "threads", "processes"}
+NOUNS = {"models", "errors", "words", "names", "cover_words", "threads", "processes"}
 PROTOCOLS = {"providers.text", "providers.images"}
 OUTSIDE = {"providers.google", "providers.mail"}
 # What callers may choose from: data that stands beside what is made of it.
@@ -20,6 +20,7 @@ SERVICES = {"accounts", "services", "support"}
 MAY_IMPORT = {
     "words": set(),
     "names": set(),
+    "cover_words": set(),
     "threads": set(),
     "processes": set(),
     "errors": set(),
@@ -42,7 +43,8 @@ MAY_IMPORT = {
     "services.declaration": {"services.provenance"} | SERVICE,
     "services.provenance": {"store"} | NOUNS,
     "services.backup_schedule": {"metrics", "store"} | NOUNS,
-    "services.artwork": {"services.picture_making"} | SERVICE,
+    "services.artwork": {"services.cover_design", "services.picture_making"} | SERVICE,
+    "services.cover_design": SERVICE,
     "services.picture_making": {"services.painting", "services.picture_marks"} | SERVICE,
     "services.childrens": SERVICE,
     "services.bible": SERVICE,

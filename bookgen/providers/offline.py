@@ -13,6 +13,7 @@ from bookgen.providers.counts import CallCounts
 from bookgen.providers.sample import picture_book, telling
 from bookgen.providers.sample.brief import Brief
 from bookgen.providers.sample.cast import Cast
+from bookgen.providers.sample.cover import design
 from bookgen.providers.sample.facts import facts
 from bookgen.providers.sample.grammar import Grammar
 from bookgen.providers.sample.outline import bible, outline_chapters
@@ -183,6 +184,7 @@ _STRUCTURED: dict[str, Callable[[Brief, Bank], dict[str, Any]]] = {
     "chapter": picture_book.spread,  # of a children's book: the chapters of others are asked for in prose
     "rework": _rework,
     "digest": _digest,
+    "design": lambda brief, _bank: design(brief),
 }
 _PROSE: dict[str, Callable[[Brief, Bank, TextRequest], str]] = {
     "revise": _revision,

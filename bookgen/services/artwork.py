@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from uuid import UUID
 
@@ -14,17 +14,21 @@ from bookgen.errors import InvalidInput, must_exist
 from bookgen.models import Book, BookKind, Chapter, Cover, Illustration
 from bookgen.providers.text import Halt
 from bookgen.render.cover.job import Copy
+from bookgen.services.cover_design import CoverDesigner
 from bookgen.services.picture_making import COVER, ILLUSTRATION, MadeCover, MadePicture, PictureMaker, PictureOrder
 from bookgen.store import accounts, books, chapters, covers, illustrations, media
+from bookgen.store import material as texts
 from bookgen.store.database import DB, Database
+from bookgen.writing.cover_art import is_written
+from bookgen.writing.material import Material
 
 MAX_ALT_CHARACTERS = 300
 PICTURE_BYTES = 1_000_000  # of a painted picture with its thumbnail; few are larger
 
 
 class Artwork:
-    def __init__(self, database: Database, quota: Quota, maker: PictureMaker) -> None:
-        self._database, self._quota, self._maker = database, quota, maker
+    def __init__(self, database: Database, quota: Quota, maker: PictureMaker, designer: CoverDesigner) -> None:
+        self._database, self._quota, self._maker, self._designer = database, quota, maker, designer
 
     async def generate_covers(
         self, account_id: int, book_id: int, *, count: int, style: str, prompt: str
@@ -33,10 +37,10 @@ class Artwork:
         db = self._database.http
         book = await self._book(account_id, book_id)
         await self._require_room(account_id, count)
-        before = len(await covers.of_book(db, book_id))
-        copy, order = await self._copy(book), PictureOrder(account_id, book, COVER, sheet=await self._sheet(book))
+        before, copy = await covers.of_book(db, book_id), await self._copy(book)
         async with held_images(self._database, self._quota, account_id, count) as held:
-            made = await self._maker.covers(order, copy, range(before, before + count), style, prompt)
+            order = await self._order(account_id, book, before)
+            made = await self._maker.covers(order, copy, range(len(before), len(before) + count), style, prompt)
             async with db.acquire() as connection, held.bringing(connection, len(made)):
                 await held.consume(connection, len(made))  # before all other locks, in the lock order of `editing`
                 must_exist(await books.lock(connection, account_id, book_id))
@@ -58,11 +62,11 @@ class Artwork:
         if await covers.selected(db, book_id):
             return None
         await self._require_room(account_id)
-        variant = len(await covers.of_book(db, book_id))
-        order = PictureOrder(account_id, book, COVER, sheet=await self._sheet(book), run_id=run_id, halt=halt)
+        before = await covers.of_book(db, book_id)
         held = await hold_images(self._database, self._quota, account_id, 1, run_id)
         try:
-            (made,) = await self._maker.covers(order, await self._copy(book), [variant], "", "")
+            order = await self._order(account_id, book, before, run_id, halt)
+            (made,) = await self._maker.covers(order, await self._copy(book), [len(before)], "", "")
         except BaseException:
             await held.give_back(db)
             raise
@@ -78,6 +82,27 @@ class Artwork:
             await require_stored(connection, self._quota, account_id)
 
         return keep
+
+    async def _order(
+        self,
+        account_id: int,
+        book: Book,
+        before: Sequence[Cover],
+        run_id: UUID | None = None,
+        halt: Halt | None = None,
+    ) -> PictureOrder:
+        """An order for covers, `before` being those that the book has. A written book that gets a drawn cover is
+        shown to the text model, which may choose the design. Raises CallsHalted."""
+        material = Material(book, *await texts.chapters(self._database.http, book.id))
+        order = PictureOrder(
+            account_id, book, COVER, sheet=await self._sheet(book), run_id=run_id, halt=halt, material=material
+        )
+        if self._maker.draws and book.kind is BookKind.PROSE and is_written(material.chapters):
+            order.idea = await self._designer.idea(material, run_id, halt)
+        if order.idea:
+            used = {each.design["family"] for each in before if each.design}
+            order.planned = tuple(family for family in order.idea.families if family not in used)
+        return order
 
     async def select_cover(self, account_id: int, book_id: int, cover_id: int) -> None:
         async with self._database.http.acquire() as connection, connection.transaction():

@@ -9,11 +9,13 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from bookgen.billing.cost_caps import CostBudget, CostCaps, Purpose
+from bookgen.cover_words import CoverIdea
 from bookgen.errors import InvalidInput, RenderingFailed, UpstreamAIError
 from bookgen.models import Book, BookKind, Chapter, SourceType, Usage
 from bookgen.providers.images import LANDSCAPE, PORTRAIT, ImageModel, ImageReply, ImageRequest, Spent
 from bookgen.providers.text import Halt, spent_before
 from bookgen.render.cover.job import (
+    UNKNOWN,
     Copy,
     CoverDesign,
     CoverJob,
@@ -21,6 +23,7 @@ from bookgen.render.cover.job import (
     FinishedPicture,
     PictureJob,
     ReceivedJob,
+    Subject,
 )
 from bookgen.render.model import Picture
 from bookgen.render.pool import RenderPool
@@ -29,10 +32,13 @@ from bookgen.services.picture_marks import PictureMarks
 from bookgen.store import model_calls
 from bookgen.store.database import Database
 from bookgen.store.outages import through_outages
-from bookgen.writing.material import Scene
+from bookgen.threads import compute
+from bookgen.writing import cover_art
+from bookgen.writing.material import Material, Scene
 from bookgen.writing.picture_book import pictures
 
 COVER, ILLUSTRATION = "cover", "illustration"
+HERO = "hero"  # the family of designs for picture books
 PATIENCE = 60.0  # seconds that a waiting client allows a busy or unavailable provider
 
 COVER_PROMPT = """\
@@ -60,7 +66,11 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class PictureOrder:
-    """The pictures of one request, and their costs that are not recorded yet. `run_id`: the run that requests them."""
+    """The pictures of one request, and their costs that are not recorded yet. `run_id`: the run that requests them.
+
+    Of covers: `material` is the book with its chapters, `idea` the design that was proposed for it, and `planned` the
+    families of that design that no cover of the book has yet.
+    """
 
     account_id: int
     book: Book
@@ -69,6 +79,9 @@ class PictureOrder:
     sheet: bytes | None = None  # the character sheet of a children's book
     run_id: UUID | None = None
     halt: Halt | None = None
+    material: Material | None = None
+    idea: CoverIdea | None = None
+    planned: tuple[str, ...] = ()
     paid: list[Spent] = field(default_factory=list)
 
 
@@ -114,29 +127,55 @@ class PictureMaker:
         self, order: PictureOrder, copy: Copy, variants: Iterable[int], style: str, prompt: str
     ) -> list[MadeCover]:
         """Make the variants and return the covers that succeeded. Raises the first failure if none did."""
-        return await self._all_made(order, [self._cover(order, copy, each, style, prompt) for each in variants])
+        makers = [
+            self._drawn_cover(order, copy, variant, order.planned[at : at + 1], f"{style} {prompt}")
+            if self._images is None
+            else self._painted_cover(self._images, order, copy, variant, style, prompt)
+            for at, variant in enumerate(variants)
+        ]
+        return await self._all_made(order, makers)
 
     async def illustration(self, order: PictureOrder, chapter: Chapter, variant: int, prompt: str) -> MadePicture:
         (made,) = await self._all_made(order, [self._illustration(order, chapter, variant, prompt)])
         return made
 
-    async def _cover(self, order: PictureOrder, copy: Copy, variant: int, style: str, prompt: str) -> MadeCover:
-        book = order.book
-        seed = f"{book.id} {book.title}"
-        if self._images is None:
-            job = CoverJob(copy, seed, book.genre, variant, f"{style} {prompt}")
-            drawn: FinishedCover = await self._drawn(order, job)
-            design = CoverDesign(copy, seed, drawn.style, variant)
-            order.paid.append(Spent(OFFLINE, Usage(calls=1, images=1)))
-            return await self._marked_cover(drawn, SourceType.DRAWN, design)
-        asked = COVER_PROMPT.format(
-            title=book.title, genre=book.genre, audience=book.target_audience,
-            about=book.blurb or book.description, style=style, prompt=prompt,
-        )  # fmt: skip
+    @property
+    def draws(self) -> bool:
+        """Whether pictures are drawn here."""
+        return self._images is None
+
+    async def _drawn_cover(
+        self, order: PictureOrder, copy: Copy, variant: int, planned: Sequence[str], style: str
+    ) -> MadeCover:
+        book, idea, subject = order.book, order.idea, UNKNOWN
         if book.kind is BookKind.CHILDRENS:
-            asked += FIGURES.format(figures=pictures.figures(book))
-        reply = await self._painted(self._images, order, asked, PORTRAIT)
-        job = CoverJob(copy, f"{seed} {variant}", book.genre, variant, style, reply.data)
+            chapters = order.material.chapters if order.material else ()
+            planned, subject = (HERO,), Subject(figures=pictures.cast(book), told=pictures.told(book, chapters))
+        elif idea:
+            subject = Subject.of(idea)
+        seed = _seed(book)
+        job = CoverJob(
+            copy,
+            seed,
+            book.genre,
+            variant,
+            style,
+            family="".join(planned),
+            avoided=idea.families if idea else (),
+            subject=subject,
+        )
+        drawn: FinishedCover = await self._drawn(order, job)
+        design = CoverDesign(copy, seed, drawn.style, variant, subject)
+        order.paid.append(Spent(OFFLINE, Usage(calls=1, images=1)))
+        return await self._marked_cover(drawn, SourceType.DRAWN, design)
+
+    async def _painted_cover(
+        self, images: ImageModel, order: PictureOrder, copy: Copy, variant: int, style: str, prompt: str
+    ) -> MadeCover:
+        book = order.book
+        asked = await compute(_cover_prompt, order, style, prompt)
+        reply = await self._painted(images, order, asked, PORTRAIT)
+        job = CoverJob(copy, f"{_seed(book)} {variant}", book.genre, variant, style, reply.data)
         # The title and the names stand on it, which no model made.
         return await self._marked_cover(await self._finished(order, job, reply), SourceType.PARTLY_MODEL)
 
@@ -247,3 +286,22 @@ class PictureMaker:
         asked = model_calls.Asked(account_id, book_id, order.run_id, order.stage, number, calls)
         seconds = 0 if order.run_id is None else None
         await through_outages(lambda: model_calls.charge(self._database.http, asked), seconds=seconds)
+
+
+def _seed(book: Book) -> str:
+    return f"{book.id} {book.title}"
+
+
+def _cover_prompt(order: PictureOrder, style: str, prompt: str) -> str:
+    """The painter's prompt: from the book's text once there is one, before that from its idea."""
+    book, material = order.book, order.material
+    childrens = book.kind is BookKind.CHILDRENS
+    if material and cover_art.is_written(material.chapters):
+        if childrens:
+            return pictures.cover(book, material.chapters, cover_art.wish(style, prompt))
+        return cover_art.painting(material, style, prompt)
+    asked = COVER_PROMPT.format(
+        title=book.title, genre=book.genre, audience=book.target_audience,
+        about=book.blurb or book.description, style=style, prompt=prompt,
+    )  # fmt: skip
+    return asked + FIGURES.format(figures=pictures.figures(book)) if childrens else asked

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from operator import add
+from typing import Any
 
 from bookgen.models import Book, Chapter, Cover, SourceType
-from bookgen.render.cover.job import Copy, CoverDesign
+from bookgen.render.cover.job import Copy, CoverDesign, Subject
 from bookgen.render.job import Job
 from bookgen.render.model import Picture, PlacedPicture
 from bookgen.render.settings import ExportSettings
@@ -60,4 +61,8 @@ async def _pictures(db: DB, book_id: int) -> list[PlacedPicture]:
 def _design(cover: Cover | None) -> CoverDesign | None:
     """The cover's design, or None if it was not drawn here."""
     told = cover and cover.design
-    return CoverDesign(**told | {"copy": Copy(**told["copy"])}) if told else None
+    if not told:
+        return None
+    subject: dict[str, Any] = told.get("subject", {})
+    lists = {name: tuple(value) for name, value in subject.items() if isinstance(value, list)}
+    return CoverDesign(**told | {"copy": Copy(**told["copy"]), "subject": Subject(**subject | lists)})

@@ -12,6 +12,7 @@ chapter    part, parts, words (of this part), characters (the same length, null 
            chapter that broke off)
 revise     passage: what to put differently; words: its length; so has `passage`
 blurb      nothing more
+design     portrait: what is told of the book to choose its cover from
 digest     threads: the open threads, numbered from 1
 review     nothing more; so has revision
 support    question

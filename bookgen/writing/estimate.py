@@ -28,6 +28,7 @@ DIGEST = 130  # of a chapter's digest as later calls are given it
 NOTES = 500  # of the turn that asks for the digest
 DIGEST_REPLY = 450
 BLURB_TASK, BLURB_REPLY = 450, 200
+DESIGN_TASK, DESIGN_REPLY = 1_600, 60  # of the call that chooses a cover to draw
 EXTRA_CALLS = 0.05  # writing calls beyond the plan: cut replies, repairs
 EXTRA_WORDS = 0.02  # written and not kept
 MIN_CACHED_TOKENS = 1_024  # a shorter prefix is not cached
@@ -79,6 +80,8 @@ def estimate(
         asked.append((model_name, _blurb(prose, basis.budgets)))
         if chapters and basis.kind is BookKind.PROSE:  # with the blurb, the last chapter is noted
             asked.append((model_name, _reading(0, NOTES + prose.usual_tokens(max(basis.budgets[-1], 1)))))
+    if chapters and basis.kind is BookKind.PROSE and not image_model_name:
+        asked.append((model_name, Usage(calls=1, input_tokens=DESIGN_TASK, output_tokens=DESIGN_REPLY)))
     if basis.kind is BookKind.CHILDRENS and image_model_name:
         asked.append((image_model_name, _pictures(chapters, picture_tokens)))
     known = [cost for name, usage in asked if (cost := _priced(usage, name, prices)) is not None]

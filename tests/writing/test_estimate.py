@@ -10,7 +10,7 @@ from bookgen.providers.prices import prices
 from bookgen.providers.text import ShownSpeed
 from bookgen.words import count_words
 from bookgen.writing.blurb import draft_blurb
-from bookgen.writing.estimate import Basis, Estimates, estimate
+from bookgen.writing.estimate import DESIGN_REPLY, DESIGN_TASK, Basis, Estimates, estimate
 from bookgen.writing.language import language
 from bookgen.writing.notes import note_rest
 from bookgen.writing.window import WINDOW
@@ -121,9 +121,18 @@ def test_the_pictures_of_a_childrens_book_are_paid_with_it():
     assert painted.usage.images == 5
     assert painted.cost_micros > drawn.cost_micros + 5 * 1_000 * 10
     assert unpriced.cost_micros is None
-    assert estimate(Basis.of(told.book, told.chapters), "anthropic:any", price, "openai:painter", 1_000) == estimate(
-        Basis.of(told.book, told.chapters), "anthropic:any", price
-    )
+
+
+def test_the_design_of_a_cover_is_paid_for_where_no_painter_makes_it():
+    told = some_material(4, words=50)
+    basis = Basis.of(told.book, told.chapters)
+
+    drawn = estimate(basis, "anthropic:any", price)
+    painted = estimate(basis, "anthropic:any", price, "openai:painter", 1_000)
+
+    assert (drawn.calls - painted.calls, painted.usage.images) == (1, 0)
+    assert drawn.usage.input_tokens - painted.usage.input_tokens == DESIGN_TASK
+    assert drawn.usage.output_tokens - painted.usage.output_tokens == DESIGN_REPLY
 
 
 def test_the_offline_model_is_quick():

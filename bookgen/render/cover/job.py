@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bookgen.cover_words import CoverIdea
 from bookgen.render.model import Picture
 
 
@@ -21,10 +22,33 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
+class Subject:
+    """What a drawn cover knows of its book.
+
+    `palettes`, `motif` and `mood` are words of `cover_words`, possibly empty. `figures` are those of a picture book, as
+    in SceneJob, the hero first, and `told` is a text about where it plays.
+    """
+
+    palettes: tuple[str, ...] = ()
+    motif: str = ""
+    mood: str = ""
+    figures: tuple[str, ...] = ()
+    told: str = ""
+
+    @classmethod
+    def of(cls, idea: CoverIdea) -> Subject:
+        return cls(idea.palettes, idea.motif, idea.mood)
+
+
+UNKNOWN = Subject()
+
+
+@dataclass(frozen=True, slots=True)
 class CoverJob:
     """A request for a cover. `seed` is the book's, `variant` numbers its covers, `style` may name a design family.
 
-    `picture`: an image file to put the text on, instead of a drawn design.
+    `picture`: an image file to put the text on, instead of a drawn design. `family`: the family that was chosen for the
+    book, which gives way to one that `style` names. `avoided`: families that are not chosen by lot.
     """
 
     copy: Copy
@@ -33,6 +57,9 @@ class CoverJob:
     variant: int
     style: str = ""
     picture: bytes | None = None
+    family: str = ""
+    avoided: tuple[str, ...] = ()
+    subject: Subject = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +70,7 @@ class CoverDesign:
     seed: str
     family: str
     variant: int
+    subject: Subject = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)

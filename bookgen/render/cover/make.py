@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from PIL import Image
 
-from bookgen.render.cover.front import draw_front, draw_scene, family_of, scene_of
+from bookgen.render.cover.families import DESIGNS
+from bookgen.render.cover.front import draw_front, draw_scene, family_in, family_of, scene_of
 from bookgen.render.cover.job import CoverJob, FinishedCover, FinishedPicture, PictureJob, ReceivedJob
 from bookgen.render.cover.over_picture import lettered
 from bookgen.render.model import Picture
@@ -23,8 +24,17 @@ def make_cover(job: CoverJob) -> FinishedCover:
         image, style = received(job.picture), PICTURE_STYLE
         image = lettered(image, job.copy, seed=job.seed, width=WIDTH, height=HEIGHT)
     else:
-        family = family_of(job.seed, job.genre, job.variant, job.style)
-        drawing = draw_front(job.copy, seed=job.seed, family=family, variant=job.variant, width=WIDTH, height=HEIGHT)
+        chosen = family_in(job.style) or DESIGNS.get(job.family)
+        family = chosen or family_of(job.seed, job.genre, job.variant, avoided=job.avoided)
+        drawing = draw_front(
+            job.copy,
+            seed=job.seed,
+            family=family,
+            variant=job.variant,
+            width=WIDTH,
+            height=HEIGHT,
+            subject=job.subject,
+        )
         image, style = raster(drawing), family.name
     return FinishedCover(jpeg(image, progressive=True), _thumbnail(image), style)
 

@@ -11,7 +11,7 @@ from bookgen.render.cover.breaking import spaced
 from bookgen.render.cover.colour import CONTRAST, TITLE_CONTRAST, Colour, contrast, readable
 from bookgen.render.cover.drawing import Box, Drawing, Lettering
 from bookgen.render.cover.faces import NARROW, DisplayFace
-from bookgen.render.cover.job import Copy
+from bookgen.render.cover.job import UNKNOWN, Copy, Subject
 from bookgen.render.cover.lettering import SetText, Typesetter
 from bookgen.render.cover.palettes import Palette
 from bookgen.render.layout.bidi import is_rtl
@@ -86,8 +86,9 @@ class Sheet:
         chance: random.Random,
         variant: int = 0,
         typesetters: dict[DisplayFace, Typesetter] | None = None,
+        subject: Subject = UNKNOWN,
     ) -> None:
-        self.drawing, self.copy, self.palette = drawing, copy, palette
+        self.drawing, self.copy, self.palette, self.subject = drawing, copy, palette, subject
         self.typography, self.chance, self.variant = typography, chance, variant
         self.unit = drawing.width / 100
         self._typesetters = {} if typesetters is None else typesetters

@@ -10,6 +10,7 @@ from reportlab.lib.utils import ImageReader
 
 from bookgen.errors import InvalidInput
 from bookgen.render.cover.colour import TITLE_CONTRAST, WHITE, Colour, readable
+from bookgen.render.cover.families import DESIGNS
 from bookgen.render.cover.front import draw_front, family_of
 from bookgen.render.cover.job import Copy, CoverDesign
 from bookgen.render.layout.compose import setter_for
@@ -114,9 +115,14 @@ class _Wrap:
         width, height = (self._trim_width + 2 * BLEED) / _PIXEL, self._tall / _PIXEL
         copy = Copy(book.title, book.subtitle, book.author, book.language)
         design = self._design or CoverDesign(copy, book.id, family_of(book.id, book.subject, 0).name, 0)
-        family = family_of(design.seed, "", design.variant, design.family)
         drawing = draw_front(
-            design.copy, seed=design.seed, family=family, variant=design.variant, width=width, height=height
+            design.copy,
+            seed=design.seed,
+            family=DESIGNS[design.family],
+            variant=design.variant,
+            width=width,
+            height=height,
+            subject=design.subject,
         )
         return list(operators(drawing, self._front - BLEED, 0.0, _PIXEL)), drawing.shapes[0].colour
 

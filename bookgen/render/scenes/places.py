@@ -251,6 +251,8 @@ PLACES: tuple[tuple[str, Callable[[Scenery], None]], ...] = (
     (r"space|rocket|planet|astronaut|weltraum|rakete|espace|fus[ée]e|plan[èe]te|espacio|cohete|planeta", space),
 )  # fmt: skip
 
+OUTDOORS = tuple(each for each in PLACES if each[1] not in (room, space))  # places under the sky
+
 
 def place_of(told: str, chance: random.Random) -> Callable[[Scenery], None]:
     return first_mentioned(told, PLACES) or chance.choice(PLACES[:4])[1]

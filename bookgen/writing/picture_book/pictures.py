@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from bookgen.models import Book
+from collections.abc import Sequence
+
+from bookgen.models import Book, Chapter
 from bookgen.writing import context
 
 MAX_SHEET_CHARACTERS = 2_400
+MAX_STORY_CHARACTERS = 700
+OPENING_SPREADS = 3  # that a cover may show something of
 
 LOOK = """\
 Style: a warm, hand-painted picture-book illustration with simple shapes, clear colours and soft light, for children \
@@ -30,6 +34,33 @@ This picture shows: {picture}
 Keep faces and hands away from the edges.
 
 {look}"""
+
+COVER = """\
+{wish}The cover of a picture book, portrait. The hero, {hero}, is on it alone or with one friend: large, whole, \
+looking out of the picture, in the middle of something that happens at the beginning of the story. Calm sky or plain \
+ground above the hero: the title is printed there later.
+
+The figures look exactly as on every picture of the book:
+
+{figures}
+
+The story begins:
+{story}
+
+{look}"""
+
+
+def cover(book: Book, spreads: Sequence[Chapter], wish: str) -> str:
+    """The prompt for the cover. `wish`: the line with what the owner wants of it, which comes first."""
+    hero = cast(book)[0].partition(":")[0]
+    return COVER.format(wish=wish, hero=hero, figures=figures(book), story=told(book, spreads), look=_look(book))
+
+
+def told(book: Book, spreads: Sequence[Chapter]) -> str:
+    """What the cover may show: the title, the theme, and how the story begins."""
+    opening = [f"{each.summary} {each.content}" for each in spreads[:OPENING_SPREADS]]
+    lines = [" ".join(each.split()) for each in (book.title, book.theme, *opening)]
+    return "\n".join(line for line in lines if line)[:MAX_STORY_CHARACTERS]
 
 
 def sheet(book: Book) -> str:

@@ -18,11 +18,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bookgen.render.cover.families import FAMILIES
+from bookgen.render.cover.families import DESIGNS
 from bookgen.render.cover.front import draw_front
 from bookgen.render.cover.job import CoverJob
 from bookgen.render.cover.make import HEIGHT, WIDTH, make_cover
-from tests.render.cover.books import WORDS, book
+from tests.render.cover.books import WORDS, book, subject
 from tests.render.cover.judge import NEAR, alike, faults
 
 SAMPLED = 7  # each so manieth book, of every script, has its variants compared and its files made against the clock
@@ -43,8 +43,16 @@ class Findings:
 
     def judge(self, number: int) -> None:
         seed, copy, _ = book(number)
-        family = FAMILIES[number % len(FAMILIES)]
-        drawing = draw_front(copy, seed=seed, family=family, variant=number % 4, width=WIDTH, height=HEIGHT)
+        family = list(DESIGNS.values())[number % len(DESIGNS)]
+        drawing = draw_front(
+            copy,
+            seed=seed,
+            family=family,
+            variant=number % 4,
+            width=WIDTH,
+            height=HEIGHT,
+            subject=subject(number),
+        )
         self.judged += 1
         self.covers["family", family.name] += 1
         self.covers["script", list(WORDS)[number % len(WORDS)]] += 1
@@ -73,7 +81,7 @@ class Findings:
         cost = sorted(self.cost)
         rows = [
             ("covers judged", f"{self.judged}"),
-            ("families, each at least", f"{len(FAMILIES)}, {min(self._counts('family'))}"),
+            ("families, each at least", f"{len(DESIGNS)}, {min(self._counts('family'))}"),
             ("scripts, each at least", f"{len(WORDS)}, {min(self._counts('script'))}"),
             ("faults by boxes and pixels", f"{self.faults.total()}"),
             ("books with their variants compared", f"{len(cost)}, the nearest differ in {self.nearest} of 64 bits"),

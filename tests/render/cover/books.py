@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-from bookgen.render.cover.job import Copy
+from bookgen.cover_words import MOODS, MOTIFS, PALETTES
+from bookgen.render.cover.job import Copy, Subject
 
 WORDS = {
     "en": "the of and a river long patient harbour extraordinary misunderstanding letters winter light under glass I",
@@ -38,6 +39,21 @@ def book(number: int) -> tuple[str, Copy, str]:
     subtitle = "" if chance.random() < 0.3 else _text(chance, kind, chance.choice((8, 40, 90, 160)))
     author = "" if chance.random() < 0.15 else _text(chance, kind, chance.choice((5, 14, 22, 40)))
     return f"book {number}", Copy(title, subtitle, author, kind.split("-")[0]), chance.choice(GENRES)
+
+
+FIGURES = (
+    "Finn: a small fox with a red scarf", "Mila: a grey mouse with a yellow hat", "Otto: a big brown bear",
+    "Nele: a girl with black hair and a green jacket", "Uhu: an owl", "Zap: a blue robot with a bow",
+)  # fmt: skip
+TOLD = ("a night by the river", "snow in the morning", "the sea in the evening", "a town", "a dark room", "")
+
+
+def subject(number: int) -> Subject:
+    """What a cover knows of the book: the same for the same number."""
+    chance = random.Random(f"subject {number}")
+    figures = tuple(chance.sample(FIGURES, chance.choice((1, 2, 3))))
+    palettes = tuple(chance.sample(list(PALETTES), 3))
+    return Subject(palettes, chance.choice(MOTIFS), chance.choice(list(MOODS)), figures, chance.choice(TOLD))
 
 
 def _text(chance: random.Random, kind: str, length: int) -> str:

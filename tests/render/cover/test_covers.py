@@ -4,24 +4,28 @@ import io
 import itertools
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from PIL import Image
 
+from bookgen import cover_words
 from bookgen.errors import InvalidInput
 from bookgen.render.cover.breaking import Units, broken
 from bookgen.render.cover.colour import TITLE_CONTRAST, contrast
 from bookgen.render.cover.faces import CINZEL, PLAYFAIR
-from bookgen.render.cover.families import FAMILIES, Family
-from bookgen.render.cover.front import draw_front, family_of
-from bookgen.render.cover.job import Copy, CoverJob
+from bookgen.render.cover.families import DESIGNS, EMBLEM, FAMILIES, MOOD_FACES, MOOD_PALETTES, Family
+from bookgen.render.cover.front import draw_front, family_of, palettes_for
+from bookgen.render.cover.job import Copy, CoverJob, Subject
 from bookgen.render.cover.lettering import Typesetter
 from bookgen.render.cover.make import make_cover
+from bookgen.render.cover.motifs import DRAW
 from bookgen.render.cover.palettes import DARK, LIGHT
 from bookgen.render.cover.sheet import MIN_CAPITAL_HEIGHT
 from bookgen.render.fonts.typeface import Typeface
 from bookgen.render.pdf.inks import operators
+from bookgen.render.pdf.raster import raster
 from bookgen.render.pool import RenderPool
-from tests.render.cover.books import WORDS, book
+from tests.render.cover.books import WORDS, book, subject
 from tests.render.cover.judge import NEAR, alike, boxes, draw, looks, pixels
 
 # Numbers of books whose titles fill the sheet.
@@ -32,23 +36,23 @@ HARBOUR = Copy("The Patient Harbour", "A novel of copper and weather", "Ingrid L
 
 
 def drawn(copy: Copy, family: str = "swiss", variant: int = 0, width: float = 1600, height: float = 2560):
-    found = next(each for each in FAMILIES if each.name == family)
-    return draw_front(copy, seed="a book", family=found, variant=variant, width=width, height=height)
+    told = {"family": DESIGNS[family], "variant": variant, "subject": subject(variant)}
+    return draw_front(copy, seed="a book", width=width, height=height, **told)
 
 
 def painted(seed: str) -> list[str]:
     return list(operators(draw(seed, HARBOUR, "Crime", 1), 0.0, 0.0, 1.0))
 
 
-@pytest.mark.parametrize("family", [family.name for family in FAMILIES])
+@pytest.mark.parametrize("family", DESIGNS)
 def test_no_text_of_a_family_is_cut_hidden_overlapped_or_too_small_in_any_script(family: str) -> None:
-    place = [each.name for each in FAMILIES].index(family)
+    place = list(DESIGNS).index(family)
     for number in range(place, 18 * 7, 28):  # the families together meet each script three times or more
         _, copy, _ = book(number)
         assert list(boxes(drawn(copy, family, number), copy)) == [], (number, copy)
 
 
-@pytest.mark.parametrize("family", [family.name for family in FAMILIES])
+@pytest.mark.parametrize("family", DESIGNS)
 def test_a_familys_pixels_bear_out_its_boxes(family: str) -> None:
     for number in (1, 11):
         _, copy, _ = book(number)
@@ -183,3 +187,69 @@ def test_larger_letters_do_not_pay_for_a_line_that_ends_within_a_phrase(title, l
     assert len(text.lines) == len(lines)
     longest = max(lines, key=len)
     assert len(max(text.lines, key=lambda line: len(line.glyphs)).glyphs) == len(longest.replace(" ", ""))
+
+
+def test_a_model_may_choose_exactly_what_can_be_drawn() -> None:
+    assert list(cover_words.FAMILIES) == [family.name for family in (*FAMILIES, EMBLEM)]
+    assert list(cover_words.PALETTES) == [palette.name for palette in DARK + LIGHT]
+    assert list(cover_words.MOTIFS) == list(DRAW)
+    assert list(cover_words.MOODS) == list(MOOD_FACES) == list(MOOD_PALETTES)
+
+
+def art(**told: object) -> bytes:
+    """The shapes of an emblem without its texts, as seen."""
+    told = {"palettes": ("pine",), "motif": "key", "mood": "calm", **told}
+    drawing = draw_front(
+        Copy("A", "", "", "en"),
+        seed="s",
+        family=EMBLEM,
+        variant=0,
+        width=400,
+        height=640,
+        subject=Subject(**told),  # type: ignore[arg-type]
+    )
+    return raster(replace(drawing, letterings=[])).tobytes()
+
+
+def test_every_motif_and_every_mood_is_another_picture() -> None:
+    assert len({art(motif=motif) for motif in cover_words.MOTIFS}) == len(cover_words.MOTIFS)
+    assert len({art(mood=mood) for mood in cover_words.MOODS}) == len(cover_words.MOODS)
+    assert len({art(palettes=(name,)) for name in cover_words.PALETTES}) == len(cover_words.PALETTES)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_a_family_takes_the_first_palette_that_it_has_else_one_of_the_mood(family: Family) -> None:
+    own = [palette.name for palette in family.palettes]
+    strange = next((palette.name for palette in DARK + LIGHT if palette.name not in own), "")
+
+    assert [each.name for each in palettes_for(family, Subject(palettes=(strange, own[-1], own[0])))] == [own[-1]]
+    for mood, names in MOOD_PALETTES.items():
+        chosen = {each.name for each in palettes_for(family, Subject(palettes=(strange,), mood=mood))}
+        assert chosen == set(names) & set(own) or (not set(names) & set(own) and chosen == set(own))
+
+
+def test_a_cover_that_knows_nothing_of_its_book_is_drawn_as_before() -> None:
+    known = draw_front(HARBOUR, seed="s", family=FAMILIES[0], variant=0, width=400, height=640, subject=Subject())
+
+    assert known == draw_front(HARBOUR, seed="s", family=FAMILIES[0], variant=0, width=400, height=640)
+
+
+@pytest.mark.parametrize("told", ["", "a town by night", "the sea"])
+@pytest.mark.parametrize(("width", "height"), [(1600, 2560), (2550, 2550)])
+def test_the_hero_stands_whole_on_a_picture_books_cover_of_any_shape(told: str, width: int, height: int) -> None:
+    without = Subject(figures=("",), told=told)
+    for variant in range(4):
+        shown = draw_front(
+            Copy("Finn", "", "Ada", "en"),
+            seed="s",
+            family=DESIGNS["hero"],
+            variant=variant,
+            width=width,
+            height=height,
+            subject=replace(without, figures=("Finn: a penguin with an orange scarf",)),
+        )
+        scarf = np.asarray(raster(shown, 400)).astype(int)
+        orange = (abs(scarf - np.array((217, 87, 47))).sum(axis=2) < 40).nonzero()
+        assert len(orange[0]) > 60, "the scarf of the hero is seen"
+        assert orange[1].min() > 40
+        assert orange[1].max() < 360

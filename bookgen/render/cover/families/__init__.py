@@ -11,6 +11,8 @@ from bookgen.render.cover.families.botanical import botanical
 from bookgen.render.cover.families.clothbound import clothbound
 from bookgen.render.cover.families.constellation import constellation
 from bookgen.render.cover.families.contours import contours
+from bookgen.render.cover.families.emblem import emblem
+from bookgen.render.cover.families.hero import hero
 from bookgen.render.cover.families.horizon import horizon
 from bookgen.render.cover.families.pebbles import pebbles
 from bookgen.render.cover.families.poster import poster
@@ -33,6 +35,26 @@ _MODERN = Typography(faces.MONTSERRAT, faces.SANS_TEXT, faces.SANS_TEXT)
 _CAPITALS = Typography(faces.MONTSERRAT_CAPITALS, faces.SANS_TEXT, faces.SANS_CAPITALS)
 _NARROW = Typography(faces.BEBAS, faces.SANS_TEXT, faces.SANS_CAPITALS)
 _TALL = Typography(faces.OSWALD, faces.SANS_TEXT, faces.SANS_CAPITALS)
+# The title faces that suit a mood, where the family has one of them.
+MOOD_FACES = {
+    "calm": (faces.CORMORANT, faces.FRAUNCES, faces.MONTSERRAT),
+    "tense": (faces.BEBAS, faces.OSWALD, faces.MONTSERRAT_CAPITALS),
+    "playful": (faces.ABRIL, faces.FRAUNCES, faces.SPARTAN),
+    "solemn": (faces.CINZEL, faces.CORMORANT, faces.PLAYFAIR),
+    "warm": (faces.FRAUNCES, faces.ABRIL, faces.PLAYFAIR),
+    "wild": (faces.OSWALD, faces.PLAYFAIR, faces.MONTSERRAT_CAPITALS),
+    "clear": (faces.SPARTAN, faces.MONTSERRAT, faces.MONTSERRAT_CAPITALS),
+}
+# The palettes that suit a mood, for a family that has none of those that were chosen.
+MOOD_PALETTES = {
+    "calm": ("mist", "sky", "sand", "ocean", "pine"),
+    "tense": ("graphite", "oxblood", "midnight", "mist"),
+    "playful": ("lemon", "sky", "cobalt", "blush"),
+    "solemn": ("midnight", "oxblood", "graphite", "paper", "pine"),
+    "warm": ("blush", "mustard", "sand", "oxblood", "plum"),
+    "wild": ("pine", "ocean", "sand", "sky"),
+    "clear": ("paper", "mist", "mustard", "cobalt", "graphite"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,5 +97,9 @@ FAMILIES = (
            shows="Stones balanced on one another over still water."),
     Family("poster", poster, LIGHT + DARK, (_NARROW, _GROTESK, _TALL), ("politic", "manifesto", "sport", "music")),
 )  # fmt: skip
-ROOMIEST = FAMILIES[-1]  # for titles too long for the other families
+# Of a book that is known: its object, or the hero of its pictures.
+EMBLEM = Family("emblem", emblem, DARK + LIGHT, (_SERIF, _BOOKISH, _SOFT, _CAPITALS, _TALL, _GROTESK), ())
+HERO = Family("hero", hero, LIGHT[:6], (_FAT, _SOFT, _GROTESK), ())
+DESIGNS = {family.name: family for family in (*FAMILIES, EMBLEM, HERO)}
+ROOMIEST = DESIGNS["poster"]  # for titles too long for the other families
 SCENES = tuple(family for family in FAMILIES if family.shows)

@@ -1,0 +1,129 @@
+"""What a cover is made from: a portrait of the finished book in a few lines, and the painter's prompt for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bookgen.models import Chapter
+from bookgen.words import count_words, split
+from bookgen.writing import forms, sentences
+from bookgen.writing.material import Material
+from bookgen.writing.window import clip
+
+MAX_LINE_TOKENS = 110  # of each line of the portrait
+MAX_ENTRIES = 4  # places or things that are told
+MIN_PASSAGE_WORDS, MAX_PASSAGE_SENTENCES = 25, 3
+SPOILED_FROM = 3  # images and passages come from the first third of the book
+MIN_KEY_CHARACTERS = 4
+
+PAINTING = """\
+{wish}Cover artwork for a finished book, portrait. Nothing on it is written: no text, letters, numbers, signatures, \
+logos or borders.
+Show one thing that a reader of this book would recognise: a place or an object of it, large and simple enough to be \
+seen in a small thumbnail. No collage. Do not show how the book ends.
+Keep the upper or the lower third calm: the title is printed there later.
+
+Title, which the picture need not illustrate word for word: {title}
+Genre: {genre}
+For: {audience}
+{portrait}"""
+
+_ARTICLE = re.compile(r"(?:the|an?|der|die|das|eine?|le|la|les|une?|el|los|las|il|o|os|as) ")
+
+WISH = "The author wishes for: {wish}\n"
+
+
+def is_written(chapters: Sequence[Chapter]) -> bool:
+    """Whether any chapter has a text, which says more about the book than its idea does."""
+    return any(chapter.content.strip() for chapter in chapters)
+
+
+def painting(material: Material, style: str, prompt: str) -> str:
+    """The painter's prompt for the cover of a book that is written. The author's own wishes come first."""
+    book = material.book
+    return PAINTING.format(
+        wish=wish(style, prompt),
+        title=book.title,
+        genre=book.genre,
+        audience=book.target_audience,
+        portrait=portrait(material),
+    )
+
+
+def wish(style: str, prompt: str) -> str:
+    """The line with what the author wants of this cover; empty if that is nothing."""
+    wanted = "; ".join(each.strip() for each in (style, prompt) if each.strip())
+    return WISH.format(wish=wanted) if wanted else ""
+
+
+def portrait(material: Material) -> str:
+    """The book in a few lines: what it is about, who, where, what comes back in it, how it sounds, and a passage."""
+    book, bible = material.book, material.book.bible
+    text = "\n".join(chapter.content for chapter in material.chapters).casefold()
+    places = _most_told(_entries(bible, "places"), text)
+    things = _most_told(_entries(bible, "motifs", "terms"), text)
+    early = material.chapters[: max(1, len(material.chapters) // SPOILED_FROM)]
+    lines = (
+        ("About", book.blurb or _text(bible, "premise") or book.description),
+        ("Who it is about", _lines(_entries(bible, "people")[:1])),
+        ("Where it is set", _lines(places)),
+        ("What comes back in it", _lines(things)),
+        ("An image from it", next((image for each in early if (image := _text(each.plan, "last_image"))), "")),
+        ("How it sounds", _text(bible, "voice")),
+        ("A passage of it", passage(early, [_text(each, "name") for each in (*things, *places)])),
+    )
+    return "\n".join(f"{name}: {clip(' '.join(told.split()), MAX_LINE_TOKENS)}" for name, told in lines if told.strip())
+
+
+def _entries(bible: Mapping[str, Any], *lists: str) -> list[Mapping[str, Any]]:
+    """The records in these lists of a bible. An author writes some entries as plain texts."""
+    found = [entry for name in lists if isinstance(entries := bible.get(name), list) for entry in entries]
+    records = ({"name": entry} if isinstance(entry, str) else entry for entry in found)
+    return [each for each in records if isinstance(each, Mapping)]
+
+
+def _most_told(entries: Sequence[Mapping[str, Any]], text: str) -> list[Mapping[str, Any]]:
+    """The entries of a bible that the text names most often, the first first among equals."""
+    found = [(_mentions(_text(each, "name"), text), each) for each in entries]
+    named = [(count, each) for count, each in found if count] or found
+    return [each for _, each in sorted(named, key=lambda pair: -pair[0])[:MAX_ENTRIES]]
+
+
+def _mentions(name: str, text: str) -> int:
+    """How often the text has the name: the first of "stone, strop", without its article."""
+    first = _ARTICLE.sub("", name.split(",")[0].strip().casefold())
+    return text.count(first) if first else 0
+
+
+def _lines(entries: Sequence[Mapping[str, Any]]) -> str:
+    told = [": ".join(part for key in ("name", "description") if (part := _text(each, key))) for each in entries]
+    return "; ".join(clip(each, MAX_LINE_TOKENS // max(len(told), 1)) for each in told if each)
+
+
+def passage(chapters: Sequence[Chapter], named: Sequence[str]) -> str:
+    """The first sentences of the paragraph that names most of the book's places and motifs; without speech."""
+    keys = {word.casefold() for name in named for word in split(name) if len(word) >= MIN_KEY_CHARACTERS}
+    best, most = "", -1
+    for chapter in chapters:
+        blocks = sentences.PARAGRAPH.split(chapter.content.strip())
+        plain = forms.not_prose(blocks)
+        for at, block in enumerate(blocks):
+            if (
+                at in plain
+                or block.startswith("#")
+                or forms.has_speech(block)
+                or count_words(block) < MIN_PASSAGE_WORDS
+            ):
+                continue
+            told = block.casefold()
+            found = sum(key in told for key in keys)
+            if found > most:
+                best, most = block, found
+    return " ".join(each.strip() for each in sentences.split(best)[:MAX_PASSAGE_SENTENCES]) if best else ""
+
+
+def _text(record: Mapping[str, Any], key: str) -> str:
+    value = record.get(key)
+    return value.strip() if isinstance(value, str) else ""

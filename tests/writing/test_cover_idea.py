@@ -1,0 +1,130 @@
+"""The design of a cover: what the model is told, and what becomes of its words."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from bookgen.cover_words import EMBLEM, FAMILIES, MOODS, MOTIFS, PALETTES, CoverIdea
+from bookgen.providers.offline import OfflineModel
+from bookgen.writing import cover_art, cover_idea
+from bookgen.writing.structured import UnusableReply
+from tests.writing.authored import PROTOCOLS, authored, sent
+from tests.writing.scripted import a_book, some_material
+
+BIBLE = {
+    "premise": "A ferryman has to sink his own boat.",
+    "voice": "Dry and exact.",
+    "people": [{"name": "Jon", "description": "a ferryman with a red beard"}],
+    "places": [{"name": "the station", "description": "closed"}, {"name": "the quay", "description": "of granite"}],
+    "motifs": [{"name": "a whistle", "description": "of tin"}, {"name": "the brass bell", "description": "cracked"}],
+}
+PASSAGE = (
+    "The quay lay under frost that morning, and the brass bell hung where it had hung since the war. Nobody had rung "
+    "it in nine years. Below it the boat moved a hand's breadth and came back. A gull watched all of it."
+)
+FULL = {"families": ["emblem", "horizon", "arches"], "motif": "bell", "palettes": ["ocean", "mist"], "mood": "solemn"}
+
+
+def finished():
+    """A book of six chapters, the first of which has the passage, and the last the end."""
+    material = some_material(6, words=50)
+    texts = ["# I\n\n“Where is the quay, and where the brass bell, and where the station, the quay and the whistle of "
+             "our old friend the ferryman of the quay?” he said.\n\nShort.\n\n" + PASSAGE,
+             *["On the quay he waited."] * 4,
+             "At the quay the brass bell rang for the station, and the brass bell sank with the boat, and everything "
+             "that had been on the quay was quiet for as long as anybody in that town could remember it."]  # fmt: skip
+    chapters = tuple(replace(chapter, content=text) for chapter, text in zip(material.chapters, texts, strict=True))
+    return replace(material, book=a_book(title="The Crossing", bible=BIBLE, blurb=""), chapters=chapters)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_the_model_chooses_from_the_lists_and_is_told_of_the_book(protocol):
+    async with authored(lambda *_: json.dumps(FULL), protocol) as (server, steps):
+        idea = await cover_idea.propose(finished(), steps)
+
+    assert idea == CoverIdea(("emblem", "horizon", "arches"), ("ocean", "mist"), "bell", "solemn")
+    told = sent(server.requests[0])
+    assert all(word in told for word in (*FAMILIES, *PALETTES, *MOODS, *MOTIFS))
+    assert "A ferryman has to sink his own boat." in told
+    assert "the brass bell hung" in told
+
+
+@pytest.mark.parametrize(
+    ("reply", "idea"),
+    [
+        (FULL | {"palettes": ["teal", "ocean"]}, CoverIdea(tuple(FULL["families"]), ("ocean",), "bell", "solemn")),
+        (FULL | {"mood": "sad"}, CoverIdea(tuple(FULL["families"]), ("ocean", "mist"), "bell", "")),
+        (FULL | {"motif": "whistle"}, CoverIdea(("horizon", "arches"), ("ocean", "mist"), "", "solemn")),
+        (FULL | {"families": ["Horizon "]}, CoverIdea(("horizon", EMBLEM), ("ocean", "mist"), "bell", "solemn")),
+        (FULL | {"families": "a bell"}, CoverIdea((EMBLEM,), ("ocean", "mist"), "bell", "solemn")),
+        ({"families": [["horizon"], 7, None], "mood": ["calm"]}, CoverIdea(mood="calm")),
+    ],
+)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_words_that_nothing_can_draw_are_dropped_one_by_one(protocol, reply, idea):
+    async with authored(lambda *_: json.dumps(reply), protocol) as (server, steps):
+        assert await cover_idea.propose(finished(), steps) == idea
+
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_a_reply_without_a_word_of_the_lists_is_asked_for_again_and_then_given_up(protocol):
+    async with authored(lambda *_: '{"families": ["<svg/>"], "motif": "whistle"}', protocol) as (server, steps):
+        with pytest.raises(UnusableReply, match="none of its words"):
+            await cover_idea.propose(finished(), steps)
+
+    assert len(server.requests) == 3
+
+
+def test_what_the_text_names_most_often_is_told_first_and_what_it_never_names_not_at_all():
+    portrait = cover_art.portrait(finished())
+
+    assert "Where it is set: the quay: of granite; the station" in portrait
+    assert "What comes back in it: the brass bell: cracked" in portrait
+    assert "whistle: of tin" in portrait  # once, in speech
+
+
+def test_the_passage_is_narrated_from_the_first_third_and_at_most_three_sentences_long():
+    portrait = cover_art.portrait(finished())
+
+    assert f"A passage of it: {PASSAGE.rpartition(' A gull')[0]}" in portrait
+    assert "gull" not in portrait
+    assert "sank with the boat" not in portrait
+
+
+def test_the_authors_wish_opens_the_painters_prompt_which_asks_for_no_letters():
+    prompt = cover_art.painting(finished(), "woodcut, two colours", "a bell")
+
+    assert prompt.startswith("The author wishes for: woodcut, two colours; a bell\n")
+    assert "no text, letters, numbers" in prompt
+    assert "the brass bell: cracked" in prompt
+
+
+def test_only_a_changed_book_is_another_book():
+    book = finished()
+    edited = replace(book, chapters=(*book.chapters[:-1], replace(book.chapters[-1], content="The whistle. " * 9)))
+
+    assert cover_idea.fingerprint(book) == cover_idea.fingerprint(finished())
+    assert cover_idea.fingerprint(book) != cover_idea.fingerprint(edited)
+
+
+@pytest.mark.parametrize(
+    ("genre", "mood", "family"),
+    [("Crime", "tense", "skyline"), ("Romance", "warm", "botanical"), ("How-to guide", "clear", "swiss")],
+)
+async def test_the_sample_model_chooses_by_genre_and_by_what_the_book_tells(genre, mood, family):
+    class SampleSteps:
+        async def reply(self, request, *, attempt=0):
+            return await OfflineModel().complete(request)
+
+    material = finished()
+    ringing = replace(material, book=replace(material.book, genre=genre))
+    silent = replace(ringing, book=replace(ringing.book, bible={}, description=""), chapters=material.chapters[1:2])
+
+    idea = await cover_idea.propose(ringing, SampleSteps())
+    without = await cover_idea.propose(silent, SampleSteps())
+
+    assert (idea.motif, idea.families[0], idea.mood) == ("boat", EMBLEM, mood)
+    assert (without.motif, without.families[0]) == ("", family)
