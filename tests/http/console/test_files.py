@@ -90,6 +90,27 @@ async def test_how_the_files_look_is_kept(page: BrowserPage, book: dict[str, Any
     assert await page.script("return window.asked[0]") == {"dedication": "For Ada", "line_spacing": 1.5}
 
 
+async def test_what_to_tell_publishers_about_ai_is_shown(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
+    declared = (await account.get(f"/books/{book['id']}/declaration/")).body["statement"]
+    await page.open(f"books/{book['id']}/files")
+    await page.press("AI content: what to tell publishers")
+
+    await page.sees(declared)
+    await page.sees("Sample text")
+
+
+async def test_a_copy_is_told_from_its_original(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
+    await page.open(f"books/{book['id']}/details")
+    await page.press("Duplicate")
+    await page.sees("You are now in the copy.")
+    await page.heads("Details · Copy of The Salt Road")
+
+    await page.open("")
+
+    await page.sees("Copy of The Salt Road")
+    await page.misses("Draft")
+
+
 async def test_the_cover_is_made_for_the_press_as_well(page: BrowserPage, book: dict[str, Any], tmp_path: Path) -> None:
     await page.downloads_to(tmp_path)
     await page.open(f"books/{book['id']}/files")
