@@ -112,6 +112,7 @@ async def test_a_copy_is_told_from_its_original(page: BrowserPage, account: Api,
 
 
 async def test_the_cover_is_made_for_the_press_as_well(page: BrowserPage, book: dict[str, Any], tmp_path: Path) -> None:
+    page.expected.append("400")
     await page.downloads_to(tmp_path)
     await page.open(f"books/{book['id']}/files")
     await page.press("File settings")
@@ -124,10 +125,18 @@ async def test_the_cover_is_made_for_the_press_as_well(page: BrowserPage, book: 
     await page.named("Add bleed")
 
     await page.script(HEARD)
+    await page.fill("ISBN", "123")
+    await page.press("Download print cover")
+    await page.sees("The file settings below are not valid. Correct: ISBN.")
+    await page.until("document.querySelector('.wrong')?.innerText === 'Must be a valid ISBN-10 or ISBN-13.'")
+    await page.fill("ISBN", "978-3-16-148410-0")
+    await page.misses("Must be a valid ISBN")
+    await page.script("window.asked = []")
     await page.press("Download print cover")
 
     await page.until("window.asked.length === 1")
-    assert await page.script("return window.asked[0]") == {"profile": "print", "cover_wrap": True}
+    isbn = "978-3-16-148410-0"
+    assert await page.script("return window.asked[0]") == {"profile": "print", "cover_wrap": True, "isbn": isbn}
 
 
 async def test_the_blurb_of_a_finished_book_is_read_changed_and_emptied(

@@ -1,7 +1,7 @@
 // The book as a file: which formats the plan gives, how it shall look, and the download.
 
-import { file } from "./api.js";
-import { named, number, words } from "./format.js";
+import { ApiError, file } from "./api.js";
+import { named, number, together, words } from "./format.js";
 import { html, useState } from "./hooks.js";
 import { useKept } from "./kept.js";
 import { useResource } from "./live.js";
@@ -34,6 +34,7 @@ const PRESS_CHOICES = {
 };
 const PRESS = { color: "Colour pages", bleed: "Add bleed" };
 const TEXTS = { dedication: ["Dedication", 1000], copyright_text: ["Copyright notice", 5000], isbn: ["ISBN", 20], publisher: ["Publisher", 200] };
+const LABELS = Object.fromEntries(Object.entries({ ...NUMBERS, ...TEXTS }).map(([name, [label]]) => [name, label]));
 
 export default function Files({ book }) {
   const site = useSignal(settings);
@@ -43,7 +44,19 @@ export default function Files({ book }) {
   const allowed = features?.export_formats ?? [];
   const missing = book.chapters.filter(({ content }) => !content.trim()).map((chapter) => chapter.chapter_number);
   const put = (name, value) => choose({ ...chosen, [name]: value });
-  const load = (format, more) => () => download(`/books/${book.id}/${format}/`, { ...wanted(chosen), ...more });
+  const [wrong, mark] = useState({});
+  const load = (format, more) => async () => {
+    mark({});
+    try {
+      await download(`/books/${book.id}/${format}/`, { ...wanted(chosen), ...more });
+    } catch (error) {
+      const found = Object.fromEntries((error.fields?.settings ?? []).map((told) => told.split(/: (.*)/s)));
+      if (!Object.keys(found).some((name) => name in LABELS)) throw error;
+      mark(found);
+      const names = together(Object.keys(found).map((name) => LABELS[name]));
+      throw new ApiError(error.status, "SETTINGS", `The file settings below are not valid. Correct: ${names}.`);
+    }
+  };
   return html`
     <${Heading}>Files<//>
     <${FontWarning} book=${book} />
@@ -65,7 +78,7 @@ export default function Files({ book }) {
     <${Origin} book=${book} />
     <details open=${chosen !== null}>
       <summary>File settings</summary>
-      ${site && html`<${Looks} defaults=${site.export_settings} chosen=${chosen ?? {}} put=${put} />`}
+      ${site && html`<${Looks} defaults=${site.export_settings} chosen=${chosen ?? {}} put=${put} wrong=${wrong} />`}
       ${chosen && html`<p class="row"><button type="button" onClick=${() => choose(null)}>Reset to defaults</button><span class="quiet">Stored on this device.</span></p>`}
     </details>`;
 }
@@ -102,7 +115,7 @@ async function copied(text) {
   spoken.set("Copied.");
 }
 
-function Looks({ defaults, chosen, put }) {
+function Looks({ defaults, chosen, put, wrong }) {
   const isForThePress = chosen.profile === "print";
   const value = (name) => chosen[name] ?? defaults[name];
   return html`
@@ -112,14 +125,14 @@ function Looks({ defaults, chosen, put }) {
           ${Object.entries(options).map(([key, text]) => html`<option value=${key} selected=${key === value(name)}>${text}</option>`)}<//>`)}
       ${Object.entries(NUMBERS).map(([name, [label, min, max, step]]) => html`
         <${Field} label=${label} type="number" min=${min} max=${max} step=${step} placeholder=${defaults[name] ?? "depends on page size"} value=${chosen[name] ?? ""}
-          hint="${min} to ${max}" onInput=${(event) => put(name, event.target.value)} />`)}
+          hint="${min} to ${max}" wrong=${wrong[name]} onInput=${(event) => put(name, event.target.value)} />`)}
     </div>
     <fieldset class="checks"><legend>Include</legend>
       ${Object.entries({ ...SWITCHES, ...(isForThePress && PRESS) }).map(([name, label]) => html`<${Check} label=${label} checked=${value(name)} onChange=${(event) => put(name, event.target.checked)} />`)}
     </fieldset>
     <div class="columns">
       ${Object.entries(TEXTS).map(([name, [label, most]]) => html`
-        <${Field} label=${label} maxlength=${most} dir="auto" value=${value(name)} onInput=${(event) => put(name, event.target.value)} />`)}
+        <${Field} label=${label} maxlength=${most} dir="auto" wrong=${wrong[name]} value=${value(name)} onInput=${(event) => put(name, event.target.value)} />`)}
     </div>`;
 }
 

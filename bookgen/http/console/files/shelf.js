@@ -1,6 +1,6 @@
 // The shelf: every book with its cover and how far it is.
 
-import { count, number, since, words } from "./format.js";
+import { count, inLanguage, number, since, words } from "./format.js";
 import { html, useState } from "./hooks.js";
 import { useResource } from "./live.js";
 import { current } from "./session.js";
@@ -44,7 +44,7 @@ function Spine({ book }) {
     <li>
       <a href="#/books/${book.id}">
         <${Cover} book=${book} />
-        <span class="title" dir="auto">${book.title}</span>
+        <span class="title" ...${inLanguage(book)}>${book.title}</span>
         <span class="quiet">${state(book, run)}</span>
         ${isActive(book) && html`<${Progress} label="Written" value=${run.percentage} />`}
       </a>

@@ -8,7 +8,7 @@ import { NAME } from "./site.js";
 
 export const spoken = signal(""); // what the page announces, to the eye and to a screen reader, without moving the focus
 export const bookTitle = signal(""); // the title of the open book, which the names of its views end with
-const ANNOUNCED_SECONDS = 10;
+const ANNOUNCED_SECONDS = 6;
 
 /** A button whose work takes a while. While it does, it says so and is not pressed twice; what fails is shown by it. */
 export function Action({ work, children, kind = "", busy: busyWords = "Please wait …", ...rest }) {
@@ -90,7 +90,8 @@ export function Problem({ error, shown = [] }) {
   const wrong = Object.entries(error.fields ?? {});
   const marked = wrong.filter(([field]) => shown.includes(field));
   const details = wrong.filter((one) => !marked.includes(one)).flatMap(([, told]) => (Array.isArray(told) ? told : []));
-  const message = marked.length ? "Correct the marked fields." : plain(error.message);
+  // The API's message only repeats the details.
+  const message = marked.length ? "Correct the marked fields." : details.length ? "" : plain(error.message);
   return html`
     <div class="notice bad" role="alert" ref=${notice}>
       <p>${message}${details.length > 0 && html` ${plain(details.join(" "))}`} ${NEXT[error.code]}</p>
