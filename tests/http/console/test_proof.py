@@ -34,7 +34,7 @@ async def test_each_change_is_seen_and_then_applied_or_dismissed(page: BrowserPa
 
     after = (await account.get(f"/chapters/{chapter['id']}/")).body["content"]
     assert len(after) < len(SLIPS)
-    [report] = (await account.get(f"/proofreading-reports/?book={book['id']}")).body
+    report = (await account.get(f"/proofreading-reports/?book={book['id']}")).body[0]
     listed = (await account.get(f"/proofreading-reports/{report['id']}/suggestions/")).body["results"]
     assert {one["status"] for one in listed} >= {"applied", "dismissed"}
 
