@@ -139,6 +139,13 @@ class Profiles:
         await mails.enqueue(self._db, LinkPurpose.RESET_PASSWORD, signup.valid_email(email.lower()))
         self._wake_mail()
 
+    async def can_reset(self, uid: str, token: str) -> bool:
+        """Whether this link can still set a password. Does not use it up."""
+        account_id = decode_uid(uid)
+        if account_id is None:
+            return False
+        return await links.is_good(self._db, account_id, LinkPurpose.RESET_PASSWORD, link_token_hash(token))
+
     async def reset_password(self, uid: str, token: str, new: str) -> None:
         """Set a password by a mailed link. All tokens end: whoever forgot a password may have lost it to a stranger."""
         password_hash = await self._passwords.hash(new)

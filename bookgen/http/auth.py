@@ -50,6 +50,8 @@ APPROVED = {
     Proof.DONE: "Your e-mail address is now {email}.",
     Proof.UNPROVEN: "You approved the change. It takes effect once you follow the link sent to the new address.",
 }
+RESET_SENT = "If an account has this address, a reset link is on its way."
+RESET_WRITTEN = "This service sends no e-mail. If an account has this address, the operator can pass on its reset link."
 
 log = structlog.get_logger(__name__)
 
@@ -156,7 +158,7 @@ async def logout(request: web.Request) -> web.Response:
 @response_schema(shapes.MessageSchema, 200)
 async def forgot_password(request: web.Request) -> web.Response:
     await request.app[SERVICES].accounts.profiles.forgot_password(request[BODY]["email"])
-    return replies.json({"message": "If an account has this address, a reset link is on its way."})
+    return replies.json({"message": RESET_SENT if request.app[SERVICES].site.sends_mail else RESET_WRITTEN})
 
 
 @docs("auth", "Set a new password by a mailed link", "The link works once, for one hour. Revokes all tokens.")

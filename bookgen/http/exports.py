@@ -24,8 +24,9 @@ from bookgen.http.edge.keys import ACCOUNT_ID, BODY, QUERY, SERVICES
 from bookgen.http.edge.listening import while_listening
 from bookgen.http.edge.routing import Handler, path_id
 from bookgen.render.formats import FORMATS, Format
+from bookgen.render.settings import PAGES_OF_A_SCAN
 from bookgen.render.trim import TRIMS
-from bookgen.services.publishing import ExportedFile
+from bookgen.services.publishing import BookPages, ExportedFile
 
 _ABOUT = (
     "The response body is the file; errors are JSON. Settings that you do not send keep their defaults. Chapters "
@@ -79,7 +80,25 @@ async def preview_data(request: web.Request) -> web.Response:
     page, size = request[QUERY]["page"], request[QUERY]["page_size"]
     first, count = ((page - 1) * size + 1, size) if page else (1, None)
     making = request.app[SERVICES].publisher.pages(request[ACCOUNT_ID], path_id(request), first, count)
-    found = await while_listening(request, making)
+    return _preview(request, await while_listening(request, making))
+
+
+@docs(
+    "export",
+    "Read pages of the PDF as images",
+    "The PDF with your settings. The `html` of a page is an image, whose alternative text is the text of the page. "
+    f"Each answer has {PAGES_OF_A_SCAN} pages. Available on every plan.",
+)
+@json_schema(shapes.PreviewRequestSchema)
+@response_schema(shapes.PreviewDataSchema, 200)
+@refuses(errors.Conflict)
+async def preview_images(request: web.Request) -> web.Response:
+    settings, page = request[BODY]["settings"], request[BODY]["page"]
+    making = request.app[SERVICES].publisher.scans(request[ACCOUNT_ID], path_id(request), settings, page)
+    return _preview(request, await while_listening(request, making))
+
+
+def _preview(request: web.Request, found: BookPages) -> web.Response:
     public_url, trim = request.app[SERVICES].site.public_url, TRIMS[found.book.trim_size]
     head = {
         "book_id": found.book.id,

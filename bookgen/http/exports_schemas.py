@@ -9,7 +9,7 @@ from marshmallow import Schema, ValidationError, fields, post_load
 
 from bookgen.http.covers_schemas import CoverSchema
 from bookgen.http.edge.schemas import Body, Flag, Integer, Number, Query, String, choice
-from bookgen.render.settings import CHOICES, MAX_LENGTHS, MEANINGS, RANGES, ExportSettings, is_isbn
+from bookgen.render.settings import CHOICES, MAX_LENGTHS, MEANINGS, PAGES_OF_A_SCAN, RANGES, ExportSettings, is_isbn
 
 
 def _check_isbn(text: str) -> None:
@@ -47,6 +47,15 @@ class ExportRequestSchema(Body):
         ExportSettingsSchema,
         load_default=ExportSettings,
         metadata={"description": "How the file looks. Settings that you leave out keep their defaults."},
+    )
+
+
+class PreviewRequestSchema(ExportRequestSchema):
+    page = Integer(
+        minimum=1,
+        maximum=10**6,
+        load_default=1,
+        metadata={"description": f"Which batch of {PAGES_OF_A_SCAN} pages to answer."},
     )
 
 

@@ -112,6 +112,7 @@ EXPORTS: tuple[Route, ...] = (
     ),
     Route("POST", "/books/{id}/preview_pdf/", exports.preview_pdf, EXPENSIVE),
     Route("GET", "/books/{id}/preview-data/", exports.preview_data, EXPENSIVE),
+    Route("POST", "/books/{id}/preview-data/", exports.preview_images, EXPENSIVE),
 )
 
 CHAPTERS: tuple[Route, ...] = (

@@ -17,6 +17,7 @@ from bookgen.http.answers.kept import (
     KeptList,
 )
 from bookgen.http.books import whole_book
+from bookgen.http.console import pages
 from bookgen.http.edge import bodies, keys
 from bookgen.http.edge.connection import BoundedServer
 from bookgen.http.edge.connection_counts import ConnectionCounts
@@ -73,6 +74,7 @@ def build_app(
     app[keys.LINES] = RequestLines()
     app[GAUGES] = Gauges(services)
     app[keys.REREAD_BOOK] = whole_book
+    app[keys.NOT_FOUND] = pages.not_found
     app[keys.DOCUMENT] = lambda: _document(tuple(routes), services.site.public_url)
     return app
 

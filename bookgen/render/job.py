@@ -20,7 +20,10 @@ RENDERER = "12"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """An export job. `kind` is a format, "preview" or "pages". `source`: the origin that the metadata names, if any."""
+    """An export job. `kind` is a format, "preview", "pages" or "scans". `source`: the origin that the metadata names.
+
+    `first`: the number of the first page, for "scans".
+    """
 
     kind: str
     book: Book
@@ -32,6 +35,7 @@ class Job:
     cover_design: CoverDesign | None = None
     illustrations: Sequence[PlacedPicture] = ()
     source: SourceType | None = None
+    first: int = 0
 
     @property
     def digest(self) -> str:
@@ -50,6 +54,7 @@ class Job:
             *(book.id, book.title, book.subtitle, book.genre, book.blurb),
             book.age_range,
             *(book.trim_size, book.content_language, book.created_at.year, last_change(book, self.chapters)),
+            *([self.first] if self.first else []),
             *((each.id, each.chapter_number, each.title, each.content, each.is_sample) for each in self.chapters),
         ):
             seen.update(repr(value).encode("utf-8", "surrogatepass"))

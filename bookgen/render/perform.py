@@ -15,6 +15,7 @@ from bookgen.render.job import Job
 from bookgen.render.manuscript import manuscript
 from bookgen.render.pdf.writer import write_pdf
 from bookgen.render.preview import html_pages
+from bookgen.render.scans import scanned_pages
 from bookgen.render.scenes.job import SceneJob, SheetJob
 from bookgen.render.scenes.make import make_scene, make_sheet
 
@@ -37,7 +38,7 @@ def perform(job: Job | CoverJob | PictureJob | ReceivedJob | SceneJob | SheetJob
 
 
 def export(job: Job) -> bytes:
-    """The exported file. For the kind "pages": the pages as HTML, in JSON."""
+    """The exported file. For the kinds "pages" and "scans": pages as HTML or as images, in JSON."""
     text = manuscript(
         job.book,
         job.chapters,
@@ -52,6 +53,8 @@ def export(job: Job) -> bytes:
         case "pages":
             pages = html_pages(edition.layout)
             return orjson.dumps({"page_count": len(pages), "pages": pages})
+        case "scans":
+            return orjson.dumps(scanned_pages(text, edition, job.first))
         case "preview":
             return write_pdf(text, edition.layout, edition.settings, preview=True)
         case _:

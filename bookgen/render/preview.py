@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping
-from html import escape
+from html import escape, unescape
 from typing import Any
 
 from bookgen.render.layout.lines import Line, Tail
@@ -19,6 +20,7 @@ _STYLES = {
     "sc": "font-variant:small-caps",
 }
 _WIDEST = 1_200  # pixels of a picture on a screen
+_TAG = re.compile("<[^>]*>")
 _RAISED = "vertical-align:super;font-size:60%"
 
 
@@ -26,12 +28,18 @@ def html_pages(layout: Layout) -> list[dict[str, Any]]:
     """The HTML of each page, with its number (from 1), kind and chapter id."""
     writer = _PageWriter(layout)
     return [
-        {"number": number, "kind": _kind(page), "chapter_id": page.chapter, "html": writer.html(page)}
+        {"number": number, "kind": page_kind(page), "chapter_id": page.chapter, "html": writer.html(page)}
         for number, page in enumerate(layout.pages, 1)
     ]
 
 
-def _kind(page: Page) -> str:
+def page_text(page: Page) -> str:
+    """The lines of the page as plain text."""
+    lines = (_spans(placed.mark.line) for placed in page.placed if isinstance(placed.mark, TextMark))
+    return unescape(_TAG.sub("", " ".join(lines)))
+
+
+def page_kind(page: Page) -> str:
     return "title" if page.kind in ("cover", "half title") else page.kind
 
 

@@ -55,6 +55,7 @@ CHOICES = {
     "profile": ("digital", "print"),
     "paper": tuple(RULES["paperback"]["page"]),
 }
+PAGES_OF_A_SCAN = 10  # in one batch of images; even, so that each batch begins with a right-hand page
 RANGES = {"font_size": (8.0, 18.0), "line_spacing": (1.0, 2.0)}
 MAX_LENGTHS = {"dedication": 1_000, "copyright_text": 5_000, "isbn": 20, "publisher": 200}
 

@@ -21,13 +21,13 @@ from bookgen.render.formats import FORMATS
 from bookgen.render.job import Job
 from bookgen.render.page_slices import some_pages
 from bookgen.render.pool import RenderLoad, RenderPool
-from bookgen.render.settings import ExportSettings
+from bookgen.render.settings import PAGES_OF_A_SCAN, ExportSettings
 from bookgen.services.render_jobs import render_job
 from bookgen.store import books, chapters, covers, exports
 from bookgen.store.database import Database
 from bookgen.threads import compute
 
-PREVIEW, PAGES = "preview", "pages"
+PREVIEW, PAGES, SCANS = "preview", "pages", "scans"
 MAX_HOPELESS = 10_000
 
 
@@ -136,6 +136,15 @@ class Publisher:
             raise NotFound("This page does not exist. `page_count` of the answer to `page=1` says how many there are.")
         return BookPages(book, await covers.of_book(self._database.http, book.id), pages)
 
+    async def scans(self, account_id: int, book_id: int, settings: ExportSettings, batch: int = 1) -> BookPages:
+        """A batch of pages of the PDF with these settings, as images. Raises NotFound beyond the last page."""
+        book, plan = await self._book(account_id, book_id)
+        settings = replace(settings, cover_wrap=False)
+        made = await self._made(SCANS, book, settings, plan, first=(batch - 1) * PAGES_OF_A_SCAN + 1)
+        if made.body.endswith(b"[]}"):
+            raise NotFound("This page does not exist. `page_count` of the answer to `page` 1 says how many there are.")
+        return BookPages(book, await covers.of_book(self._database.http, book.id), made.body)
+
     async def font_warning(self, book: Book) -> str | None:
         """What to do about a title that no font of this machine covers. None if there is one."""
         text = f"{book.title} {book.subtitle}".strip()
@@ -146,7 +155,7 @@ class Publisher:
         book = must_exist(await books.find(self._database.http, account_id, book_id))
         return book, await self._quota.plan(self._database.http, account_id)
 
-    async def _made(self, kind: str, book: Book, settings: ExportSettings, plan: Plan) -> _MadeFile:
+    async def _made(self, kind: str, book: Book, settings: ExportSettings, plan: Plan, *, first: int = 0) -> _MadeFile:
         """The file from the cache, or made now; concurrent requests for the same file share the work.
 
         It waits for the account's turn before loading the book, so waiting requests do not hold its many megabytes.
@@ -164,6 +173,7 @@ class Publisher:
             job = await render_job(
                 self._database.http, kind, book, written, settings, plan.features.watermark, marks=self._marks_origin
             )
+            job = replace(job, first=first)
             self._refuse_hopeless(job)
             digest = await asyncio.to_thread(lambda: job.digest)
             found = await exports.find(self._database.http, book.id, digest)

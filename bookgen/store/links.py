@@ -19,12 +19,8 @@ async def create(
     await db.execute(CREATE, account_id, purpose, email, token_hash, lifetime)
 
 
-# The row lock serialises two callers: the second finds the link already used.
-CONSUME = """
-    UPDATE link
-       SET used_at = now()
-      FROM account
-     WHERE link.account_id = $1
+_IS_GOOD = """
+           link.account_id = $1
        AND link.purpose = $2
        AND link.token_hash = $3
        AND link.used_at IS NULL
@@ -34,6 +30,14 @@ CONSUME = """
             OR link.purpose <> 'approve-email' AND folded_address(link.email) = account.email_key
             OR link.purpose IN ('verify-email', 'approve-email')
                AND folded_address(link.email) = folded_address(account.pending_email))
+"""
+
+# The row lock serialises two callers: the second finds the link already used.
+CONSUME = f"""
+    UPDATE link
+       SET used_at = now()
+      FROM account
+     WHERE {_IS_GOOD}
     RETURNING link.email
 """
 
@@ -46,6 +50,15 @@ async def consume(db: DB, account_id: int, purpose: LinkPurpose, token_hash: byt
     """
     email: str | None = await db.fetchval(CONSUME, account_id, purpose, token_hash)
     return email
+
+
+IS_GOOD = f"SELECT EXISTS (SELECT FROM link, account WHERE {_IS_GOOD})"
+
+
+async def is_good(db: DB, account_id: int, purpose: LinkPurpose, token_hash: bytes) -> bool:
+    """Whether `consume` would take the link now."""
+    good: bool = await db.fetchval(IS_GOOD, account_id, purpose, token_hash)
+    return good
 
 
 VOID = "UPDATE link SET used_at = now() WHERE account_id = $1 AND purpose = $2 AND used_at IS NULL"

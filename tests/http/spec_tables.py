@@ -63,6 +63,7 @@ ROWS: list[tuple[str, str, bool, tuple[int, ...]]] = [
     ("POST", "/books/{id}/export_epub/", JWT, (200, 400, 402, 404, 409)),
     ("POST", "/books/{id}/preview_pdf/", JWT, (200, 400, 404, 409)),
     ("GET", "/books/{id}/preview-data/", JWT, (200, 404)),
+    ("POST", "/books/{id}/preview-data/", JWT, (200, 400, 404, 409)),
     ("POST", "/books/{id}/duplicate/", JWT, (201, 404)),
     ("GET", "/chapters/", JWT, (200,)),
     ("GET", "/chapters/{id}/", JWT, (200, 404)),
@@ -109,6 +110,7 @@ BODIES = {
     ("POST", "/books/{id}/export_docx/"): {"settings": {}},
     ("POST", "/books/{id}/export_epub/"): {"settings": {}},
     ("POST", "/books/{id}/preview_pdf/"): {"settings": {}},
+    ("POST", "/books/{id}/preview-data/"): {"settings": {}},
     ("PATCH", "/chapters/{id}/"): {"title": "Mine now"},
     ("POST", "/proofreading-reports/{id}/apply/"): {"severity": ["major"]},
 }

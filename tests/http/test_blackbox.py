@@ -285,6 +285,9 @@ async def export_it(ada: BlackboxCaller, book: int) -> None:
         assert file.raw.startswith(SIGNATURES.get(action, b""))
     preview = await ada.call("GET /books/{id}/preview-data/", 200, forms.PREVIEW_DATA, id=book)
     assert preview["page_count"] == len(preview["pages"])
+    look = {"settings": {"font": "sans"}}
+    images = await ada.call("POST /books/{id}/preview-data/", 200, forms.PREVIEW_DATA, body=look, id=book)
+    assert all(page["html"].startswith("<img ") for page in images["pages"])
     assert {page["kind"] for page in preview["pages"]} <= {"title", "copyright", "toc", "chapter"}
 
 

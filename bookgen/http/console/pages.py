@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import html
+from http import HTTPStatus
 from pathlib import Path
 
 from aiohttp import web
@@ -57,11 +58,13 @@ async def index(request: web.Request) -> web.Response:
     return await _page(request, "index.html")
 
 
-def _told(title: str, body: str) -> Handler:
+def _told(title: str, body: str, status: int = 200) -> Handler:
     """The handler of a page with this title."""
 
     async def page(request: web.Request) -> web.Response:
-        return await _page(request, "letter.html", title=title, body=body)
+        response = await _page(request, "letter.html", title=title, body=body)
+        response.set_status(status)
+        return response
 
     return page
 
@@ -71,7 +74,22 @@ def _form(title: str, method: str, action: str, fields: str = "") -> Handler:
 
 
 verify_email = _form("Verify your e-mail address", "GET", "Verify my address", SIGN_IN_FIELDS)
-reset_password = _form("Set a new password", "POST", "Set password", PASSWORD_FIELD)
+_set_password = _form("Set a new password", "POST", "Set password", PASSWORD_FIELD)
+_cannot_reset = _told(
+    "This link no longer works",
+    "<p>A link to set a password works once and expires in one hour. To get another one, choose "
+    "“Forgot password?” on the sign-in page.</p>",
+)
+not_found = _told("Page not found", "<p>There is nothing at this address.</p>", HTTPStatus.NOT_FOUND)
+
+
+@refuses(errors.NotFound)
+async def reset_password(request: web.Request) -> web.StreamResponse:
+    link = request.match_info["uid"], request.match_info["token"]
+    is_good = await request.app[SERVICES].accounts.profiles.can_reset(*link)
+    return await (_set_password if is_good else _cannot_reset)(request)
+
+
 magic_login = _form("Sign in", "POST", "Sign in")
 undo_email = _form("Keep this e-mail address", "POST", "Undo the change and sign out everywhere")
 approve_email = _form("Approve your new e-mail address", "POST", "Approve the change", SIGN_IN_FIELDS)

@@ -41,6 +41,7 @@ class Site:
     email_verification_required: bool = False
     google_client_id: str | None = None
     billing_enabled: bool = False
+    sends_mail: bool = False  # else e-mails are written to a folder for the operator
     stripe_publishable_key: str | None = None
     models: Sequence[str] = ()
     currency: str = "USD"
@@ -91,6 +92,7 @@ WAITING: web.AppKey[Waiters] = web.AppKey("waiting")
 UNKNOWN_PROXIES: web.AppKey[set[str]] = web.AppKey("unknown_proxies")  # the first untrusted peer, once logged
 DOCUMENT: web.AppKey[Callable[[], bytes]] = web.AppKey("document")  # encodes the OpenAPI document, slow once
 
+NOT_FOUND: web.AppKey[Callable[[web.Request], Awaitable[web.StreamResponse]]] = web.AppKey("not_found")  # the HTML page
 REREAD_BOOK: web.AppKey[Callable[..., Awaitable[web.Response]]] = web.AppKey("reread_book")  # of a stored answer
 
 REQUEST_ID: web.RequestKey[str] = web.RequestKey("request_id")

@@ -5,19 +5,27 @@ from __future__ import annotations
 from aiohttp import web
 
 from bookgen.http.edge import cors
-from bookgen.http.edge.keys import SERVICES
+from bookgen.http.edge.keys import NOT_FOUND, SERVICES
 
 PREFIX = "/api/"
 
 
-async def answer(request: web.Request) -> web.Response:
+async def answer(request: web.Request) -> web.StreamResponse:
     """A redirect or the answer to a preflight. Raises HTTPNotFound or HTTPMethodNotAllowed."""
     refusal = request.match_info.http_exception or web.HTTPNotFound()
     if isinstance(refusal, web.HTTPMethodNotAllowed) and _is_preflight(request):
         return web.Response(status=204, headers=cors.preflight(refusal.allowed_methods))
     if await _exists_with_slash(request):
         return web.Response(status=301, headers={"Location": _with_slash(request)})
+    if isinstance(refusal, web.HTTPNotFound) and _is_for_people(request):
+        return await request.app[NOT_FOUND](request)
     raise refusal
+
+
+def _is_for_people(request: web.Request) -> bool:
+    """Whether a browser opens an address outside the API."""
+    is_page = request.method in ("GET", "HEAD") and "text/html" in request.headers.get("Accept", "")
+    return is_page and not request.path.startswith(PREFIX) and request.app[SERVICES].site.console
 
 
 def _with_slash(request: web.Request) -> str:

@@ -8,6 +8,12 @@ from tests.http.console.conftest import sign_in
 
 NAMES = "return [...document.querySelectorAll('.covers button')].map((one) => one.getAttribute('aria-label'))"
 
+LINES = """
+const words = document.createRange();
+words.selectNodeContents(document.querySelector(".lettering b"));
+return words.getClientRects().length;
+"""
+
 
 async def test_covers_of_one_style_are_told_apart_by_name(page: BrowserPage, visitor: Api) -> None:
     account = await sign_in(page, visitor)
@@ -22,6 +28,14 @@ async def test_covers_of_one_style_are_told_apart_by_name(page: BrowserPage, vis
 
     covers = (await account.get(f"/books/{book['id']}/")).body["covers"]
     assert [cover["is_selected"] for cover in covers] == [False, True]
+
+
+async def test_the_longest_word_of_a_title_stays_in_one_piece(page: BrowserPage, visitor: Api) -> None:
+    await (await sign_in(page, visitor)).book(title="Incomprehensibilities")
+    await page.load()
+    await page.until("document.querySelector('.lettering b')?.firstChild")
+
+    assert await page.script(LINES) == 1
 
 
 async def test_the_words_for_covers_are_there_again(page: BrowserPage, visitor: Api) -> None:

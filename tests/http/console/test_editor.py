@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from bookgen.http.console.static import assets
+from bookgen.words import count_words
 from tests.http.conftest import Api
 from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import OpenPage, sign_in
@@ -133,6 +134,22 @@ async def test_the_text_that_was_not_chosen_is_kept_aside(
     await page.until("document.querySelector('textarea')?.value === 'It hailed.'")
     await page.press("Use this version")
     await page.until("document.querySelector('textarea')?.value === 'It snowed.'")
+
+
+COUNTED = [
+    "One word--two words, well-known; 3.5 miles to St. John’s.", "It’s 5 o’clock<br/>now.", "雨が降る。",
+    "ฝนตกหนักมากในคืนนั้น",
+    "كَتَبَ الكِتابَ", "नमस्ते दुनिया", "a_b *c*", "צה\"ל", "# Heading\n\n* * *\n\nText.",
+]  # fmt: skip
+
+
+async def test_the_editor_counts_words_as_the_service_does(page: BrowserPage) -> None:
+    source = f"const {{ countWords }} = await import('/console/{assets().version}/wordcount.js');"
+    counted = await page.wait_for(
+        f"const [texts, done] = arguments; (async () => {{ {source} done(texts.map(countWords)) }})()", COUNTED
+    )
+
+    assert counted == [count_words(text) for text in COUNTED]
 
 
 async def test_leaving_the_editor_saves(page: BrowserPage, account: Api, chapter: dict[str, Any]) -> None:

@@ -90,7 +90,29 @@ async def test_how_the_files_look_is_kept(page: BrowserPage, book: dict[str, Any
     assert await page.script("return window.asked[0]") == {"dedication": "For Ada", "line_spacing": 1.5}
 
 
+async def test_what_to_tell_publishers_about_ai_is_shown(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
+    declared = (await account.get(f"/books/{book['id']}/declaration/")).body["statement"]
+    await page.open(f"books/{book['id']}/files")
+    await page.press("AI content: what to tell publishers")
+
+    await page.sees(declared)
+    await page.sees("Sample text")
+
+
+async def test_a_copy_is_told_from_its_original(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
+    await page.open(f"books/{book['id']}/details")
+    await page.press("Duplicate")
+    await page.sees("You are now in the copy.")
+    await page.heads("Details · Copy of The Salt Road")
+
+    await page.open("")
+
+    await page.sees("Copy of The Salt Road")
+    await page.misses("Draft")
+
+
 async def test_the_cover_is_made_for_the_press_as_well(page: BrowserPage, book: dict[str, Any], tmp_path: Path) -> None:
+    page.expected.append("400")
     await page.downloads_to(tmp_path)
     await page.open(f"books/{book['id']}/files")
     await page.press("File settings")
@@ -103,10 +125,18 @@ async def test_the_cover_is_made_for_the_press_as_well(page: BrowserPage, book: 
     await page.named("Add bleed")
 
     await page.script(HEARD)
+    await page.fill("ISBN", "123")
+    await page.press("Download print cover")
+    await page.sees("The file settings below are not valid. Correct: ISBN.")
+    await page.until("document.querySelector('.wrong')?.innerText === 'Must be a valid ISBN-10 or ISBN-13.'")
+    await page.fill("ISBN", "978-3-16-148410-0")
+    await page.misses("Must be a valid ISBN")
+    await page.script("window.asked = []")
     await page.press("Download print cover")
 
     await page.until("window.asked.length === 1")
-    assert await page.script("return window.asked[0]") == {"profile": "print", "cover_wrap": True}
+    isbn = "978-3-16-148410-0"
+    assert await page.script("return window.asked[0]") == {"profile": "print", "cover_wrap": True, "isbn": isbn}
 
 
 async def test_the_blurb_of_a_finished_book_is_read_changed_and_emptied(

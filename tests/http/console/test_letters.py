@@ -34,14 +34,26 @@ async def test_axe_finds_nothing_on_a_page_outside_the_books(page: BrowserPage, 
     assert await page.findings() == []
 
 
-async def test_a_spent_link_is_said_and_leads_to_the_books(page: BrowserPage) -> None:
+async def test_a_link_sets_a_password_once_and_then_shows_no_form(
+    page: BrowserPage, visitor: Api, database: Database, tmp_path: Path
+) -> None:
     page.expected.append("400")
-    await page.visit("reset-password/MQ/spent/")
+    await visitor.as_new_account("ada")
+    await visitor.post("/auth/forgot-password/", {"email": "ada@example.com"})
+    link = await mailed(database, tmp_path, "reset-password", "ada@example.com")
+    await page.visit(link)
+    findings = await page.findings()
+    await visitor.post(f"/auth/{link}", {"new_password": "correct horse 8"})
 
     await page.fill("New password", "correct horse 9")
     await page.keys(Keys.ENTER)
-
     await page.sees("This link is expired, used or invalid. Request a new one.")
+    await page.misses("New password")
+    await page.visit(link)
+
+    await page.sees("This link no longer works")
+    assert await page.script("return document.querySelector('form')") is None
+    assert findings == []
     await page.press("Go to your books")
     await page.sees("Turn an idea into a book")
 

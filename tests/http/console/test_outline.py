@@ -125,6 +125,7 @@ async def test_what_should_be_different_is_there_again_until_it_is(
 ) -> None:
     wish = "What should change? (1 chapter)"
     await page.press("Rework chapter 2")
+    await page.until("document.querySelectorAll('.entry')[1].querySelector('.rework')")  # where it was asked for
     await page.fill(wish, "More rain.")
     await page.load(f"books/{book['id']}/outline")
 

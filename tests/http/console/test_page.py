@@ -76,6 +76,16 @@ async def test_a_file_is_compressed_for_who_can_read_that(visitor: Api) -> None:
     assert plain.raw == packed.raw == assets().files["app.js"].plain  # the client has unpacked it
 
 
+async def test_an_address_that_there_is_not_is_a_page_for_people_and_json_for_programs(visitor: Api) -> None:
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    shown = await visitor.get("/nope", prefix="", headers=browser)
+    answers = [await visitor.get("/nope", prefix=""), await visitor.get("/nope/", headers=browser)]
+
+    assert (shown.status, shown.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
+    assert b"There is nothing at this address." in shown.raw
+    assert [answer.code for answer in answers] == ["NOT_FOUND"] * 2
+
+
 async def test_the_page_is_left_out_where_the_operator_says_so(open_api: OpenApi) -> None:
     api = await open_api(console="off")
 

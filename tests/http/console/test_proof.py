@@ -19,7 +19,11 @@ async def test_each_change_is_seen_and_then_applied_or_dismissed(page: BrowserPa
     await account.patch(f"/chapters/{chapter['id']}/", {"content": SLIPS})
     await page.open(f"books/{book['id']}/proof")
 
-    await check(page, account, book["id"])
+    await page.sees("This service has no language model, so a check runs only the built-in rules")
+    await check(page, account, book["id"], "Have an editor read it")
+    await page.sees("Nobody has read the book")
+    assert await page.script("return document.querySelectorAll('select').length") == 0  # nothing to filter
+    await page.press("Check the book again")
     await page.until("document.querySelector('.suggestion ins')")
     count = await left(page)
     await page.script("document.activeElement.blur()")
@@ -30,7 +34,7 @@ async def test_each_change_is_seen_and_then_applied_or_dismissed(page: BrowserPa
 
     after = (await account.get(f"/chapters/{chapter['id']}/")).body["content"]
     assert len(after) < len(SLIPS)
-    [report] = (await account.get(f"/proofreading-reports/?book={book['id']}")).body
+    report = (await account.get(f"/proofreading-reports/?book={book['id']}")).body[0]
     listed = (await account.get(f"/proofreading-reports/{report['id']}/suggestions/")).body["results"]
     assert {one["status"] for one in listed} >= {"applied", "dismissed"}
 
@@ -80,6 +84,24 @@ async def test_a_finding_without_a_replacement_is_mended_by_its_author(open_page
     await page.script("document.querySelectorAll('select')[0].dispatchEvent(new Event('change', { bubbles: true }))")
     await page.sees("1 finding applied.")
     await page.until("document.querySelector('.suggestion ins')?.textContent === 'No boat'")
+
+
+async def test_a_rewritten_passage_is_compared_and_applied(page: BrowserPage, visitor: Api) -> None:
+    account = await sign_in(page, visitor)
+    book = await account.written()
+    path = f"/chapters/{book['chapters'][0]['id']}/"
+    await account.patch(path, {"content": SLIPS})
+    asked = {"passage": {"start": 0, "end": 29}, "instructions": "Calmer."}
+    new = (await account.post(f"{path}regenerate/", asked)).body["suggested_text"]
+    await page.open(f"books/{book['id']}/proof")
+
+    await page.sees("One passage, rewritten as you asked.")
+    await page.sees("Compare the new passage with yours")
+    await page.misses("Severity")
+    await page.press("Apply")
+
+    await page.sees("You applied the new passage.")
+    assert (await account.get(path)).body["content"].startswith(new)
 
 
 async def check(page: BrowserPage, account: Api, book_id: int, button: str = "Check the book") -> None:

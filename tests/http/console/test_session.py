@@ -14,6 +14,7 @@ from bookgen.store.database import Database
 from tests.http.conftest import PASSWORD, Api, OpenApi
 from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import OpenPage, sign_in
+from tests.http.console.test_focus import COMES
 from tests.http.console.test_letters import mailed
 from tests.service import ServiceProcess
 
@@ -64,8 +65,10 @@ async def test_a_sign_in_that_ended_is_renewed_over_the_view_that_one_is_in(page
 
 
 async def test_who_has_no_password_gets_one_and_goes_on(
-    page: BrowserPage, visitor: Api, database: Database, tmp_path: Path
+    open_page: OpenPage, open_api: OpenApi, database: Database, tmp_path: Path
 ) -> None:
+    visitor = await open_api(site={"sends_mail": True})
+    page = await open_page(visitor)
     page.expected.append("401")
     await sign_in(page, visitor)
     await page.open("new")
@@ -187,7 +190,7 @@ async def test_the_way_to_the_sign_in_leads_there_from_a_new_account(page: Brows
 async def test_who_has_to_verify_an_address_is_told_which_and_what_to_do_without_a_letter(
     open_api: OpenApi, open_page: OpenPage
 ) -> None:
-    page = await open_page(await open_api(email_verification="mandatory"))
+    page = await open_page(await open_api(email_verification="mandatory", site={"sends_mail": True}))
     await page.open("signin/new")
     for field, text in (("Username", "ada"), ("E-mail address", "ada@exmaple.com"), ("Password", PASSWORD)):
         await page.fill(field, text)
@@ -215,7 +218,21 @@ async def test_a_form_says_which_field_is_wrong(page: BrowserPage, visitor: Api)
         await page.fill(field, text)
     await page.keys(Keys.ENTER)
 
-    await page.until("document.querySelector('input[name=username][aria-invalid]')")
+    await page.wait_for(COMES, "document.activeElement.matches('input[name=username][aria-invalid]')")
+    [told] = await page.script("return [...document.querySelectorAll('.wrong')].map((one) => one.innerText)")
+    assert (await page.text()).count(told) == 1
+    await page.keys("2")
+    await page.misses(told)
+    await page.misses("Correct the marked fields.")
+
+
+async def test_no_reset_link_is_promised_where_no_mail_is_sent(page: BrowserPage, visitor: Api) -> None:
+    asked = await visitor.post("/auth/forgot-password/", {"email": "ada@example.com"})
+    await page.open("signin")
+    await page.press("Forgot password?")
+
+    await page.sees("This service cannot send e-mail. Ask its operator")
+    assert "on its way" not in asked.body["message"]
 
 
 async def test_a_restart_of_the_service_needs_no_reload(chromium: Any, tmp_path: Path) -> None:
@@ -238,7 +255,7 @@ async def test_a_restart_of_the_service_needs_no_reload(chromium: Any, tmp_path:
         await page.sees("The service can’t be reached.")
         await service.start()
 
-        await page.misses("This page keeps trying")
+        await page.misses("can’t be reached")
         assert await page.value("Title") == "The Salt Road"
         await page.press("Create book")
         await page.sees("Generate outline")

@@ -16,6 +16,15 @@ return Object.fromEntries([...document.querySelectorAll("section.card")].map((ca
 """
 ROWS = "return [...document.querySelectorAll('tbody tr')].map((row) => [...row.children].map((one) => one.innerText))"
 
+# Cells whose numbers are broken into more than one line.
+BROKEN = """
+return [...document.querySelectorAll("tbody td")].filter((one) => {
+  const words = document.createRange();
+  words.selectNodeContents(one);
+  return words.getClientRects().length > 1;
+}).map((one) => one.innerText);
+"""
+
 
 async def test_staff_see_accounts_books_runs_and_spending(page: BrowserPage, visitor: Api) -> None:
     author = await visitor.as_new_account("eve")
@@ -30,6 +39,9 @@ async def test_staff_see_accounts_books_runs_and_spending(page: BrowserPage, vis
     await page.sees("Model calls")
     facts, rows = await page.script(FACTS), await page.script(ROWS)
 
+    await page.width(390)
+    assert await page.script("return document.documentElement.scrollWidth") <= 390
+    assert await page.script(BROKEN) == []
     assert facts["Accounts"] == {"total": "2", "blocked": "0"}
     assert facts["Books"] == {"total": "2", "completed": "1", "draft": "1"} | facts["Books"]
     assert facts["Runs"]["completed"] == "1"

@@ -49,7 +49,7 @@ function Profile({ user, reload }) {
       ${moves && user.email_verified && html`
         <${Field} label="Confirm with your password" name="current_password" type="password" autocomplete="current-password" wrong=${wrong.current_password}
           hint="Confirms the new address. If you have none, leave this empty: we also e-mail a link to your current address." />`}
-      <${Problem} error=${Object.keys(wrong).length ? null : error} />
+      <${Problem} error=${error} shown=${["first_name", "last_name", "email", "current_password"]} />
       ${message && html`<${Notice}><p role="status">${message}</p><//>`}
       <button class="primary" aria-busy=${busy}>Save</button>
     </form>`;
@@ -68,7 +68,7 @@ function Password({ user }) {
       <input hidden autocomplete="username" value=${user.username} readonly />
       <${Field} label="Current password" name="current_password" type="password" autocomplete="current-password" required wrong=${wrong.current_password} />
       <${Field} label="New password" name="new_password" type="password" autocomplete="new-password" minlength="8" maxlength="128" required wrong=${wrong.new_password} />
-      <${Problem} error=${Object.keys(wrong).length ? null : error} />
+      <${Problem} error=${error} shown=${["current_password", "new_password"]} />
       ${message && html`<${Notice}><p role="status">${message}</p><//>`}
       <button aria-busy=${busy}>Change password</button>
     </form>`;
@@ -89,8 +89,8 @@ function Deletion({ user }) {
       <input hidden autocomplete="username" value=${user.username} readonly />
       <${Field} label="Your password" name="current_password" type="password" autocomplete="current-password" wrong=${wrong.current_password}
         hint="If you have none, sign in with Google again and leave this empty." />
-      <${Problem} error=${Object.keys(wrong).length ? null : error} />
-      <button aria-busy=${busy}>Delete my account</button>
+      <${Problem} error=${error} shown=${["current_password"]} />
+      <button class="bad" aria-busy=${busy}>Delete my account</button>
     </form>`;
 }
 

@@ -27,6 +27,7 @@ const LINES = [
 const PERSON = [["description", "What never changes"], ["role", "Role"], ["wants", "What they want"], ["speech", "How they speak"]];
 const THING = [["description", "What never changes"]];
 const ENTRIES = [["people", "People", "person", PERSON], ["places", "Places", "place", THING], ["terms", "Terms", "term", THING]];
+const SHOWN = ["kind", ...[...TEXTS, ...ENTRIES, ...LINES].map(([name]) => name)];
 
 export default function Bible({ book }) {
   const path = `/books/${book.id}/bible/`;
@@ -57,7 +58,7 @@ export default function Bible({ book }) {
         <${Entries} key=${name} label=${label} one=${one} fields=${fields} hint=${by(name)} wrong=${wrong[name]} list=${form[name]} known=${bible[name].length} set=${(list) => set(name, list)} />`)}
       ${LINES.map(([name, label, hint]) => html`
         <${Field} key=${name} as="textarea" rows="3" dir="auto" label=${label} hint=${`${by(name)}${hint} One per line.`} wrong=${wrong[name]} value=${[].concat(form[name]).join("\n")} onInput=${({ target }) => set(name, target.value.split("\n"))} />`)}
-      <${Problem} error=${error} />
+      <${Problem} error=${error} shown=${SHOWN} />
       <div class="row"><button class="primary" aria-busy=${busy} aria-disabled=${changed.length === 0}>${changed.length ? "Save" : "Saved"}</button>
         ${changed.length > 0 && html`<button type="button" onClick=${() => edit(null)}>Undo changes</button><span class="quiet">Unsaved changes are stored on this device.</span>`}</div>
     </form>

@@ -5,7 +5,7 @@ import { isActive } from "./shelf.js";
 import { inLanguage, words } from "./format.js";
 import { useResource, useStatus } from "./live.js";
 import { Cover } from "./tile.js";
-import { spoken, Waiting } from "./ui.js";
+import { bookTitle, spoken, Waiting } from "./ui.js";
 
 const PARTS = {
   outline: ["Outline", () => import("./outline.js")],
@@ -25,6 +25,10 @@ export default function BookView({ rest: [id, part, ...rest] }) {
   const status = useRun(id, book, reload);
   const first = useFirstPart(book);
   const name = part in PARTS ? part : first;
+  useEffect(() => {
+    bookTitle.set(book?.title ?? "");
+    return () => bookTitle.set("");
+  }, [book?.title]);
   if (!book) return html`<${Waiting} error=${error} />`;
   const told = { ...book, generation_progress: status ?? book.generation_progress };
   const View = { book: told, status: told.generation_progress, reload, set, rest };
@@ -74,7 +78,7 @@ function Head({ book, name }) {
       <div>
         <p class="quiet"><a href="#/">Your books</a></p>
         <p class="book-title" ...${inLanguage(book)}>${book.title}</p>
-        <p class="quiet">${[book.author_name, book.word_count ? words(book.word_count) : null].filter(Boolean).join(" · ")}</p>
+        <p class="quiet">${book.author_name && html`<bdi>${book.author_name}</bdi>`}${book.author_name && book.word_count > 0 && " · "}${book.word_count > 0 && words(book.word_count)}</p>
       </div>
     </div>
     <nav class="tabs" aria-label="Book">

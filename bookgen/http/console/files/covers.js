@@ -5,7 +5,7 @@ import { count } from "./format.js";
 import { html } from "./hooks.js";
 import { useKept } from "./kept.js";
 import { Cover, local } from "./tile.js";
-import { Action, Field, Heading, spoken } from "./ui.js";
+import { Action, Field, FontWarning, Heading, spoken } from "./ui.js";
 
 export default function Covers({ book, reload, set }) {
   const [kept, keep] = useKept("cover-new", book);
@@ -20,6 +20,7 @@ export default function Covers({ book, reload, set }) {
   const pick = (cover) => async () => set(await post(`/books/${book.id}/select-cover/`, { cover_id: cover.id }));
   return html`
     <${Heading}>Cover<//>
+    <${FontWarning} book=${book} />
     ${book.covers.length === 0
       ? html`<div class="cover-now"><${Cover} book=${book} large /></div><p>This is a placeholder. Generate covers and choose one.</p>`
       : html`

@@ -2,15 +2,16 @@
 
 import { patch, post, remove } from "./api.js";
 import { html } from "./hooks.js";
-import { asked, BookFields } from "./idea.js";
+import { asked, BOOK_FIELDS, BookFields } from "./idea.js";
 import { useKept } from "./kept.js";
 import { useResource } from "./live.js";
 import { go } from "./router.js";
 import { useSignal } from "./signal.js";
 import { settings } from "./site.js";
-import { Action, Confirmed, Heading, Problem, spoken, useWork } from "./ui.js";
+import { Action, Confirmed, FontWarning, Heading, Problem, spoken, useWork } from "./ui.js";
 
 const FIELDS = ["title", "subtitle", "author_name", "genre", "target_audience", "description", "blurb", "style_notes", "trim_size", "content_language", "target_word_count"];
+const MAX_TITLE = 200;
 
 export default function Details({ book, set }) {
   const site = useSignal(settings);
@@ -29,19 +30,28 @@ export default function Details({ book, set }) {
     edit(null);
     spoken.set("Saved.");
   });
+  const duplicate = async () => {
+    const copy = await post(`/books/${book.id}/duplicate/`);
+    const title = `Copy of ${book.title}`;
+    // A title that has no room for more stays as it is.
+    if (title.length <= MAX_TITLE) await patch(`/books/${copy.id}/`, { title });
+    spoken.set("You are now in the copy.");
+    go(`#/books/${copy.id}/details`);
+  };
   return html`
     <${Heading}>Details<//>
+    <${FontWarning} book=${book} />
     <form onSubmit=${run}>
       <${BookFields} form=${form} put=${put} site=${site} wrong=${error?.fields ?? {}}
         most=${most} outlined=${book.chapters.length > 0} />
-      <${Problem} error=${error} />
+      <${Problem} error=${error} shown=${BOOK_FIELDS} />
       <div class="row"><button class="primary" aria-busy=${busy} aria-disabled=${changed.length === 0}>${changed.length ? "Save" : "Saved"}</button>
         ${changed.length > 0 && html`<button type="button" onClick=${() => edit(null)}>Undo changes</button><span class="quiet">Unsaved changes are stored on this device.</span>`}</div>
     </form>
     <h2>Duplicate or delete</h2>
     <div class="row">
-      <${Action} work=${async () => go(`#/books/${(await post(`/books/${book.id}/duplicate/`)).id}`)}>Duplicate<//>
-      <${Confirmed} kind="bad" title="Delete this book?" yes="Delete" text="This deletes the book, its chapters, their history and its covers. This cannot be undone."
+      <${Action} work=${duplicate}>Duplicate<//>
+      <${Confirmed} kind="bad" destroys title="Delete this book?" yes="Delete book" text="This deletes “${book.title}”, its chapters, their history and its covers. This cannot be undone."
         work=${async () => { await remove(`/books/${book.id}/`); go("#/"); }}>Delete book<//>
     </div>`;
 }

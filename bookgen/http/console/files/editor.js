@@ -3,10 +3,11 @@
 import { reachable } from "./api.js";
 import { TwoTexts } from "./compare.js";
 import { Draft } from "./draft.js";
-import { count, inLanguage, since } from "./format.js";
+import { inLanguage, since, words } from "./format.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./hooks.js";
 import { current } from "./session.js";
 import { Action, Notice, off } from "./ui.js";
+import { countWords } from "./wordcount.js";
 
 export function Editor({ book, chapter, read, write, left }) {
   const draft = useDraft(chapter, read, write, left);
@@ -26,7 +27,7 @@ export function Editor({ book, chapter, read, write, left }) {
       value=${draft.text} onInput=${(event) => draft.type(event.target.value)} onKeyDown=${keys}></textarea>
     <div class="row between sticky">
       <span class="state ${draft.state}" role="status">${said(draft)}</span>
-      <span class="row"><span class="quiet">${count(rough(draft.text), "word")}</span>
+      <span class="row"><span class="quiet">${words(countWords(draft.text))}</span>
         <button type="button" class="primary" onClick=${() => draft.save()} ...${off(!draft.dirty || draft.state === "gone")}>Save</button></span>
     </div>`;
 }
@@ -95,8 +96,6 @@ function useDraft(chapter, read, write, left) {
   }, [chapter.id]);
   return draft;
 }
-
-const rough = (text) => (text.match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]|[\p{L}\p{N}][\p{L}\p{N}\p{M}’'-]*/gu) ?? []).length;
 
 // Where the browser does not let a field grow with its text by style alone.
 function grow(area) {

@@ -74,7 +74,7 @@ function Decision({ path, close, book }) {
       <${Field} as="select" label="Status" wrong=${wrong.status} value=${form.status} onChange=${set("status")}>
         ${Object.entries(STATUSES).map(([status, name]) => html`<option value=${status} selected=${status === form.status}>${name}</option>`)}<//>
       <${Field} label="Reason" maxlength="500" dir="auto" hint="Optional, for intended or wrong facts." wrong=${wrong.reason} value=${form.reason} onInput=${set("reason")} />
-      <${Problem} error=${error} />
+      <${Problem} error=${error} shown=${["value", "status", "reason"]} />
       <div class="row"><button class="primary" aria-busy=${busy}>Save fact</button><button type="button" onClick=${close}>Cancel</button></div>
     </form>`;
 }

@@ -1,14 +1,15 @@
 // The book as a file: which formats the plan gives, how it shall look, and the download.
 
-import { file } from "./api.js";
-import { named } from "./format.js";
-import { html } from "./hooks.js";
+import { ApiError, file } from "./api.js";
+import { named, number, together, words } from "./format.js";
+import { html, useState } from "./hooks.js";
 import { useKept } from "./kept.js";
 import { useResource } from "./live.js";
+import { NUMBERS, wanted } from "./look.js";
 import { useSignal } from "./signal.js";
 import { settings } from "./site.js";
 import { isPictureBook } from "./spreads.js";
-import { Action, Check, Field, Heading, Notice } from "./ui.js";
+import { Action, Check, Field, FontWarning, Heading, Notice, spoken, Waiting } from "./ui.js";
 
 const SWITCHES = {
   include_cover: "Cover",
@@ -32,11 +33,8 @@ const PRESS_CHOICES = {
   paper: ["Paper", { white: "White", cream: "Cream" }],
 };
 const PRESS = { color: "Colour pages", bleed: "Add bleed" };
-const NUMBERS = {
-  font_size: ["Font size (points)", 8, 18, 0.5],
-  line_spacing: ["Line spacing", 1, 2, 0.05],
-};
 const TEXTS = { dedication: ["Dedication", 1000], copyright_text: ["Copyright notice", 5000], isbn: ["ISBN", 20], publisher: ["Publisher", 200] };
+const LABELS = Object.fromEntries(Object.entries({ ...NUMBERS, ...TEXTS }).map(([name, [label]]) => [name, label]));
 
 export default function Files({ book }) {
   const site = useSignal(settings);
@@ -46,9 +44,22 @@ export default function Files({ book }) {
   const allowed = features?.export_formats ?? [];
   const missing = book.chapters.filter(({ content }) => !content.trim()).map((chapter) => chapter.chapter_number);
   const put = (name, value) => choose({ ...chosen, [name]: value });
-  const load = (format, more) => () => download(`/books/${book.id}/${format}/`, { ...wanted(chosen), ...more });
+  const [wrong, mark] = useState({});
+  const load = (format, more) => async () => {
+    mark({});
+    try {
+      await download(`/books/${book.id}/${format}/`, { ...wanted(chosen), ...more });
+    } catch (error) {
+      const found = Object.fromEntries((error.fields?.settings ?? []).map((told) => told.split(/: (.*)/s)));
+      if (!Object.keys(found).some((name) => name in LABELS)) throw error;
+      mark(found);
+      const names = together(Object.keys(found).map((name) => LABELS[name]));
+      throw new ApiError(error.status, "SETTINGS", `The file settings below are not valid. Correct: ${names}.`);
+    }
+  };
   return html`
     <${Heading}>Files<//>
+    <${FontWarning} book=${book} />
     ${features?.watermark && html`<${Notice}><p>Files on your plan carry a small “Made with bookgen” mark. <a href="#/plan">See other plans</a></p><//>`}
     ${missing.length > 0 && html`<${Notice}><p>${named(isPictureBook(book) ? "Spread" : "Chapter", missing)} ${missing.length === 1 ? "has" : "have"} no text yet and ${missing.length === 1 ? "is" : "are"} left out of the files.</p><//>`}
     <ul class="plain formats">
@@ -64,14 +75,47 @@ export default function Files({ book }) {
     </ul>
     <p class="row"><a class="button" href="#/books/${book.id}/preview">Preview pages</a>
       <${Action} busy="Creating the preview …" work=${load("preview_pdf")}>Download a ten-page PDF preview<//></p>
+    <${Origin} book=${book} />
     <details open=${chosen !== null}>
       <summary>File settings</summary>
-      ${site && html`<${Looks} defaults=${site.export_settings} chosen=${chosen ?? {}} put=${put} />`}
+      ${site && html`<${Looks} defaults=${site.export_settings} chosen=${chosen ?? {}} put=${put} wrong=${wrong} />`}
       ${chosen && html`<p class="row"><button type="button" onClick=${() => choose(null)}>Reset to defaults</button><span class="quiet">Stored on this device.</span></p>`}
     </details>`;
 }
 
-function Looks({ defaults, chosen, put }) {
+/** What publishing platforms ask the author: which parts of the book were made by AI. */
+function Origin({ book }) {
+  const [open, show] = useState(false);
+  return html`
+    <details onToggle=${(event) => show(event.target.open)}>
+      <summary>AI content: what to tell publishers</summary>
+      ${open && html`<${Declaration} book=${book} />`}
+    </details>`;
+}
+
+function Declaration({ book }) {
+  const { data: told, error } = useResource(`/books/${book.id}/declaration/`);
+  if (!told) return html`<${Waiting} error=${error} />`;
+  const { text, images } = told;
+  const facts = [
+    ["Written by models", text.model_words, words], ["Written by people", text.human_words, words], ["Changed by people", text.edited_words, words],
+    ["Sample text", text.sample_words, words], ["Pictures by models", images.model, number], ["Pictures by people", images.human, number],
+    ["Drawn by bookgen", images.drawn, number],
+  ];
+  return html`
+    <p class="quiet">Amazon KDP and others ask whether a book has AI-generated content. This is your answer, from the history of the chapters and pictures.</p>
+    <blockquote>${told.statement}</blockquote>
+    <dl class="facts">${facts.filter(([, amount]) => amount > 0).map(([name, amount, as]) => html`<div key=${name}><dt>${name}</dt><dd>${as(amount)}</dd></div>`)}</dl>
+    ${told.models.length > 0 && html`<p class="quiet">Models: ${told.models.join(", ")}</p>`}
+    ${navigator.clipboard && html`<p><${Action} work=${() => copied(told.statement)}>Copy the statement<//></p>`}`;
+}
+
+async function copied(text) {
+  await navigator.clipboard.writeText(text);
+  spoken.set("Copied.");
+}
+
+function Looks({ defaults, chosen, put, wrong }) {
   const isForThePress = chosen.profile === "print";
   const value = (name) => chosen[name] ?? defaults[name];
   return html`
@@ -81,20 +125,16 @@ function Looks({ defaults, chosen, put }) {
           ${Object.entries(options).map(([key, text]) => html`<option value=${key} selected=${key === value(name)}>${text}</option>`)}<//>`)}
       ${Object.entries(NUMBERS).map(([name, [label, min, max, step]]) => html`
         <${Field} label=${label} type="number" min=${min} max=${max} step=${step} placeholder=${defaults[name] ?? "depends on page size"} value=${chosen[name] ?? ""}
-          hint="${min} to ${max}" onInput=${(event) => put(name, event.target.value)} />`)}
+          hint="${min} to ${max}" wrong=${wrong[name]} onInput=${(event) => put(name, event.target.value)} />`)}
     </div>
     <fieldset class="checks"><legend>Include</legend>
       ${Object.entries({ ...SWITCHES, ...(isForThePress && PRESS) }).map(([name, label]) => html`<${Check} label=${label} checked=${value(name)} onChange=${(event) => put(name, event.target.checked)} />`)}
     </fieldset>
     <div class="columns">
       ${Object.entries(TEXTS).map(([name, [label, most]]) => html`
-        <${Field} label=${label} maxlength=${most} dir="auto" value=${value(name)} onInput=${(event) => put(name, event.target.value)} />`)}
+        <${Field} label=${label} maxlength=${most} dir="auto" wrong=${wrong[name]} value=${value(name)} onInput=${(event) => put(name, event.target.value)} />`)}
     </div>`;
 }
-
-/** What is chosen as the service takes it: numbers as numbers, nothing for what was left empty. */
-const wanted = (chosen) =>
-  Object.fromEntries(Object.entries(chosen ?? {}).filter(([name, value]) => !(name in NUMBERS && value === "")).map(([name, value]) => [name, name in NUMBERS ? Number(value) : value]));
 
 async function download(path, chosen) {
   const { name, blob } = await file(path, { settings: chosen });

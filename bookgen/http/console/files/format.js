@@ -14,6 +14,8 @@ export const number = (value) => whole.format(value);
 export const count = (value, one, many = `${one}s`) => `${number(value)} ${value === 1 ? one : many}`;
 /** Such as "Chapter 2" or "Chapters 2, 5, and 6". */
 export const named = (one, numbers) => `${one}${numbers.length === 1 ? "" : "s"} ${list.format(numbers.map(String))}`;
+/** Such as "ISBN and Font size". */
+export const together = (names) => list.format(names);
 /** Such as "PDF or EPUB". */
 export const either = (names) => choice.format(names);
 export const words = (value) => count(value, "word");

@@ -1,7 +1,7 @@
 // Create a book: its idea and what else is known of it. What is typed is kept until the book is made.
 
 import { post } from "./api.js";
-import { number } from "./format.js";
+import { number, words } from "./format.js";
 import { html, useState } from "./hooks.js";
 import { useResource } from "./live.js";
 import { go } from "./router.js";
@@ -33,6 +33,7 @@ export default function NewBook() {
   });
   const most = options?.max_words || undefined; // 0 where no book can be made
   const length = Number(form.target_word_count) || usual(most);
+  const chapters = Number(form.chapter_count);
   return html`
     <div class="narrow wide">
       <${Heading}>Create a book<//>
@@ -41,16 +42,20 @@ export default function NewBook() {
         <a href="#/plan">See your plan</a></p><//>`}
       <form onSubmit=${run}>
         <${BookFields} form=${form} put=${put} site=${site} wrong=${error?.fields ?? {}} most=${most} />
-        <p class="quiet">${number(Math.round(length / (form.chapter_count || 1)))} words per chapter on average.
+        <p class="quiet">${chapters >= 1 && length >= chapters && `${words(Math.round(length / chapters))} per chapter on average.`}
           ${session ? "" : " You need an account for the next step. What you typed is kept."}</p>
-        <${Problem} error=${error} />
+        <${Problem} error=${error} shown=${BOOK_FIELDS} />
         <div class="row"><button class="primary" aria-busy=${busy}>${session ? "Create book" : "Sign in to continue"}</button>
           <a href="#/">Back</a></div>
       </form>
     </div>`;
 }
 
+const FOLDED = ["genre", "target_audience", "subtitle", "author_name", "style_notes", "trim_size"];
+
 const usual = (most = Infinity) => Math.min(20_000, most);
+
+export const BOOK_FIELDS = ["title", "description", "blurb", "chapter_count", "target_word_count", "content_language", "genre", "target_audience", "subtitle", "author_name", "style_notes", "trim_size"];
 
 /** The fields that a book is made of, for a new one and for one that is changed; `most` words, where that is known. */
 export function BookFields({ form, put, site, wrong, most, outlined = false }) {
@@ -67,7 +72,7 @@ export function BookFields({ form, put, site, wrong, most, outlined = false }) {
         hint=${most && `Maximum: ${number(most)}.`} />
       <${Field} as="select" label="Language" ...${field("content_language")}>${languages(site, form.content_language)}<//>
     </div>
-    <details open=${Boolean(form.genre || form.target_audience || form.style_notes)}>
+    <details open=${Boolean(form.genre || form.target_audience || form.style_notes) || FOLDED.some((name) => wrong[name])}>
       <summary>Genre, audience, style, page size</summary>
       <div class="columns">
         <${Field} label="Genre" maxlength="100" list="genres" ...${field("genre")} />

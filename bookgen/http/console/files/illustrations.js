@@ -82,7 +82,7 @@ function Illustration({ book, chapter, one, name, isNew, reload }) {
         ${!isPictureBook(book) && html`<${Field} as="select" label="Position" ...${field("position")}>${options(places, Number(form.position))}<//>`}
         <${Problem} error=${error} />
         <div class="row"><button aria-busy=${busy} aria-disabled=${changed.length === 0} aria-label="${changed.length ? "Save" : "Saved"} ${name}">${changed.length ? "Save" : "Saved"}</button>
-          <${Confirmed} kind="link" title="Remove this picture?" yes="Remove" text="The picture is deleted from the book. This cannot be undone." work=${away} aria-label="Remove ${name}">Remove<//>
+          <${Confirmed} kind="link" destroys title="Remove this picture?" yes="Remove" text="The picture is deleted from the book. This cannot be undone." work=${away} aria-label="Remove ${name}">Remove<//>
           ${changed.length > 0 && html`<span class="quiet">Unsaved changes are stored on this device.</span>`}</div>
       </form>
     </li>`;

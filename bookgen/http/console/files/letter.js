@@ -25,7 +25,10 @@ async function follow() {
   const reply = await send(form.dataset.method, call, signIn ? {} : fields, headers);
   const body = await reply.json();
   if (signIn && reply.status === 401) return askToSignIn();
-  if (!reply.ok) return say(body);
+  if (!reply.ok) {
+    form.hidden = Boolean(body.error.details?.token); // the link was used meanwhile
+    return say(body);
+  }
   form.hidden = true;
   if (body.tokens && home) return enter(body);
   if (way) {

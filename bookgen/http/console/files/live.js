@@ -1,7 +1,7 @@
 // Data of the service in a view: read at once, read again when asked, polled while that makes sense.
 
 import { useCallback, useEffect, useRef, useState } from "./vendor/preact.js";
-import { get, remembered, sleep } from "./api.js";
+import { get, reachable, remembered, sleep } from "./api.js";
 
 const POLL_SECONDS = 15; // the contract's shortest
 const HIDDEN_SECONDS = 120;
@@ -26,6 +26,7 @@ export function useResource(path, poll = never) {
 
   useEffect(() => {
     reload();
+    return reachable.subscribe((is) => is && reload());
   }, [reload]);
   const current = state.path === path ? state : { data: path ? remembered(path) : undefined, error: null };
   usePolling(current.error?.status !== 404 && poll(current.data), reload);

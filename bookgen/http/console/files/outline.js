@@ -2,11 +2,11 @@
 
 import { get, post } from "./api.js";
 import { ChapterPlan, planFields, wirePlan } from "./chapterplan.js";
-import { cost, count, duration, inLanguage, number } from "./format.js";
+import { count, inLanguage, number } from "./format.js";
 import { html, useRef, useState } from "./hooks.js";
 import { useKept } from "./kept.js";
 import { go } from "./router.js";
-import { Produce } from "./produce.js";
+import { estimate, Produce } from "./produce.js";
 import { isOutlined, isPictureBook } from "./spreads.js";
 import { Action, Check, Confirmed, Field, Heading, Notice, off, Problem, Question, spoken, useWork } from "./ui.js";
 
@@ -69,6 +69,7 @@ function Editor({ book, status, set, reload }) {
     requestAnimationFrame(() => list.current.lastElementChild.querySelector("input").focus());
   };
   const written = book.chapters.filter(({ content }) => content).length;
+  const newest = [...chosen].at(-1); // the form opens below the chapter that was chosen last
   const fields = planFields(book.chapters);
   return html`
     <${Heading}>Outline<//>
@@ -76,7 +77,8 @@ function Editor({ book, status, set, reload }) {
     <ol class="plain outline" ref=${list}>
       ${entries.map((entry, at) => html`
         <${Entry} key=${entry.key} entry=${entry} at=${at} entries=${entries} edit=${edit} book=${book} fields=${fields} fixed=${fixed(entry)}
-          chosen=${chosen.has(entry.id)} toggle=${entry.id && !dirty ? () => toggle(entry.id) : null} />`)}
+          chosen=${chosen.has(entry.id)} toggle=${entry.id && !dirty ? () => toggle(entry.id) : null}>
+          ${!dirty && entry.id && entry.id === newest && html`<${Rework} book=${book} ids=${[...chosen]} set=${set} done=${() => choose(new Set())} />`}<//>`)}
     </ol>
     <p><button type="button" onClick=${add} ...${off(entries.length >= 100)}>Add a chapter</button></p>
     <${Problem} error=${save.error} />
@@ -88,14 +90,13 @@ function Editor({ book, status, set, reload }) {
           <span class="quiet">Unsaved changes are stored on this device.</span>
         </div>
         ${lost > 0 && html`
-          <${Question} title="Delete written chapters?" yes="Delete and save" work=${() => send(lost)} onClose=${() => ask(0)}
+          <${Question} destroys title="Delete written chapters?" yes="Delete and save" work=${() => send(lost)} onClose=${() => ask(0)}
             text="${count(lost, "written chapter")} ${lost === 1 ? "is" : "are"} no longer in this outline. If you save, ${lost === 1 ? "its" : "their"} text and history are deleted." />`}`
       : html`
-        ${chosen.size > 0 && html`<${Rework} book=${book} ids=${[...chosen]} set=${set} done=${() => choose(new Set())} />`}
         <div class="row" ref=${next} tabindex="-1">
           ${!paused && html`<${Start} book=${book} written=${written} reload=${reload} />`}
           ${!paused && html`
-            <${Confirmed} title="Generate a new outline?" yes="Start over" text=${written
+            <${Confirmed} destroys=${written > 0} title="Generate a new outline?" yes="Start over" text=${written
               ? `This replaces all ${count(book.chapters.length, "chapter")}, including ${number(written)} already written.`
               : `This replaces all ${count(book.chapters.length, "chapter")}.`}
               work=${async () => set(await post(`/books/${book.id}/generate-outline/`))}>Start over<//>`}
@@ -118,14 +119,7 @@ function Start({ book, written, reload }) {
     </span>`;
 }
 
-export function estimate(book) {
-  const parts = [book.estimated_seconds ? duration(book.estimated_seconds) : null];
-  if (book.estimated_cost_micros > 0) parts.push(`about ${cost(book.estimated_cost_micros, book.usage.currency)}`);
-  const told = parts.filter(Boolean).join(", ");
-  return told && `Estimate: ${told}.`;
-}
-
-function Entry({ entry, at, entries, edit, book, fields, fixed, chosen, toggle }) {
+function Entry({ entry, at, entries, edit, book, fields, fixed, chosen, toggle, children }) {
   const item = useRef();
   const change = (name) => (event) => edit(entries.map((one) => (one === entry ? { ...entry, [name]: event.target.value } : one)));
   const move = (by) => {
@@ -175,6 +169,7 @@ function Entry({ entry, at, entries, edit, book, fields, fixed, chosen, toggle }
         <button type="button" class="icon" aria-label="Move ${name} down" onClick=${() => move(1)} ...${off(at === entries.length - 1 || fixed)}>↓</button>
         <button type="button" class="icon" aria-label="Remove ${name}" onClick=${remove} ...${off(entries.length === 1 || fixed)}>×</button>
       </div>
+      ${children}
     </li>`;
 }
 
@@ -187,7 +182,7 @@ function Rework({ book, ids, set, done }) {
   };
   const texts = book.chapters.filter(({ id, content }) => ids.includes(id) && content).length;
   return html`
-    <div class="card">
+    <div class="rework">
       <${Field} as="textarea" rows="2" maxlength="2000" label="What should change? (${count(ids.length, "chapter")})" value=${instructions ?? ""}
         onInput=${(event) => write(event.target.value)} hint=${texts ? `${count(texts, "written chapter")} will be cleared and saved to the history. The next run writes ${texts === 1 ? "it" : "them"} again.` : ""} />
       <${Action} kind="primary" busy="Reworking …" work=${rework}>Rework ${count(ids.length, "chapter")}<//>

@@ -46,7 +46,7 @@ export default function NewPictureBook() {
           <${Field} as="select" label="Language" ...${field("content_language")}>${languages(site, form.content_language)}<//>
           <${Field} label="Author name" maxlength="200" dir="auto" ...${field("author_name")} />
         </div>
-        <${Problem} error=${error} />
+        <${Problem} error=${error} shown=${Object.keys(DEFAULTS)} />
         <div class="row"><button class="primary" aria-busy=${busy}>${session ? "Create book" : "Sign in to continue"}</button>
           <a href="#/">Back</a></div>
       </form>

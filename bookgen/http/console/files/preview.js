@@ -1,20 +1,23 @@
-// The printed pages, turned: two beside each other where there is room.
+// The pages of the PDF in the chosen look, turned: two beside each other where there is room.
 
+import { post } from "./api.js";
 import { direction, number } from "./format.js";
-import { html, useEffect, useKeys, useLayoutEffect, useMemo, useRef, useState } from "./hooks.js";
-import { useResource } from "./live.js";
+import { html, useEffect, useKeys, useMemo, useRef, useState } from "./hooks.js";
+import { useKept } from "./kept.js";
+import { wanted } from "./look.js";
 import { markup } from "./markup.js";
-import { Heading, off, Waiting } from "./ui.js";
+import { Heading, off, Problem, Waiting } from "./ui.js";
 
 const WIDE = matchMedia("(min-width: 60rem)");
 
 export default function Preview({ book }) {
-  const { data, error } = useResource(`/books/${book.id}/preview-data/`);
-  const wide = useWide();
+  const [chosen] = useKept("files-look", book);
   const [at, turn] = useState(0);
+  const { data, error } = usePages(book, chosen, at);
+  const wide = useWide();
   const step = wide ? 2 : 1;
   const dir = direction(book.content_language);
-  const last = data ? data.pages.length - 1 : 0;
+  const last = data ? data.page_count - 1 : 0;
   const to = (page) => turn(Math.max(0, Math.min(last, page)));
   useKeys(({ key }) => {
     const [back, forward] = dir === "rtl" ? ["ArrowRight", "ArrowLeft"] : ["ArrowLeft", "ArrowRight"];
@@ -25,7 +28,7 @@ export default function Preview({ book }) {
   });
   // A right-hand page comes first: the pages of a spread are 1, then 2 and 3, then 4 and 5.
   const first = wide ? at - ((at + 1) % 2) : at;
-  const shown = data ? (wide ? [first, first + 1] : [first]).map((index) => data.pages[index]) : [];
+  const shown = (wide ? [first, first + 1] : [first]).filter((index) => index >= 0 && index <= last);
   return html`
     <p class="row between"><a href="#/books/${book.id}/files" dir="auto">${book.title}</a><${Heading}>Pages<//></p>
     ${!data
@@ -33,27 +36,46 @@ export default function Preview({ book }) {
       : html`
         <div class="row center">
           <button type="button" onClick=${() => to(at - step)} ...${off(at === 0)}>Previous</button>
-          <span role="status">${shown.filter(Boolean).length > 1 ? "Pages" : "Page"} ${shown.filter(Boolean).map((page) => number(page.number)).join(" and ")} of ${number(data.page_count)}</span>
+          <span role="status">${shown.length > 1 ? "Pages" : "Page"} ${shown.map((index) => number(index + 1)).join(" and ")} of ${number(data.page_count)}</span>
           <button type="button" onClick=${() => to(at + step)} ...${off(first + step > last)}>Next</button>
         </div>
         <div class="spread" dir=${dir}>
-          ${shown.map((page, side) => html`<div class="leaf" key=${page?.number ?? `none${side}`} lang=${book.content_language}>${page && html`<${Leaf} page=${page} />`}</div>`)}
+          ${wide && first < 0 && html`<div class="leaf"></div>`}
+          ${shown.map((index) => html`<div class="leaf" key=${index} lang=${book.content_language}>${data.pages[index] ? html`<${Leaf} page=${data.pages[index]} />` : html`<p class="quiet">Preparing the page …</p>`}</div>`)}
+          ${wide && first >= last && html`<div class="leaf"></div>`}
         </div>
+        <${Problem} error=${error} />
         <input type="range" min="1" max=${last + 1} value=${at + 1} aria-label="Page" onInput=${(event) => to(Number(event.target.value) - 1)} />`}`;
 }
 
-/** Lines are as wide as in the files, whose typeface this device may not have: what a wider one makes longer is narrowed. */
-function Leaf({ page }) {
-  const leaf = useRef();
-  useLayoutEffect(() => {
-    for (const line of leaf.current.querySelectorAll(":scope > div > div")) {
-      const narrower = line.clientWidth / line.scrollWidth;
-      if (!(narrower < 1)) continue;
-      line.style.transform = `scaleX(${narrower})`;
-      line.style.transformOrigin = getComputedStyle(line).direction === "rtl" ? "right" : "left";
+const Leaf = ({ page }) => html`<div>${useMemo(() => markup(page.html), [page])}</div>`;
+
+const BATCH = 10; // pages of one answer
+const REST_MILLISECONDS = 150; // whoever drags the slider asks for no page on the way
+
+/** The pages of the PDF in the chosen look, those around the page `at` at least. `data.pages` has holes. */
+function usePages(book, chosen, at) {
+  const [state, show] = useState({ data: null, error: null });
+  const asked = useRef(new Set());
+  const load = async (page) => {
+    asked.current.add(page);
+    try {
+      const told = await post(`/books/${book.id}/preview-data/`, { settings: wanted(chosen), page });
+      const fresh = Object.fromEntries(told.pages.map((one) => [one.number - 1, one]));
+      show(({ data }) => ({ data: { ...told, pages: { ...data?.pages, ...fresh } }, error: null }));
+    } catch (error) {
+      asked.current.delete(page);
+      show(({ data }) => ({ data, error }));
     }
-  }, [page]);
-  return html`<div ref=${leaf}>${useMemo(() => markup(page.html), [page])}</div>`;
+  };
+  useEffect(() => {
+    // A spread may reach into the batch before or after.
+    const near = new Set([at - 1, at, at + 2].map((index) => Math.floor(Math.max(0, index) / BATCH) + 1));
+    const missing = [...near].filter((page) => !asked.current.has(page) && (page - 1) * BATCH < (state.data?.page_count ?? 1));
+    const timer = setTimeout(() => missing.forEach(load), state.data ? REST_MILLISECONDS : 0);
+    return () => clearTimeout(timer);
+  }, [at, state.data]);
+  return state;
 }
 
 function useWide() {

@@ -1,14 +1,29 @@
 // The whole book in one run: outline, chapters, editor's reading, proofreading, cover and files.
 
 import { post } from "./api.js";
+import { cost, duration, price } from "./format.js";
 import { html } from "./hooks.js";
+import { useResource } from "./live.js";
 import { go } from "./router.js";
+import { useSignal } from "./signal.js";
+import { settings } from "./site.js";
 import { Confirmed } from "./ui.js";
+
+const ADDON = "automated-production";
 
 /** How a run goes on, or begins again: a production stays one. */
 export const starting = (status) => (status?.mode === "automated" ? "produce" : "generate");
 
+/** The time and the cost of a full run, as far as they are known. */
+export function estimate(book) {
+  const parts = [book.estimated_seconds ? duration(book.estimated_seconds) : null];
+  if (book.estimated_cost_micros > 0) parts.push(`about ${cost(book.estimated_cost_micros, book.usage.currency)}`);
+  const told = parts.filter(Boolean).join(", ");
+  return told && `Estimate: ${told}.`;
+}
+
 export function Produce({ book, reload }) {
+  const terms = useTerms();
   const begin = async () => {
     await post(`/books/${book.id}/produce/`);
     await reload();
@@ -16,7 +31,21 @@ export function Produce({ book, reload }) {
   };
   return html`
     <${Confirmed} title="Create the whole book?" yes="Start" work=${begin}
-      text="All steps run without further questions: outline, text, an editor's reading, proofreading, blurb, cover and files. You can pause or stop at any time.">Create the whole book<//>`;
+      text="All steps run without further questions: outline, text, an editor's reading, proofreading, blurb, cover and files. You can pause or stop at any time."
+      more=${html`<p>${estimate(book)} ${terms && html`${terms.text} ${terms.isMissing && html`<a href="#/plan">Buy the add-on</a>`}`}</p>`}>Create the whole book<//>`;
+}
+
+/** What a production needs where plans are sold: the add-on, its price, or the uses that are left. Null elsewhere. */
+function useTerms() {
+  const billing = useSignal(settings)?.billing_enabled;
+  const { data: sold } = useResource(billing ? "/auth/addons/available/" : null);
+  const { data: owned } = useResource(billing ? "/auth/addons/my_addons/" : null);
+  const addon = sold?.find(({ slug }) => slug === ADDON);
+  if (!addon || !owned) return null;
+  const own = owned.find((one) => one.addon.slug === ADDON && one.has_uses_remaining);
+  if (own) return { text: own.uses_remaining < 0 ? `Included in your add-on “${addon.name}”.` : `Takes one use of your add-on “${addon.name}” (${own.uses_remaining} left).` };
+  const prices = [addon.price_per_use && `${price(addon.price_per_use)} per use`, addon.price_monthly && `${price(addon.price_monthly)} per month`];
+  return { text: `This needs the add-on “${addon.name}”: ${prices.filter(Boolean).join(" or ")}.`, isMissing: true };
 }
 
 // What the status says while each phase is on; what says none of it is the writing.

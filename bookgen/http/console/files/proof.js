@@ -4,16 +4,22 @@ import { get, post, remove } from "./api.js";
 import { count, inLanguage, number, time } from "./format.js";
 import { html, useEffect, useKeys, useLayoutEffect, useRef, useState } from "./hooks.js";
 import { useResource } from "./live.js";
-import { Action, Confirmed, Field, Heading, Notice, off, Progress, spoken, useWork, Problem, Waiting } from "./ui.js";
+import { useSignal } from "./signal.js";
+import { settings } from "./site.js";
+import { Action, Confirmed, Field, Heading, Notice, off, plain, Problem, Progress, spoken, useWork, Waiting } from "./ui.js";
 
 const OPEN = new Set(["pending", "running"]);
 // What the list shows: the status of the suggestions, and what they are called then.
 const SHOWN = { pending: "left", applied: "applied", dismissed: "dismissed" };
+const SOON = [1, 2, 4, 8]; // seconds between the first looks at a new report; then it is polled as anything else
 const SEVERITIES = ["critical", "major", "minor", "info"];
 
 export default function Proof({ book, reload }) {
   const { data: reports, error, reload: again } = useResource(`/proofreading-reports/?book=${book.id}`, (listed) => listed?.some(({ status }) => OPEN.has(status)));
   const [chosen, choose] = useState(null);
+  const site = useSignal(settings);
+  const onlyRules = site?.models?.every((name) => name.startsWith("offline"));
+  useSoon(reports?.some(({ status }) => OPEN.has(status)), again);
   if (!reports) return html`<${Waiting} error=${error} />`;
   const report = reports.find(({ id }) => id === chosen) ?? reports[0];
   const started = (path, body) => async () => {
@@ -30,7 +36,8 @@ export default function Proof({ book, reload }) {
         <${Field} as="select" label="Report" value=${report.id} onChange=${(event) => choose(Number(event.target.value))}>
           ${reports.map((one) => html`<option value=${one.id} selected=${one.id === report.id}>${time(one.created_at)}, ${found(one)}</option>`)}<//>`}
     </div>
-    <p class="quiet">A check looks for errors, sentence by sentence. An editor reads the whole book for contradictions, loose ends and repetitions.</p>
+    <p class="quiet">A check looks for errors, sentence by sentence. An editor reads the whole book for contradictions, loose ends and repetitions.
+      ${onlyRules && html` <b>This service has no language model, so a check runs only the built-in rules, and no editor can read the book.</b>`}</p>
     ${report && html`<${Report} key=${report.id} book=${book} report=${report} again=${again} reload=${reload} />`}`;
 }
 
@@ -41,19 +48,21 @@ function Report({ book, report, again, reload }) {
   };
   return html`
     <section aria-label="Report">
-      ${OPEN.has(report.status) && html`<p role="status">The book is being checked. You can close this page.</p><${Progress} label="Checked, percent" value=${report.progress} />`}
-      ${report.status === "error" && html`<${Notice} kind="bad"><p>${report.failure?.message ?? "The check failed."} Check the book again.</p><//>`}
-      ${report.summary && html`<p class="lead" ...${inLanguage(book)}>${report.summary}</p>`}
-      ${report.status === "completed" && html`<${Suggestions} book=${book} report=${report} reload=${reload} />`}
-      <p><${Confirmed} kind="link" title="Delete this report?" yes="Delete" text="Changes that you applied stay in the text." work=${away}>Delete this report<//></p>
+      ${OPEN.has(report.status) && html`<p role="status">${report.kind === "review" ? "An editor is reading the book." : "The book is being checked."} You can close this page.</p><${Progress} label="Checked, percent" value=${report.progress} />`}
+      ${report.status === "error" && html`<${Notice} kind="bad"><p>${plain(report.failure?.message ?? "The check failed.")} Check the book again.</p><//>`}
+      ${report.summary && !OPEN.has(report.status) && html`<p class="lead">${report.summary}</p>`}
+      ${report.status === "completed" && total(report) > 0 && html`<${Suggestions} book=${book} report=${report} reload=${reload} />`}
+      <p><${Confirmed} kind="link" destroys title="Delete this report?" yes="Delete report" text="Changes that you applied stay in the text." work=${away}>Delete this report<//></p>
     </section>`;
 }
 
 function Suggestions({ book, report, reload }) {
   const [severity, limit] = useState("");
   const [page, turn] = useState(1);
-  const [status, list] = useState("pending");
-  const path = `/proofreading-reports/${report.id}/suggestions/?status=${status}&page=${page}${severity && `&severity=${severity}`}`;
+  // A report about one passage has one suggestion, which is shown whatever became of it.
+  const isPassage = report.kind === "passage";
+  const [status, list] = useState(isPassage ? "" : "pending");
+  const path = `/proofreading-reports/${report.id}/suggestions/?page=${page}${status && `&status=${status}`}${severity && `&severity=${severity}`}`;
   const { data, error, reload: again } = useResource(path);
   const { data: safe, reload: countSafe } = useResource(`/proofreading-reports/${report.id}/suggestions/?status=pending&safe=true`);
   const [at, go] = useState(0);
@@ -74,7 +83,7 @@ function Suggestions({ book, report, reload }) {
   useKeys(({ key }) => {
     if (key === "j") go(Math.min(all.length - 1, index + 1));
     if (key === "k") go(Math.max(0, index - 1));
-    if (status !== "pending" || !all[index]) return;
+    if (all[index]?.status !== "pending") return;
     if (key === "a" && all[index].suggested_text !== null) apply.run();
     if (key === "d") dismiss.run();
   });
@@ -86,25 +95,26 @@ function Suggestions({ book, report, reload }) {
     await after();
   };
   return html`
+ ${isPassage ? html`<p class="left" role="status" data-left=${all.filter((one) => one.status === "pending").length}>${PASSAGE[all[0]?.status]}</p>` : html`
     <div class="row between">
       <p class="left" role="status" data-left=${data.count}>${data.count ? `${count(data.count, kind)} ${SHOWN[status]}. Showing number ${number(index + 1 + (page - 1) * 20)}.` : `No ${kind}s ${SHOWN[status]}.`}</p>
       <${Field} as="select" label="Show" value=${status} onChange=${(event) => { list(event.target.value); turn(1); go(0); }}>
         <option value="pending">open</option><option value="applied">applied</option><option value="dismissed">dismissed</option><//>
       <${Field} as="select" label="Severity" value=${severity} onChange=${(event) => { limit(event.target.value); turn(1); go(0); }}>
         <option value="">all</option>${SEVERITIES.map((one) => html`<option value=${one} selected=${one === severity}>${one}</option>`)}<//>
-    </div>
+    </div>`}
     ${status === "pending" && safe?.count > 1 && html`
       <p class="row between"><span>${number(safe.count)} of them only change spelling or punctuation.</span>
         <${Confirmed} title="Apply ${number(safe.count)} safe suggestions?" yes="Apply all" text="They only change spelling and punctuation. The current text of each chapter is saved to the history." work=${inBulk({ safe: true })}>Apply safe suggestions<//></p>`}
-    ${all[index] && html`<${Suggestion} key=${all[index].id} book=${book} report=${report} one=${all[index]} open=${status === "pending"} apply=${apply} dismiss=${dismiss} />`}
-    <div class="row">
+    ${all[index] && html`<${Suggestion} key=${all[index].id} book=${book} report=${report} one=${all[index]} open=${all[index].status === "pending"} apply=${apply} dismiss=${dismiss} />`}
+    ${(all.length > 1 || page > 1) && html`<div class="row">
       <button type="button" onClick=${() => go(index - 1)} ...${off(index <= 0)}>Previous</button>
       <button type="button" onClick=${() => go(index + 1)} ...${off(index >= all.length - 1)}>Next</button>
       ${data.previous && html`<button type="button" onClick=${() => { turn(page - 1); go(0); }}>Previous page</button>`}
       ${data.next && html`<button type="button" onClick=${() => { turn(page + 1); go(0); }}>Next page</button>`}
       ${status === "pending" && severity && data.count > 1 && html`<${Confirmed} title="Apply all ${severity} suggestions?" yes="Apply all" text="This applies ${count(data.count, "change")}. The current text of each chapter is saved to the history." work=${inBulk({ severity: [severity] })}>Apply all ${severity}<//>`}
-    </div>
-    <p class="quiet">Keyboard: j next, k previous, a apply, d dismiss.</p>`;
+    </div>`}
+    ${all.length > 0 && html`<p class="quiet">Keyboard: j next, k previous, a apply, d dismiss.</p>`}`;
 }
 
 function Suggestion({ book, report, one, open, apply, dismiss }) {
@@ -138,9 +148,31 @@ function inOneLine(text) {
   return text?.replace(/\s*\n\s*/g, " ¶ ");
 }
 
+/** How many suggestions a report has, whatever became of them. */
+const total = (report) => Object.values(report.counts.by_severity).reduce((sum, one) => sum + one, 0);
+
 /** How much a report has found, for the list of reports. */
 function found(report) {
-  const total = Object.values(report.counts.by_severity).reduce((sum, one) => sum + one, 0);
   if (report.kind === "passage") return "a rewritten passage";
-  return report.kind === "review" ? `editor's reading, ${count(total, "finding")}` : count(total, "suggestion");
+  return report.kind === "review" ? `editor's reading, ${count(total(report), "finding")}` : count(total(report), "suggestion");
+}
+
+const PASSAGE = {
+  pending: "Compare the new passage with yours, then apply or dismiss it.",
+  applied: "You applied the new passage.",
+  dismissed: "You dismissed the new passage.",
+  stale: "The text has changed since, so the new passage can no longer be applied.",
+};
+
+/** Looks a few times while `open`, because most checks are done within seconds. */
+function useSoon(open, look) {
+  useEffect(() => {
+    if (!open) return undefined;
+    let timer;
+    const turn = ([seconds, ...later]) => {
+      if (seconds) timer = setTimeout(() => look().then(() => turn(later)), seconds * 1000);
+    };
+    turn(SOON);
+    return () => clearTimeout(timer);
+  }, [open, look]);
 }

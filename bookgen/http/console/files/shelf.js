@@ -1,6 +1,6 @@
 // The shelf: every book with its cover and how far it is.
 
-import { count, number, since, words } from "./format.js";
+import { count, inLanguage, number, since, words } from "./format.js";
 import { html, useState } from "./hooks.js";
 import { useResource } from "./live.js";
 import { current } from "./session.js";
@@ -29,7 +29,7 @@ function Books({ session }) {
     </div>
     <${Problem} error=${error?.status ? error : null} />
     ${books.length > MANY && html`<p><input type="search" aria-label="Search your books" placeholder="Search your books" value=${sought} onInput=${(event) => seek(event.target.value)} /></p>`}
-    <p class="unseen" role="status">${sought && count(found.length, "book")}</p>
+    <p class=${found.length ? "unseen" : ""} role="status">${sought && (found.length ? count(found.length, "book") : html`No book matches “<bdi>${sought}</bdi>”. The search looks at titles, authors and genres.`)}</p>
     <ul class="shelf">${found.map((book) => html`<${Spine} key=${book.id} book=${book} />`)}</ul>`;
 }
 
@@ -44,7 +44,7 @@ function Spine({ book }) {
     <li>
       <a href="#/books/${book.id}">
         <${Cover} book=${book} />
-        <span class="title" dir="auto">${book.title}</span>
+        <span class="title" ...${inLanguage(book)}>${book.title}</span>
         <span class="quiet">${state(book, run)}</span>
         ${isActive(book) && html`<${Progress} label="Written" value=${run.percentage} />`}
       </a>
@@ -57,5 +57,7 @@ function state(book, run) {
   if (book.status === "generating") return isQueued(run) ? "Waiting in the queue" : `Writing, ${number(run?.percentage ?? 0)} %`;
   if (book.status === "completed") return words(book.word_count);
   if (book.status === "outline") return book.word_count ? `${words(book.word_count)} so far` : `Outline, ${count(book.chapters_count, "chapter")}`;
+  // A copy is a draft that may have all of its texts.
+  if (book.word_count) return words(book.word_count);
   return `Draft, ${since(book.created_at)}`;
 }

@@ -54,6 +54,7 @@ function Login({ forgot }) {
 }
 
 function Register() {
+  const sends = useSignal(settings)?.features?.email !== false;
   const [sent, tell] = useState(null);
   const { run, busy, error } = useWork(async ({ target }) => {
     const { kept, ...form } = Object.fromEntries(new FormData(target));
@@ -62,6 +63,7 @@ function Register() {
     else tell({ message: reply.message, to: form.email });
   });
   if (sent) {
+    if (!sends) return html`<${Notice}><p role="status">Your account is created, but this service cannot send the e-mail that confirms your address. Ask its operator for the link.</p><//>`;
     return html`
       <${Notice}><p role="status">${sent.message} We sent it to <b>${sent.to}</b>.</p><//>
       <p>No e-mail? Check your spam folder. To get another link, choose “Forgot password?” on the sign-in page. If you mistyped the address, create another account.</p>`;
@@ -74,12 +76,15 @@ function Register() {
       <${Field} label="Password" name="password" type="password" autocomplete="new-password" minlength="8" maxlength="128"
         required hint="At least 8 characters." wrong=${wrong.password} />
       <${Check} label="Keep me signed in on this device" name="kept" />
-      <${Problem} error=${Object.keys(wrong).length ? null : error} />
+      <${Problem} error=${error} shown=${["username", "email", "password"]} />
       <button class="primary" aria-busy=${busy}>Create account</button>
     </form>`;
 }
 
+const NO_MAIL = "This service cannot send e-mail. Ask its operator to set a new password for you.";
+
 function Forgot({ back }) {
+  const sends = useSignal(settings)?.features?.email !== false;
   const [message, say] = useState("");
   const { run, busy, error } = useWork(async ({ target }) => {
     say((await post("/auth/forgot-password/", Object.fromEntries(new FormData(target)))).message);
@@ -87,7 +92,7 @@ function Forgot({ back }) {
   return html`
     <div class="narrow">
       <${Heading}>Reset your password<//>
-      ${message
+      ${!sends ? html`<${Notice}><p>${NO_MAIL}</p><//>` : message
         ? html`<${Notice}><p role="status">${message}</p><//>`
         : html`
           <form onSubmit=${run}>
@@ -130,8 +135,10 @@ export function SignInAgain() {
 
 /** Who came by Google or by a mailed link has no password yet, and can have one. */
 function NoPassword({ email }) {
+  const sends = useSignal(settings)?.features?.email !== false;
   const [message, say] = useState("");
   const { run, busy, error } = useWork(async () => say((await post("/auth/forgot-password/", { email })).message));
+  if (!sends) return html`<p class="quiet">No password, or forgot it? ${NO_MAIL}</p>`;
   return html`
     <p class="quiet">No password, or forgot it? <button type="button" class="link" aria-busy=${busy} onClick=${run}>Send a link to ${email}</button></p>
     <div role="status">${message && html`<p>${message} Follow the link to set a password, then return here and enter it.</p>`}</div>

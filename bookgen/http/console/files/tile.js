@@ -15,10 +15,23 @@ export function Cover({ book, large = false }) {
     <div class="cover tile shade${seed % SHADES} ${large ? "large" : ""}" aria-hidden="true">
       <svg viewBox="0 0 200 320" preserveAspectRatio="xMidYMid slice">${ORNAMENTS[(seed >>> 4) % ORNAMENTS.length](seed)}</svg>
       <div class="lettering" ...${inLanguage(book)}>
-        <b class=${book.title.length > 28 ? "long" : ""}>${book.title}</b>
+        <b style=${{ fontSize: `${size(book.title)}cqi` }}>${book.title}</b>
         <i>${book.author_name}</i>
       </div>
     </div>`;
+}
+
+// In hundredths of the cover's width: the room for a line, and how wide a letter is for its size.
+const ROOM = 80;
+const LETTER = 0.62;
+// Scripts that break a line anywhere between two letters.
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+
+/** The size of a title's letters at which its longest word stays in one piece. */
+function size(title) {
+  const words = title.split(/[\s-]+/).filter((word) => !UNSPACED.test(word));
+  const longest = Math.max(1, ...words.map((word) => word.length));
+  return Math.max(4, Math.min(title.length > 28 ? 9.2 : 12.5, ROOM / (LETTER * longest))).toFixed(1);
 }
 
 /** Pictures come from this page's own origin, under whatever name it is known to the reader. */

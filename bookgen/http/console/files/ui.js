@@ -1,11 +1,14 @@
 // What every view is made of: buttons that do something, fields, notices, dialogs, progress.
 
+import { reachable } from "./api.js";
 import { html, useEffect, useId, useRef, useState } from "./hooks.js";
 import { toPlace } from "./router.js";
 import { signal, useSignal } from "./signal.js";
 import { NAME } from "./site.js";
 
-export const spoken = signal(""); // what a screen reader says next, without the focus going there
+export const spoken = signal(""); // what the page announces, to the eye and to a screen reader, without moving the focus
+export const bookTitle = signal(""); // the title of the open book, which the names of its views end with
+const ANNOUNCED_SECONDS = 6;
 
 /** A button whose work takes a while. While it does, it says so and is not pressed twice; what fails is shown by it. */
 export function Action({ work, children, kind = "", busy: busyWords = "Please wait …", ...rest }) {
@@ -63,14 +66,35 @@ const NEXT = {
   SERVICE_UNAVAILABLE: "The service is busy or starting. Try again in a moment.",
 };
 
-/** What went wrong, and what to do next. */
-export function Problem({ error }) {
-  if (!error) return null;
+// A call of the API, which helps programs, such as " (POST /books/{id}/generate/)".
+const CALL = / ?\((?:GET|POST|PATCH|PUT|DELETE) [^)]*\)/g;
+
+/** A message of the API as people read it: without calls and without the quotes of code. */
+export const plain = (message) => message.replace(CALL, "").replaceAll("`", "");
+
+/** What went wrong, and what to do next. `shown`: the form's fields, which show their own messages. */
+export function Problem({ error, shown = [] }) {
+  const notice = useRef();
+  const isReachable = useSignal(reachable);
+  const [mended, mend] = useState(null);
+  useEffect(() => {
+    const form = notice.current?.closest("form");
+    if (error?.code !== "VALIDATION_ERROR" || !form) return undefined;
+    const changed = () => mend(error);
+    form.querySelector("[aria-invalid=true]")?.focus();
+    form.addEventListener("input", changed, { once: true });
+    return () => form.removeEventListener("input", changed);
+  }, [error]);
+  if (!error || error === mended || (error.code === "UNREACHABLE" && isReachable)) return null;
   const [name, link] = REMEDY[error.code] ?? [];
-  const details = Object.entries(error.fields ?? {}).flatMap(([, told]) => (Array.isArray(told) ? told : []));
+  const wrong = Object.entries(error.fields ?? {});
+  const marked = wrong.filter(([field]) => shown.includes(field));
+  const details = wrong.filter((one) => !marked.includes(one)).flatMap(([, told]) => (Array.isArray(told) ? told : []));
+  // The API's message only repeats the details.
+  const message = marked.length ? "Correct the marked fields." : details.length ? "" : plain(error.message);
   return html`
-    <div class="notice bad" role="alert">
-      <p>${error.message}${details.length > 0 && html` ${details.join(" ")}`} ${NEXT[error.code]}</p>
+    <div class="notice bad" role="alert" ref=${notice}>
+      <p>${message}${details.length > 0 && html` ${plain(details.join(" "))}`} ${NEXT[error.code]}</p>
       ${link && html`<p><a href=${link}>${name}</a></p>`}
     </div>`;
 }
@@ -79,16 +103,24 @@ export function Notice({ kind = "", children }) {
   return html`<div class="notice ${kind}">${children}</div>`;
 }
 
-/** A labelled field. `as` is input, textarea or select; what is wrong with it is read out with it. */
-export function Field({ label, hint, wrong, as = "input", children, class: kind = "", ...rest }) {
+/** What to do about a title that no font of the server has. */
+export function FontWarning({ book }) {
+  if (!book.font_warning) return null;
+  return html`<${Notice} kind="bad"><p>${plain(book.font_warning)}</p><//>`;
+}
+
+/** A labelled field. `as` is input, textarea or select. `wrong` is read out with it, until the field is changed. */
+export function Field({ label, hint, wrong: refused, as = "input", children, class: kind = "", ...rest }) {
   const id = useId();
+  const [mended, mend] = useState(null);
+  const wrong = refused === mended ? null : refused;
   const about = [hint && `${id}-hint`, wrong && `${id}-wrong`].filter(Boolean).join(" ");
   return html`
-    <div class="field ${kind}">
+    <div class="field ${kind}" onInput=${() => refused && mend(refused)}>
       <label for=${id}>${label}</label>
       <${as} id=${id} aria-describedby=${about || undefined} aria-invalid=${wrong ? "true" : undefined} ...${rest}>${children}<//>
       ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}
-      ${wrong && html`<p class="wrong" id="${id}-wrong">${[].concat(wrong).join(" ")}</p>`}
+      ${wrong && html`<p class="wrong" id="${id}-wrong">${plain([].concat(wrong).join(" "))}</p>`}
     </div>`;
 }
 
@@ -116,23 +148,23 @@ export function Dialog({ title, onClose, closable = true, children }) {
 }
 
 /** A button that asks first. */
-export function Confirmed({ title, text, yes, work, children, more, kind = "", ...rest }) {
+export function Confirmed({ title, text, yes, work, children, more, kind = "", destroys = false, ...rest }) {
   const [asking, ask] = useState(false);
   const close = () => ask(false);
   return html`
     <button type="button" class=${kind} ...${rest} onClick=${() => ask(true)}>${children}</button>
-    ${asking && html`<${Question} title=${title} text=${text} yes=${yes} work=${async () => { await work(); close(); }} onClose=${close}>${more}<//>`}`;
+    ${asking && html`<${Question} title=${title} text=${text} yes=${yes} destroys=${destroys} work=${async () => { await work(); close(); }} onClose=${close}>${more}<//>`}`;
 }
 
-/** The dialog that asks. A yes does the work, which closes it where nothing is left to ask. */
-export function Question({ title, text, yes, work, onClose, children }) {
+/** The dialog that asks. A yes does the work, which closes it where nothing is left to ask. Red if it `destroys`. */
+export function Question({ title, text, yes, work, onClose, children, destroys = false }) {
   return html`
     <${Dialog} title=${title} onClose=${onClose}>
       <p>${text}</p>
       ${children}
       <div class="row end">
         <button type="button" onClick=${onClose}>Cancel</button>
-        <${Action} kind="primary" work=${work}>${yes}<//>
+        <${Action} kind=${destroys ? "primary bad" : "primary"} work=${work}>${yes}<//>
       </div>
     <//>`;
 }
@@ -145,9 +177,10 @@ export function Progress({ label, value }) {
 export function Heading({ children, title }) {
   const heading = useRef();
   const name = title ?? (typeof children === "string" ? children : "");
+  const book = useSignal(bookTitle);
   useEffect(() => {
-    document.title = name ? `${name} · ${NAME}` : NAME;
-  }, [name]);
+    document.title = [name, book !== name && book, NAME].filter(Boolean).join(" · ");
+  }, [name, book]);
   useEffect(() => {
     if (document.querySelector("dialog[open]")) return;
     heading.current.focus({ preventScroll: true });
@@ -164,5 +197,11 @@ export function Waiting({ error, children = "Loading …" }) {
 }
 
 export function Spoken() {
-  return html`<div class="unseen" role="status" aria-live="polite">${useSignal(spoken)}</div>`;
+  const said = useSignal(spoken);
+  useEffect(() => {
+    if (!said) return undefined;
+    const timer = setTimeout(() => spoken.set(""), ANNOUNCED_SECONDS * 1000);
+    return () => clearTimeout(timer);
+  }, [said]);
+  return html`<div class=${said ? "said" : "unseen"} role="status" aria-live="polite">${said}</div>`;
 }

@@ -5,11 +5,10 @@ import { cost, count, duration, inLanguage, number, since, words } from "./forma
 import { html } from "./hooks.js";
 import { useResource } from "./live.js";
 import { BookNotes } from "./notes.js";
-import { Phases, Produce, starting } from "./produce.js";
+import { estimate, Phases, Produce, starting } from "./produce.js";
 import { isQueued } from "./shelf.js";
 import { isOutlined, isPictureBook, Spreads } from "./spreads.js";
-import { Action, Confirmed, Heading, Notice, Progress } from "./ui.js";
-import { estimate } from "./outline.js";
+import { Action, Confirmed, Heading, Notice, plain, Progress } from "./ui.js";
 
 export default function Writing({ book, status, reload }) {
   return html`
@@ -43,7 +42,7 @@ function Run({ book, status, reload }) {
       <${Progress} label="Chapters written, percent" value=${status.percentage} />
       ${status.mode === "automated" && !waits && html`<${Phases} status=${status} />`}
       <dl class="facts">
-        <div><dt>Chapters</dt><dd>${number(status.completed_chapters)} of ${number(status.total_chapters)}</dd></div>
+        ${status.total_chapters > 0 && html`<div><dt>Chapters</dt><dd>${number(status.completed_chapters)} of ${number(status.total_chapters)}</dd></div>`}
         <div><dt>Words</dt><dd>${number(status.words_written)}</dd></div>
         ${is === "running" && !waits && left(status) && html`<div><dt>Time left</dt><dd>${left(status)}</dd></div>`}
         <div><dt>Cost so far</dt><dd>${spent(book.usage)}</dd></div>
@@ -61,7 +60,11 @@ function left({ estimated_seconds_remaining: seconds, completed_chapters: finish
   return finished ? null : "known after the first chapter";
 }
 
-const said = (status) => (status.generation_status === "error" ? `Failed after ${number(status.completed_chapters)} of ${count(status.total_chapters, "chapter")}.` : status.status_message);
+function said(status) {
+  if (status.generation_status !== "error") return status.status_message;
+  if (!status.total_chapters) return "Failed before the outline was finished.";
+  return `Failed after ${number(status.completed_chapters)} of ${count(status.total_chapters, "chapter")}.`;
+}
 
 function spent(usage) {
   if (usage.unknown_price) return usage.cost_micros ? `at least ${cost(usage.cost_micros, usage.currency)} (some prices are unknown)` : "unknown: the price table does not list this model";
@@ -120,7 +123,7 @@ function Failed({ book, status, reload }) {
   const [text, name, link] = ADVICE[failure?.code] ?? (denied ? OPERATORS : []);
   return html`
     <${Notice} kind="bad">
-      <p><b>Why:</b> ${failure?.message ?? "The reason is unknown."}</p>
+      <p><b>Why:</b> ${plain(failure?.message ?? "The reason is unknown.")}</p>
       <p><b>What next:</b> ${text ?? (failure?.retryable
         ? "Nothing is lost. “Try again” continues with the chapter that failed. Finished chapters are not written again."
         : "The same request would fail again. Change its cause, often the chapter’s summary or the idea, and resume.")}</p>
