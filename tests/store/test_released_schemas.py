@@ -1,7 +1,7 @@
 """Databases of former releases, migrated to the newest schema: they get the same one as a new database, and keep all.
 
 `schemas/` has a dump of each release, made by pg_dump 15 of a database in which Ada's book is half written: with the
-migrations up to 0041 for 0.1.0, and up to 0046 for 0.2.0.
+migrations up to 0041 for 0.1.0, and up to 0045 for 0.2.0.
 """
 
 from __future__ import annotations

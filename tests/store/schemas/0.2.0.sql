@@ -640,16 +640,6 @@ ALTER TABLE public.hold ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
-CREATE TABLE public.idempotency_key (
-    account_id bigint NOT NULL,
-    key text NOT NULL,
-    request bytea NOT NULL,
-    owner uuid NOT NULL,
-    started_at timestamp with time zone DEFAULT now() NOT NULL,
-    status integer,
-    answer bytea,
-    book_id bigint
-);
 CREATE TABLE public.illustration (
     id bigint NOT NULL,
     chapter_id bigint NOT NULL,
@@ -1092,8 +1082,7 @@ INSERT INTO public.schema_migration VALUES
 	(42, '0042_chapter_plans.sql', '6003084390facb39cf92b223f1a9016c3e37e4e34117d9ed2ce6b502a890fd25', '2026-11-28 07:36:30.295029+00'),
 	(43, '0043_signing_keys.sql', 'f440aec7f3fcb3819d035d654363baf4d8bad6ce1c2b3a5541e51bddf23522db', '2026-11-28 07:36:30.29609+00'),
 	(44, '0044_backups.sql', '9321f927ad7235b8cddcd3c08a27e89b445e68d2bd8f7489229786533c918f1a', '2026-11-28 07:36:30.308878+00'),
-	(45, '0045_facts.sql', 'a7990375439c792f29b847b71f37c9ae2227e3bc23980274a9229ba76b1e5890', '2026-11-28 07:36:30.326035+00'),
-	(46, '0046_idempotency.sql', 'bacde4b276664fc1afb8c2bd0b26b9ba5eb425babf19a0d7f88f6e9076c9e7ec', '2026-11-28 07:36:30.339071+00');
+	(45, '0045_facts.sql', 'a7990375439c792f29b847b71f37c9ae2227e3bc23980274a9229ba76b1e5890', '2026-11-28 07:36:30.326035+00');
 INSERT INTO public.subscription OVERRIDING SYSTEM VALUE VALUES
 	(1, 1, 1, 'active', NULL, '2026-11-28 07:36:30.385215+00', NULL, NULL, false, NULL, '2026-11-28 07:36:30.385215+00', '2026-11-28 07:36:30.385215+00');
 SELECT pg_catalog.setval('public.account_addon_id_seq', 1, false);
@@ -1216,8 +1205,6 @@ ALTER TABLE ONLY public.hold
     ADD CONSTRAINT hold_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.hold
     ADD CONSTRAINT hold_run_id_key UNIQUE (run_id);
-ALTER TABLE ONLY public.idempotency_key
-    ADD CONSTRAINT idempotency_key_pkey PRIMARY KEY (account_id, key);
 ALTER TABLE ONLY public.illustration
     ADD CONSTRAINT illustration_image_key_key UNIQUE (image_key);
 ALTER TABLE ONLY public.illustration
@@ -1307,7 +1294,6 @@ CREATE INDEX fact_of_chapter ON public.fact USING btree (chapter_id);
 CREATE INDEX former_address_account ON public.former_address USING btree (account_id);
 CREATE INDEX hold_account ON public.hold USING btree (account_id, period_start);
 CREATE INDEX hold_lot ON public.hold USING btree (lot_id) WHERE (lot_id IS NOT NULL);
-CREATE INDEX idempotency_key_started ON public.idempotency_key USING btree (started_at);
 CREATE INDEX illustration_of_chapter ON public.illustration USING btree (chapter_id, "position", id);
 CREATE INDEX image_hold_of_account ON public.image_hold USING btree (account_id, period_start);
 CREATE INDEX link_account ON public.link USING btree (account_id, purpose);
@@ -1419,8 +1405,6 @@ ALTER TABLE ONLY public.hold
     ADD CONSTRAINT hold_lot_id_fkey FOREIGN KEY (lot_id) REFERENCES public.credit_lot(id);
 ALTER TABLE ONLY public.hold
     ADD CONSTRAINT hold_own_lot FOREIGN KEY (lot_id, account_id) REFERENCES public.credit_lot(id, account_id);
-ALTER TABLE ONLY public.idempotency_key
-    ADD CONSTRAINT idempotency_key_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.illustration
     ADD CONSTRAINT illustration_chapter_id_fkey FOREIGN KEY (chapter_id) REFERENCES public.chapter(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.illustration
