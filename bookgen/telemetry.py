@@ -38,6 +38,18 @@ _SECRET_TEXT = re.compile(
 
 
 _LINES: logging.StreamHandler[TextIO] = logging.StreamHandler()  # writes all lines; its name is the log format
+_SHARED: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.processors.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+]
+# One list for good: a logger that was used keeps it, whatever is configured after that.
+_PROCESSORS: list[Any] = [
+    structlog.stdlib.filter_by_level,
+    structlog.stdlib.add_logger_name,
+    *_SHARED,
+    structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+]
 # Libraries whose debug lines say nothing of this service.
 CHATTY = ("httpx", "httpx2", "httpcore", "asyncio", "stripe", "anthropic", "openai", "markdown_it", "PIL", "faker")
 REQUESTS = logging.getLogger("bookgen.http")
@@ -47,11 +59,6 @@ _requests = structlog.get_logger(REQUESTS.name)
 def configure_logs(form: str = "json", level: str = "info", stream: TextIO | None = None) -> None:
     """Send all log lines, also those of libraries, through the same redaction to one stream."""
     out = stream or sys.stderr
-    shared: list[Any] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-    ]
     renderer: Any = (
         structlog.processors.JSONRenderer(serializer=_dumps)
         if form == "json"
@@ -59,16 +66,13 @@ def configure_logs(form: str = "json", level: str = "info", stream: TextIO | Non
     )
     last = [structlog.processors.format_exc_info, redact, renderer]
     structlog.configure(
-        processors=[structlog.stdlib.filter_by_level, structlog.stdlib.add_logger_name, *shared,
-                    structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        cache_logger_on_first_use=True,
-    )  # fmt: skip
+        processors=_PROCESSORS, logger_factory=structlog.stdlib.LoggerFactory(), cache_logger_on_first_use=True
+    )
     _LINES.stream = out
     _LINES.set_name(form)
     _LINES.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[structlog.stdlib.add_logger_name, *shared],
+            foreign_pre_chain=[structlog.stdlib.add_logger_name, *_SHARED],
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
         )
     )
