@@ -43,7 +43,7 @@ async def test_a_book_goes_through_the_service_and_what_is_lost_of_it_is_seen(tm
         await handle.reload()
         second = await service.judge(book, handle.chapters[1], set())
 
-    assert (written.failure, len(written.chapters), written.calls["note"]) == ("", 2, 1)
+    assert (written.failure, len(written.chapters), written.calls["note"]) == ("", 2, 2)
     assert all(chapter.difference.is_none for chapter in written.chapters)
     assert first.unrecorded == ("Ein Satz, den niemand schickt.",)
     assert second.difference.lost

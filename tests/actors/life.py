@@ -22,7 +22,7 @@ from bookgen.actors.resources import LeaseState, Products, Resources, Writing
 from bookgen.actors.transaction import Transactions
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
-from bookgen.errors import BookgenError, BookQuotaExceeded
+from bookgen.errors import BookgenError, BookQuotaExceeded, Conflict
 from bookgen.models import BookKind, Run, RunMode, RunPhase, RunStatus
 from bookgen.providers.offline import OfflineModel
 from bookgen.store import checkpoints, ownership, processes, runs
@@ -249,6 +249,8 @@ class LifeInMemory:
             self._promote()
 
     def _take_hold(self, shelved: Shelved, decision: Decision) -> None:
+        if Effect.REFUSE_FINISHED in decision.effects:
+            raise Conflict
         if Effect.HOLD in decision.effects and not shelved.held:
             if len(self.consumed) + sum(other.held for other in self.books.values()) >= BOOKS_A_PERIOD:
                 raise BookQuotaExceeded

@@ -74,9 +74,9 @@ class LifeMachine(RuleBasedStateMachine):
         running = [book for book, run in self.runs.items() if run.status is RunStatus.RUNNING]
         return [book for book in running if book not in self.memory.flights]
 
-    @rule(book=books, automated=st.booleans())
-    def generate(self, book: int, automated: bool) -> None:
-        self.both("command", book, Generate(automated=automated))
+    @rule(book=books, automated=st.booleans(), again=st.booleans())
+    def generate(self, book: int, automated: bool, again: bool) -> None:
+        self.both("command", book, Generate(automated=automated, again=again))
 
     @precondition(lambda self: self.runs)
     @rule(pick=picks, command=commands)

@@ -81,7 +81,7 @@ async def test_each_chapter_but_the_last_is_noted_once(writer: Supervisor, model
 async def test_a_chapter_is_begun_and_finished_while_the_note_of_the_one_before_is_unanswered(
     writer: Supervisor, model: HeldNotes, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(notes, "SECONDS", 0)
+    monkeypatch.setattr(notes, "SECONDS", 0.5)  # long enough to ask
     account, book = await shelf.outlined(chapters=3)
     model.let_go.set()
     model.answers_notes.clear()

@@ -11,6 +11,7 @@ from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.production import NOT_PROOFREAD, PROOFREAD_BY_RULES
 from bookgen.actors.reports import BookReading
 from bookgen.actors.resources import Resources
+from bookgen.actors.steps import StoredSteps
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, PlanUpgradeRequired, QuotaExceeded, UpstreamAIError
@@ -395,11 +396,11 @@ async def test_a_book_that_its_author_has_emptied_is_not_said_to_be_read_by_the_
 ) -> None:
     begin = BookReading.begin
 
-    async def emptied(resources: Resources, account_id: int, book_id: int) -> BookReading:
+    async def emptied(resources: Resources, account_id: int, book_id: int, steps: StoredSteps) -> BookReading:
         await shelf.pool.execute(
             "UPDATE chapter SET content = '', word_count = 0, content_version = content_version + 1"
         )
-        return await begin(resources, account_id, book_id)
+        return await begin(resources, account_id, book_id, steps)
 
     monkeypatch.setattr(BookReading, "begin", emptied)
     await author.ask(supervisor)

@@ -74,7 +74,7 @@ async def test_a_finished_book_gets_a_blurb_and_the_files_have_it(api: Api) -> N
     assert book["blurb"].startswith("“The Harbour Light” is a sample.")
     assert "is a sample" in files["back cover"]
     assert "is a sample" in files["content.opf"]
-    assert book["usage"]["calls"] == book["chapters_count"] * 2 + 1, "outline, texts, notes of all but the last, blurb"
+    assert book["usage"]["calls"] == book["chapters_count"] * 2 + 2, "outline, texts, notes, blurb"
 
 
 async def test_the_blurb_of_an_author_is_kept(api: Api) -> None:

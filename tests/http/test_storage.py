@@ -281,6 +281,7 @@ SMALL = {
     "/books/{id}/facts/{fact_id}/",
     *(f"/books/{{id}}/{each.path}/" for each in FORMATS.values()),
     "/books/{id}/preview_pdf/",
+    "/books/{id}/preview-data/",
     "/proofreading-reports/{id}/suggestions/{suggestion_id}/dismiss/",
 }
 GROWING = [route for route in ROUTES if grows.is_on(route.handler)]

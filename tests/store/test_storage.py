@@ -11,7 +11,7 @@ from bookgen.store.rows import text_names
 TEXTS = [(table, name) for table, noun in storage.COUNTED.items() for name in text_names(noun)]
 # Covered by the bytes that a book and a chapter count besides their texts: words of a fixed list, and what is bounded.
 SMALL = {
-    "book": {"age_range", "bible", "bible_changes", "characters", "funding_source", "kind", "status"},
+    "book": {"age_range", "bible", "bible_changes", "characters", "cover_idea", "funding_source", "kind", "status"},
     "chapter": {"quality", "status"},
     "chapter_revision": {"origin"},
     "media": {"key", "source_type"},
