@@ -186,7 +186,7 @@ async def test_the_loop_stays_free_while_a_long_book_is_rendered(pool: RenderPoo
     made, spent = await watched(pool.run(Job("pdf", book, chapters, "A", ExportSettings(), watermark=False)))
 
     assert made.startswith(b"%PDF")
-    assert spent < 0.05
+    assert spent < 0.2  # seconds; to render it takes many times as long
 
 
 @pytest.mark.parametrize("kind", ["pdf", "docx", "epub", "pages"])
@@ -203,7 +203,7 @@ async def test_the_loop_stays_free_while_hostile_text_is_rendered(kind: str, poo
     )
 
     assert len(made) > (2_000_000 if kind == "pages" else 20_000)
-    assert spent < 0.05
+    assert spent < 0.2  # seconds; to render it takes many times as long
 
 
 async def watched(rendering: Awaitable[bytes]) -> tuple[bytes, float]:
