@@ -42,7 +42,7 @@ class Slow(OfflineModel):
         return await super().complete(request)
 
     async def until_held(self) -> None:
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(10):
             await self.waits.wait()
         self.waits.clear()
 

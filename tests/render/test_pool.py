@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import pickle
 import signal
@@ -186,7 +187,7 @@ async def test_the_loop_stays_free_while_a_long_book_is_rendered(pool: RenderPoo
     made, spent = await watched(pool.run(Job("pdf", book, chapters, "A", ExportSettings(), watermark=False)))
 
     assert made.startswith(b"%PDF")
-    assert spent < 0.2  # seconds; to render it takes many times as long
+    assert spent < 0.05
 
 
 @pytest.mark.parametrize("kind", ["pdf", "docx", "epub", "pages"])
@@ -203,18 +204,22 @@ async def test_the_loop_stays_free_while_hostile_text_is_rendered(kind: str, poo
     )
 
     assert len(made) > (2_000_000 if kind == "pages" else 20_000)
-    assert spent < 0.2  # seconds; to render it takes many times as long
+    assert spent < 0.05
 
 
 async def watched(rendering: Awaitable[bytes]) -> tuple[bytes, float]:
     """What is rendered, and the longest that the loop was held up meanwhile."""
     rendering = asyncio.ensure_future(rendering)
     spent = 0.0
-    while not rendering.done():
-        started = time.thread_time()  # the loop's own work, whatever else the machine does
-        await asyncio.sleep(0)
-        spent = max(spent, time.thread_time() - started)
-        await asyncio.wait([rendering], timeout=0.002)
+    gc.disable()  # what thousands of tests have left on the heap is not the loop's work
+    try:
+        while not rendering.done():
+            started = time.thread_time()  # the loop's own work, whatever else the machine does
+            await asyncio.sleep(0)
+            spent = max(spent, time.thread_time() - started)
+            await asyncio.wait([rendering], timeout=0.002)
+    finally:
+        gc.enable()
     return await rendering, spent
 
 
