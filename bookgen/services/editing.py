@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -181,15 +180,18 @@ async def save_chapter(
     if words is None:
         words = await _count_words(changes.get("content", ""))
     told = account_id, chapter_id, changes, words, origin
-    alone = read is None and "target_word_count" not in changes  # one statement suffices if storage is unlimited
+    alone = read is None and "target_word_count" not in changes  # nothing else to read if storage is unlimited
     if alone and (plan := quota.plan_of_all):
-        saved = await chapters.save(connection, *told, unbounded=plan, writer=writer)
+        async with connection.transaction():
+            await chapters.lock_its_book(connection, account_id, chapter_id)
+            saved = await chapters.save(connection, *told, unbounded=plan, writer=writer)
         if saved:
             return saved
     unbounded = await keeps_everything(connection, quota, account_id)
-    async with nullcontext() if alone and unbounded else connection.transaction():
+    async with connection.transaction():
         if "target_word_count" in changes:
             await slots.lock(connection, account_id)
+        await chapters.lock_its_book(connection, account_id, chapter_id)
         if read is not None and await chapters.lock(connection, account_id, chapter_id) not in (read, None):
             raise Conflict(CHANGED)
         saved = must_exist(await chapters.save(connection, *told, writer=writer))

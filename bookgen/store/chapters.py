@@ -179,6 +179,22 @@ async def lock(db: DB, account_id: int, chapter_id: int) -> Chapter | None:
     return row and chapter_of(row)
 
 
+LOCK_ITS_BOOK = """
+    SELECT FROM book b
+     WHERE b.account_id = $1 AND b.id = (SELECT book_id FROM chapter WHERE id = $2)
+       FOR NO KEY UPDATE OF b
+"""
+
+
+async def lock_its_book(connection: DB, account_id: int, chapter_id: int) -> None:
+    """Lock the chapter's book until the transaction ends.
+
+    A save that waited for the book in the very statement that changes it could meet an older version of the row, and
+    two of them then waited for each other. A statement after this one sees the row as it is.
+    """
+    await connection.execute(LOCK_ITS_BOOK, account_id, chapter_id)
+
+
 LOCK_VERSION = _lock("c.content_version")
 
 
