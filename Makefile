@@ -1,5 +1,5 @@
 # make book    an idea becomes a book: PDF, DOCX and EPUB in out/ (no key, no other step)
-# make test    linters, types and every test
+# make test    linters, types and tests; make test-all has the slow ones too
 # make serve   the service on http://127.0.0.1:8000
 
 TITLE ?= The Public Weigher
@@ -10,25 +10,32 @@ unexport PYTHONDONTWRITEBYTECODE
 UV := $(shell command -v uv 2>/dev/null)
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.version_info < (3, 11) and sys.exit(1); print(sys.executable)' 2>/dev/null && break; done)
-INSTALL = $(if $(UV),$(UV) pip install -q --python $(BIN)/python,$(BIN)/python -m pip install -qq --disable-pip-version-check)
+# uv installs four times as fast as pip: the machine's, or the one that the set-up puts into .venv. Should that one fail
+# (it does not know pip's settings), pip does it.
+INSTALL = VIRTUAL_ENV=.venv $$(command -v uv || command -v $(BIN)/uv || echo $(BIN)/python -m) pip install -q
+define install
+@$(INSTALL) $(1) || { rm -f $(BIN)/uv; $(INSTALL) $(1); }
+endef
 
 LOCK = $(UV) pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-header --no-annotate --upgrade
 
-.PHONY: book test serve pythons chaos simulate planted contract mutants audit outages models covers wraps console-figures proofing anchors pages lock clean
+.PHONY: book test test-all serve pythons chaos simulate planted contract mutants audit outages models covers wraps console-figures proofing anchors pages lock clean
 
 book: .venv/.runtime
 	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
 
 # Three processes for two cores: a test often waits for a lease, a poll or another process. mypy runs beside the tests,
-# and its report follows theirs.
-test: .venv/.test
+# and its report follows theirs. `make test` leaves out what tests/slow.py names, except in CI.
+QUICK = $(if $(filter true,$(CI)),,-m "not slow")
+test-all: QUICK =
+test test-all: .venv/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	@types=$$(mktemp); $(BIN)/mypy >"$$types" 2>&1 & mypy=$$!; \
 	trap 'kill $$mypy 2>/dev/null; rm -f "$$types"' EXIT; \
-	echo "$(BIN)/mypy, and beside it $(BIN)/pytest -n 3 --dist worksteal"; \
-	$(BIN)/pytest -n 3 --dist worksteal; tests=$$?; \
+	echo "$(BIN)/mypy, and beside it $(BIN)/pytest -n 3 --dist worksteal" '$(QUICK)'; \
+	$(BIN)/pytest -n 3 --dist worksteal $(QUICK); tests=$$?; \
 	wait $$mypy; checked=$$?; cat "$$types"; test $$tests = 0 -a $$checked = 0
 
 serve: .venv/.runtime
@@ -117,24 +124,26 @@ lock:
 	@test -n "$(UV)" || { echo "make lock needs uv."; exit 1; }
 	$(LOCK) -o requirements.lock
 	$(LOCK) --extra test -o requirements-test.lock
+	echo "uv>=0.13,<0.14" | $(subst pyproject.toml,-,$(LOCK)) -o requirements-uv.lock
 
 clean:
 	rm -rf .venv .venv-* out
 
 # The set-up. The stamps say what is installed, so that a second call does nothing.
 .venv/.runtime: pyproject.toml requirements.lock | .venv/bin/python
-	@echo "Setting up .venv (once, about a minute) ..."
-	@$(INSTALL) --require-hashes -r requirements.lock
-	@$(INSTALL) -e .
+	@echo "Setting up .venv (once, about half a minute) ..."
+	$(call install,--require-hashes -r requirements.lock)
+	$(call install,-e .)
 	@touch $@
 
 .venv/.test: pyproject.toml requirements-test.lock | .venv/bin/python
-	@echo "Setting up .venv with the test tools (once, about a minute) ..."
-	@$(INSTALL) --require-hashes -r requirements-test.lock
-	@$(INSTALL) -e ".[test]"
+	@echo "Setting up .venv with the test tools (once, about half a minute) ..."
+	$(call install,--require-hashes -r requirements-test.lock)
+	$(call install,-e ".[test]")
 	@touch $@ .venv/.runtime
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "bookgen needs Python 3.11 or newer; found none."; exit 1; }
 	@$(if $(UV),$(UV) venv -q --python "$(PYTHON)" .venv,"$(PYTHON)" -m venv .venv \
 		|| { rm -rf .venv; echo "On Debian and Ubuntu first: apt install python3-venv"; exit 1; })
+	@$(if $(UV),,$(BIN)/python -m pip install -qq --require-hashes -r requirements-uv.lock >/dev/null 2>&1 || true)

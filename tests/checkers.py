@@ -56,6 +56,7 @@ CHECKERS: dict[str, tuple[str, Callable[[], bool]]] = {
     "qpdf": _apt("qpdf", "qpdf"),
     "LibreOffice": _apt("libreoffice-writer-nogui", "soffice"),
     "chromium": _apt("chromium", "chromium"),
+    "chromium-headless-shell": _apt("chromium-headless-shell", "chromium-headless-shell"),
     "chromedriver": _apt("chromium-driver", "chromedriver"),
     "make": _apt("make", "make"),
     "pgbouncer": _apt("pgbouncer", "pgbouncer"),

@@ -23,7 +23,7 @@ from tests.render_pool import SHARED
 
 gc.disable()  # until test collection is over, since imports create no garbage
 
-pytest_plugins = ("tests.canaries", "tests.checkers", "tests.locks")
+pytest_plugins = ("tests.canaries", "tests.checkers", "tests.locks", "tests.slow")
 
 # Durability is tested on separate clusters. Here it would only cost time.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}

