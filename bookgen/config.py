@@ -4,111 +4,46 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
-from email.utils import parseaddr
-from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
-from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
+from typing import Literal
 
-from dotenv.parser import Binding, parse_stream
-from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, StringConstraints, ValidationError
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic import AliasChoices, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from bookgen import env_file as dotenv
 from bookgen.errors import StartupError
 from bookgen.limits import LimitClass
-
-PREFIX = "BOOKGEN_"
-MIN_PASSPHRASE_CHARACTERS = 12
-
-
-def _words(value: object) -> object:
-    """Split a list that is separated by commas or spaces."""
-    return value.replace(",", " ").split() if isinstance(value, str) else value
-
-
-def _matching(pattern: str) -> AfterValidator:
-    def check(secret: SecretStr) -> SecretStr:
-        if re.match(pattern, secret.get_secret_value()) is None:
-            raise ValueError(pattern)
-        return secret
-
-    return AfterValidator(check)
-
-
-def _with_sound_port(url: str) -> str:
-    """The URL if it has a host and a valid port. ValueError otherwise."""
-    parts = urlsplit(url)
-    if not parts.hostname or parts.port == 0:
-        raise ValueError(url)
-    return url
-
-
-def _mailbox(text: str) -> str:
-    if re.fullmatch(r"[^\s@<>]+@[^\s@<>]+", parseaddr(text)[1]) is None:
-        raise ValueError(text)
-    return text
-
-
-def _mail_server(url: SecretStr) -> SecretStr:
-    text = _with_sound_port(url.get_secret_value())
-    if urlsplit(text).query not in ("", "tls=off"):
-        raise ValueError(text)
-    return url
-
-
-def _long_enough(key: SecretStr) -> SecretStr:
-    if len(key.get_secret_value().encode()) < 32:
-        raise ValueError("too short")
-    return key
-
-
-def _good_passphrase(passphrase: SecretStr) -> SecretStr:
-    if len(passphrase.get_secret_value()) < MIN_PASSPHRASE_CHARACTERS:
-        raise ValueError("too short")
-    return passphrase
-
-
-Text = Annotated[str, StringConstraints(strip_whitespace=True)]
-Folder = Annotated[Path, AfterValidator(Path.expanduser)]
-Url = Annotated[
-    str,
-    StringConstraints(pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$"),
-    AfterValidator(_with_sound_port),
-    AfterValidator(lambda url: url.rstrip("/")),
-]
-Origin = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/?#@]+$"), AfterValidator(_with_sound_port)]
-URL = "an http(s) URL without a login"
-ApiKey = Annotated[SecretStr, _matching(r"^[!-~]*\Z")]  # characters that are valid in a header
-KEY = "a key of ASCII letters, digits and signs, without spaces"
-Rate = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$")]
-Interval = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,5}[mhd]$")]
-SECONDS = {"m": 60, "h": 3_600, "d": 86_400}
-Money = Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)]
-PROVIDERS = ("anthropic", "openai")  # text providers; each has NAME_API_KEY and NAME_BASE_URL
-_NAMED = "|".join(PROVIDERS)
-_MODELS = [f"{name}:MODEL" for name in PROVIDERS]
-TextModelName = Annotated[str, StringConstraints(pattern=rf"^(auto|offline|({_NAMED}|offline):\S+)$")]
-ImageModelName = Annotated[str, StringConstraints(pattern=r"^(auto|offline|openai:\S+)$")]
-FallbackName = Annotated[str, StringConstraints(pattern=rf"^(offline|({_NAMED}|offline):\S+)?$")]
-
-
-def setting(default: Any, takes: str, meaning: str, **bounds: Any) -> Any:
-    return Field(default, description=meaning, json_schema_extra={"takes": takes}, **bounds)
-
-
-def rate(limit: LimitClass) -> Any:
-    """The setting of a limit class, with the default and the meaning that its table gives."""
-    return setting(limit.default, f"a rate like {limit.default}", limit.meaning)
-
-
-def _setting_name(field: str) -> str:
-    """The name of the setting: the field's name with our prefix, unless a provider defines the name."""
-    name = field.upper()
-    return name if name.startswith(("ANTHROPIC_", "OPENAI_", "STRIPE_")) else f"{PREFIX}{name}"
+from bookgen.setting_types import (
+    KEY,
+    MIN_PASSPHRASE_CHARACTERS,
+    MODELS,
+    PREFIX,
+    PROVIDERS,
+    SECONDS,
+    URL,
+    ApiKey,
+    FallbackName,
+    Folder,
+    ImageModelName,
+    Interval,
+    Mailbox,
+    MailServerUrl,
+    Money,
+    Networks,
+    Origins,
+    Passphrase,
+    PostgresUrl,
+    Rate,
+    SigningKey,
+    Text,
+    TextModelName,
+    Url,
+    rate,
+    setting,
+    setting_name,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +62,7 @@ class Config(BaseSettings):
     model_config = SettingsConfigDict(
         frozen=True,
         extra="ignore",
-        alias_generator=_setting_name,
+        alias_generator=setting_name,
         env_ignore_empty=True,
         case_sensitive=True,
         env_file_encoding="utf-8",
@@ -143,13 +78,13 @@ class Config(BaseSettings):
     data_dir: Folder = setting(
         Path("data"), "a folder", "The folder for the embedded database, the secret key and the outbox."
     )
-    database_url: Annotated[SecretStr, _matching(r"^postgres(ql)?://")] | None = setting(
+    database_url: PostgresUrl | None = setting(
         None,
         "a URL like postgresql://user:password@host/name",
         "A PostgreSQL 15+ server (also read from `DATABASE_URL`). Default: an embedded server in the data folder.",
         validation_alias=AliasChoices("BOOKGEN_DATABASE_URL", "DATABASE_URL"),
     )
-    database_direct_url: Annotated[SecretStr, _matching(r"^postgres(ql)?://")] | None = setting(
+    database_direct_url: PostgresUrl | None = setting(
         None,
         "a URL like postgresql://user:password@host/name",
         "The same database without the transaction pooler, for the lease, notifications and migrations.",
@@ -169,7 +104,7 @@ class Config(BaseSettings):
     chapters_at_once: int | None = setting(
         None, "1 or more", "Chapters that one process writes at the same time. Default: 32 per core, at most 256.", ge=1
     )
-    secret_key: Annotated[SecretStr, AfterValidator(_long_enough)] | None = setting(
+    secret_key: SigningKey | None = setting(
         None,
         "at least 32 bytes",
         "The key that signs tokens. Default: created at the first start and kept in the data folder.",
@@ -184,14 +119,14 @@ class Config(BaseSettings):
 
     model: TextModelName = setting(
         "auto",
-        f"auto, offline, {' or '.join(_MODELS)}",
+        f"auto, offline, {' or '.join(MODELS)}",
         "The writing model. `auto`: Anthropic if its key is set, else OpenAI if its key or URL is set, else offline.",
     )
     image_model: ImageModelName = setting(
         "auto", "auto, offline or openai:MODEL", "The model that creates covers and illustrations."
     )
     fallback_model: FallbackName = setting(
-        "", f"{', '.join(_MODELS)} or offline", "The model to use when the first one refuses or is unavailable."
+        "", f"{', '.join(MODELS)} or offline", "The model to use when the first one refuses or is unavailable."
     )
     anthropic_api_key: ApiKey | None = setting(None, KEY, "The API key for Anthropic.")
     anthropic_base_url: Url | None = setting(None, URL, "Another server that speaks Anthropic's protocol.")
@@ -280,26 +215,24 @@ class Config(BaseSettings):
     stripe_publishable_key: Text = setting("", "a key", "The publishable key of your Stripe account, sent to browsers.")
     stripe_api_base: Url | None = setting(None, URL, "Another server that speaks Stripe's protocol.")
 
-    smtp_url: Annotated[SecretStr, _matching(r"^smtps?://[^\s/]+\Z"), AfterValidator(_mail_server)] | None = setting(
+    smtp_url: MailServerUrl | None = setting(
         None,
         "smtp[s]://user:password@host:port, without TLS only with ?tls=off",
         "The mail server. Default: e-mails are written to `outbox/` in the data folder.",
     )
-    mail_from: Annotated[Text, AfterValidator(_mailbox)] = setting(
-        "bookgen@localhost", "an e-mail address", "The sender of e-mails."
-    )
+    mail_from: Mailbox = setting("bookgen@localhost", "an e-mail address", "The sender of e-mails.")
     registration: Literal["open", "closed"] = setting("open", "open or closed", "Whether anyone can register.")
     email_verification: Literal["off", "mandatory"] = setting(
         "off", "off or mandatory", "Whether a new account must first confirm its e-mail address."
     )
     google_client_id: Text = setting("", "a client id", "The OAuth client id. Turns sign-in with Google on.")
     google_api_base: Url | None = setting(None, URL, "Another server that speaks Google's protocol.")
-    allowed_origins: Annotated[tuple[Origin, ...], NoDecode, BeforeValidator(_words)] = setting(
+    allowed_origins: Origins = setting(
         (),
         "origins like https://app.example.org, separated by commas",
         "Other origins allowed for CORS and return URLs.",
     )
-    trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode, BeforeValidator(_words)] = setting(
+    trusted_proxies: Networks = setting(
         (),
         "networks like 10.0.0.0/8, separated by commas",
         "Networks of proxies whose `X-Forwarded-For` header is trusted.",
@@ -310,7 +243,7 @@ class Config(BaseSettings):
     rate_expensive: Rate = rate(LimitClass.EXPENSIVE)
     rate_public: Rate = rate(LimitClass.PUBLIC)
     rate_auth: Rate = rate(LimitClass.AUTH)
-    backup_passphrase: Annotated[SecretStr, AfterValidator(_good_passphrase)] | None = setting(
+    backup_passphrase: Passphrase | None = setting(
         None, f"at least {MIN_PASSPHRASE_CHARACTERS} characters", "The passphrase that encrypts backups."
     )
     backup_dir: Folder | None = setting(
@@ -373,9 +306,9 @@ class Config(BaseSettings):
 
 def load(env_file: Path | None = Path(".env")) -> Config:
     """Read the settings. Raises StartupError with one line for each invalid one."""
-    lines = _read(env_file)
-    if unread := [*_unread(env_file, lines)]:  # reported here, because dotenv only logs a warning
-        raise StartupError("\n".join(unread))
+    lines = dotenv.read(env_file)
+    if malformed := [*dotenv.malformed(env_file, lines)]:
+        raise StartupError("\n".join(malformed))
     problems = [*_unknown({*os.environ, *(line.key for line in lines if line.key)})]
     try:
         config = Config(_env_file=env_file)  # type: ignore[call-arg]
@@ -398,23 +331,6 @@ def reveal(secret: SecretStr | None) -> str | None:
 
 def _name(alias: object) -> str:
     return str(alias.choices[0]) if isinstance(alias, AliasChoices) else str(alias)
-
-
-def _read(env_file: Path | None) -> Sequence[Binding]:
-    if env_file is None or not env_file.is_file():
-        return []
-    try:
-        with env_file.open(encoding="utf-8") as lines:
-            return list(parse_stream(lines))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
-        raise StartupError(f"{env_file} can't be read: {reason}.") from error
-
-
-def _unread(env_file: Path | None, lines: Iterable[Binding]) -> Iterable[str]:
-    for line in lines:
-        if line.error:
-            yield f"Line {line.original.line} of {env_file} must have the form NAME=value, with every quote closed."
 
 
 def _unknown(given: Iterable[str]) -> Iterable[str]:

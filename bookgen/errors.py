@@ -1,66 +1,15 @@
-"""All errors of the domain. Each is a class with a default message and an API error code.
+"""All errors of the domain, except what they share (`error_base.py`).
 
-A class without its own `ErrorCode` has that of its parent.
-
-BookgenError
-├── InvalidInput                 the request has an invalid value
-│   └── NoOutline                generate without an outline
-├── NotFound                     missing, or another account's
-│   ├── NoSuchPath               no route has this path
-│   └── NeverGenerated           the book never had a run
-├── Conflict                     the request contradicts the current state
-│   ├── IdempotencyKeyInUse      the first request with this key is still being handled
-│   ├── IdempotencyKeyReused     another request had this key
-│   └── PaymentsNotConfigured    a checkout on a server without payment keys, or with billing off
-├── GenerationInProgress
-├── Unauthenticated
-│   ├── AuthenticationRequired   no bearer token
-│   ├── TokenExpired
-│   ├── TokenInvalid
-│   └── InvalidCredentials
-├── PermissionDenied
-├── PlanUpgradeRequired          the action is not in the plan
-├── QuotaExceeded                an allowance is used up
-│   └── BookQuotaExceeded        … when a book is created or its writing starts
-├── RateLimited
-├── MethodNotAllowed             the path exists, but not with this verb
-├── PayloadTooLarge
-├── Unavailable                  database or payment processor not reachable; try again
-│   ├── RenderingFailed          a file or a picture could not be made right now
-│   │   └── RenderTimeout        … because it exceeded its time or memory limit
-│   ├── ProofreadingFailed       the proofreader's rules could not be run right now
-│   └── CallerLeft               the client has disconnected
-├── UpstreamAIError              the model provider failed, timed out or refused
-│   └── CostCapReached           the call was not made, because a cost cap is reached
-└── StartupError                 a setting or the environment prevents the start
+The docstring of a class is its default message. A class without its own `ErrorCode` has that of its parent.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from bookgen.error_base import BookgenError as BookgenError
+from bookgen.error_base import ErrorCode as ErrorCode
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorCode:
-    """The API's view of an error. Responses, the API document and the error page are derived from it.
-
-    `remedy` tells clients what to do. `details` is an example, empty if the error has none. `constant` is the name of
-    the code in generated clients if it differs from `code`: two codes that differ only in case need different names.
-    """
-
-    status: int
-    code: str
-    condition: str
-    remedy: str
-    details: Mapping[str, Any] = field(default_factory=dict)
-    constant: str | None = None
-
-    @property
-    def name(self) -> str:
-        return self.constant or self.code
-
 
 _UPGRADE = "https://books.example.org/api/v1/auth/subscriptions/plans/"
 _SPENT: dict[str, Any] = {
@@ -71,22 +20,6 @@ _SPENT: dict[str, Any] = {
     "period_end": "2026-12-01T00:00:00Z",
     "upgrade_url": _UPGRADE,
 }
-
-
-class BookgenError(Exception):
-    """Something went wrong."""
-
-    wire: ClassVar[ErrorCode] = ErrorCode(
-        500,
-        "SERVER_ERROR",
-        "An unexpected error occurred.",
-        "Retry at most three times, after 2 s, 4 s and 8 s plus jitter. Then report the `request_id`.",
-        {"request_id": "3f1c0a9be2d44f60"},
-    )
-
-    def __init__(self, message: str | None = None, /, **details: object) -> None:
-        super().__init__(message or type(self).__doc__)
-        self.details = details
 
 
 class InvalidInput(BookgenError):

@@ -1,4 +1,4 @@
-"""The service as `app.build` makes it, in the test's process, with the test's own settings and database."""
+"""The service as `app/build.py` makes it, in the test's process, with the test's own settings and database."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
-from bookgen import app, config
+from bookgen import config
 from bookgen.accounts.passwords import Passwords
-from bookgen.app import Overrides, Service
+from bookgen.app.build import Overrides, Service, build
 from bookgen.config import Config
 from bookgen.limits import LimitClass
 from bookgen.store.database import Database
@@ -48,7 +48,7 @@ def settings(folder: Path, **chosen: Any) -> Config:
 
 @contextlib.asynccontextmanager
 async def composed(database: Database, folder: Path, **given: Any) -> AsyncIterator[Service]:
-    """Build the service. `given`: settings by field name, and the keys of `app.Overrides`.
+    """Build the service. `given`: settings by field name, and the keys of `Overrides`.
 
     For speed, passwords are hashed cheaply, and pictures and files made earlier in this process are reused.
     """
@@ -56,5 +56,5 @@ async def composed(database: Database, folder: Path, **given: Any) -> AsyncItera
     overrides.setdefault("passwords", Passwords(time_cost=1, memory_kib=8))
     overrides.setdefault("least_free", 0)
     overrides.setdefault("pool", SHARED)
-    async with app.build(settings(folder, **given), database=database, **overrides) as service:
+    async with build(settings(folder, **given), database=database, **overrides) as service:
         yield service

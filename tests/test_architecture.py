@@ -23,9 +23,12 @@ MAY_IMPORT = {
     "cover_words": set(),
     "threads": set(),
     "processes": set(),
-    "errors": set(),
+    "error_base": set(),
+    "errors": {"error_base"},
     "models": {"errors", "words"},
-    "config": {"errors", "limits"},
+    "env_file": {"errors"},
+    "setting_types": {"limits"},
+    "config": {"env_file", "errors", "limits", "setting_types"},
     "limits": NOUNS,
     "telemetry": NOUNS,
     "metrics": NOUNS,
@@ -52,7 +55,8 @@ MAY_IMPORT = {
     "services.painting": {"services.picture_marks"} | SERVICE,
     "services.picture_marks": {"services.credentials", "render"} | NOUNS,
     "services.credentials": NOUNS,
-    "services.editing": {"billing", "store"} | NOUNS,
+    "services.editing": {"billing", "services.revised_outline", "store"} | NOUNS,
+    "services.revised_outline": NOUNS,
     "actors": {"writing", "billing", "metrics", "store"} | PROTOCOLS | NOUNS,
     "http": {"actors", "billing", "metrics", "store", "limits", "telemetry"} | SERVICES | CHOICES | NOUNS,
     "client": {"errors", "words"},
@@ -127,6 +131,23 @@ def test_an_outside_package_is_imported_in_one_place(package: str, only: str) ->
     importers = {str(file.relative_to(PACKAGE)) for file in PACKAGE.rglob("*.py") if package in outside_packages(file)}
 
     assert importers <= {only}
+
+
+def test_no_file_is_longer_than_400_lines() -> None:
+    lengths = {str(file.relative_to(PACKAGE)): len(file.read_text().splitlines()) for file in PACKAGE.rglob("*.py")}
+
+    assert {name: length for name, length in lengths.items() if length > 400} == {}
+
+
+def test_no_function_is_longer_than_70_lines() -> None:
+    lengths = {
+        f"{file.relative_to(PACKAGE)}: {node.name}": (node.end_lineno or 0) - node.lineno + 1
+        for file in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+
+    assert {name: length for name, length in lengths.items() if length > 70} == {}
 
 
 def files(room: str) -> list[Path]:

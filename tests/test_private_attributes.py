@@ -19,13 +19,6 @@ DOCUMENTED = {
 }
 # What bounds against hostile connections need. Nothing at present: aiohttp's public methods suffice.
 BOUNDS: dict[tuple[str, str], str] = {}
-TO_GO = {
-    ("render/pdf/canvas.py", "_addAnnotation"): "reportlab: a link with an entry in the structure tree",
-    ("render/pdf/canvas.py", "_bookmarkReference"): "reportlab: the target of such a link",
-    ("render/pdf/canvas.py", "_code"): "reportlab: the operators of a page, which are made elsewhere",
-    ("render/pdf/canvas.py", "_doc"): "reportlab: entries of the catalogue that Canvas cannot set",
-    ("render/pdf/canvas.py", "_timeStamp"): "reportlab: dates that make equal files of equal books",
-}
 
 
 def test_each_private_attribute_of_another_package_is_named_with_its_reason() -> None:
@@ -33,7 +26,7 @@ def test_each_private_attribute_of_another_package_is_named_with_its_reason() ->
     for known in (_names_of, _defined):
         known.cache_clear()  # whole trees, which the collector would walk in every later test
 
-    assert found == DOCUMENTED.keys() | BOUNDS.keys() | TO_GO.keys()
+    assert found == DOCUMENTED.keys() | BOUNDS.keys()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import asyncpg
 from bookgen import config
 from bookgen.accounts import signup
 from bookgen.accounts.passwords import MAX_LENGTH, MIN_LENGTH, Passwords, require_strong
-from bookgen.app import open_database
+from bookgen.app.database import open_database
 from bookgen.billing import credits
 from bookgen.billing.standing import is_live, standard_plan
 from bookgen.commands import account_leaving, passwords

@@ -21,7 +21,7 @@ from bookgen import config
 from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.departure import Departure
 from bookgen.actors.operating import delete_books
-from bookgen.app import build_payments, build_quota
+from bookgen.app.parts import build_payments, build_quota
 from bookgen.errors import Conflict, InvalidInput
 from bookgen.models import Account
 from bookgen.store import takeout

@@ -14,7 +14,8 @@ from typing import BinaryIO
 import asyncpg
 
 from bookgen import __version__, config
-from bookgen.app import migrations, postgres
+from bookgen.app.database import postgres
+from bookgen.app.folders import migrations
 from bookgen.commands import passphrase
 from bookgen.commands.backup_file import counted, files_of, new_file, require_database
 from bookgen.commands.drill import FORMAT, DrillReport, drill, export_of_a_book

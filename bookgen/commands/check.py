@@ -14,7 +14,9 @@ import aiohttp
 import asyncpg
 
 from bookgen import config, telemetry
-from bookgen.app import build_model, migrations, postgres
+from bookgen.app.database import postgres
+from bookgen.app.folders import migrations
+from bookgen.app.providers import build_model
 from bookgen.commands.model_trouble import explained
 from bookgen.config import Config
 from bookgen.errors import BookgenError, NoDatabase, StartupError, UpstreamAIError

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import asyncpg
 
-from bookgen.app import migrations
+from bookgen.app.folders import migrations
 from bookgen.commands.backup_file import open_backup, restore_contents
 from bookgen.config import Config
 from bookgen.errors import Conflict, StartupError

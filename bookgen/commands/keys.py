@@ -6,7 +6,8 @@ from argparse import ArgumentParser, Namespace
 
 from bookgen import config
 from bookgen.accounts.keyring import LEAD, LIFETIME
-from bookgen.app import build_keyring, open_database
+from bookgen.app.database import open_database
+from bookgen.app.parts import build_keyring
 
 
 def add_options(parser: ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from bookgen import config
 from bookgen.accounts import signup
-from bookgen.app import build_mailer, public_url
+from bookgen.app.parts import build_mailer, public_url
 from bookgen.models import Letter
 from bookgen.providers.mail import MailNotSent
 

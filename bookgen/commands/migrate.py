@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 
 from bookgen import config
-from bookgen.app import migrations, postgres
+from bookgen.app.database import postgres
+from bookgen.app.folders import migrations
 from bookgen.store.migrate import migrate
 
 

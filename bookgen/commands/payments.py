@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 from bookgen import config
-from bookgen.app import build_payments, open_database
+from bookgen.app.database import open_database
+from bookgen.app.parts import build_payments
 from bookgen.billing.checkout import Payments
 
 DAYS, MAX_DAYS = 90, 36_500

@@ -11,7 +11,8 @@ from pathlib import Path
 import asyncpg
 
 from bookgen import config
-from bookgen.app import migrations, postgres
+from bookgen.app.database import postgres
+from bookgen.app.folders import migrations
 from bookgen.commands import passphrase
 from bookgen.commands.backup_file import SECRET_KEY, counted, open_backup, restore_contents, verify
 from bookgen.config import Config, reveal

@@ -14,7 +14,8 @@ from bookgen.actors import status
 from bookgen.actors.messages import Command, Pause, Resume, Stop
 from bookgen.actors.resources import OperatorProcess
 from bookgen.actors.transaction import Transactions
-from bookgen.app import build_quota, open_database
+from bookgen.app.database import open_database
+from bookgen.app.parts import build_quota
 from bookgen.billing.quota import Quota
 from bookgen.commands.exit_codes import FAILED
 from bookgen.commands.operators import operator

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from argparse import SUPPRESS, ArgumentParser, Namespace
 
-from bookgen import app, config
+from bookgen import config
+from bookgen.app.serve import serve
 
 ALONE = "--alone"  # said by the commands that start a server for as long as they run
 
@@ -14,5 +15,5 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 async def run(options: Namespace) -> int:
-    await app.serve(config.load(), alone=options.alone)
+    await serve(config.load(), alone=options.alone)
     return 0

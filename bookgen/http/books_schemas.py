@@ -16,7 +16,8 @@ from bookgen.http.edge.schemas import Body, Integer, Query, String, choice, show
 from bookgen.http.generation_schemas import GenerationProgressSchema
 from bookgen.models import MAX_BLURB_CHARACTERS, AgeRange, Book, BookKind, BookStatus, Chapter, Estimate, FundingSource
 from bookgen.render.trim import DEFAULT_TRIM, TRIMS
-from bookgen.services.editing import DEFAULT_CHAPTERS, MAX_CHAPTERS, WORDS_A_CHAPTER
+from bookgen.services.editing import DEFAULT_CHAPTERS, WORDS_A_CHAPTER
+from bookgen.services.revised_outline import MAX_CHAPTERS
 
 MAX_WORDS = 2**31 - 1  # what the column holds; the plan sets the limit
 DEFAULT_WORDS = 20_000

@@ -9,7 +9,7 @@ from marshmallow import fields, post_load
 from bookgen.http.chapters_schemas import MAX_CHAPTER_WORDS
 from bookgen.http.edge.schemas import Body, Flag, Integer, List, String
 from bookgen.http.plans_schemas import ChapterPlanChangesSchema
-from bookgen.services.editing import MAX_CHAPTERS
+from bookgen.services.revised_outline import MAX_CHAPTERS
 
 
 class OutlineEntrySchema(ChapterPlanChangesSchema):

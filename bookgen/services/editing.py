@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bookgen import threads
@@ -37,6 +36,7 @@ from bookgen.billing.quota import Quota
 from bookgen.billing.storage import keeps_everything, require_stored
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, busy_with, must_exist
 from bookgen.models import Book, BookKind, BookStatus, Chapter, RevisionOrigin, Run, RunStatus
+from bookgen.services.revised_outline import RevisedChapter, revised_chapters
 from bookgen.store import (
     book_state,
     books,
@@ -57,7 +57,6 @@ from bookgen.words import PIECE, count_words
 if TYPE_CHECKING:
     from asyncpg import Connection
 
-MAX_CHAPTERS = 100
 MAX_PLAN_SCENES = MAX_PLAN_ENTRIES = 50  # of a chapter's plan
 DEFAULT_CHAPTERS, WORDS_A_CHAPTER = 10, 50
 BOOK_CHANGED = "The book has changed since you read it. Read it again (GET /books/{id}/), then send your change."
@@ -285,81 +284,6 @@ def _described(outline: Iterable[Chapter | RevisedChapter]) -> int:
 async def _count_words(text: str) -> int:
     """Count words, in the compute thread if the text is long."""
     return count_words(text) if len(text) <= PIECE else await threads.compute(count_words, text)
-
-
-@dataclass(frozen=True, slots=True)
-class RevisedChapter:
-    """One chapter of a revised outline: an existing one, or a new one."""
-
-    chapter: Chapter | None
-    title: str
-    summary: str
-    target_word_count: int
-    plan: Mapping[str, Any]
-
-    @property
-    def as_before(self) -> bool:
-        before = self.chapter
-        return before is not None and (before.title, before.summary, before.target_word_count, before.plan) == (
-            self.title,
-            self.summary,
-            self.target_word_count,
-            self.plan,
-        )
-
-
-def revised_chapters(
-    book: Book, existing: Sequence[Chapter], entries: Sequence[Mapping[str, Any]], *, replace: bool
-) -> list[RevisedChapter]:
-    """The chapters of the revised outline, in order."""
-    known = {chapter.id for chapter in existing}
-    if unknown := sorted({entry["id"] for entry in entries if "id" in entry} - known):
-        raise InvalidInput(
-            chapters=[
-                f"These chapter ids do not belong to this book: {', '.join(map(str, unknown))}. Read its chapters "
-                "(GET /books/{id}/). To add a chapter, leave `id` out."
-            ]
-        )
-    matches = [_match(existing, entry) for entry in entries]
-    named = [chapter.id for chapter in matches if chapter]
-    if len(named) != len(set(named)):
-        raise InvalidInput(chapters=["Two entries refer to the same chapter. Name each chapter once."])
-    of_chapter = {chapter.id: entry for chapter, entry in zip(matches, entries, strict=True) if chapter}
-    added = [entry for chapter, entry in zip(matches, entries, strict=True) if chapter is None]
-    count = len(entries) if replace else len(existing) + len(added)
-    if count > MAX_CHAPTERS or (count == 0 and replace):
-        raise InvalidInput(chapters=[f"An outline must have 1 to {MAX_CHAPTERS} chapters (got {count})."])
-    budget = max(1, book.target_word_count // max(1, count))
-    if replace:
-        return [_revised(chapter, entry, budget) for chapter, entry in zip(matches, entries, strict=True)]
-    kept = [_revised(chapter, of_chapter.get(chapter.id, {}), budget) for chapter in existing]
-    return kept + [_revised(None, entry, budget) for entry in added]
-
-
-def _match(existing: Sequence[Chapter], entry: Mapping[str, Any]) -> Chapter | None:
-    """The chapter that an entry refers to, by id or otherwise by number."""
-    by_id = next((chapter for chapter in existing if chapter.id == entry.get("id")), None)
-    return by_id or next((c for c in existing if c.chapter_number == entry.get("chapter_number")), None)
-
-
-def _revised(chapter: Chapter | None, entry: Mapping[str, Any], budget: int) -> RevisedChapter:
-    """The revised chapter. `budget` is the word target of a new chapter without one in its entry."""
-    if chapter is None and "title" not in entry:
-        raise InvalidInput(
-            chapters=["An entry without `id` or `chapter_number` of a chapter adds one, and needs a title."]
-        )
-    return RevisedChapter(
-        chapter,
-        entry.get("title", chapter.title if chapter else ""),
-        entry.get("summary", chapter.summary if chapter else ""),
-        entry.get("target_word_count", chapter.target_word_count if chapter else budget),
-        _planned(chapter.plan if chapter else {}, entry.get("plan", {})),
-    )
-
-
-def _planned(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The plan with the fields of `changes`. An empty field takes itself out."""
-    return {name: value for name, value in {**before, **changes}.items() if value}
 
 
 def _protect_written(existing: Sequence[Chapter], revised: Sequence[RevisedChapter], run: Run) -> None:

@@ -24,8 +24,9 @@ DISK = 400 * MB
 LEAST_FREE = 150 * MB
 SERVE = f"""
 import asyncio
-from bookgen import app, config
-asyncio.run(app.serve(config.load(), least_free={LEAST_FREE}))
+from bookgen import config
+from bookgen.app.serve import serve
+asyncio.run(serve(config.load(), least_free={LEAST_FREE}))
 """
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bookgen import config
-from bookgen.app import build_model
+from bookgen.app.providers import build_model
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import StopReason
 from tests.fakes.model_server import ModelServer

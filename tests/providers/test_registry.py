@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from bookgen.config import PROVIDERS as WITH_SETTINGS
 from bookgen.errors import StartupError, UpstreamAIError
 from bookgen.providers.access import Access
 from bookgen.providers.registry import PROVIDERS, ModelSettings, build_text_model, without_price
 from bookgen.providers.text import StopReason, known_name
+from bookgen.setting_types import PROVIDERS as WITH_SETTINGS
 from tests.fakes.model_script import fault
 from tests.fakes.model_server import ModelServer
 from tests.providers.calls import chapter_request

@@ -3,7 +3,7 @@
 import pytest
 import structlog
 
-from bookgen import app
+from bookgen.app.serve import warn_of_missing_fonts
 from bookgen.http.books_schemas import LANGUAGES
 from bookgen.render.fonts.missing import to_install
 from bookgen.render.fonts.typeface import without_font
@@ -16,7 +16,7 @@ async def test_the_start_warns_of_languages_without_a_font() -> None:
     missing = without_font()
 
     with structlog.testing.capture_logs() as logs:
-        await app.warn_of_missing_fonts()
+        await warn_of_missing_fonts()
 
     assert [log["what"] for log in logs] == [
         f"No font for {', '.join(missing)}: PDFs and covers in these languages are refused."

@@ -5,7 +5,7 @@ from types import MappingProxyType
 import asyncpg
 import pytest
 
-from bookgen.app import open_database
+from bookgen.app.database import open_database
 from bookgen.errors import Unavailable
 from bookgen.store import database as database_module
 from bookgen.store.database import Database, open_pool

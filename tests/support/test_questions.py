@@ -2,7 +2,7 @@
 
 import pytest
 
-from bookgen.app import documents
+from bookgen.app.folders import documents
 from bookgen.errors import catalogue
 from bookgen.http.books_schemas import LANGUAGES
 from bookgen.support import topics

@@ -129,7 +129,7 @@ async def test_no_name_is_common_among_books_and_hardly_any_has_the_words_of_eve
 
 def test_faker_is_imported_only_when_a_name_is_drawn() -> None:
     program = (
-        "import sys, bookgen.app, bookgen.names, bookgen.providers.offline\n"
+        "import sys, bookgen.app.serve, bookgen.names, bookgen.providers.offline\n"
         "assert 'faker' not in sys.modules\n"
         "bookgen.names.pool('en')\n"
         "assert 'faker' in sys.modules"

@@ -65,7 +65,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The services that `app.py` builds for the handlers: `request.app[SERVICES]`."""
+    """The services that `app/build.py` builds for the handlers: `request.app[SERVICES]`."""
 
     database: Database
     supervisor: Supervisor

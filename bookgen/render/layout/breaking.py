@@ -5,11 +5,11 @@ All widths are per mille of the type size.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bookgen.render.layout.tokens import HYPHEN_PENALTY, Hyphenate, Token
+from bookgen.render.layout.tokens import HYPHEN_PENALTY, Break, Hyphenate, Token
 from bookgen.render.layout.words import Words
 
 STRETCH, SHRINK = 125.0, 55.0
@@ -19,6 +19,7 @@ FIRST_TOLERANCE, SECOND_TOLERANCE, ANYTHING = 1.3, 2.2, 1e9
 _LADDER = (1.0, 4.0, 2000.0)  # a second hyphen in a row costs more, a third almost everything
 _SHORT_LAST_LINE = 0.86
 _INFINITE = 1e18
+_End = tuple[int, int, float, float, float]  # the word, the place in it, and the width, gaps and penalty up to it
 
 
 class Breakpoint(NamedTuple):
@@ -65,6 +66,105 @@ def _within(word: int, token: Token, width: float, gaps: float, hyphenate: Hyphe
         yield Breakpoint(word, at, width + end, gaps, width + start, gaps if at else gaps + token.gap[1], penalty)
 
 
+class _Search:
+    """The search for the best line ends of a paragraph, in columns: one row for each place where a line may start.
+
+    Row 0 is the paragraph's start. Each other row is the end of the best line up to one place. `widths` and `gaps` are
+    the text's width and gaps up to the start of the next line. `totals` are the demerits so far, `previous` the row
+    where the ended line starts, and `hyphens` how many lines in a row end with a hyphen.
+    """
+
+    __slots__ = (
+        "active", "ends", "expansion", "forbidden", "gaps", "hyphens", "measure", "previous", "tolerance", "totals",
+        "widths",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        measures: Measures,
+        tolerance: float,
+        expansion: float,
+        forbidden: Container[tuple[int, int]],
+    ) -> None:
+        self.measure, self.tolerance = measures.full, tolerance
+        self.expansion, self.forbidden = expansion, forbidden
+        self.ends: list[_End] = [(-1, 0, 0.0, 0.0, 0.0)]
+        self.widths, self.gaps = [-measures.indent], [0.0]
+        self.totals, self.previous, self.hyphens = [0.0], [-1], [0]
+        self.active = [0]  # the rows where a line may still start, in order: a later start makes a shorter line
+
+    def end_within(
+        self, word: int, places: Iterable[Break], width: float, gaps: float, next_gaps: float, *, last: bool
+    ) -> None:
+        """Add the best line to each place in the word, before which are this width and these gaps.
+
+        `next_gaps`: the gaps with the one after the word. Overfull starts come first among the active ones and are
+        dropped. After the first line that is too empty, those of later starts are emptier still.
+        """
+        measure, expansion, tolerance, active = self.measure, self.expansion, self.tolerance, self.active
+        widths, start_gaps, totals, hyphens = self.widths, self.gaps, self.totals, self.hyphens
+        forbidden = self.forbidden
+        for at, start_width, end_width, cost in places:
+            end = width + end_width
+            best, chosen, overfull = _INFINITE, -1, 0
+            is_last = last and not at
+            if forbidden and (word, at) in forbidden:
+                cost = FORBIDDEN
+            for row in active:
+                missing = measure - (end - widths[row])
+                if missing < 0.0:
+                    room = (gaps - start_gaps[row]) * SHRINK + expansion
+                    if -missing > room:
+                        overfull += 1
+                        continue
+                    ratio = -missing / room
+                    demerits = 10.0 + 100.0 * ratio * ratio * ratio
+                elif is_last:
+                    demerits = 10.0 if missing < measure * _SHORT_LAST_LINE else 130.0
+                else:
+                    room = (gaps - start_gaps[row]) * STRETCH + expansion
+                    if room <= 0.0:
+                        if tolerance < ANYTHING:
+                            break
+                        room = 1.0
+                    ratio = missing / room
+                    if ratio > tolerance:
+                        break
+                    demerits = 10.0 + 100.0 * ratio * ratio * ratio
+                demerits *= demerits
+                if cost:
+                    demerits += cost * cost * (_LADDER[hyphens[row]] if cost == HYPHEN_PENALTY else 1.0)
+                demerits += totals[row]
+                if demerits < best:
+                    best, chosen = demerits, row
+            if overfull:
+                del active[:overfull]
+            if chosen >= 0:
+                self._add((word, at, end, gaps, cost), width + start_width, gaps if at else next_gaps, best, chosen)
+            if not active:
+                return
+
+    def _add(self, end: _End, width: float, gaps: float, total: float, row: int) -> None:
+        self.active.append(len(self.ends))
+        self.ends.append(end)
+        self.widths.append(width)
+        self.gaps.append(gaps)
+        self.totals.append(total)
+        self.previous.append(row)
+        self.hyphens.append(min(2, self.hyphens[row] + 1) if end[4] == HYPHEN_PENALTY else 0)
+
+    def path(self) -> list[Breakpoint]:
+        """The line ends from the paragraph's start to the last row."""
+        found: list[Breakpoint] = []
+        row = len(self.ends) - 1
+        while row:
+            word, at, end, gaps, cost = self.ends[row]
+            found.append(Breakpoint(word, at, end, gaps, self.widths[row], self.gaps[row], cost))
+            row = self.previous[row]
+        found.reverse()
+        return found
+
+
 def fit(
     words: Words,
     measures: Measures,
@@ -76,82 +176,27 @@ def fit(
 ) -> list[Breakpoint] | None:
     """The best line ends for lines of one width. None if no solution is within the tolerance.
 
-    This runs for every paragraph, often twice, so it is optimised. A node is a place where a good line ends. Most words
-    are skipped quickly, because no open line is long enough to end at them.
+    This runs for every paragraph, often twice, so it is optimised: most words are skipped quickly, because no open line
+    is long enough to end at them.
     """
     measure = measures.full
     expansion = EXPANSION * measure if micro else 0.0
     last = len(words.tokens) - 1
-    ends: list[tuple[int, int, float, float, float]] = [(-1, 0, 0.0, 0.0, 0.0)]
-    starts, start_gaps = [-measures.indent], [0.0]
-    total, previous, ladder = [0.0], [-1], [0]  # `ladder`: how many lines in a row end with a hyphen
-    active = [0]  # open nodes, in order: a later start makes a shorter line
+    search = _Search(measures, tolerance, expansion, forbidden)
+    active, start_widths, start_gaps = search.active, search.widths, search.gaps
     width = gaps = 0.0
     for word, token in enumerate(words.tokens):
-        after = gaps + token.gap[1]
-        first = active[0]
-        room = (gaps - start_gaps[first]) * STRETCH + expansion
-        if word < last and measure - (width + token.end - starts[first]) > room * tolerance:
-            width += token.advance
-            gaps = after
-            continue
-        for at, start_width, end_width, cost in token.whole if hyphenate is None else token.divided(hyphenate):
-            end = width + end_width
-            best, chosen, overfull = _INFINITE, -1, 0
-            is_last = word == last and not at
-            if forbidden and (word, at) in forbidden:
-                cost = FORBIDDEN
-            for node in active:
-                missing = measure - (end - starts[node])
-                if missing < 0.0:
-                    room = (gaps - start_gaps[node]) * SHRINK + expansion
-                    if -missing > room:
-                        overfull += 1
-                        continue
-                    ratio = -missing / room
-                    demerits = 10.0 + 100.0 * ratio * ratio * ratio
-                elif is_last:
-                    demerits = 10.0 if missing < measure * _SHORT_LAST_LINE else 130.0
-                else:
-                    room = (gaps - start_gaps[node]) * STRETCH + expansion
-                    if room <= 0.0:
-                        if tolerance < ANYTHING:
-                            break
-                        room = 1.0
-                    ratio = missing / room
-                    if ratio > tolerance:
-                        break
-                    demerits = 10.0 + 100.0 * ratio * ratio * ratio
-                demerits *= demerits
-                if cost:
-                    demerits += cost * cost * (_LADDER[ladder[node]] if cost == HYPHEN_PENALTY else 1.0)
-                demerits += total[node]
-                if demerits < best:
-                    best, chosen = demerits, node
-            if overfull:
-                del active[:overfull]
-            if chosen >= 0:
-                active.append(len(total))
-                ends.append((word, at, end, gaps, cost))
-                starts.append(width + start_width)
-                start_gaps.append(gaps if at else after)
-                total.append(best)
-                previous.append(chosen)
-                ladder.append(min(2, ladder[chosen] + 1) if cost == HYPHEN_PENALTY else 0)
+        longest = active[0]
+        room = (gaps - start_gaps[longest]) * STRETCH + expansion
+        next_gaps = gaps + token.gap[1]
+        if word == last or measure - (width + token.end - start_widths[longest]) <= room * tolerance:
+            places = token.whole if hyphenate is None else token.divided(hyphenate)
+            search.end_within(word, places, width, gaps, next_gaps, last=word == last)
             if not active:
                 return None
         width += token.advance
-        gaps = after
-    if ends[-1][:2] != (last, 0):
-        return None
-    found: list[Breakpoint] = []
-    node = len(total) - 1
-    while node:
-        word, at, end, end_gaps, cost = ends[node]
-        found.append(Breakpoint(word, at, end, end_gaps, starts[node], start_gaps[node], cost))
-        node = previous[node]
-    found.reverse()
-    return found
+        gaps = next_gaps
+    return search.path() if search.ends[-1][:2] == (last, 0) else None
 
 
 def third_hyphen(ends: Sequence[Breakpoint]) -> tuple[int, int] | None:

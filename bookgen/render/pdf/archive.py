@@ -8,10 +8,10 @@ from typing import Any
 
 from reportlab.pdfbase import pdfdoc
 
-from bookgen.models import SourceType
 from bookgen.render.marks.xmp import NAMESPACE, PREFIX, PROPERTY, description
 from bookgen.render.model import Manuscript
-from bookgen.render.pdf.canvas import BareCanvas, dictionary, stream
+from bookgen.render.pdf.file import PdfFile
+from bookgen.render.pdf.objects import StreamObject, compressed, dictionary
 from bookgen.render.trim import RULES
 
 _PRODUCER = "ReportLab PDF Library - (opensource)"
@@ -77,15 +77,17 @@ _ORIGIN_SCHEMA = f"""<rdf:li rdf:parseType="Resource">
 </rdf:li>"""
 
 
-def describe(canvas: BareCanvas, manuscript: Manuscript) -> None:
+def describe(file: PdfFile, manuscript: Manuscript) -> None:
     """Set the document information. The XMP metadata must have the same values."""
-    canvas.date(manuscript.changed)
-    canvas.setTitle(manuscript.title)
-    canvas.setAuthor(manuscript.author)
-    canvas.setCreator("bookgen")
-    canvas.setSubject(subject(manuscript))
-    canvas.setKeywords(keywords(manuscript))
-    canvas.setProducer(_PRODUCER)
+    file.describe(
+        manuscript.changed,
+        Title=manuscript.title,
+        Author=manuscript.author,
+        Creator="bookgen",
+        Subject=subject(manuscript),
+        Keywords=keywords(manuscript),
+        Producer=_PRODUCER,
+    )
 
 
 def subject(manuscript: Manuscript) -> str:
@@ -96,45 +98,30 @@ def keywords(manuscript: Manuscript) -> str:
     return manuscript.subject or manuscript.title
 
 
-class _PressInfo(pdfdoc.PDFInfo):
-    """Document information that claims PDF/X-1a:2001, and names the origin: PDF 1.3 has no XMP."""
-
-    source: SourceType | None = None
-
-    def format(self, document: Any) -> bytes:
-        body: bytes = super().format(document)
-        origin = f"/{PROPERTY} ({self.source.uri}) ".encode() if self.source else b""
-        claim = b"/GTS_PDFXVersion (PDF/X-1:2001) /GTS_PDFXConformance (PDF/X-1a:2001) >>"
-        return body[: body.rindex(b">>")] + origin + claim
-
-
-def make_pressable(canvas: BareCanvas, manuscript: Manuscript) -> None:
+def make_pressable(file: PdfFile, manuscript: Manuscript) -> None:
     """Make the file a PDF/X-1a: name the printing condition of its inks, from the public registry."""
-    document = canvas.document
-    info = _PressInfo()
-    vars(info).update(vars(document.info))
-    info.source = manuscript.source
-    document.info = info
+    file.info["GTS_PDFXVersion"] = pdfdoc.PDFString("PDF/X-1:2001")
+    file.info["GTS_PDFXConformance"] = pdfdoc.PDFString("PDF/X-1a:2001")
+    if manuscript.source:  # PDF 1.3 has no XMP for it
+        file.info[PROPERTY] = pdfdoc.PDFString(manuscript.source.uri)
     printing = pdfdoc.PDFString("Offset printing on coated paper after SWOP")
     registry = pdfdoc.PDFString("http://www.color.org")
     condition = RULES["press"]["output_condition"]
-    _intend(canvas, "/GTS_PDFX", condition, OutputCondition=printing, RegistryName=registry)
+    _intend(file, "/GTS_PDFX", condition, OutputCondition=printing, RegistryName=registry)
 
 
-def make_archival(canvas: BareCanvas, manuscript: Manuscript) -> None:
+def make_archival(file: PdfFile, manuscript: Manuscript) -> None:
     """Make the file a PDF/A-2a and PDF/UA-1: add the colour profile and the XMP metadata."""
-    document = canvas.document
-    colours = stream(_SRGB.read_bytes(), N=3)
-    _intend(canvas, "/GTS_PDFA1", "sRGB", DestOutputProfile=document.Reference(colours, "icc"))
-    metadata = pdfdoc.PDFStream(dictionary(Type="/Metadata", Subtype="/XML"), _xmp(manuscript))
-    document.Catalog.Metadata = document.Reference(metadata, "xmp")
+    colours = compressed(_SRGB.read_bytes(), N=3)
+    _intend(file, "/GTS_PDFA1", "sRGB", DestOutputProfile=file.refer(colours, "icc"))
+    file.catalog["Metadata"] = file.refer(StreamObject(_xmp(manuscript), Type="/Metadata", Subtype="/XML"), "xmp")
 
 
-def _intend(canvas: BareCanvas, standard: str, condition: str, **more: Any) -> None:
+def _intend(file: PdfFile, standard: str, condition: str, **more: Any) -> None:
     """Set the output intent: the standard and the printing or display condition of the colours."""
     named = pdfdoc.PDFString(condition)
     intent = dictionary(Type="/OutputIntent", S=standard, OutputConditionIdentifier=named, Info=named, **more)
-    canvas.document.Catalog.OutputIntents = pdfdoc.PDFArray([intent])
+    file.catalog["OutputIntents"] = pdfdoc.PDFArray([intent])
 
 
 def _xmp(manuscript: Manuscript) -> bytes:

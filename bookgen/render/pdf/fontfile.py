@@ -12,48 +12,42 @@ from reportlab.pdfbase import pdfdoc
 
 from bookgen.render.fonts.face import Face
 from bookgen.render.fonts.instance import pinned
-from bookgen.render.pdf.canvas import BareCanvas, dictionary, stream
+from bookgen.render.pdf.file import PdfFile
+from bookgen.render.pdf.objects import compressed, dictionary
 
 _DROPPED = ("GSUB", "GPOS", "GDEF", "STAT", "DSIG", "meta")
 _SYMBOLIC = 4
 
 
 class EmbeddedFont:
-    """A font with the interface that reportlab expects. It writes its objects when the file is saved."""
+    """A face in a file. `name` is that by which the pages use it."""
 
-    _dynamicFont = 1
-    _multiByte = 1
-
-    def __init__(self, face: Face, canvas: BareCanvas) -> None:
+    def __init__(self, face: Face, file: PdfFile) -> None:
         self._face = face
-        self.fontName = face.key
-        document = canvas.document
-        self.name = f"/F{len(document.fontMapping) + 1}"
-        document.fontMapping[face.key] = self.name
-        document.delayedFonts.append(self)
+        self.name = file.add_font(self)
 
-    def addObjects(self, document: Any) -> None:
+    def write(self, file: PdfFile) -> Any:
+        """Write the font's objects, with the glyphs that are used until now. Returns the reference to the font."""
         glyphs = sorted(self._face.text_of)
         data = subset(self._face, sorted({self._face.glyph_of.get(glyph, glyph) for glyph in glyphs}))
         font = hb.Face(hb.Blob(data))
         base = pdfdoc.PDFName(f"{_tag(data)}+{_postscript_name(font, self._face)}")
-        descriptor = self._descriptor(document, font, data, base)
-        descendant = self._reference(document, self._cid_font(document, base, descriptor, glyphs), "cid")
+        descriptor = self._descriptor(file, font, data, base)
+        descendant = self._reference(file, self._cid_font(file, base, descriptor, glyphs), "cid")
         composite = dictionary(
             Type="/Font",
             Subtype="/Type0",
             BaseFont=base,
             Encoding="/Identity-H",
             DescendantFonts=pdfdoc.PDFArray([descendant]),
-            ToUnicode=self._reference(document, stream(to_unicode(self._face)), "unicode"),
+            ToUnicode=self._reference(file, compressed(to_unicode(self._face)), "unicode"),
         )
-        key = self.name[1:]
-        document.idToObject["BasicFonts"].dict[key] = document.Reference(composite, key)
+        return self._reference(file, composite, "font")
 
-    def _reference(self, document: Any, thing: Any, kind: str) -> Any:
-        return document.Reference(thing, f"{kind}:{self._face.key}")
+    def _reference(self, file: PdfFile, thing: Any, kind: str) -> Any:
+        return file.refer(thing, f"{kind}:{self._face.key}")
 
-    def _descriptor(self, document: Any, font: Any, data: bytes, base: str) -> Any:
+    def _descriptor(self, file: PdfFile, font: Any, data: bytes, base: str) -> Any:
         scale = 1000.0 / font.upem
         ascent, descent = _numbers(font, "hhea", 4, "hh")
         italic, thousandth = _numbers(font, "post", 4, "hH")
@@ -69,13 +63,13 @@ class EmbeddedFont:
             CapHeight=round(self._face.cap_height * 1000),
         )
         if self._face.has_outlines_in_cff:
-            program = stream(bytes(font.reference_table("CFF ").data), Subtype="/CIDFontType0C")
-            descriptor["FontFile3"] = self._reference(document, program, "file")
+            program = compressed(bytes(font.reference_table("CFF ").data), Subtype="/CIDFontType0C")
+            descriptor["FontFile3"] = self._reference(file, program, "file")
         else:
-            descriptor["FontFile2"] = self._reference(document, stream(data, Length1=len(data)), "file")
-        return self._reference(document, descriptor, "descriptor")
+            descriptor["FontFile2"] = self._reference(file, compressed(data, Length1=len(data)), "file")
+        return self._reference(file, descriptor, "descriptor")
 
-    def _cid_font(self, document: Any, base: str, descriptor: Any, glyphs: list[int]) -> Any:
+    def _cid_font(self, file: PdfFile, base: str, descriptor: Any, glyphs: list[int]) -> Any:
         outlines = self._face.has_outlines_in_cff
         adobe, identity = pdfdoc.PDFString("Adobe"), pdfdoc.PDFString("Identity")
         font = dictionary(
@@ -88,16 +82,16 @@ class EmbeddedFont:
             W=self._widths(glyphs),
         )
         if not outlines:
-            font["CIDToGIDMap"] = self._glyph_map(document)
+            font["CIDToGIDMap"] = self._glyph_map(file)
         return font
 
-    def _glyph_map(self, document: Any) -> Any:
+    def _glyph_map(self, file: PdfFile) -> Any:
         """The CIDToGIDMap. Character numbers equal glyph ids, except for the additional numbers."""
         additional = self._face.glyph_of
         if not additional:
             return "/Identity"
         glyphs = (additional.get(number, number) for number in range(max(additional) + 1))
-        return self._reference(document, stream(b"".join(glyph.to_bytes(2, "big") for glyph in glyphs)), "glyphs")
+        return self._reference(file, compressed(b"".join(glyph.to_bytes(2, "big") for glyph in glyphs)), "glyphs")
 
     def _widths(self, glyphs: list[int]) -> Any:
         """The width array: for each run of consecutive numbers, the first number and the run's widths."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from io import BytesIO
-
 import pypdfium2
 from PIL import Image
 
 from bookgen.render.cover.drawing import Drawing
-from bookgen.render.pdf.canvas import BareCanvas
+from bookgen.render.pdf.file import PdfFile
 from bookgen.render.pdf.inks import operators
 
 _BLACK, _NOTHING = (0, 0, 0, 255), (0, 0, 0, 0)
@@ -33,10 +31,7 @@ def _painted(drawing: Drawing, width: int, ground: tuple[int, int, int, int]) ->
 
 def _page(drawing: Drawing, scale: float) -> bytes:
     """The drawing as a one-page PDF, with one point per pixel."""
-    file = BytesIO()
-    canvas = BareCanvas(file, round(drawing.width * scale), round(drawing.height * scale), "")
-    canvas.setPageCompression(0)
-    canvas.draw(list(operators(drawing, 0.0, 0.0, scale, for_screen=True)))
-    canvas.showPage()
-    canvas.save()
-    return file.getvalue()
+    file = PdfFile(round(drawing.width * scale), round(drawing.height * scale), "", compress=False)
+    file.draw(list(operators(drawing, 0.0, 0.0, scale, for_screen=True)))
+    file.end_page()
+    return file.written()

@@ -8,7 +8,8 @@ from typing import Any
 from reportlab.pdfbase import pdfdoc
 
 from bookgen.render.layout.rows import Element
-from bookgen.render.pdf.canvas import BareCanvas, dictionary
+from bookgen.render.pdf.file import PdfFile
+from bookgen.render.pdf.objects import dictionary
 
 Box = tuple[float, float, float, float]
 
@@ -56,16 +57,16 @@ class Tags:
         self._annotated.append(link)
         return key
 
-    def write(self, canvas: BareCanvas, root: Element) -> None:
-        document = canvas.document
+    def write(self, file: PdfFile, root: Element) -> None:
+        document = file.document
         tree = dictionary(Type="/StructTreeRoot", RoleMap=dictionary(Title="/H1"))
-        document.Catalog.StructTreeRoot = document.Reference(tree, "StructTreeRoot")
+        file.catalog["StructTreeRoot"] = document.Reference(tree, "StructTreeRoot")
         top = self._element(document, root, "StructTreeRoot")
         tree["K"] = pdfdoc.PDFArray([pdfdoc.PDFObjectReference(top)])
         owners: list[str] = []  # the parent tree: from marked content and annotations to their elements
         for page, elements in sorted(self._owners.items()):
             leaf = document.idToObject[_page(page)]
-            leaf.StructParents, leaf.Tabs = page, "/S"
+            leaf["StructParents"], leaf["Tabs"] = page, "/S"
             owners.append(f"{page}[{' '.join(_to(document, self._name(element)) for element in elements)}]")
         for key, link in enumerate(self._annotated, self._pages):
             owners.append(f"{key} {_to(document, self._name(link))}")
@@ -74,7 +75,7 @@ class Tags:
         if self._notes:
             notes = " ".join(f"({name}) {_to(document, name)}" for name in sorted(self._notes))
             tree["IDTree"] = document.Reference(_Written(f"<</Names[{notes}]>>"), "IDTree")
-        document.Catalog.MarkInfo = dictionary(Marked="true")
+        file.catalog["MarkInfo"] = dictionary(Marked="true")
 
     def _element(self, document: Any, element: Element, parent: str) -> str:
         """Write an element and its descendants. Returns the name of its object."""

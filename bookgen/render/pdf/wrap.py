@@ -6,7 +6,6 @@ import re
 from io import BytesIO
 
 from PIL import Image
-from reportlab.lib.utils import ImageReader
 
 from bookgen.errors import InvalidInput
 from bookgen.render.cover.colour import TITLE_CONTRAST, WHITE, Colour, readable
@@ -19,7 +18,7 @@ from bookgen.render.layout.setter import Setter
 from bookgen.render.model import Manuscript, Picture
 from bookgen.render.pdf.archive import describe, make_pressable
 from bookgen.render.pdf.barcode import Barcode
-from bookgen.render.pdf.canvas import BareCanvas
+from bookgen.render.pdf.file import PdfFile
 from bookgen.render.pdf.fontfile import EmbeddedFont
 from bookgen.render.pdf.inks import inks, operators
 from bookgen.render.pdf.text import TextWriter
@@ -52,7 +51,7 @@ def write_wrap(
             "Choose a thinner paper or a larger trim size."
         )
         raise InvalidInput(settings={"paper": [problem]})
-    return _Wrap(manuscript, pages, settings, design).file()
+    return _Wrap(manuscript, pages, settings, design).written()
 
 
 class _Wrap:
@@ -73,41 +72,38 @@ class _Wrap:
         self._back, self._front = sides[::-1] if self._setter.language.rtl else sides
         self._width = 2 * trim.width + self._spine + 2 * BLEED
         self._tall = trim.height + 2 * BLEED
-        self._file = BytesIO()
-        self._canvas = BareCanvas(self._file, self._width, self._tall, manuscript.language)
+        self._file = PdfFile(self._width, self._tall, manuscript.language)
         self._texts: list[tuple[Line, float, float, float, bool]] = []  # on the ground of the cover
         self._numbers: list[tuple[Line, float, float, float, bool]] = []  # on the white of the barcode
 
-    def file(self) -> bytes:
-        canvas, cover = self._canvas, self._manuscript.cover
-        describe(canvas, self._manuscript)
-        make_pressable(canvas, self._manuscript)
-        canvas.setBleedBox((0, 0, self._width, self._tall))
-        canvas.setTrimBox((BLEED, BLEED, self._width - BLEED, BLEED + self._height))
+    def written(self) -> bytes:
+        file, cover = self._file, self._manuscript.cover
+        describe(file, self._manuscript)
+        make_pressable(file, self._manuscript)
+        trim = (BLEED, BLEED, self._width - BLEED, BLEED + self._height)
+        file.set_boxes(trim=trim, bleed=(0, 0, self._width, self._tall))
         front, ground = self._picture_front(cover) if cover and not self._design else self._drawn_front()
-        canvas.draw([f"q {inks(ground)} k 0 0 {self._width:.2f} {self._tall:.2f} re f Q"])
+        file.draw([f"q {inks(ground)} k 0 0 {self._width:.2f} {self._tall:.2f} re f Q"])
         left = 0.0 if self._front == BLEED else self._front  # with the bleed of its outer edge
-        canvas.draw([f"q {left:.2f} 0 {self._trim_width + BLEED:.2f} {self._tall:.2f} re W n"])
-        if isinstance(front, ImageReader):
-            canvas.drawImage(front, left, 0, self._trim_width + BLEED, self._tall)
+        file.draw([f"q {left:.2f} 0 {self._trim_width + BLEED:.2f} {self._tall:.2f} re W n"])
+        if isinstance(front, Picture):
+            file.draw_picture(front, left, 0, self._trim_width + BLEED, self._tall)
         else:
-            canvas.draw(front)
-        canvas.draw(["Q"])
+            file.draw(front)
+        file.draw(["Q"])
         self._set_spine()
         self._set_back()
         self._draw_texts(inks(readable(WHITE, ground, TITLE_CONTRAST)))
-        canvas.showPage()
-        canvas.save()
-        return self._file.getvalue()
+        file.end_page()
+        return file.written()
 
-    def _picture_front(self, cover: Picture) -> tuple[ImageReader, Colour]:
+    def _picture_front(self, cover: Picture) -> tuple[Picture, Colour]:
         """The book's cover picture, and the colour of its edge, which the rest of the sheet gets."""
         with Image.open(BytesIO(cover.data)) as image:
             edge = image.convert("RGB").resize((3, 3), Image.Resampling.BOX)
             red, green, blue = edge.tobytes()[9:12]
         width = self._trim_width + BLEED
-        filling = inked(printable(extended(cover, width, self._tall), width))
-        return ImageReader(BytesIO(filling.data)), (red, green, blue)
+        return inked(printable(extended(cover, width, self._tall), width)), (red, green, blue)
 
     def _drawn_front(self) -> tuple[list[str], Colour]:
         """The cover's design, or the book's first one, drawn with bleed on all sides. Also its ground colour."""
@@ -156,13 +152,13 @@ class _Wrap:
     def _set_barcode(self, x: float, y: float) -> None:
         """Draw a white box, with the barcode in black if the book has an ISBN."""
         width, height = BARCODE_BOX
-        self._canvas.draw([f"q 0 0 0 0 k {x:.2f} {y:.2f} {width:.2f} {height:.2f} re f Q"])
+        self._file.draw([f"q 0 0 0 0 k {x:.2f} {y:.2f} {width:.2f} {height:.2f} re f Q"])
         if not self._settings.isbn:
             return
         code = Barcode(self._settings.isbn)
         x, y = x + (width - code.width) / 2, y + (height - code.height) / 2
         bars = " ".join(f"{x + bar.x:.3f} {y + bar.y:.3f} {bar.width:.3f} {bar.height:.3f} re" for bar in code.bars())
-        self._canvas.draw([f"q 0 0 0 1 k {bars} f Q"])
+        self._file.draw([f"q 0 0 0 1 k {bars} f Q"])
         for digits in code.digits():
             line = self._setter.line(digits.text, code.size, width, Align.START)
             line.x = 0.0
@@ -195,13 +191,13 @@ class _Wrap:
 
     def _draw_texts(self, ink: str) -> None:
         typeface = self._setter.maker.typeface
-        names = {face.key: EmbeddedFont(face, self._canvas).name for face in typeface.faces}
+        names = {face.key: EmbeddedFont(face, self._file).name for face in typeface.faces}
         writer = TextWriter(names)
         for texts, colour in ((self._texts, ink), (self._numbers, "0 0 0 1")):
             for line, x, y, size, turned in texts:
                 place = f"0 -1 1 0 {x:.2f} {y:.2f} cm" if turned else f"1 0 0 1 {x:.2f} {y:.2f} cm"
                 writer.restart()
-                self._canvas.draw([f"q {place} {colour} k BT", writer.operators(line, 0.0, 0.0, size), "ET Q"])
+                self._file.draw([f"q {place} {colour} k BT", writer.operators(line, 0.0, 0.0, size), "ET Q"])
 
 
 def _without_last_sentence(paragraphs: list[str]) -> list[str]:

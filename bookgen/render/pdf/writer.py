@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from io import BytesIO
-
-from reportlab.lib.utils import ImageReader
 
 from bookgen.render.layout.front import anchor
 from bookgen.render.layout.page import Layout, Page, Placed
 from bookgen.render.layout.rows import Fill, Image, Rule, TextMark
 from bookgen.render.model import Manuscript, Picture
 from bookgen.render.pdf.archive import describe, make_archival, make_pressable
-from bookgen.render.pdf.canvas import ARCHIVAL, PRESS, BareCanvas
+from bookgen.render.pdf.file import ARCHIVAL, PRESS, PdfFile
 from bookgen.render.pdf.fontfile import EmbeddedFont
 from bookgen.render.pdf.inks import inks, rgb
 from bookgen.render.pdf.links import links, struck
+from bookgen.render.pdf.objects import dictionary
 from bookgen.render.pdf.tags import Tags
 from bookgen.render.pdf.text import TextWriter
 from bookgen.render.pdf.watermark import watermark
@@ -29,7 +27,7 @@ _RULE = 0.75  # points
 
 
 def write_pdf(manuscript: Manuscript, layout: Layout, settings: ExportSettings, *, preview: bool = False) -> bytes:
-    return _PdfWriter(manuscript, layout, settings, preview).file()
+    return _PdfWriter(manuscript, layout, settings, preview).written()
 
 
 class _PdfWriter:
@@ -41,55 +39,54 @@ class _PdfWriter:
         self._bleed = BLEED if settings.bleed else 0.0
         self._pages = layout.pages[:PREVIEW_PAGES] if preview else layout.pages
         self._anchors = {name for page in self._pages for name in page.anchors}
-        self._readers: dict[Picture, ImageReader] = {}
-        self._file = BytesIO()
+        self._printed: dict[Picture, Picture] = {}  # each picture in the inks of the press
         width, height = layout.width + self._bleed, layout.height + 2 * self._bleed
-        self._canvas = BareCanvas(self._file, width, height, manuscript.language, ARCHIVAL if self._digital else PRESS)
+        self._file = PdfFile(width, height, manuscript.language, ARCHIVAL if self._digital else PRESS)
         self._preview = preview
         self._mark = PREVIEW_MARK if preview else manuscript.watermark
         if self._mark:
             layout.typeface.pieces(self._mark, bold=True)
-        self._names = {face.key: EmbeddedFont(face, self._canvas).name for face in layout.typeface.faces}
+        self._names = {face.key: EmbeddedFont(face, self._file).name for face in layout.typeface.faces}
         self._text = TextWriter(self._names)
         self._tags = Tags(on=self._digital, pages=len(self._pages))
 
-    def file(self) -> bytes:
-        canvas, layout = self._canvas, self._layout
-        describe(canvas, self._manuscript)
+    def written(self) -> bytes:
+        file, layout = self._file, self._layout
+        describe(file, self._manuscript)
         mark = watermark(self._mark, layout.typeface, self._names, layout.width, layout.height) if self._mark else ""
         for index, page in enumerate(self._pages):
             shift = self._shift(index)
             if self._bleed:
-                canvas.draw([f"1 0 0 1 {shift:.2f} {self._bleed:.2f} cm"])
+                file.draw([f"1 0 0 1 {shift:.2f} {self._bleed:.2f} cm"])
             if self._bleed or not self._digital:
-                canvas.setTrimBox((shift, self._bleed, shift + layout.width, self._bleed + layout.height))
-                canvas.setBleedBox((0, 0, layout.width + self._bleed, layout.height + 2 * self._bleed))
+                trim = (shift, self._bleed, shift + layout.width, self._bleed + layout.height)
+                file.set_boxes(trim=trim, bleed=(0, 0, layout.width + self._bleed, layout.height + 2 * self._bleed))
             ground, above = _parted(page)
             self._draw(index, ground)
             if mark and (self._preview or page.kind != "cover"):
-                canvas.draw([mark])
+                file.draw([mark])
             self._draw(index, above)
             if self._digital:
                 self._lead(index, page, shift)
-            canvas.showPage()
+            file.end_page()
         self._finish()
-        return self._file.getvalue()
+        return file.written()
 
     def _finish(self) -> None:
-        canvas = self._canvas
+        file = self._file
+        preferences = {"Direction": "/R2L"} if self._layout.rtl else {}
         if self._digital:
             self._label_pages()
             self._outline()
-            self._tags.write(canvas, self._layout.structure)
-            canvas.setViewerPreference("DisplayDocTitle", "true")
+            self._tags.write(file, self._layout.structure)
+            preferences["DisplayDocTitle"] = "true"
             if self._layout.facing:
-                canvas.document.Catalog.setPageLayout("TwoPageRight")
-            make_archival(canvas, self._manuscript)
+                file.catalog["PageLayout"] = "/TwoPageRight"
+            make_archival(file, self._manuscript)
         else:
-            make_pressable(canvas, self._manuscript)
-        if self._layout.rtl:
-            canvas.setViewerPreference("Direction", "R2L")
-        canvas.save()
+            make_pressable(file, self._manuscript)
+        if preferences:
+            file.catalog["ViewerPreferences"] = dictionary(**preferences)
 
     def _shift(self, index: int) -> float:
         """The shift of the page to the right. The bleed is at the outer edge, so only left-hand pages are shifted."""
@@ -123,7 +120,7 @@ class _PdfWriter:
             texts.append(opening + "\n".join(lines) + self._tags.end())
             at = end
         self._flush(texts)
-        self._canvas.draw(strokes)
+        self._file.draw(strokes)
 
     def _link_marks(self, index: int, mark: TextMark) -> Callable[[str], str] | None:
         """A function for the operators that switch to a link's marked content and back. None without links."""
@@ -134,7 +131,7 @@ class _PdfWriter:
 
     def _flush(self, texts: list[str]) -> None:
         if texts:
-            self._canvas.draw(["BT", *texts, "ET"])
+            self._file.draw(["BT", *texts, "ET"])
             texts.clear()
 
     def _draw_figure(self, index: int, placed: Placed) -> None:
@@ -142,48 +139,48 @@ class _PdfWriter:
         x, y = placed.x + mark.x, placed.y + mark.dy
         match mark:
             case Rule():
-                self._canvas.draw([self._rule(index, x, y, mark.width)])
+                self._file.draw([self._rule(index, x, y, mark.width)])
             case Image():
-                self._canvas.draw([self._tags.begin(index, mark.element)])
-                self._canvas.drawImage(self._reader(mark.picture), x, y, mark.width, mark.height)
-                self._canvas.draw([self._tags.end()])
+                self._file.draw([self._tags.begin(index, mark.element)])
+                self._file.draw_picture(self._in_inks(mark.picture), x, y, mark.width, mark.height)
+                self._file.draw([self._tags.end()])
             case Fill():
                 paint = f"{rgb(mark.colour)} rg" if self._digital else f"{inks(mark.colour)} k"
                 box = f"q {paint} {x:.2f} {y:.2f} {mark.width:.2f} {mark.height:.2f} re f Q"
-                self._canvas.draw([self._tags.begin(index, None) + box + self._tags.end()])
+                self._file.draw([self._tags.begin(index, None) + box + self._tags.end()])
 
     def _rule(self, index: int, x: float, y: float, width: float) -> str:
         line = f"q {_RULE:.2f} w {x:.2f} {y:.2f} m {x + width:.2f} {y:.2f} l S Q"
         return self._tags.begin(index, None) + line + self._tags.end()
 
-    def _reader(self, picture: Picture) -> ImageReader:
-        reader = self._readers.get(picture)
-        if reader is None:
-            shown = self._to_inks(picture) if self._to_inks else picture
-            reader = self._readers[picture] = ImageReader(BytesIO(shown.data))
-        return reader
+    def _in_inks(self, picture: Picture) -> Picture:
+        if self._to_inks is None:
+            return picture
+        if picture not in self._printed:
+            self._printed[picture] = self._to_inks(picture)
+        return self._printed[picture]
 
     def _lead(self, index: int, page: Page, shift: float) -> None:
         """Add the page's link targets and its links."""
-        canvas, up = self._canvas, self._bleed
+        file, up = self._file, self._bleed
         for name in page.anchors:
-            canvas.bookmarkPage(name)
+            file.add_target(name)
         for link in links(page):
             box = (link.x + shift, link.y + up, link.x + shift + link.width, link.y + up + link.height)
             if link.href or link.anchor in self._anchors:
-                canvas.add_link(self._tags.annotate(index, link.element), box, link)
+                file.add_link(self._tags.annotate(index, link.element), box, link)
 
     def _label_pages(self) -> None:
         front = self._layout.front_pages
         if front:
-            self._canvas.addPageLabel(0, "ROMAN_LOWER", 1)
+            self._file.label_pages(0, "r")
         if len(self._pages) > front:
-            self._canvas.addPageLabel(front, "ARABIC", 1)
+            self._file.label_pages(front, "D")
 
     def _outline(self) -> None:
         for section in self._manuscript.chapters:
             if anchor(section) in self._anchors:
-                self._canvas.addOutlineEntry(section.name, anchor(section), 0, False)
+                self._file.add_outline_entry(section.name, anchor(section))
 
 
 def _parted(page: Page) -> tuple[list[Placed], list[Placed]]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from bookgen import app, config
+from bookgen import config
+from bookgen.app import providers
 from bookgen.errors import StartupError
 from bookgen.http.edge import serving
 from bookgen.store.database import Database
@@ -94,7 +95,7 @@ def test_a_cap_that_cannot_stop_a_model_is_said_at_the_start() -> None:
     with capture_logs() as logs:
         for cap in ({names["book_cost_cap"]: "12.50"}, {}):
             chosen = config.Config(_env_file=None, **closed, **cap)
-            app._caps(chosen, app.build_model(chosen))
+            providers.build_caps(chosen, providers.build_model(chosen))
 
     assert [(entry["event"], entry["model"]) for entry in logs] == [("cost_cap_cannot_stop", "openai:llama3")]
 
@@ -116,7 +117,7 @@ def test_where_strangers_may_spend_the_operators_money_a_day_has_a_cap_and_the_s
     chosen = config.Config(_env_file=None, **{names[field]: value for field, value in settings.items()})
 
     with capture_logs() as logs:
-        found = app._caps(chosen, app.build_model(chosen))
+        found = providers.build_caps(chosen, providers.build_model(chosen))
 
     told = [line["what"] for line in logs if line["event"] == "strangers_may_spend"]
     assert (found.account_day, found.day) == caps
@@ -138,7 +139,7 @@ def test_that_free_plans_spend_without_a_cap_is_said_at_the_start(settings: dict
     chosen = config.Config(_env_file=None, **{names[field]: value for field, value in settings.items()})
 
     with capture_logs() as logs:
-        app._caps(chosen, app.build_model(chosen))
+        providers.build_caps(chosen, providers.build_model(chosen))
 
     assert [line["event"] for line in logs].count("spending_has_no_cap") == told
 
@@ -163,7 +164,7 @@ def test_a_call_has_as_many_tokens_as_the_model_holds_and_the_operator_allows(
     names = config.names()
     chosen = config.Config(_env_file=None, **{names[field]: value for field, value in settings.items()})
 
-    assert app._context_tokens(chosen, app.build_model(chosen)) == tokens
+    assert providers.context_tokens(chosen, providers.build_model(chosen)) == tokens
 
 
 @pytest.mark.parametrize("cap", [None, "7.50"])
@@ -173,7 +174,7 @@ def test_where_the_operator_is_alone_only_the_caps_that_were_set_hold(cap: str |
     chosen = config.Config(_env_file=None, **{names[field]: value for field, value in settings.items()})
 
     with capture_logs() as logs:
-        found = app._caps(chosen, app.build_model(chosen), alone=True)
+        found = providers.build_caps(chosen, providers.build_model(chosen), alone=True)
 
     assert (found.account_day, found.day) == (None, 7_500_000 if cap else None)
     assert "strangers_may_spend" not in [line["event"] for line in logs]

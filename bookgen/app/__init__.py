@@ -1,0 +1,1 @@
+"""The composition root: builds every object from the settings, opens them in order, closes them in reverse."""

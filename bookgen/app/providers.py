@@ -1,0 +1,88 @@
+"""The models that write and paint, and what their calls may cost."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import structlog
+
+from bookgen.billing.cost_caps import CostCaps
+from bookgen.config import Config
+from bookgen.models import Usage
+from bookgen.providers.access import Access
+from bookgen.providers.images import ImageModel
+from bookgen.providers.prices import prices
+from bookgen.providers.prices import use as use_models
+from bookgen.providers.registry import PROVIDERS, ModelSettings, build_image_model, build_text_model, without_price
+from bookgen.providers.text import TextModel
+from bookgen.writing.window import WINDOW
+
+MICROS = 1_000_000
+# Default daily cost caps if registration is open and billing is off.
+STRANGERS_ACCOUNT_DAY = Decimal("5.00")
+STRANGERS_DAY = Decimal("50.00")
+
+log = structlog.get_logger(__name__)
+
+
+def build_model(config: Config, *, tries: int | None = None) -> TextModel:
+    """The configured writing model. Raises StartupError, also for a wrong entry in the operator's file of models."""
+    use_models(config.models_file)
+    return build_text_model(config.model, _model_settings(config, tries), fallback=config.fallback_model)
+
+
+def build_images(config: Config) -> ImageModel | None:
+    """The configured image model, or None if bookgen draws pictures itself."""
+    return build_image_model(config.image_model, _model_settings(config, None))
+
+
+def _model_settings(config: Config, tries: int | None) -> ModelSettings:
+    return ModelSettings(
+        access={name: Access(*config.access(name)) for name in PROVIDERS},
+        timeout=config.model_timeout if "model_timeout" in config.model_fields_set else None,
+        retries=tries or config.model_retries,
+        concurrency=config.model_concurrency if "model_concurrency" in config.model_fields_set else None,
+        requests_per_minute=config.model_rpm,
+        outage=config.model_outage,
+    )
+
+
+def context_tokens(config: Config, model: TextModel) -> int:
+    """The most tokens of a call that reads the whole book: the model's window, as far as the operator allows it."""
+    window = prices().context_window(model.name) or WINDOW
+    return min(window, config.context_tokens or window)
+
+
+def build_caps(config: Config, model: TextModel, *, alone: bool = False) -> CostCaps:
+    """The configured cost caps. If anyone can register and billing is off, unset daily caps get defaults."""
+    account_day, day = config.account_daily_cost_cap, config.daily_cost_cap
+    currency = prices().currency
+    if config.open_to_strangers and not alone and model.name != "offline":
+        account_day, day = account_day or STRANGERS_ACCOUNT_DAY, day or STRANGERS_DAY
+        log.warning(
+            "strangers_may_spend",
+            what=f"Anyone can register and have {model.name} write books at your cost: "
+            f"up to {account_day} {currency} per account and {day} {currency} in total per day.",
+            to_do="Set BOOKGEN_REGISTRATION=closed, turn billing on, or set the two caps.",
+        )
+    elif config.registration == "open" and not alone and model.name != "offline" and day is None:
+        log.warning(
+            "spending_has_no_cap",
+            what=f"Anybody may register, and what free plans have written by {model.name} is at your cost, without a "
+            "cap on the server's day.",
+            to_do="Set BOOKGEN_DAILY_COST_CAP.",
+        )
+    caps = CostCaps(_micros(config.book_cost_cap), _micros(account_day), _micros(day), currency)
+    for name in without_price(model) if not caps.none else ():
+        log.warning("cost_cap_cannot_stop", model=name, advice="Add the model's prices to BOOKGEN_MODELS_FILE.")
+    return caps
+
+
+def price(model: str, usage: Usage) -> int | None:
+    """What the usage costs, in millionths of the currency; None if the model has no price."""
+    found = prices().of(model)
+    return None if found is None else found.of(usage)
+
+
+def _micros(amount: Decimal | None) -> int | None:
+    return None if amount is None else int(amount * MICROS)

@@ -1,0 +1,125 @@
+"""`bookgen serve`, from its start to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import importlib
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
+from typing import Unpack
+
+import structlog
+
+from bookgen import metrics, telemetry, threads
+from bookgen.app.build import Overrides, build, running
+from bookgen.config import Config
+from bookgen.errors import StartupError, Unavailable
+from bookgen.http.edge import serving
+from bookgen.http.edge.watchdog import Watchdog
+from bookgen.http.server import BoundedRunner, build_app, build_probes
+from bookgen.models import ProcessRole
+from bookgen.providers.text import TextModel
+from bookgen.render.fonts import missing
+from bookgen.store.postgres.space import make_data_folder, no_room
+
+# How long a thread that computes may keep the interpreter from the event loop.
+SWITCH_SECONDS = 0.001
+# New objects that trigger a garbage collection. Python's default of 700 is reached often when a process takes up a
+# thousand books at once; collecting then took a ninth of the time.
+OBJECTS_A_COLLECTION = 10_000
+ROLES = {
+    ProcessRole.WEB: "web: other processes write the books",
+    ProcessRole.ACTORS: "actors: other processes serve requests",
+    ProcessRole.BOTH: "both: serves requests and writes books",
+}
+# Slow imports that the start does not need. They are imported after it, so that no request waits for them.
+LATER = ("email_validator", "disposable_email_domains", "markdown_it", "json_repair")
+
+
+log = structlog.get_logger(__name__)
+
+
+async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
+    """Run the service until SIGTERM or SIGINT. Raises StartupError only before the first request is answered."""
+    telemetry.configure_logs(config.log_format or ("console" if sys.stderr.isatty() else "json"), config.log_level)
+    make_data_folder(config.data_dir)
+    serving.allow_open_files()
+    async with contextlib.AsyncExitStack() as closing:
+        await closing.enter_async_context(Watchdog(metrics.LOOP_LAG.observe).watching())
+        bound = closing.enter_context(serving.bind(config.host, config.port))
+        address = serving.address(bound)
+        if config.public_url is None and config.role != "actors" and serving.is_everywhere(bound):
+            log.warning("links_lead_nowhere", they_begin_with=address, to_do="set BOOKGEN_PUBLIC_URL")
+        config = config.model_copy(update={"public_url": config.public_url or address})
+        try:
+            service = await closing.enter_async_context(build(config, **overrides))
+        except (StartupError, Unavailable) as error:
+            full = None if config.database_url else no_room(config.data_dir)
+            if full:
+                raise StartupError(full) from error
+            raise
+        build_http = build_app if service.role.answers_requests else build_probes
+        runner = BoundedRunner(build_http(service.services))
+        closing.push_async_callback(runner.cleanup)
+        await serving.listen(runner, bound)
+        sys.setswitchinterval(SWITCH_SECONDS)
+        gc.collect()
+        gc.freeze()  # objects alive now stay alive, so the collector can skip them
+        gc.set_threshold(OBJECTS_A_COLLECTION)
+        await closing.enter_async_context(service.working())
+        stop = closing.enter_context(serving.StopSignal().listening())
+        print(_announcement(config, address, service.model), flush=True)
+        closing.enter_context(running(import_the_rest()))
+        closing.enter_context(running(warn_of_missing_fonts()))
+        await stop.asked.wait()
+        log.info("draining", seconds=config.drain_seconds)
+        await serving.drain(service.supervisor.drain, config.drain_seconds, stop.cut)
+
+
+async def warn_of_missing_fonts() -> None:
+    """Log the offered languages in which this machine cannot set a PDF or a cover, and what to install."""
+    looking = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", missing.__name__, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
+    )
+    try:
+        found, _ = await looking.communicate()
+    except asyncio.CancelledError:
+        looking.kill()
+        await looking.wait()
+        raise
+    if tags := found.decode().split():
+        log.warning(
+            "fonts_missing",
+            what=f"No font for {', '.join(tags)}: PDFs and covers in these languages are refused.",
+            to_do=f"Install fonts, on Debian and Ubuntu: {missing.to_install(tags)}",
+        )
+
+
+async def import_the_rest() -> None:
+    """Import the modules in LATER, in a thread."""
+    for name in LATER:
+        await threads.compute(importlib.import_module, name)
+
+
+def _announcement(config: Config, address: str, model: TextModel) -> str:
+    """The start-up message: the service's addresses and what it uses."""
+    page = "off (BOOKGEN_CONSOLE)" if config.console == "off" else f"{address}/"
+    programs = f"{address}/api/v1/docs/"
+    if config.role == "actors":
+        page = programs = "off (BOOKGEN_ROLE=actors): probes and metrics only"
+    database = "BOOKGEN_DATABASE_URL" if config.database_url else f"embedded in {config.data_dir}"
+    mail = "by BOOKGEN_SMTP_URL" if config.smtp_url else f"kept in {config.data_dir / 'outbox'}"
+    billing = "on" if config.billing_enabled else "off"
+    return "\n".join(
+        [
+            f"bookgen is ready at {address}",
+            f"  for people    {page}",
+            f"  for programs  {programs}",
+            f"  role          {ROLES[ProcessRole(config.role)]}",
+            f"  database      {database}",
+            f"  models        {model.name}",
+            f"  mail          {mail}; billing {billing}",
+        ]
+    )

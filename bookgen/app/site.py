@@ -1,0 +1,57 @@
+"""What callers may see of the settings, and how much they may ask for."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from bookgen.app.folders import documents
+from bookgen.app.parts import public_url
+from bookgen.config import Config, reveal
+from bookgen.http.books_schemas import LANGUAGES
+from bookgen.http.edge.keys import Site
+from bookgen.limits import Budget, LimitClass
+from bookgen.providers.prices import prices
+from bookgen.providers.text import TextModel
+from bookgen.render.formats import FORMATS
+from bookgen.render.settings import ExportSettings
+from bookgen.render.trim import TRIMS
+from bookgen.services.revised_outline import MAX_CHAPTERS
+from bookgen.support.facts import Facts
+
+
+def site(config: Config, model: TextModel) -> Site:
+    return Site(
+        public_url=public_url(config),
+        registration_enabled=config.registration == "open",
+        email_verification_required=config.email_verification == "mandatory",
+        google_client_id=config.google_client_id or None,
+        billing_enabled=config.billing_enabled,
+        sends_mail=config.smtp_url is not None,
+        stripe_publishable_key=config.stripe_publishable_key or None,
+        models=(model.name,),
+        currency=prices().currency,
+        allowed_origins=frozenset(config.allowed_origins),
+        trusted_proxies=config.trusted_proxies,
+        metrics_token=reveal(config.metrics_token),
+        export_defaults=asdict(ExportSettings()),
+        documents=documents(),
+        console=config.console == "on",
+    )
+
+
+def support_facts(config: Config) -> Facts:
+    """What the support assistant knows of this server."""
+    return Facts(
+        languages=tuple(LANGUAGES.values()),
+        formats=tuple(each.label for each in FORMATS.values()),
+        trims=tuple(TRIMS),
+        limits={str(each): getattr(config, each.setting) for each in LimitClass},
+        max_chapters=MAX_CHAPTERS,
+        sells=config.billing_enabled,
+        url=f"{public_url(config)}/api/v1/docs/",
+    )
+
+
+def budgets(config: Config) -> dict[LimitClass, Budget]:
+    """The budget of each limit class, from its setting."""
+    return {each: Budget.parse(getattr(config, each.setting)) for each in LimitClass}

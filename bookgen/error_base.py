@@ -1,0 +1,41 @@
+"""What all errors share: a message, details, and how the API shows them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCode:
+    """The API's view of an error. Responses, the API document and the error page are derived from it.
+
+    `remedy` tells clients what to do. `details` is an example, empty if the error has none. `constant` is the name of
+    the code in generated clients if it differs from `code`: two codes that differ only in case need different names.
+    """
+
+    status: int
+    code: str
+    condition: str
+    remedy: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+    constant: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.constant or self.code
+
+
+class BookgenError(Exception):
+    """Something went wrong."""
+
+    wire: ClassVar[ErrorCode] = ErrorCode(
+        500,
+        "SERVER_ERROR",
+        "An unexpected error occurred.",
+        "Retry at most three times, after 2 s, 4 s and 8 s plus jitter. Then report the `request_id`.",
+        {"request_id": "3f1c0a9be2d44f60"},
+    )
+
+    def __init__(self, message: str | None = None, /, **details: object) -> None:
+        super().__init__(message or type(self).__doc__)
+        self.details = details

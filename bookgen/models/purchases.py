@@ -1,0 +1,129 @@
+"""Credits, add-ons and what else can be bought."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+
+from bookgen.models.plans import SubscriptionStatus
+
+
+class CreditKind(StrEnum):
+    PURCHASE = "purchase"
+    BOOK_SPEND = "book_spend"
+    REFUND = "refund"
+    BONUS = "bonus"
+
+
+@dataclass(frozen=True, slots=True)
+class CreditLot:
+    """Credits from one purchase or grant. `held` of the `remaining` ones are set aside for runs."""
+
+    id: int
+    remaining: int
+    held: int
+    words_per_book: int
+    refund_due: int
+    taken_back: int
+
+    @property
+    def available(self) -> int:
+        return max(self.remaining - self.held - (self.refund_due - self.taken_back), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class PaidCredits:
+    """Credits of a paid checkout; `id` is the checkout's. `refunded_credits` of them were refunded."""
+
+    id: int
+    credits: int
+    words_per_book: int
+    refunded_credits: int
+
+
+@dataclass(frozen=True, slots=True)
+class CreditPackage:
+    id: int
+    slug: str
+    name: str
+    credits: int
+    price_cents: int
+    words_per_book: int
+    is_popular: bool
+    is_active: bool
+    display_order: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wallet:
+    id: int
+    balance: int
+    total_purchased: int
+    total_used: int
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CreditTransaction:
+    """One row of the append-only credit ledger."""
+
+    id: int
+    kind: CreditKind
+    amount: int
+    balance_after: int
+    description: str
+    book_id: int | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Addon:
+    """An add-on for sale. A price of None means that it is not sold in that way."""
+
+    id: int
+    slug: str
+    name: str
+    description: str
+    price_monthly: Decimal | None
+    price_per_use: Decimal | None
+    is_active: bool
+
+    @property
+    def billing_types(self) -> list[str]:
+        prices = {"monthly": self.price_monthly, "per_use": self.price_per_use}
+        return [billing_type for billing_type, price in prices.items() if price is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedAddon:
+    """An account's add-on. `taken` of the `bought` uses are used, or held by a production."""
+
+    id: int
+    addon: Addon
+    billing_type: str
+    status: SubscriptionStatus
+    processor_id: str | None
+    current_period_end: datetime | None
+    past_due_since: datetime | None
+    bought: int
+    taken: int
+    used_this_period: int
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """One attempt to buy something, with the offer. `account_id` is None for a guest who has not paid yet."""
+
+    id: int
+    account_id: int | None
+    kind: str
+    slug: str
+    billing: str
+    amount_cents: int
+    credits: int | None
+    words_per_book: int | None
+    session_id: str | None
+    status: str

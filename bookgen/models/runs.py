@@ -1,0 +1,165 @@
+"""Runs: the writing of a book, what it costs, and the processes that do it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from bookgen.models.books import SAMPLE_WRITER
+
+
+class RunStatus(StrEnum):
+    """The stored state of a run. `queued` is shown to callers as `running`."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    PAUSED = "paused"
+    STOPPED = "stopped"
+    COMPLETED = "completed"
+    ERROR = "error"
+
+    @property
+    def active(self) -> bool:
+        return self in (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.PAUSED)
+
+
+class RunMode(StrEnum):
+    FULL = "full"
+    CONTINUE = "continue"
+    AUTOMATED = "automated"
+
+
+class RunPhase(StrEnum):
+    """The phases of a run, in order. Only a production has phases other than CHAPTERS."""
+
+    OUTLINE = "outline"
+    CHAPTERS = "chapters"
+    REVIEW = "review"
+    PROOFREADING = "proofreading"
+    CORRECTIONS = "corrections"
+    BLURB = "blurb"
+    COVER = "cover"
+    FILES = "files"
+
+
+class RevisionMode(StrEnum):
+    """What a production does with the findings of its editor's reading."""
+
+    OFF = "off"  # no reading is made
+    REPORT = "report"
+    APPLY = "apply"  # the author's model answers them with small edits
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run over a book's chapters. `epoch` fences off former owners, `call_no` outdated calls.
+
+    `done` of `total` chapters are finished; the run itself wrote `written` of them.
+    `call_started_at` is set while a chapter is being written or another phase works, even if the run was paused since.
+    `remark` says what was left out.
+    `draft_words`: the words of the stored parts of `current_chapter` while it is unfinished.
+    `writer`: the model that writes the run; None before its first call.
+    `salt`: that of an earlier run whose stored parts this run continues with.
+    """
+
+    id: UUID
+    book_id: int
+    account_id: int
+    status: RunStatus
+    mode: RunMode
+    total: int
+    done: int
+    call_no: int
+    epoch: int
+    owner: UUID | None
+    crash_count: int
+    queue_seq: int
+    current_chapter: int | None
+    words_written: int
+    failure: Mapping[str, Any] | None
+    last_op: UUID | None
+    started_at: datetime
+    updated_at: datetime
+    finished_at: datetime | None
+    written: int = 0
+    writing_seconds: float = 0.0
+    call_started_at: datetime | None = None
+    phase: RunPhase = RunPhase.CHAPTERS
+    remark: str = ""
+    draft_words: int = 0
+    writer: str | None = None
+    salt: UUID | None = None
+
+    @property
+    def keeps_writer(self) -> bool:
+        """Whether only its own model may continue the run. Any model may continue sample text."""
+        return self.writer not in (None, SAMPLE_WRITER)
+
+    @property
+    def waits_for_writer(self) -> bool:
+        """Whether the run waits for a process with its model: it is running, but no process owns it."""
+        return (
+            self.status is RunStatus.RUNNING
+            and self.owner is None
+            and self.call_started_at is None
+            and self.keeps_writer
+        )
+
+
+class ProcessRole(StrEnum):
+    """What a process does: it serves requests (`web`), takes runs, reports and blurbs (`actors`), or `both`."""
+
+    WEB = "web"
+    ACTORS = "actors"
+    BOTH = "both"
+
+    @property
+    def takes_work(self) -> bool:
+        return self is not ProcessRole.WEB
+
+    @property
+    def answers_requests(self) -> bool:
+        return self is not ProcessRole.ACTORS
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The usage of model calls. `cost_micros` only includes calls with a known price.
+
+    `unknown_price`: at least one call had no known price.
+    """
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_read_tokens: int = 0
+    images: int = 0
+    cost_micros: int = 0
+    unknown_price: bool = False
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.images + other.images,
+            self.cost_micros + other.cost_micros,
+            self.unknown_price or other.unknown_price,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The estimated cost and time of a full run. `cost_micros` is None if the model's price is unknown."""
+
+    cost_micros: int | None
+    seconds: int
+    calls: int
+    usage: Usage

@@ -1,0 +1,106 @@
+"""Facts of a story, and what later chapters must know about earlier ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class FactKind(StrEnum):
+    """What a fact of the story is about."""
+
+    PERSON = "person"
+    PLACE = "place"
+    OBJECT = "object"
+    STATE = "state"
+    TIME = "time"
+    KNOWLEDGE = "knowledge"
+    THREAD_OPENED = "thread_opened"
+    THREAD_CLOSED = "thread_closed"
+
+
+class FactEvent(StrEnum):
+    """What happens to a fact's subject, where rules can compare it. The fact's value completes it."""
+
+    BORN = "born"  # a person; the date
+    DIES = "dies"
+    ACTS = "acts"  # a person does or says something in the story's present
+    RETURNS = "returns"  # whoever or whatever was taken for dead or gone is there after all
+    ENTERS = "enters"  # a person; the place
+    LEAVES = "leaves"  # for good
+    IS_IN = "is_in"
+    AT = "at"  # an object; its place or its holder
+    MOVED = "moved"
+    GONE = "gone"
+    NOW = "now"  # the chapter; the date of what it tells
+    BACK = "back"  # the chapter goes back to an earlier time
+    ON = "on"  # an event; its date
+    AFTER = "after"  # an event; the earlier event that it follows from
+    LEARNS = "learns"  # a person; what
+    KNOWS = "knows"
+
+
+class FactStatus(StrEnum):
+    """What the author has decided about a fact."""
+
+    SETTLED = "settled"
+    INTENDED = "intended"  # whatever contradicts it is not reported
+    WRONG = "wrong"  # later chapters are not told of it
+
+
+MAX_FACT_CHARACTERS = 300  # of a fact's subject, value or quote
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What a chapter says about the story. `quote` is the passage of the chapter that says so.
+
+    `value` is what holds. If the author has corrected it, `noted` is the value that the model had noted; else empty.
+    """
+
+    chapter_number: int
+    kind: FactKind
+    subject: str
+    value: str
+    quote: str
+    event: FactEvent | None = None
+    status: FactStatus = FactStatus.SETTLED
+    reason: str = ""
+    noted: str = ""
+    id: int = 0
+
+    @property
+    def told(self) -> str:
+        """The fact as later chapters are told it."""
+        event = f" {self.event.replace('_', ' ')}" if self.event else ""
+        intent = f" (intended: {self.reason})" if self.status is FactStatus.INTENDED and self.reason else ""
+        return f"{self.subject}{event}: {self.value}{intent}"
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the author has given it a value of their own or calls it intended."""
+        return self.status is FactStatus.INTENDED or (bool(self.noted) and self.status is FactStatus.SETTLED)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether later chapters are told of it. That somebody acted says nothing; threads are told on their own."""
+        apart = self.kind in (FactKind.THREAD_OPENED, FactKind.THREAD_CLOSED) or self.event is FactEvent.ACTS
+        return self.status is not FactStatus.WRONG and not apart
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What later chapters must know about a finished one. `content_hash` is the hash of the text it summarises.
+
+    `facts` and threads are as they are told, with the author's corrections. `settled` are those facts that the author
+    has corrected or calls intended. `noted` are the facts of a digest that was just made; None if it was stored before.
+    """
+
+    chapter_number: int
+    content_hash: str
+    summary: str
+    facts: tuple[str, ...] = ()
+    threads_opened: tuple[str, ...] = ()
+    threads_closed: tuple[str, ...] = ()
+    settled: tuple[str, ...] = ()
+    noted: tuple[Fact, ...] | None = None

@@ -1,0 +1,112 @@
+"""The forms of settings: their types, with what each accepts, and the names of their variables."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from email.utils import parseaddr
+from ipaddress import IPv4Network, IPv6Network
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, StringConstraints
+from pydantic_settings import NoDecode
+
+from bookgen.limits import LimitClass
+
+PREFIX = "BOOKGEN_"
+MIN_PASSPHRASE_CHARACTERS = 12
+
+
+def _words(value: object) -> object:
+    """Split a list that is separated by commas or spaces."""
+    return value.replace(",", " ").split() if isinstance(value, str) else value
+
+
+def _matching(pattern: str) -> AfterValidator:
+    def check(secret: SecretStr) -> SecretStr:
+        if re.match(pattern, secret.get_secret_value()) is None:
+            raise ValueError(pattern)
+        return secret
+
+    return AfterValidator(check)
+
+
+def _with_sound_port(url: str) -> str:
+    """The URL if it has a host and a valid port. ValueError otherwise."""
+    parts = urlsplit(url)
+    if not parts.hostname or parts.port == 0:
+        raise ValueError(url)
+    return url
+
+
+def _mailbox(text: str) -> str:
+    if re.fullmatch(r"[^\s@<>]+@[^\s@<>]+", parseaddr(text)[1]) is None:
+        raise ValueError(text)
+    return text
+
+
+def _mail_server(url: SecretStr) -> SecretStr:
+    text = _with_sound_port(url.get_secret_value())
+    if urlsplit(text).query not in ("", "tls=off"):
+        raise ValueError(text)
+    return url
+
+
+def _long_enough(key: SecretStr) -> SecretStr:
+    if len(key.get_secret_value().encode()) < 32:
+        raise ValueError("too short")
+    return key
+
+
+def _good_passphrase(passphrase: SecretStr) -> SecretStr:
+    if len(passphrase.get_secret_value()) < MIN_PASSPHRASE_CHARACTERS:
+        raise ValueError("too short")
+    return passphrase
+
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True)]
+Folder = Annotated[Path, AfterValidator(Path.expanduser)]
+Url = Annotated[
+    str,
+    StringConstraints(pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$"),
+    AfterValidator(_with_sound_port),
+    AfterValidator(lambda url: url.rstrip("/")),
+]
+Origin = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/?#@]+$"), AfterValidator(_with_sound_port)]
+URL = "an http(s) URL without a login"
+ApiKey = Annotated[SecretStr, _matching(r"^[!-~]*\Z")]  # characters that are valid in a header
+KEY = "a key of ASCII letters, digits and signs, without spaces"
+Rate = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$")]
+Interval = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,5}[mhd]$")]
+SECONDS = {"m": 60, "h": 3_600, "d": 86_400}
+Money = Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)]
+PostgresUrl = Annotated[SecretStr, _matching(r"^postgres(ql)?://")]
+MailServerUrl = Annotated[SecretStr, _matching(r"^smtps?://[^\s/]+\Z"), AfterValidator(_mail_server)]
+Mailbox = Annotated[Text, AfterValidator(_mailbox)]
+SigningKey = Annotated[SecretStr, AfterValidator(_long_enough)]
+Passphrase = Annotated[SecretStr, AfterValidator(_good_passphrase)]
+Origins = Annotated[tuple[Origin, ...], NoDecode, BeforeValidator(_words)]
+Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode, BeforeValidator(_words)]
+PROVIDERS = ("anthropic", "openai")  # text providers; each has NAME_API_KEY and NAME_BASE_URL
+_NAMED = "|".join(PROVIDERS)
+MODELS = [f"{name}:MODEL" for name in PROVIDERS]
+TextModelName = Annotated[str, StringConstraints(pattern=rf"^(auto|offline|({_NAMED}|offline):\S+)$")]
+ImageModelName = Annotated[str, StringConstraints(pattern=r"^(auto|offline|openai:\S+)$")]
+FallbackName = Annotated[str, StringConstraints(pattern=rf"^(offline|({_NAMED}|offline):\S+)?$")]
+
+
+def setting(default: Any, takes: str, meaning: str, **bounds: Any) -> Any:
+    return Field(default, description=meaning, json_schema_extra={"takes": takes}, **bounds)
+
+
+def rate(limit: LimitClass) -> Any:
+    """The setting of a limit class, with the default and the meaning that its table gives."""
+    return setting(limit.default, f"a rate like {limit.default}", limit.meaning)
+
+
+def setting_name(field: str) -> str:
+    """The name of the setting: the field's name with our prefix, unless a provider defines the name."""
+    name = field.upper()
+    return name if name.startswith(("ANTHROPIC_", "OPENAI_", "STRIPE_")) else f"{PREFIX}{name}"
