@@ -10,6 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
+import pytest
+
+from bookgen.errors import StartupError
+from bookgen.store.postgres import binaries
 
 STARTER = textwrap.dedent("""
     import asyncio, sys
@@ -61,3 +65,17 @@ async def copied(folder: Path, target: Path) -> Path:
     """A copy of a data folder whose server is stopped. It saves a test the initdb."""
     await asyncio.to_thread(subprocess.run, ["cp", "-a", str(folder), str(target)], check=True)
     return target
+
+
+def an_older() -> tuple[Path, int] | None:
+    """The programs of an installed version that is older than the one we use, with its number."""
+    for version in range(binaries.major(binaries.find()) - 1, binaries.OLDEST - 1, -1):
+        try:
+            return binaries.choose(None, None, version, may_move=False).programs, version
+        except StartupError:
+            continue
+    return None
+
+
+OLDER = an_older()
+needs_an_older = pytest.mark.skipif(OLDER is None, reason="needs an older PostgreSQL: apt-get install postgresql-15")

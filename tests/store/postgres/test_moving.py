@@ -17,7 +17,7 @@ from bookgen.store.postgres.binaries import Choice
 from bookgen.store.postgres.embedded import EmbeddedPostgres
 from bookgen.store.postgres.postmaster import Postmaster
 from tests.databases import SQL
-from tests.store.postgres.servers import begin, copied, query
+from tests.store.postgres.servers import OLDER, begin, copied, needs_an_older, query
 
 ADD_ACCOUNT = "INSERT INTO account (username, email) VALUES ('{0}', '{0}@example.com') RETURNING id"
 MADE_BY_HAND = """
@@ -26,20 +26,6 @@ MADE_BY_HAND = """
     GRANT SELECT ON notes TO dashboard;
 """
 NOTES = "SELECT count(*) FROM notes WHERE text = 'note ' || n"
-
-
-def an_older() -> tuple[Path, int] | None:
-    """The programs of an installed version that is older than the one we use, with its number."""
-    for version in range(binaries.major(binaries.find()) - 1, binaries.OLDEST - 1, -1):
-        try:
-            return binaries.choose(None, None, version, may_move=False).programs, version
-        except StartupError:
-            continue
-    return None
-
-
-OLDER = an_older()
-needs_an_older = pytest.mark.skipif(OLDER is None, reason="needs an older PostgreSQL: apt-get install postgresql-15")
 
 
 def older() -> tuple[Path, int]:
