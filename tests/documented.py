@@ -17,7 +17,7 @@ PROGRAMS = r"(\S*/)?(apt|chgrp|chmod|docker|helm|kubectl|make|pip|psql|pg_\w+|py
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class FencedBlock:
     """A fenced block. `name`: its page and first line."""
 
     name: str
@@ -29,13 +29,13 @@ def text_of(page: str) -> str:
     return (ROOT / f"docs/{page}.md").read_text()
 
 
-def blocks() -> list[Block]:
+def blocks() -> list[FencedBlock]:
     """All fenced blocks of the pages."""
     found = []
     for page in PAGES:
         for _, language, text in FENCED.findall(text_of(page)):
             lines = dedent(text)
-            found.append(Block(f"{page}: {lines.splitlines()[0]}", language, lines))
+            found.append(FencedBlock(f"{page}: {lines.splitlines()[0]}", language, lines))
     return found
 
 

@@ -26,7 +26,7 @@ import yaml
 from bookgen import __version__, config
 from bookgen.commands.cli import parser
 from bookgen.store.postgres import binaries
-from tests.documented import Block, blocks, commands, other_programs
+from tests.documented import FencedBlock, blocks, commands, other_programs
 from tests.service import ROOT, ServiceProcess, environment, run
 
 NOT_RUN = {
@@ -61,7 +61,7 @@ PATIENT = 240
 
 
 @dataclass(frozen=True, slots=True)
-class Checkout:
+class ServedCheckout:
     """A folder like a checkout with a running service in it, and scripts in the place of programs elsewhere."""
 
     folder: Path
@@ -91,7 +91,7 @@ class Checkout:
 
 
 @pytest.fixture(scope="module")
-async def checkout(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Checkout]:
+async def checkout(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ServedCheckout]:
     folder, programs = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("programs")
     noted = programs / "noted"
     shutil.copytree(ROOT / "deploy", folder / "deploy")
@@ -105,7 +105,7 @@ async def checkout(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ch
         path.write_text(f"#!/bin/sh\n{script}\n")
         path.chmod(0o755)
     async with ServiceProcess(folder) as service:
-        yield Checkout(folder, programs, noted, service.url)
+        yield ServedCheckout(folder, programs, noted, service.url)
 
 
 def test_every_block_of_the_pages_is_run_or_named_with_the_reason_why_not() -> None:
@@ -130,17 +130,17 @@ def test_every_test_that_a_reason_names_is_there() -> None:
 # The blocks, by what is done with them.
 
 
-async def lists_accounts(block: Block, checkout: Checkout, _: str) -> None:
+async def lists_accounts(block: FencedBlock, checkout: ServedCheckout, _: str) -> None:
     await run(checkout.folder, "account", "create", "bob@example.org")
 
     assert "bob@example.org" in await checkout.shell(checkout.here(block.text))
 
 
-async def continues_runs(block: Block, checkout: Checkout, _: str) -> None:
+async def continues_runs(block: FencedBlock, checkout: ServedCheckout, _: str) -> None:
     await checkout.shell(block.text)
 
 
-async def makes_secrets_for_compose(block: Block, checkout: Checkout, _: str) -> None:
+async def makes_secrets_for_compose(block: FencedBlock, checkout: ServedCheckout, _: str) -> None:
     await checkout.shell(block.text)
 
     made = dict(line.split("=", 1) for line in (checkout.folder / "deploy/.env").read_text().splitlines())
@@ -154,7 +154,7 @@ async def makes_secrets_for_compose(block: Block, checkout: Checkout, _: str) ->
     }
 
 
-async def fits_the_image(block: Block, checkout: Checkout, _: str) -> None:
+async def fits_the_image(block: FencedBlock, checkout: ServedCheckout, _: str) -> None:
     await checkout.shell(block.text)
 
     built, started = [call for call in checkout.calls() if call[:2] in (["docker", "build"], ["docker", "run"])]
@@ -164,7 +164,7 @@ async def fits_the_image(block: Block, checkout: Checkout, _: str) -> None:
     assert f"BOOKGEN_PORT={started[started.index('-p') + 1].split(':')[-1]}" in dockerfile
 
 
-async def fits_the_chart(block: Block, checkout: Checkout, _: str) -> None:
+async def fits_the_chart(block: FencedBlock, checkout: ServedCheckout, _: str) -> None:
     await checkout.shell(block.text)
 
     values = yaml.safe_load((ROOT / "deploy/helm/values.yaml").read_text())
@@ -177,7 +177,7 @@ async def fits_the_chart(block: Block, checkout: Checkout, _: str) -> None:
     assert ["kubectl", "create", "secret", "generic", values["secretName"]] in [call[:5] for call in checkout.calls()]
 
 
-async def makes_a_database(block: Block, checkout: Checkout, cluster_dsn: str) -> None:
+async def makes_a_database(block: FencedBlock, checkout: ServedCheckout, cluster_dsn: str) -> None:
     """Under another name, since the server of the tests has a superuser `bookgen`."""
     server = urlsplit(cluster_dsn)
     host = parse_qs(server.query)["host"][0]
@@ -193,7 +193,7 @@ async def makes_a_database(block: Block, checkout: Checkout, cluster_dsn: str) -
         await superuser.close()
 
 
-async def sets_what_the_service_takes(block: Block, checkout: Checkout, _: str) -> None:
+async def sets_what_the_service_takes(block: FencedBlock, checkout: ServedCheckout, _: str) -> None:
     """As lines of a file `.env`, which may say `export`."""
     path = checkout.folder / "documented.env"
     path.write_text(re.sub(r"=…$", "=what the operator has chosen", block.text, flags=re.MULTILINE))
@@ -265,7 +265,7 @@ PLAYED: Mapping[str, tuple[tuple[str, ...], str, int]] = {
 }
 
 
-async def test_every_command_does_beside_the_running_service_what_the_page_says(checkout: Checkout) -> None:
+async def test_every_command_does_beside_the_running_service_what_the_page_says(checkout: ServedCheckout) -> None:
     for name, (arguments, expected, code) in PLAYED.items():
         given = [*arguments]
         if name in ("write", "proof"):
@@ -286,7 +286,9 @@ async def test_every_command_does_beside_the_running_service_what_the_page_says(
 @pytest.mark.parametrize(
     "block", [block for block in blocks() if block.name not in NOT_RUN], ids=lambda block: block.name
 )
-async def test_a_block_works_as_it_stands_on_the_page(block: Block, checkout: Checkout, cluster_dsn: str) -> None:
+async def test_a_block_works_as_it_stands_on_the_page(
+    block: FencedBlock, checkout: ServedCheckout, cluster_dsn: str
+) -> None:
     checkout.noted.write_text("")
 
     await PLAYS[block.name](block, checkout, cluster_dsn)
@@ -301,7 +303,7 @@ async def test_a_block_works_as_it_stands_on_the_page(block: Block, checkout: Ch
             parser(told[0]).parse_args(told)  # SystemExit if there is no such command
 
 
-async def test_other_users_get_read_access_as_the_page_says(checkout: Checkout) -> None:
+async def test_other_users_get_read_access_as_the_page_says(checkout: ServedCheckout) -> None:
     await checkout.shell(GIVES_READ_ACCESS.replace("GROUP", str(os.getgid())))
 
     data = checkout.folder / "data"

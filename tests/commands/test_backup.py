@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import asyncpg
+import pytest
 
 from tests.service import run
 
@@ -16,6 +17,7 @@ IS_WHOLE = """
 TOLD = {"BOOKGEN_BACKUP_PASSPHRASE": "a grey weighbridge in the rain"}
 
 
+@pytest.mark.timeout(300)  # a dozen commands, each of which derives a key from the passphrase
 async def test_a_drilled_backup_restores_into_an_empty_folder_or_database_and_its_runs_wait(
     tmp_path: Path, empty_dsn: str
 ) -> None:

@@ -21,7 +21,7 @@ from bookgen.store.postgres import binaries, roles, sockets
 from bookgen.store.postgres.account import Runner
 from bookgen.store.postgres.clusters import address_of, current_major, init_cluster, require_cluster
 from bookgen.store.postgres.keyfile import kept_secret, open_beside
-from bookgen.store.postgres.moving import Passwords, move
+from bookgen.store.postgres.moving import RolePasswords, move
 from bookgen.store.postgres.postmaster import Postmaster
 from bookgen.store.postgres.sockets import socket_folder
 from bookgen.store.postgres.space import make_data_folder
@@ -120,10 +120,10 @@ class EmbeddedPostgres:
         if self._server is not None:
             await asyncio.to_thread(self._server.stop)
 
-    def _passwords(self) -> Passwords:
-        return Passwords(kept_secret(self._root / SUPERUSER_PASSWORD), kept_secret(self._root / SERVICE_PASSWORD))
+    def _passwords(self) -> RolePasswords:
+        return RolePasswords(kept_secret(self._root / SUPERUSER_PASSWORD), kept_secret(self._root / SERVICE_PASSWORD))
 
-    async def _prepare(self, passwords: Passwords, *, may_move: bool) -> Postmaster:
+    async def _prepare(self, passwords: RolePasswords, *, may_move: bool) -> Postmaster:
         """The server of the folder's database, which is moved first if it is older than the installed programs.
 
         The caller holds the lock: another process may have moved the database meanwhile.

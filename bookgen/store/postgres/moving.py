@@ -41,7 +41,7 @@ ROOM_FOR_EACH_BYTE = 1.5
 READ_ONLY = {"default_transaction_read_only": "on"}
 
 
-class Passwords(NamedTuple):
+class RolePasswords(NamedTuple):
     """The passwords of the two roles of an embedded database."""
 
     superuser: str
@@ -61,7 +61,7 @@ class Fingerprint:
         return sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
 
 
-async def move(former: Postmaster, server: Postmaster, clients: Path, passwords: Passwords) -> None:
+async def move(former: Postmaster, server: Postmaster, clients: Path, passwords: RolePasswords) -> None:
     """Move the database of `former` to the cluster of `server`, which is not there yet. Neither is running afterwards.
 
     `clients`: the folder of the newer `pg_dump` and the programs beside it. The caller holds the lock of the data
@@ -89,7 +89,7 @@ async def move(former: Postmaster, server: Postmaster, clients: Path, passwords:
     log.warning("postgres_was_moved", **names, note=f"{former.data} is left as it was and can be deleted.")
 
 
-async def _copy(old: Postmaster, new: Postmaster, clients: Clients, passwords: Passwords) -> None:
+async def _copy(old: Postmaster, new: Postmaster, clients: Clients, passwords: RolePasswords) -> None:
     """Dump the old cluster, restore it into the new one, and compare. Raises StartupError if anything differs."""
     async with _alone(old) as socket:
         before = await _fingerprint(address_of(roles.SUPERUSER, passwords.superuser, socket))

@@ -186,7 +186,7 @@ async def test_a_move_that_is_killed_is_begun_again(server: EmbeddedPostgres, da
 def with_clients(folder: Path) -> object:
     """`move` with other programs to dump and restore."""
 
-    async def move(former: Postmaster, server: Postmaster, _: Path, passwords: moving.Passwords) -> None:
+    async def move(former: Postmaster, server: Postmaster, _: Path, passwords: moving.RolePasswords) -> None:
         await moving.move(former, server, folder, passwords)
 
     return move
