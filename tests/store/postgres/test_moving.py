@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from bookgen import config
+from bookgen.commands import check
 from bookgen.errors import StartupError
 from bookgen.store.migrate import migrate
 from bookgen.store.postgres import binaries, embedded, moving
@@ -84,8 +86,12 @@ async def test_a_database_of_an_older_major_is_moved_with_all_that_is_in_it(
 
 
 @needs_an_older
-async def test_the_older_cluster_stays_usable_and_is_left_as_it_was(server: EmbeddedPostgres, data: Path) -> None:
+async def test_the_older_cluster_stays_usable_and_is_left_as_it_was(
+    server: EmbeddedPostgres, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await query(await server.start(), ADD_ACCOUNT.format("cyd"))
+    monkeypatch.setenv("BOOKGEN_DATA_DIR", str(data))
+    assert f"data/pg{older()[1]} is left from a move" in await check.database(config.load(None))
     await server.stop()
     (data / f"pg{binaries.major(binaries.find())}").rename(data / "moved-away")
     former = EmbeddedPostgres(data, older()[0])
