@@ -7,8 +7,9 @@ import contextlib
 import os
 import random
 import signal
+import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -106,12 +107,19 @@ class Killer:
     """Kills a process at a moment that nobody chose, or the database server under it. Counts what it did."""
 
     dice: random.Random
-    seconds: float
+    seconds: float = 0.0
     hits: Counter[str] = field(default_factory=Counter)
 
     @property
     def kills(self) -> int:
         return self.hits["process"] + self.hits["PostgreSQL"]
+
+    @contextlib.contextmanager
+    def measuring(self) -> Iterator[None]:
+        """Take the time of an attempt that is left alone. The moments of later ones are within it."""
+        began = time.monotonic()
+        yield
+        self.seconds = time.monotonic() - began
 
     async def end(self, process: Program, data: Path) -> int:
         """Returns the exit code, which is 0 if the process was done before its moment came."""
@@ -136,7 +144,7 @@ class Killer:
         return was_ready
 
     def _strike(self, pid: int, data: Path) -> None:
-        servers = [int(each.read_text().split()[0]) for each in data.glob("pg*/postmaster.pid") if each.stat().st_size]
+        servers = [number for each in data.glob("pg*/postmaster.pid") if (number := _alive(each))]
         of_server = bool(servers) and self.dice.random() < 0.4
         with contextlib.suppress(ProcessLookupError):  # it has just ended
             os.kill(self.dice.choice(servers) if of_server else pid, signal.SIGKILL)
@@ -144,3 +152,11 @@ class Killer:
 
     def figures(self) -> str:
         return f"{self.kills} kills ({self.hits['process']} of the process, {self.hits['PostgreSQL']} of PostgreSQL)"
+
+
+def _alive(pid_file: Path) -> int | None:
+    """The number of the server whose file this is, if it runs. A killed server leaves its file."""
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        pid = int(pid_file.read_text().split()[0])
+        return pid if Path(f"/proc/{pid}/cwd").samefile(pid_file.parent) else None
+    return None

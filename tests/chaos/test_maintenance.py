@@ -84,7 +84,9 @@ async def test_a_restore_that_is_killed_leaves_a_target_that_takes_the_next_one(
     world.model.configure(delay=0.4)
     texts = await source.begin_books()
     assert await source.run("backup", str(file), "--no-drill") == 0
-    killer, restored = Killer(dice, 4.0), 0
+    killer, restored = Killer(dice), 0
+    with killer.measuring():
+        assert await Folder(world, tmp_path / "first").run("restore", str(file)) == 0
     target = Folder(world, tmp_path / "target")
 
     while killer.kills < kills:
@@ -112,7 +114,9 @@ async def test_a_migration_that_is_killed_is_finished_by_the_next_start(
     before = await loading.fetch(OF_ADA)
     await loading.close()
     await server.stop()
-    killer, migrated = Killer(dice, 4.0), 0
+    killer, migrated = Killer(dice), 0
+    with killer.measuring():
+        assert await Folder(world, await copied(former, tmp_path / "first")).run("migrate") == 0
 
     while killer.kills < kills:
         folder = Folder(world, await copied(former, tmp_path / f"{killer.kills}-{migrated}"))
@@ -138,7 +142,11 @@ async def test_a_move_to_a_newer_postgres_that_is_killed_is_finished_by_the_next
     former = Folder(world, tmp_path / "former", {"BOOKGEN_PG_BINDIR": str(programs)})
     world.model.configure(delay=0.4)
     texts = await former.begin_books()
-    killer, moved = Killer(dice, 6.0), 0
+    killer, moved = Killer(dice), 0
+    first = Folder(world, await copied(former.data, tmp_path / "first"))
+    with killer.measuring():
+        process = await first.serve()
+    await world.kill(process)
 
     while killer.kills < kills:
         folder = Folder(world, await copied(former.data, tmp_path / f"{killer.kills}-{moved}"))
