@@ -74,7 +74,8 @@ def _without_former(current: int, newer: int) -> str:
     return (
         f"the database in pg{current} was made by PostgreSQL {current}, and moving it to PostgreSQL {newer} needs the "
         f"programs of both. Nothing was changed. Install PostgreSQL {current} (on Debian: apt install "
-        f"postgresql-{current}), or set BOOKGEN_PG_OLD_BINDIR to the folder of its programs, and start again."
+        f"postgresql-{current}) or set BOOKGEN_PG_OLD_BINDIR to the folder of its programs, and start again. Or "
+        "restore a backup of the former version into a new data folder."
     )
 
 
