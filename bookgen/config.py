@@ -259,6 +259,9 @@ class Config(BaseSettings):
     pg_bindir: Folder | None = setting(
         None, "a folder", "The PostgreSQL programs for the embedded database, instead of the bundled ones."
     )
+    pg_old_bindir: Folder | None = setting(
+        None, "a folder", "The PostgreSQL programs of an older version, to move its embedded database to the newer one."
+    )
     log_format: Literal["console", "json"] | None = setting(
         None, "console or json", "The log format. Default: `console` on a terminal, otherwise `json`."
     )

@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bookgen import words
@@ -44,11 +44,13 @@ def test_words_are_counted_as_readers_count_them(text, count):
     assert count_words(text) == count
 
 
+@settings(deadline=None)
 @given(st.text(), st.text())
 def test_a_text_is_as_long_as_its_paragraphs_together(one, other):
     assert measure(f"{one}\n\n{other}") == pytest.approx(measure(one) + measure(other))
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from("ab9 '’\"-._é\u0301אב雪ไ[\n"), max_size=60))
 def test_a_long_text_that_is_read_piece_by_piece_is_as_long_as_read_at_once(text):
     at_once = measure(text)
@@ -57,6 +59,7 @@ def test_a_long_text_that_is_read_piece_by_piece_is_as_long_as_read_at_once(text
         assert measure(text) == pytest.approx(at_once)
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from("aB1'.-_ ,\"\n’‘“”–—…"), max_size=40))
 def test_printed_english_has_as_many_words_as_the_same_beside_another_script(text):
     assert measure(text) + 1 == measure(f"{text}\né")
@@ -68,11 +71,13 @@ def test_a_word_without_an_end_is_cut_so_that_no_search_lasts():
     )
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_every_text_has_a_length(text):
     assert count_words(text) >= 0
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from("ab9 '’\"-._é\u0301אב\n"), max_size=40))
 def test_a_text_is_counted_alike_with_a_character_of_another_script_behind_it_and_without(text):
     assert measure(f"{text} 雪") == measure(text) + 1

@@ -36,12 +36,13 @@ async def open_database(config: Config, *, create: bool = False) -> AsyncIterato
 def postgres(config: Config, *, create: bool = True) -> AbstractAsyncContextManager[PostgresAddress]:
     """A context with the configured PostgreSQL server, up and running.
 
-    Without `create` it raises NoDatabase where no embedded database has been made yet.
+    Without `create` no embedded database is made, which raises NoDatabase, or moved from an older PostgreSQL.
     """
     return running_postgres(
         reveal(config.database_url),
         config.data_dir,
         config.pg_bindir,
+        old_bindir=config.pg_old_bindir,
         direct_url=reveal(config.database_direct_url),
         create=create,
     )

@@ -40,7 +40,7 @@ async def run(options: Namespace) -> int:
     settings = config.load()
     secret = await passphrase.given(options, settings, new=True)
     require_database(settings)
-    async with postgres(settings) as address:
+    async with postgres(settings, create=False) as address:  # an older database is backed up before it is moved
         connection = await connect_unbounded(address.direct_dsn)
         try:
             made, report = await _make(options, settings, secret, connection)

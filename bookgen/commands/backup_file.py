@@ -18,7 +18,7 @@ from bookgen.errors import Conflict, InvalidInput, StartupError
 from bookgen.store.backup.frames import FrameKind, FrameReader
 from bookgen.store.backup.restoring import Contents, read_manifest, restore_rows, restore_sequences
 from bookgen.store.backup.sealed import SealedReader
-from bookgen.store.postgres.embedded import has_cluster
+from bookgen.store.postgres.clusters import has_cluster
 
 SECRET_KEY = "secret.key"
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)

@@ -31,6 +31,7 @@ from bookgen.store.database import LEASE_CONNECTIONS, LISTENERS, room
 from bookgen.store.migrate import pending
 from bookgen.store.pooler import require_prepared_statements
 from bookgen.store.postgres import binaries
+from bookgen.store.postgres.clusters import majors
 from bookgen.store.postgres.space import make_data_folder
 from bookgen.writing import structured
 from bookgen.writing.outline_form import ReplyForm, read_first
@@ -142,7 +143,15 @@ async def _database(settings: Config) -> str:
         if missing
         else "schema up to date"
     )
-    return f"PostgreSQL {version} {where}, {connections}, {todo}"
+    return f"PostgreSQL {version} {where}, {connections}, {todo}{_left_by_a_move(settings)}"
+
+
+def _left_by_a_move(settings: Config) -> str:
+    """What to do with the clusters from which the database was moved to a newer PostgreSQL."""
+    if settings.database_url or len(found := majors(settings.data_dir)) < 2:
+        return ""
+    left = ", ".join(str(settings.data_dir / f"pg{version}") for version in found[:-1])
+    return f"; {left} is left from a move to a newer PostgreSQL and can be deleted"
 
 
 def _connections(settings: Config, pooled: bool, room: int) -> str:

@@ -15,7 +15,7 @@ from bookgen.client.errors import Unauthenticated
 from bookgen.commands import passwords
 from bookgen.commands.own_server import own_server
 from bookgen.errors import StartupError
-from bookgen.store.postgres.embedded import require_cluster
+from bookgen.store.postgres.clusters import require_cluster
 from bookgen.store.postgres.keyfile import kept_secret
 from bookgen.store.postgres.space import make_data_folder
 

@@ -19,6 +19,7 @@ from bookgen.config import Config, reveal
 from bookgen.errors import Conflict, StartupError
 from bookgen.store.backup.restoring import Contents, empty_target, mark_as_copy, read_manifest, schema_of
 from bookgen.store.database import connect_unbounded
+from bookgen.store.postgres.clusters import has_cluster
 from bookgen.store.postgres.space import make_data_folder
 
 PREFIX = "restore-"
@@ -39,7 +40,7 @@ async def run(options: Namespace) -> int:
     with open_backup(options.file, secret) as frames:
         schema_of(await read_manifest(frames), migrations())
     await asyncio.to_thread(make_data_folder, settings.data_dir)
-    async with postgres(settings) as address:
+    async with postgres(settings, create=not has_cluster(settings.data_dir)) as address:
         connection = await connect_unbounded(address.direct_dsn)
         try:
             print(await _restore(options.file, secret, settings, connection))

@@ -298,6 +298,19 @@ async def test_claims_that_overlap_take_different_letters_and_never_wait(door: D
     assert not {mail.id for mail in first} & {mail.id for mail in second}
 
 
+async def test_the_letter_that_has_waited_longest_goes_first(door: Door) -> None:
+    """Otherwise letters that come in keep those waiting that failed once."""
+    for number in range(6):
+        await door.register(f"reader{number}")
+    db = door.database.http
+    await db.execute("UPDATE mail SET due_at = now() - id % 3 * interval '1 minute'")
+    longest = {row["id"] for row in await db.fetch("SELECT id FROM mail ORDER BY due_at LIMIT 2")}
+
+    claimed = await mails.claim(db, 2, timedelta(minutes=5))
+
+    assert {mail.id for mail in claimed} == longest
+
+
 async def test_a_claim_whose_process_died_is_taken_over(door: Door) -> None:
     await door.register("ada")
     await door.database.http.execute("UPDATE mail SET attempts = 1, due_at = now() - interval '1 second'")

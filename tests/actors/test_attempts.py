@@ -173,7 +173,7 @@ async def test_a_run_that_one_more_death_would_end_is_not_announced_before_there
     assert await shelf.value("SELECT count(*) FROM run WHERE status = 'running'") == 2
 
 
-async def test_every_run_that_was_worked_on_is_charged_by_whatever_claim_takes_it(
+async def test_every_run_that_was_worked_on_is_charged_and_the_first_in_the_queue_is_taken_first(
     supervisor: Supervisor, begun: BeginRun, shelf: Shelf
 ) -> None:
     for _ in range(5):
@@ -182,9 +182,10 @@ async def test_every_run_that_was_worked_on_is_charged_by_whatever_claim_takes_i
     heir = uuid4()
     await processes.register(shelf.pool, heir, "here", 1, "1", 3600)
 
-    charged = [run.crash_count for rows in (3, 1, 1) for run in await ownership.claim(shelf.pool, heir, rows)]
+    taken = [run for rows in (3, 1, 1) for run in await ownership.claim(shelf.pool, heir, rows)]
 
-    assert charged == [1] * 5
+    assert [run.crash_count for run in taken] == [1] * 5
+    assert [run.queue_seq for run in taken] == sorted(run.queue_seq for run in taken)
 
 
 async def test_a_book_that_ends_its_process_is_set_aside_and_one_that_makes_progress_is_not(

@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bookgen.billing.periods import add_months, period_at
@@ -30,6 +30,7 @@ def test_the_end_of_a_period_belongs_to_the_next():
     assert period_at(anchor, datetime(2026, 2, 28, 9, tzinfo=UTC)).start == datetime(2026, 2, 28, 9, tzinfo=UTC)
 
 
+@settings(deadline=None)
 @given(anchor=moments, now=moments)
 def test_every_moment_lies_in_exactly_one_period(anchor, now):
     period = period_at(anchor, now)

@@ -344,6 +344,17 @@ async def test_racing_spends_never_pass_the_limit(pool, quota, make_account):
     assert refused[0].details["remaining"] == 0
 
 
+async def test_the_first_spend_of_a_period_takes_no_more_than_the_limit_either(pool, quota, make_account):
+    account = await make_account()
+
+    with pytest.raises(QuotaExceeded):
+        await quota.spend(pool, account, Allowance.AI_EDITS, 6)
+
+    assert (await quota.usage(pool, account)).used(Allowance.AI_EDITS) == 0
+    await quota.spend(pool, account, Allowance.AI_EDITS, 5)
+    assert (await quota.usage(pool, account)).used(Allowance.AI_EDITS) == 5
+
+
 async def test_what_is_in_flight_counts_on_what_is_left(pool, quota, make_account):
     account = await make_account()
     await quota.spend(pool, account, Allowance.AI_EDITS, 3)

@@ -62,11 +62,11 @@ class World:
     async def serve(
         self, faults: str = "", *, wait: bool = True, command: Sequence[str] = (), **settings: str
     ) -> Process:
-        process = await Process.start(self.folder, self._settings(faults) | settings, wait=wait, command=command)
+        process = await Process.start(self.folder, self.settings(faults) | settings, wait=wait, command=command)
         self.processes.append(process)
         return process
 
-    def _settings(self, faults: str) -> dict[str, str]:
+    def settings(self, faults: str = "") -> dict[str, str]:
         rates = {f"BOOKGEN_RATE_{name}": UNLIMITED for name in ("READ", "WRITE", "EXPENSIVE", "PUBLIC", "AUTH")}
         return rates | {
             "BOOKGEN_DATABASE_URL": self.dsn,

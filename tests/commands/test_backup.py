@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import asyncpg
+import pytest
 
 from tests.service import run
 
@@ -16,6 +17,7 @@ IS_WHOLE = """
 TOLD = {"BOOKGEN_BACKUP_PASSPHRASE": "a grey weighbridge in the rain"}
 
 
+@pytest.mark.timeout(300)  # a dozen commands, each of which derives a key from the passphrase
 async def test_a_drilled_backup_restores_into_an_empty_folder_or_database_and_its_runs_wait(
     tmp_path: Path, empty_dsn: str
 ) -> None:
@@ -29,13 +31,19 @@ async def test_a_drilled_backup_restores_into_an_empty_folder_or_database_and_it
     assert code == 0, errors
     assert "the EPUB of book 1 is byte-equal" in out
 
-    damaged = tmp_path / "damaged.backup"
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    damaged.write_bytes(content)
-    code, _, errors = await run(second, "restore", str(damaged), **TOLD)
-    assert code == 2
-    assert "damaged.backup was changed after it was made" in errors
+    content = file.read_bytes()
+    flipped = bytearray(content)
+    flipped[len(content) // 2] ^= 1
+    other = {"BOOKGEN_BACKUP_PASSPHRASE": "a white weighbridge in the sun"}
+    for damaged, passphrase, refusal in (
+        (bytes(flipped), TOLD, "damaged.backup was changed after it was made"),
+        (content[: len(content) // 2], TOLD, "damaged.backup is cut off after"),
+        (content, other, "The passphrase is not the one that"),
+    ):
+        (tmp_path / "damaged.backup").write_bytes(damaged)
+        code, _, errors = await run(second, "restore", str(tmp_path / "damaged.backup"), **passphrase)
+        assert (code, refusal in errors) == (2, True), errors
+        assert not (second / "data").exists()
 
     assert (await run(second, "restore", str(file), **TOLD))[0] == 0
     code, _, errors = await run(second, "restore", str(file), **TOLD)

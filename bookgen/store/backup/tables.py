@@ -51,10 +51,14 @@ TABLES = """
 """
 
 
+async def every_table(connection: asyncpg.Connection) -> list[StoredTable]:
+    """All tables of the schema."""
+    return [StoredTable(**row) for row in await connection.fetch(TABLES)]
+
+
 async def tables(connection: asyncpg.Connection) -> list[StoredTable]:
     """All tables of the schema, except the ledger of migrations."""
-    found = [StoredTable(**row) for row in await connection.fetch(TABLES)]
-    return [table for table in found if table.name != LEDGER]
+    return [table for table in await every_table(connection) if table.name != LEDGER]
 
 
 def made_by(migrations: Path) -> frozenset[str]:

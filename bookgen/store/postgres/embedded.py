@@ -11,22 +11,21 @@ import contextlib
 import fcntl
 import logging
 import os
-import re
-import tempfile
-import time
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from urllib.parse import quote
 
 import asyncpg
 
-from bookgen.errors import NoDatabase, StartupError
+from bookgen.errors import StartupError
 from bookgen.store.postgres import binaries, roles, sockets
 from bookgen.store.postgres.account import Runner
+from bookgen.store.postgres.clusters import address_of, current_major, init_cluster, require_cluster
 from bookgen.store.postgres.keyfile import kept_secret, open_beside
+from bookgen.store.postgres.moving import RolePasswords, move
 from bookgen.store.postgres.postmaster import Postmaster
 from bookgen.store.postgres.sockets import socket_folder
 from bookgen.store.postgres.space import make_data_folder
+from bookgen.store.postgres.starting import FIRST_REST_SECONDS, MAX_REST_SECONDS, START_SECONDS, bring_up, until
 
 log = logging.getLogger(__name__)
 
@@ -44,11 +43,6 @@ SETTINGS = {
     "log_checkpoints": "off",
 }
 SUPERUSER_PASSWORD, SERVICE_PASSWORD = "pg.password", "pg.service.password"
-START_SECONDS = 300.0  # for a long crash recovery
-CLAIM_SECONDS = 20.0  # the children of a killed server end much sooner
-SPAWNS = 7
-FIRST_REST_SECONDS, MAX_REST_SECONDS = 0.1, 5.0  # the pause before a server that has just ended is started again
-PAUSE_SECONDS = 0.05
 WATCH_SECONDS = 0.2
 
 
@@ -56,10 +50,17 @@ class EmbeddedPostgres:
     """The embedded server. Several processes may share it, but only the one that started it stops it."""
 
     def __init__(
-        self, data_dir: Path, bindir: Path | None = None, *, settings: Mapping[str, str] | None = None
+        self,
+        data_dir: Path,
+        bindir: Path | None = None,
+        *,
+        old_bindir: Path | None = None,
+        settings: Mapping[str, str] | None = None,
     ) -> None:
+        """`bindir`, `old_bindir`: programs to run, and those to move an older database with, before any others."""
         self._root = data_dir.resolve()
         self._bindir = bindir
+        self._old_bindir = old_bindir
         self._settings = {**SETTINGS, **(settings or {})}
         self._watch: asyncio.Task[None] | None = None
         self._server: Postmaster | None = None
@@ -68,25 +69,25 @@ class EmbeddedPostgres:
     async def start(self, *, create: bool = True) -> str:
         """Start the server, or join the one already running on this folder. Returns the service's DSN.
 
-        Call it on the main thread's event loop. Without `create` it raises NoDatabase where there is no database yet,
-        and needs no more than to read the folder while another process runs the server.
+        Call it on the main thread's event loop. A database of an older PostgreSQL is moved first. Without `create`
+        nothing is made or moved: NoDatabase is raised where there is no database yet, an older one is opened with its
+        own programs, and no more is needed than to read the folder while another process runs the server.
         """
         if not create and (dsn := await self._joined()):
             return dsn
         await asyncio.to_thread(make_data_folder, self._root)
-        password = await asyncio.to_thread(kept_secret, self._root / SUPERUSER_PASSWORD)
-        own_password = await asyncio.to_thread(kept_secret, self._root / SERVICE_PASSWORD)
-        if self._server is None:
-            self._server = await asyncio.to_thread(self._prepare)
-        server = self._server
+        passwords = await asyncio.to_thread(self._passwords)
         async with self._lock():
-            await asyncio.to_thread(_init_cluster, server, password)
-            await self._bring_up(server)
+            if self._server is None:
+                self._server = await self._prepare(passwords, may_move=create)
+            server = self._server
+            await asyncio.to_thread(init_cluster, server, passwords.superuser)
+            await bring_up(server)
             address = server.keep_socket()
-            self.superuser_dsn = _dsn(roles.SUPERUSER, password, address)
-            await roles.give_to_service(self.superuser_dsn, own_password)
+            self.superuser_dsn = address_of(roles.SUPERUSER, passwords.superuser, address)
+            await roles.give_to_service(self.superuser_dsn, passwords.service)
         self._watch = asyncio.create_task(self._keep_running(server))
-        return _dsn(roles.SERVICE, own_password, address)
+        return address_of(roles.SERVICE, passwords.service, address)
 
     async def _joined(self) -> str | None:
         """The DSN of the server that another process runs on this folder, or None if none answers."""
@@ -94,7 +95,7 @@ class EmbeddedPostgres:
             require_cluster(self._root)
             folder = socket_folder(self._root)
             if (folder / sockets.NAME).exists():
-                dsn = _dsn(roles.SERVICE, kept_secret(self._root / SERVICE_PASSWORD), sockets.address(folder))
+                dsn = address_of(roles.SERVICE, kept_secret(self._root / SERVICE_PASSWORD), sockets.address(folder))
                 if await _answers(dsn):
                     return dsn
             if not os.access(self._root, os.W_OK):
@@ -119,10 +120,24 @@ class EmbeddedPostgres:
         if self._server is not None:
             await asyncio.to_thread(self._server.stop)
 
-    def _prepare(self) -> Postmaster:
-        wanted = _cluster_major(self._root)
-        runner = Runner.for_folder(self._root / f"pg{wanted}", self._root)
-        bindir = binaries.find(self._bindir, wanted)
+    def _passwords(self) -> RolePasswords:
+        return RolePasswords(kept_secret(self._root / SUPERUSER_PASSWORD), kept_secret(self._root / SERVICE_PASSWORD))
+
+    async def _prepare(self, passwords: RolePasswords, *, may_move: bool) -> Postmaster:
+        """The server of the folder's database, which is moved first if it is older than the installed programs.
+
+        The caller holds the lock: another process may have moved the database meanwhile.
+        """
+        current = current_major(self._root)
+        chosen = await asyncio.to_thread(binaries.choose, self._bindir, self._old_bindir, current, may_move=may_move)
+        runner = Runner.for_folder(self._root / f"pg{current}", self._root)
+        server = await asyncio.to_thread(self._postmaster, runner, chosen.programs)
+        if chosen.former is not None:
+            former = await asyncio.to_thread(self._postmaster, runner, chosen.former)
+            await move(former, server, chosen.programs, passwords)
+        return server
+
+    def _postmaster(self, runner: Runner, bindir: Path) -> Postmaster:
         return Postmaster(
             programs=runner.executable(bindir),
             data=self._root / f"pg{binaries.major(bindir)}",
@@ -137,31 +152,11 @@ class EmbeddedPostgres:
         """A file lock, so that one process at a time starts the server. The kernel frees it even after a kill -9."""
         path = self._root / "pg.lock"
         with os.fdopen(await asyncio.to_thread(open_beside, path, os.O_WRONLY), "w") as file:
-            async for _ in _until(START_SECONDS, f"another process keeps {path} locked"):
+            async for _ in until(START_SECONDS, f"another process keeps {path} locked"):
                 with contextlib.suppress(BlockingIOError):
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
             yield
-
-    async def _bring_up(self, server: Postmaster, rest: float = FIRST_REST_SECONDS) -> None:
-        spawned, began, rested = 0, time.monotonic(), 0.0
-        async for _ in _until(START_SECONDS, f"PostgreSQL did not start; see {server.log}"):
-            if server.ready():
-                return
-            if server.starting():
-                continue
-            if spawned == SPAWNS:
-                raise StartupError(f"PostgreSQL does not start: {server.last_words()}")
-            if time.monotonic() < rested:
-                continue
-            if server.spawn():
-                spawned += 1
-                rested, rest = time.monotonic() + rest, min(rest * 2, MAX_REST_SECONDS)
-            elif spawned == 0 and time.monotonic() - began > CLAIM_SECONDS:
-                raise StartupError(
-                    f"another PostgreSQL, perhaps in another container, is running on {server.data}. "
-                    "Stop it, or give this process its own data folder."
-                )
 
     async def _keep_running(self, server: Postmaster) -> None:
         rest = FIRST_REST_SECONDS
@@ -172,7 +167,7 @@ class EmbeddedPostgres:
             log.warning("postgres is gone; starting it again")
             try:
                 async with self._lock():
-                    await self._bring_up(server, rest)
+                    await bring_up(server, rest)
                 rest = FIRST_REST_SECONDS
             except Exception as error:
                 log.error(
@@ -181,40 +176,9 @@ class EmbeddedPostgres:
                 rest = MAX_REST_SECONDS
 
 
-def require_cluster(root: Path) -> None:
-    """Raise NoDatabase if the data folder has no database."""
-    if _cluster_major(root) is None:
-        raise NoDatabase(
-            f"There is no database in {root.resolve()}. Set BOOKGEN_DATA_DIR to the data folder of the service, or "
-            "start the service first."
-        )
-
-
-def _init_cluster(server: Postmaster, password: str) -> None:
-    if (server.data / "PG_VERSION").exists():
-        return
-    # Created under another name and renamed, so that an interrupted initdb leaves no partial cluster.
-    new = server.runner.empty_folder(server.data.with_suffix(".new"))
-    locale = ["--locale-provider=builtin"] if binaries.major(server.programs) >= 17 else []
-    with tempfile.TemporaryDirectory() as aside:
-        file = Path(aside) / "password"
-        file.write_text(password)
-        server.runner.own(file)
-        server.runner.own(Path(aside))
-        options = ["-U", roles.SUPERUSER, "-E", "UTF8", *locale, "--locale=C.UTF-8", "--auth=scram-sha-256"]
-        options += [f"--pwfile={file}", "--no-instructions"]
-        with server.runner.reaching(new) as (path, descriptors):
-            server.runner.run([str(server.programs / "initdb"), "-D", path, *options], descriptors)
-    new.rename(server.data)
-
-
-def _dsn(role: str, password: str, folder: str) -> str:
-    return f"postgresql://{role}:{quote(password)}@/postgres?host={quote(folder)}&port=5432"
-
-
 async def _answers(dsn: str) -> bool:
     """Whether a server is there. One that is starting or stopping is waited for."""
-    async for _ in _until(START_SECONDS, "PostgreSQL did not finish its start"):
+    async for _ in until(START_SECONDS, "PostgreSQL did not finish its start"):
         try:
             await (await asyncpg.connect(dsn, timeout=10)).close()
             return True
@@ -231,25 +195,3 @@ def _owner(folder: Path) -> str:
         return folder.owner()
     except (KeyError, OSError):
         return "the user of the service"
-
-
-def has_cluster(root: Path) -> bool:
-    """Whether the data folder has a database."""
-    return _cluster_major(root) is not None
-
-
-def _cluster_major(root: Path) -> int | None:
-    """The major version of the cluster in the folder, or None. Only programs of that version can open it."""
-    if not root.exists():
-        return None
-    clusters = [int(path.name[2:]) for path in root.iterdir() if re.fullmatch(r"pg\d+", path.name)]
-    return max(clusters, default=None)
-
-
-async def _until(seconds: float, otherwise: str) -> AsyncIterator[None]:
-    """Yield every PAUSE_SECONDS until `seconds` are over, then raise StartupError with the text `otherwise`."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        yield
-        await asyncio.sleep(PAUSE_SECONDS)
-    raise StartupError(otherwise)

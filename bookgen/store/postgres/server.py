@@ -40,12 +40,13 @@ async def running_postgres(
     data_dir: Path,
     bindir: Path | None = None,
     *,
+    old_bindir: Path | None = None,
     direct_url: str | None = None,
     create: bool = True,
 ) -> AsyncIterator[PostgresAddress]:
     """A context with a server that answers. An embedded server is stopped at the end if this process started it.
 
-    Without `create` it raises NoDatabase where no embedded database has been made yet.
+    Without `create` no embedded database is made, which raises NoDatabase, or moved from an older PostgreSQL.
     """
     if url is not None:
         await _reach(URL, url, NAMED if direct_url else SESSION)
@@ -54,7 +55,7 @@ async def running_postgres(
         await _require_notifications(url, direct_url)
         yield PostgresAddress(url, direct_url or url)
         return
-    embedded = EmbeddedPostgres(data_dir, bindir)
+    embedded = EmbeddedPostgres(data_dir, bindir, old_bindir=old_bindir)
     try:
         dsn = await embedded.start(create=create)
         yield PostgresAddress(dsn, dsn)

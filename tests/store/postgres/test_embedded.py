@@ -8,10 +8,8 @@ import os
 import pwd
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
-import textwrap
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -23,22 +21,11 @@ from bookgen.errors import NoDatabase, StartupError
 from bookgen.store.migrate import migrate
 from bookgen.store.postgres import account as postgres_account
 from bookgen.store.postgres import binaries as postgres_binaries
-from bookgen.store.postgres import embedded, sockets
+from bookgen.store.postgres import sockets, starting
 from bookgen.store.postgres.embedded import EmbeddedPostgres
 from bookgen.store.postgres.sockets import socket_folder
 from tests.databases import SQL
-
-STARTER = textwrap.dedent("""
-    import asyncio, sys
-    from pathlib import Path
-    from bookgen.store.postgres.embedded import EmbeddedPostgres
-
-    async def main():
-        print(await EmbeddedPostgres(Path(sys.argv[1])).start(), flush=True)
-        await asyncio.Event().wait()
-
-    asyncio.run(main())
-""")
+from tests.store.postgres.servers import Starter, copied, query
 
 
 @pytest.fixture(scope="session")
@@ -54,39 +41,9 @@ async def initialised(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 async def server(tmp_path: Path, initialised: Path) -> AsyncIterator[EmbeddedPostgres]:
     """On a 0700 folder of this user's (pytest makes it so), like a clone in a private home."""
-    copy = ["cp", "-a", str(initialised), str(tmp_path / "data")]
-    await asyncio.to_thread(subprocess.run, copy, check=True)
-    server = EmbeddedPostgres(tmp_path / "data")
+    server = EmbeddedPostgres(await copied(initialised, tmp_path / "data"))
     yield server
     await server.stop()
-
-
-class Starter:
-    """Another process that starts the server of `folder`, or joins it."""
-
-    def __init__(self, process: asyncio.subprocess.Process, dsn: str) -> None:
-        self.process = process
-        self.dsn = dsn
-
-    @classmethod
-    async def on(cls, folder: Path) -> Starter:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", STARTER, str(folder), stdout=asyncio.subprocess.PIPE
-        )
-        assert process.stdout is not None
-        return cls(process, (await process.stdout.readline()).decode().strip())
-
-    async def kill(self) -> None:
-        self.process.kill()
-        await self.process.wait()
-
-
-async def query(dsn: str, sql: str) -> Any:
-    connection = await asyncpg.connect(dsn, timeout=5)
-    try:
-        return await connection.fetchval(sql)
-    finally:
-        await connection.close()
 
 
 async def until(answer: Callable[[], Awaitable[Any]]) -> Any:
@@ -327,7 +284,7 @@ async def test_a_link_in_place_of_the_socket_folder_is_refused(tmp_path: Path) -
 
 
 async def test_a_server_that_can_not_start_says_its_last_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "SPAWNS", 2)
+    monkeypatch.setattr(starting, "SPAWNS", 2)
     server = EmbeddedPostgres(tmp_path / "data", settings={"shared_buffers": "nonsense"})
     (tmp_path / "data").mkdir(mode=0o700)
     (tmp_path / "data" / "postgres.log").write_text("FATAL:  of an earlier start\n" * 3)
@@ -369,7 +326,7 @@ async def test_a_cluster_of_another_major_version_is_neither_opened_nor_replaced
     (tmp_path / "data" / "pg14").mkdir(parents=True)
     (tmp_path / "data" / "pg14" / "PG_VERSION").write_text("14\n")
 
-    with pytest.raises(StartupError, match="created by PostgreSQL 14"):
+    with pytest.raises(StartupError, match="made by PostgreSQL 14"):
         await EmbeddedPostgres(tmp_path / "data").start()
 
     assert [path.name for path in (tmp_path / "data").glob("pg[0-9]*")] == ["pg14"]
@@ -378,7 +335,7 @@ async def test_a_cluster_of_another_major_version_is_neither_opened_nor_replaced
 async def test_beside_a_server_that_can_not_be_seen_none_is_started(
     server: EmbeddedPostgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded, "CLAIM_SECONDS", 0.2)
+    monkeypatch.setattr(starting, "CLAIM_SECONDS", 0.2)
     await server.start()
     await server.stop()
 

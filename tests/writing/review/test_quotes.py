@@ -1,7 +1,7 @@
 """A quotation is found where the text has it word for word, however it is set."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bookgen.writing.review.quotes import find_quote
@@ -41,6 +41,7 @@ def test_the_next_place_of_a_quotation_is_found():
     assert (first, second) == ((1, 10), (TEXT.rindex("It’s"), TEXT.rindex("It’s") + 9))
 
 
+@settings(deadline=None)
 @given(content=st.text(alphabet="ab \n.,-—–'’\"“”…", max_size=80), start=st.integers(0, 79), length=st.integers(1, 30))
 def test_whatever_stands_in_a_text_is_found_in_it(content, start, length):
     quote = content[start : start + length].strip()

@@ -1,0 +1,210 @@
+"""Move an embedded database of an older PostgreSQL to newer programs, by dump and restore.
+
+The new cluster is made beside the old one, under another name, and gets its own name once every table has been
+compared. Until then the old cluster is the database. It is opened read-only, so that after a failure or a kill the next
+start begins again, and the old programs can still open it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+import asyncpg
+import structlog
+
+from bookgen.errors import StartupError
+from bookgen.store.backup.tables import TableDigest, copy_out, every_table
+from bookgen.store.backup.taking import sequences
+from bookgen.store.database import connect_unbounded
+from bookgen.store.postgres import roles, sockets
+from bookgen.store.postgres.account import failure
+from bookgen.store.postgres.clusters import address_of, make_cluster
+from bookgen.store.postgres.postmaster import Postmaster
+from bookgen.store.postgres.space import disk_space
+from bookgen.store.postgres.starting import CLAIM_SECONDS, bring_up, until
+
+log = structlog.get_logger(__name__)
+
+PREFIX = "move-"
+CLIENTS = ("pg_dump", "pg_dumpall", "pg_restore", "psql")
+# The new cluster, and the dump beside it, which is compressed.
+ROOM_FOR_EACH_BYTE = 1.5
+READ_ONLY = {"default_transaction_read_only": "on"}
+
+
+class RolePasswords(NamedTuple):
+    """The passwords of the two roles of an embedded database."""
+
+    superuser: str
+    service: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What has to be equal in both clusters."""
+
+    tables: Mapping[str, TableDigest]
+    sequences: Mapping[str, int]
+
+    def differing(self, other: Fingerprint) -> list[str]:
+        """The names of tables and sequences that the two do not have alike."""
+        ours, theirs = ({**each.tables, **each.sequences} for each in (self, other))
+        return sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+
+
+async def move(former: Postmaster, server: Postmaster, clients: Path, passwords: RolePasswords) -> None:
+    """Move the database of `former` to the cluster of `server`, which is not there yet. Neither is running afterwards.
+
+    `clients`: the folder of the newer `pg_dump` and the programs beside it. The caller holds the lock of the data
+    folder. Raises StartupError if the move fails; the old cluster is the database then, as before.
+    """
+    names = {"former": former.data.name, "new": server.data.name}
+    log.warning("postgres_is_being_moved", **names)
+    try:
+        _require_clients(clients)
+        _require_room(former.data)
+        with _work_folder(former.data.parent) as folder:
+            old = replace(former, sockets=folder / "old", settings={**former.settings, **READ_ONLY})
+            new = replace(server, data=server.data.with_suffix(".new"), sockets=folder / "new")
+            await asyncio.to_thread(make_cluster, new.data, new.programs, new.runner, passwords.superuser)
+            await _copy(old, new, Clients(clients, folder, passwords.superuser), passwords)
+        new.data.rename(server.data)
+        _sync(server.data.parent)
+    except (StartupError, OSError, asyncpg.PostgresError) as error:
+        raise StartupError(
+            f"The database in {former.data} could not be moved to {server.data.name}: {error} It was not changed, and "
+            f"the next start tries again. To go on with the former PostgreSQL, set BOOKGEN_PG_BINDIR={former.programs}."
+        ) from error
+    finally:
+        await asyncio.to_thread(shutil.rmtree, server.data.with_suffix(".new"), ignore_errors=True)
+    log.warning("postgres_was_moved", **names, note=f"{former.data} is left as it was and can be deleted.")
+
+
+async def _copy(old: Postmaster, new: Postmaster, clients: Clients, passwords: RolePasswords) -> None:
+    """Dump the old cluster, restore it into the new one, and compare. Raises StartupError if anything differs."""
+    async with _alone(old) as socket:
+        before = await _fingerprint(address_of(roles.SUPERUSER, passwords.superuser, socket))
+        await clients.run("pg_dumpall", socket, "--roles-only", f"--file={clients.roles}")
+        await clients.run("pg_dump", socket, "--format=custom", f"--file={clients.dump}")
+    async with _alone(new) as socket:
+        dsn = address_of(roles.SUPERUSER, passwords.superuser, socket)
+        await roles.give_to_service(dsn, passwords.service)
+        # The two roles of the service are there already. psql says so and goes on.
+        await clients.run("psql", socket, "--no-psqlrc", "--quiet", f"--file={clients.roles}")
+        await clients.run("pg_restore", socket, "--exit-on-error", str(clients.dump))
+        if wrong := before.differing(await _fingerprint(dsn)):
+            raise StartupError(f"These differ after the move: {', '.join(wrong)}.")
+        await _analyze(dsn)
+
+
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """PostgreSQL's own programs to dump and restore, and the files that they leave in the work folder."""
+
+    programs: Path
+    folder: Path
+    password: str
+
+    @property
+    def dump(self) -> Path:
+        return self.folder / "database.dump"
+
+    @property
+    def roles(self) -> Path:
+        return self.folder / "roles.sql"
+
+    async def run(self, name: str, socket: str, *arguments: str) -> None:
+        """Run a program on the database behind the socket. Raises StartupError with what it says if it fails."""
+        process = await asyncio.create_subprocess_exec(
+            self.programs / name,
+            f"--dbname=postgresql://{roles.SUPERUSER}@/postgres?host={quote(socket)}&port=5432",
+            *arguments,
+            env={**os.environ, "PGPASSWORD": self.password, "LC_ALL": "C"},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            _, said = await process.communicate()
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        if process.returncode:
+            raise StartupError(f"{name} failed: {failure(said.decode(errors='replace'))}.")
+
+
+@contextlib.asynccontextmanager
+async def _alone(server: Postmaster) -> AsyncIterator[str]:
+    """A context with a server that runs for this process alone, and the folder of its socket, which nobody else knows.
+
+    Raises StartupError if another process goes on using the cluster, whose changes would be lost.
+    """
+    async for _ in until(CLAIM_SECONDS, f"another bookgen is using {server.data}. Stop it first."):
+        if not server.alive():
+            break
+    try:
+        await bring_up(server)
+        yield sockets.address(server.sockets)
+    finally:
+        await asyncio.to_thread(server.stop)
+
+
+async def _fingerprint(dsn: str) -> Fingerprint:
+    connection = await connect_unbounded(dsn)
+    try:
+        tables = {table.name: await copy_out(connection, table) for table in await every_table(connection)}
+        return Fingerprint(tables, await sequences(connection))
+    finally:
+        await connection.close()
+
+
+async def _analyze(dsn: str) -> None:
+    """Collect the planner's statistics, which a dump does not have."""
+    connection = await connect_unbounded(dsn)
+    try:
+        await connection.execute("ANALYZE")
+    finally:
+        await connection.close()
+
+
+def _require_clients(programs: Path) -> None:
+    if missing := [name for name in CLIENTS if not os.access(programs / name, os.X_OK)]:
+        raise StartupError(f"{programs} has no {' and no '.join(missing)}.")
+
+
+def _require_room(cluster: Path) -> None:
+    needed = int(sum(path.lstat().st_size for path in cluster.rglob("*")) * ROOM_FOR_EACH_BYTE)
+    space = disk_space(cluster)
+    if space is not None and space.free < needed:
+        raise StartupError(f"{space.free >> 20} MB of the disk are free, and a second copy needs {needed >> 20} MB.")
+
+
+@contextlib.contextmanager
+def _work_folder(root: Path) -> Iterator[Path]:
+    """A folder for the dump and the sockets. Folders of moves that were killed are removed."""
+    for left in root.glob(f"{PREFIX}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sync(folder: Path) -> None:
+    """Make the names in the folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
