@@ -222,7 +222,7 @@ class BookListedSchema(Schema):
     style_notes = fields.String(required=True)
     chapter_count = fields.Integer(required=True)
     target_word_count = fields.Integer(required=True)
-    trim_size = fields.String(required=True)
+    trim_size = fields.String(required=True, validate=choice(TRIMS))
     content_language = fields.String(required=True)
     status = fields.String(required=True, validate=choice(BookStatus))
     generation_progress = fields.Nested(GenerationProgressSchema, required=True, allow_none=True)
