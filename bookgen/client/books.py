@@ -74,6 +74,15 @@ class BookHandle:
         return str(self.data["blurb"])
 
     @property
+    def export_settings(self) -> JSON:
+        """How the book's files look: the settings that are not the defaults."""
+        return dict(self.data["export_settings"])
+
+    async def set_export_settings(self, **settings: Any) -> None:
+        """Store how the book's files look: isbn, dedication, font, ... Those not given get their defaults."""
+        self.data = await self._client.change_book(self.id, export_settings=settings)
+
+    @property
     def chapters(self) -> list[JSON]:
         return list(self.data.get("chapters", ()))
 
@@ -141,7 +150,8 @@ class BookHandle:
     ) -> list[Path]:
         """Export the book into `folder`, which is created if needed, and return the files' paths.
 
-        `formats`: the formats of the account's plan if None. `settings`: the export settings of the API.
+        `formats`: the formats of the account's plan if None. `settings`: the export settings of the API, those that
+        are stored with the book if None.
         Chapters without text are left out; `missing_chapters` then has their numbers.
         """
         target = Path(folder)

@@ -314,8 +314,11 @@ class Calls:
         return list((await self._json("GET", "/auth/subscriptions/current/"))["limits"]["export_formats"])
 
     async def export(self, book_id: int, format: str, settings: Mapping[str, Any] | None = None) -> File:
-        """The book as a file. `export_formats` and `public_settings` list the values of `format`."""
-        body = {"settings": dict(settings)} if settings else {}
+        """The book as a file. `export_formats` and `public_settings` list the values of `format`.
+
+        `settings`: how it looks. None: as the book's `export_settings` say.
+        """
+        body = {} if settings is None else {"settings": dict(settings)}
         headers, content = await self._send("POST", f"/books/{book_id}/export_{format}/", body)
         name = _filename(headers.get("Content-Disposition", ""), f"book.{format}")
         missing = re.findall(r"\d+", headers.get("X-Missing-Chapters", ""))

@@ -115,6 +115,15 @@ class SyncBook:
         return self._book.data
 
     @property
+    def export_settings(self) -> JSON:
+        """How the book's files look: the settings that are not the defaults."""
+        return self._book.export_settings
+
+    def set_export_settings(self, **settings: Any) -> None:
+        """Store how the book's files look: isbn, dedication, font, ... Those not given get their defaults."""
+        self._run(self._book.set_export_settings(**settings))
+
+    @property
     def chapters(self) -> list[JSON]:
         return self._book.chapters
 

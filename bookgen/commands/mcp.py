@@ -244,8 +244,14 @@ class Tools:
         folder: Annotated[str, Field(description="Below the folder of this command.")] = "",
         formats: Annotated[list[ExportFormat] | None, Field(description="Else all of the plan.")] = None,
         overwrite: Annotated[bool, Field(description="Replace files that are there.")] = False,
+        settings: Annotated[
+            JSON | None, Field(description="Kept with the book: isbn, dedication, publisher, font … Null: the default.")
+        ] = None,
     ) -> SavedFiles:
         """Save the book as files; answers paths, chapters without text, and who wrote what, for publishers."""
+        if settings:
+            book = await self._client.books.get(book_id)
+            await book.set_export_settings(**book.export_settings | settings)
         paths: list[str] = []
         missing: tuple[int, ...] = ()
         for format in formats or await self._client.export_formats():

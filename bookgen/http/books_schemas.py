@@ -13,6 +13,7 @@ from bookgen.http.chapters_schemas import ChapterSchema
 from bookgen.http.characters_schemas import Characters
 from bookgen.http.covers_schemas import CoverSchema
 from bookgen.http.edge.schemas import Body, Integer, Query, String, choice, shown
+from bookgen.http.exports_schemas import ChosenSettings
 from bookgen.http.generation_schemas import GenerationProgressSchema
 from bookgen.models import MAX_BLURB_CHARACTERS, AgeRange, Book, BookKind, BookStatus, Chapter, Estimate, FundingSource
 from bookgen.render.trim import DEFAULT_TRIM, TRIMS
@@ -112,6 +113,12 @@ class Blurb(String):
         )
 
 
+EXPORT_SETTINGS = (
+    "How the book's files look, for exports that send no `settings`. Stored as a whole: send all settings that are not "
+    "to have their defaults."
+)
+
+
 class BookCreationSchema(Body):
     title = String(200, minimum=1, required=True, metadata={"example": "The Lighthouse of Forgotten Names"})
     subtitle = String(200, load_default="")
@@ -142,6 +149,7 @@ class BookCreationSchema(Body):
     )
     trim_size = fields.String(load_default=DEFAULT_TRIM, validate=choice(TRIMS))
     content_language = Language()
+    export_settings = ChosenSettings(load_default=dict, metadata={"description": EXPORT_SETTINGS})
 
 
 class BookChangesSchema(BookCreationSchema):
@@ -215,7 +223,7 @@ class BookListedSchema(Schema):
     style_notes = fields.String(required=True)
     chapter_count = fields.Integer(required=True)
     target_word_count = fields.Integer(required=True)
-    trim_size = fields.String(required=True)
+    trim_size = fields.String(required=True, validate=choice(TRIMS))
     content_language = fields.String(required=True)
     status = fields.String(required=True, validate=choice(BookStatus))
     generation_progress = fields.Nested(GenerationProgressSchema, required=True, allow_none=True)
@@ -229,6 +237,10 @@ class BookListedSchema(Schema):
     characters = fields.List(fields.Nested(CharacterSchema), required=True)
     page_count = fields.Integer(
         required=True, allow_none=True, metadata={"description": "Children's books only: two pages per spread."}
+    )
+    export_settings = ChosenSettings(
+        required=True,
+        metadata={"description": "The settings of exports that the author has chosen. All others have their defaults."},
     )
     created_at = fields.DateTime(required=True)
     updated_at = fields.DateTime(required=True)

@@ -6,9 +6,10 @@ from typing import Any
 
 from marshmallow import ValidationError, fields
 
-from bookgen.http.books_schemas import Blurb, Language
+from bookgen.http.books_schemas import EXPORT_SETTINGS, Blurb, Language
 from bookgen.http.characters_schemas import Characters
 from bookgen.http.edge.schemas import Body, Integer, String, choice
+from bookgen.http.exports_schemas import ChosenSettings
 from bookgen.models import AgeRange
 
 MIN_PAGES, MAX_PAGES, PAGES = 8, 40, 24
@@ -44,3 +45,4 @@ class ChildrensCreationSchema(Body):
     content_language = Language()
     blurb = Blurb()
     author_name = String(200, load_default="", metadata={"description": "Defaults to the account's name."})
+    export_settings = ChosenSettings(load_default=dict, metadata={"description": EXPORT_SETTINGS})

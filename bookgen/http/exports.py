@@ -29,9 +29,9 @@ from bookgen.render.trim import TRIMS
 from bookgen.services.publishing import BookPages, ExportedFile
 
 _ABOUT = (
-    "The response body is the file; errors are JSON. Settings that you do not send keep their defaults. Chapters "
-    "without text are left out, and `X-Missing-Chapters` lists their numbers. With `require_complete`, an "
-    "incomplete book is refused instead."
+    "The response body is the file; errors are JSON. Settings that you do not send keep their defaults; without "
+    "`settings` the book's `export_settings` apply. Chapters without text are left out, and `X-Missing-Chapters` lists "
+    "their numbers. With `require_complete`, an incomplete book is refused instead."
 )
 MISSING_CHAPTERS = "X-Missing-Chapters"
 _HEADERS = {MISSING_CHAPTERS: "Numbers of the chapters without text, separated by commas. Absent if there are none."}
@@ -70,7 +70,7 @@ async def preview_pdf(request: web.Request) -> web.Response:
 @docs(
     "export",
     "Read the PDF's pages as HTML",
-    "The whole book with the default settings, or some of its pages. Available on every plan.",
+    "The whole book with its `export_settings`, or some of its pages. Available on every plan.",
 )
 @querystring_schema(shapes.PreviewQuerySchema)
 @response_schema(shapes.PreviewDataSchema)

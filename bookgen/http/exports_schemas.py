@@ -30,6 +30,9 @@ def _field(name: str, default: object) -> fields.Field[Any]:
     return Flag(**shared)
 
 
+NAMES = tuple(each.name for each in dataclasses.fields(ExportSettings))
+
+
 class _SettingsBase(Body):
     @post_load
     def build(self, data: dict[str, Any], **_: Any) -> ExportSettings:
@@ -42,11 +45,25 @@ ExportSettingsSchema = _SettingsBase.from_dict(
 )
 
 
+class ChosenSettings(fields.Nested):
+    """The settings that are stored with a book: those that were sent."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(ExportSettingsSchema, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        settings: ExportSettings = super()._deserialize(value, attr, data, *args, **kwargs)
+        return {name: getattr(settings, name) for name in NAMES if value.get(name) is not None}
+
+
 class ExportRequestSchema(Body):
     settings = fields.Nested(
         ExportSettingsSchema,
-        load_default=ExportSettings,
-        metadata={"description": "How the file looks. Settings that you leave out keep their defaults."},
+        load_default=None,
+        metadata={
+            "description": "How the file looks. Settings that you leave out keep their defaults. Without `settings`, "
+            "the file looks as the book's `export_settings` say."
+        },
     )
 
 

@@ -81,6 +81,7 @@ class Book:
     `age_range`, `theme` and `characters` (with name and description) are for children's books. `character_sheet_key` is
     the media key of the hero's picture, the reference for all other pictures. `authored_bible` has the entries of
     `bible` that the author wrote, `bible_changes` what they have changed in its entries (`facts.corrections`).
+    `export_settings` has the settings of exports that the author has chosen (`render.settings`).
     """
 
     id: int
@@ -109,6 +110,7 @@ class Book:
     character_sheet_key: str | None = None
     authored_bible: Mapping[str, Any] = field(default_factory=dict)
     bible_changes: Sequence[Mapping[str, str]] = ()
+    export_settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

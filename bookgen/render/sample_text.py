@@ -1,4 +1,5 @@
-"""Notices in files about sample text, which no language model wrote: on the first page and in each such chapter."""
+"""Notices in files about sample text, which no language model wrote: on the first page, beside the rights, and in each
+such chapter."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from bookgen.render.model import Block, Paragraph, Quote, Span
 OF_BOOK = "Sample text: no language model wrote this book."
 OF_CHAPTER = "Sample text: no language model wrote this chapter."
 OF_SOME = "Some chapters of this book are sample text, which no language model wrote. Each says so."
+NO_RIGHTS = "No rights are claimed in the sample text."
 MAX_RANGES = 8
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from bookgen.render.characters import clean, one_line
@@ -47,6 +47,12 @@ class ExportSettings:
         if "publisher" in texts:
             texts["publisher"] = one_line(texts["publisher"])
         return cls(**{**given, **texts})
+
+    @classmethod
+    def of_book(cls, chosen: Mapping[str, Any]) -> ExportSettings:
+        """The settings that are stored with a book. Those that this release does not have are ignored."""
+        known = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in chosen.items() if name in known})
 
 
 CHOICES = {

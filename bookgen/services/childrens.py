@@ -45,6 +45,7 @@ async def create_childrens(connection: Connection, quota: Quota, account_id: int
         "age_range": age,
         "theme": new["theme"],
         "characters": new["characters"],
+        "export_settings": new["export_settings"],
     }
     async with connection.transaction():
         standing = await quota.standing(connection, account_id)

@@ -269,8 +269,10 @@ async def _require_budgets(connection: Connection, quota: Quota, account_id: int
         await quota.require_words(connection, account_id, book_id, words)
 
 
-def _bytes(texts: Mapping[str, Any]) -> int:
-    return sum(len(value.encode()) for value in texts.values() if isinstance(value, str))
+def _bytes(fields: Mapping[str, Any]) -> int:
+    """The bytes of texts and of objects."""
+    texts = (json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value for value in fields.values())
+    return sum(len(text.encode()) for text in texts if isinstance(text, str))
 
 
 def _described(outline: Iterable[Chapter | RevisedChapter]) -> int:

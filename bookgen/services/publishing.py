@@ -28,6 +28,7 @@ from bookgen.store.database import Database
 from bookgen.threads import compute
 
 PREVIEW, PAGES, SCANS = "preview", "pages", "scans"
+Chosen = ExportSettings | None  # None: the settings that are stored with the book
 MAX_HOPELESS = 10_000
 
 
@@ -98,7 +99,7 @@ class Publisher:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._pool.close()
 
-    async def export(self, account_id: int, book_id: int, format: str, settings: ExportSettings) -> ExportedFile:
+    async def export(self, account_id: int, book_id: int, format: str, settings: Chosen = None) -> ExportedFile:
         """The book as a file in one of the plan's formats. Only the plan decides about the watermark."""
         book, plan = await self._book(account_id, book_id)
         require_format(plan, format, self._quota.upgrade_url)
@@ -108,16 +109,16 @@ class Publisher:
         return _exported(made, entry.content_type, file_name(book.title, entry.extension))
 
     async def make_files(self, account_id: int, book_id: int) -> None:
-        """Make and cache the files in all formats of the plan, with default settings.
+        """Make and cache the files in all formats of the plan, with the book's settings.
 
         Raises NotFound, RenderingFailed, and Conflict if the book has no text.
         """
         book, plan = await self._book(account_id, book_id)
         # A plan is a row that can name a format which this release does not have, as during a rolling upgrade.
         for format in (each for each in plan.features.export_formats if each in FORMATS):
-            await self._made(format, book, ExportSettings(), plan)
+            await self._made(format, book, None, plan)
 
-    async def preview(self, account_id: int, book_id: int, settings: ExportSettings) -> ExportedFile:
+    async def preview(self, account_id: int, book_id: int, settings: Chosen = None) -> ExportedFile:
         """The first pages as PDF with the watermark PREVIEW, for all plans."""
         book, plan = await self._book(account_id, book_id)
         made = await self._made(PREVIEW, book, settings, plan)
@@ -130,16 +131,16 @@ class Publisher:
         Raises NotFound beyond the last page.
         """
         book, plan = await self._book(account_id, book_id)
-        made = await self._made(PAGES, book, ExportSettings(), plan)
+        made = await self._made(PAGES, book, None, plan)
         pages = made.body if count is None else some_pages(made.body, first, count)
         if not pages:
             raise NotFound("This page does not exist. `page_count` of the answer to `page=1` says how many there are.")
         return BookPages(book, await covers.of_book(self._database.http, book.id), pages)
 
-    async def scans(self, account_id: int, book_id: int, settings: ExportSettings, batch: int = 1) -> BookPages:
+    async def scans(self, account_id: int, book_id: int, settings: Chosen = None, batch: int = 1) -> BookPages:
         """A batch of pages of the PDF with these settings, as images. Raises NotFound beyond the last page."""
         book, plan = await self._book(account_id, book_id)
-        settings = replace(settings, cover_wrap=False)
+        settings = replace(settings or ExportSettings.of_book(book.export_settings), cover_wrap=False)
         made = await self._made(SCANS, book, settings, plan, first=(batch - 1) * PAGES_OF_A_SCAN + 1)
         if made.body.endswith(b"[]}"):
             raise NotFound("This page does not exist. `page_count` of the answer to `page` 1 says how many there are.")
@@ -155,11 +156,12 @@ class Publisher:
         book = must_exist(await books.find(self._database.http, account_id, book_id))
         return book, await self._quota.plan(self._database.http, account_id)
 
-    async def _made(self, kind: str, book: Book, settings: ExportSettings, plan: Plan, *, first: int = 0) -> _MadeFile:
+    async def _made(self, kind: str, book: Book, settings: Chosen, plan: Plan, *, first: int = 0) -> _MadeFile:
         """The file from the cache, or made now; concurrent requests for the same file share the work.
 
         It waits for the account's turn before loading the book, so waiting requests do not hold its many megabytes.
         """
+        settings = settings or ExportSettings.of_book(book.export_settings)
         async with self._pool.turn(book.account_id):
             written, missing = _parted(await chapters.of_book(self._database.http, book.id))
             if not written:

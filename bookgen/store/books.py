@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, Field, dataclass, fields, replace
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +35,12 @@ class ListedBook:
     word_count: int
 
 
-# The fields that only children's books have, with their defaults.
-DEFAULTS = {field.name: field.default for field in fields(Book) if field.default is not MISSING}
+def _default(field: Field[Any]) -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()
+
+
+# The fields that a new book may leave out, with their defaults.
+DEFAULTS = {field.name: value for field in fields(Book) if (value := _default(field)) is not MISSING}
 
 CREATE = f"""
     INSERT INTO book AS b (account_id, {columns(AUTHOR_FIELDS)})
@@ -46,7 +50,7 @@ CREATE = f"""
 
 
 async def create(db: DB, account_id: int, new: Mapping[str, Any]) -> Book:
-    """Store a draft. `new` holds all author fields; those of a children's book may be missing."""
+    """Store a draft. `new` holds all author fields; those with a default may be missing."""
     return book_of(await db.fetchrow(CREATE, account_id, *itemgetter(*AUTHOR_FIELDS)({**DEFAULTS, **new})))
 
 
@@ -213,11 +217,13 @@ async def keep_bible_changes(db: DB, book_id: int, changes: Sequence[Mapping[str
     await db.execute(KEEP_BIBLE_CHANGES, book_id, [dict(change) for change in changes])
 
 
-COPIED = (*AUTHOR_FIELDS, "bible", "authored_bible", "bible_changes")
+SETTINGS = "export_settings"
+COPIED = (*(name for name in AUTHOR_FIELDS if name != SETTINGS), "bible", "authored_bible", "bible_changes")
 
+# An ISBN names one edition, so a copy has none.
 COPY = f"""
-    INSERT INTO book AS b (account_id, {columns(COPIED)})
-    SELECT account_id, {columns(COPIED)} FROM book WHERE id = $2 AND account_id = $1
+    INSERT INTO book AS b (account_id, {columns(COPIED)}, {SETTINGS})
+    SELECT account_id, {columns(COPIED)}, {SETTINGS} - 'isbn' FROM book WHERE id = $2 AND account_id = $1
     RETURNING {COLUMNS}
 """
 

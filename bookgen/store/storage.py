@@ -20,7 +20,8 @@ def _texts(table: str, alias: str) -> str:
 
 
 BYTES_OF_BOOKS = f"""
-    SELECT coalesce(sum({_texts("book", "b")} + octet_length(b.authored_bible::text) + {ROW} + of_chapters.bytes),
+    SELECT coalesce(sum({_texts("book", "b")} + octet_length(b.authored_bible::text)
+                           + octet_length(b.export_settings::text) + {ROW} + of_chapters.bytes),
                     0)::bigint
       FROM book b
      CROSS JOIN LATERAL (

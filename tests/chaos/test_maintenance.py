@@ -169,10 +169,11 @@ async def test_a_move_to_a_newer_postgres_that_is_killed_is_finished_by_the_next
 
 OPEN = """
 import asyncio
-from bookgen import app, config
+from bookgen import config
+from bookgen.app.database import open_database
 
 async def main():
-    async with app.open_database(config.load(), create=True):
+    async with open_database(config.load(), create=True):
         print("open", flush=True)
 
 asyncio.run(main())

@@ -298,6 +298,7 @@ BOOK_LISTED = {
     "theme": str,
     "characters": [{"name": str, "description": str}],
     "page_count": (is_integer, NONE),
+    "export_settings": dict,
     "created_at": is_time,
     "updated_at": is_time,
 }

@@ -15,7 +15,7 @@ from bench.render.corpus import Corpus
 from bookgen.models import AgeRange, Book, BookKind, Chapter
 from bookgen.render.job import Job
 from bookgen.render.perform import perform
-from bookgen.render.sample_text import OF_BOOK, OF_CHAPTER, OF_SOME, notice
+from bookgen.render.sample_text import NO_RIGHTS, OF_BOOK, OF_CHAPTER, OF_SOME, notice
 from bookgen.render.settings import ExportSettings
 
 PLAIN = ExportSettings(hyphenate=False)
@@ -72,6 +72,24 @@ def test_a_picture_book_says_so(kind: str) -> None:
 
     assert OF_BOOK in " ".join(told)
     assert "no language model wrote this chapter" in " ".join(told)
+
+
+@pytest.mark.parametrize("kind", ["pdf", "docx", "epub"])
+@pytest.mark.parametrize("picture_book", [False, True])
+def test_nobody_claims_rights_in_sample_text(kind: str, picture_book: bool) -> None:
+    childrens = {"kind": BookKind.CHILDRENS, "age_range": AgeRange.FIRST_READERS, "trim_size": "8.5x8.5"}
+    changes: dict[str, object] = dict(childrens) if picture_book else {}
+    settings = replace(PLAIN, copyright_text="All mine.")
+
+    whole, mixed, real, own = (
+        " ".join(pages(kind, *told, **changes))
+        for told in ([["offline"]], [["", "offline"]], [["a:b"]], [["offline"], settings])
+    )
+
+    assert (NO_RIGHTS in whole, "All rights reserved." in whole) == (True, False)
+    assert (NO_RIGHTS in mixed, "All rights reserved." in mixed) == (True, True)
+    assert (NO_RIGHTS in real, "All rights reserved." in real) == (False, True)
+    assert (NO_RIGHTS in own, "All mine." in own) == (False, True)
 
 
 def test_the_notice_names_the_chapters_while_they_are_few() -> None:

@@ -48,7 +48,8 @@ async def test_each_column_of_a_book_counts_or_is_named_as_small(pool: asyncpg.P
     columns = {(table, name) for table, name in await pool.fetch(COLUMNS_OF_BOOKS) if table not in UNCOUNTED}
 
     small = {(table, name) for table, names in SMALL.items() for name in names}
-    assert columns == {*TEXTS, ("media", "body"), ("book", "authored_bible"), ("chapter", "plan")} | small
+    objects = {("book", "authored_bible"), ("book", "export_settings"), ("chapter", "plan")}
+    assert columns == {*TEXTS, ("media", "body")} | objects | small
 
 
 @pytest.mark.parametrize(("table", "name"), [each for each in TEXTS if each != ("book", "character_sheet_key")])
@@ -61,10 +62,11 @@ async def test_a_text_counts_by_its_bytes(pool: asyncpg.Pool, table: str, name: 
     assert await storage.stored(pool, account_id) == before + 2_000
 
 
-async def test_an_authors_bible_counts_by_its_bytes(pool: asyncpg.Pool) -> None:
+@pytest.mark.parametrize("name", ["authored_bible", "export_settings"])
+async def test_what_an_author_writes_into_an_object_counts_by_its_bytes(pool: asyncpg.Pool, name: str) -> None:
     account_id = await pool.fetchval(ONE_OF_EACH)
     before = await storage.stored(pool, account_id)
 
-    await pool.execute("UPDATE book SET authored_bible = jsonb_build_object('voice', repeat('ж', 1000))")
+    await pool.execute(f"UPDATE book SET {name} = jsonb_build_object('voice', repeat('ж', 1000))")  # noqa: S608
 
     assert await storage.stored(pool, account_id) > before + 2_000

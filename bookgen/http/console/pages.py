@@ -21,8 +21,8 @@ from bookgen.http.edge.routing import Handler
 TEMPLATES = Path(__file__).parent
 # Modules of every first visit. The browser preloads them instead of following the imports one by one.
 PRELOADED = (
-    "api", "app", "format", "hooks", "idea", "live", "router", "session", "shelf", "sign", "signal", "site", "tile",
-    "ui", "vendor/preact", "welcome",
+    "api", "app", "deletions", "format", "hooks", "idea", "live", "router", "session", "shelf", "sign", "signal",
+    "site", "tile", "ui", "vendor/preact", "welcome",
 )  # fmt: skip
 
 # Nothing is loaded from other hosts, nothing inline runs, and no text becomes markup.

@@ -77,7 +77,8 @@ class Range(validate.Range):
             return super().__call__(value)
         except ValidationError:
             bounds = self.bounds if self.is_bounded or value < self.min else "a smaller number"
-            raise ValidationError(f"Must be {bounds} (got {str(value)[:40]}).") from None
+            sent = int(value) if isinstance(value, float) and value.is_integer() else value
+            raise ValidationError(f"Must be {bounds} (got {str(sent)[:40]}).") from None
 
     @property
     def is_bounded(self) -> bool:

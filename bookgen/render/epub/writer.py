@@ -9,6 +9,7 @@ from typing import Any
 
 from ebooklib import epub
 
+from bookgen.render import sample_text
 from bookgen.render.archive import member, rezip
 from bookgen.render.epub.style import font_files, style_sheet
 from bookgen.render.epub.xhtml import ChapterWriter, page
@@ -134,7 +135,9 @@ class EpubWriter:
             book.add_metadata("DC", "description", manuscript.blurb)
         if manuscript.subject:
             book.add_metadata("DC", "subject", manuscript.subject)
-        book.add_metadata("DC", "rights", f"© {manuscript.year} {manuscript.author}")
+        is_sample = manuscript.notice == sample_text.OF_BOOK
+        rights = sample_text.NO_RIGHTS if is_sample else f"© {manuscript.year} {manuscript.author}"
+        book.add_metadata("DC", "rights", rights)
         source = (
             f"urn:isbn:{settings.isbn.replace('-', '').replace(' ', '')}"
             if settings.isbn

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from bookgen.render import sample_text
 from bookgen.render.languages import Locale
 from bookgen.render.layout.lines import Align, Line, Tail
 from bookgen.render.layout.page import Link, Page, Placed
@@ -231,13 +232,7 @@ def copyright_paragraphs(manuscript: Manuscript, settings: ExportSettings, langu
     if not settings.include_copyright_page:
         return [line for line in (*notice, manuscript.watermark) if line]
     own = [line for line in settings.copyright_text.split("\n") if line.strip()]
-    paragraphs = notice + (
-        own
-        or [
-            f"{language.copyright} {_COPYRIGHT_SIGN} {manuscript.year} {manuscript.author}",
-            language.rights,
-        ]
-    )
+    paragraphs = notice + (own or _rights(manuscript, language))
     if settings.publisher:
         paragraphs.append(settings.publisher)
     if settings.isbn:
@@ -245,3 +240,11 @@ def copyright_paragraphs(manuscript: Manuscript, settings: ExportSettings, langu
     if manuscript.watermark:
         paragraphs.append(manuscript.watermark)
     return [paragraph for paragraph in paragraphs if paragraph.strip()]
+
+
+def _rights(manuscript: Manuscript, language: Locale) -> list[str]:
+    """The standard notice. Sample text belongs to nobody, so a book of nothing else claims no copyright."""
+    if manuscript.notice == sample_text.OF_BOOK:
+        return [sample_text.NO_RIGHTS]
+    claimed = [f"{language.copyright} {_COPYRIGHT_SIGN} {manuscript.year} {manuscript.author}", language.rights]
+    return [*claimed, sample_text.NO_RIGHTS] if manuscript.notice else claimed

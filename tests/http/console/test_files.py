@@ -17,7 +17,7 @@ HEARD = """
 window.asked = [];
 const send = window.fetch;
 window.fetch = (url, told) => {
-  if (url.includes("export_")) window.asked.push(JSON.parse(told.body).settings);
+  if (url.includes("/export_")) window.asked.push(JSON.parse(told.body).settings);
   return send(url, told);
 };
 """
@@ -73,7 +73,10 @@ async def test_what_is_typed_of_a_book_is_undone(page: BrowserPage, book: dict[s
     assert await page.value("Title") == "The Salt Road"
 
 
-async def test_how_the_files_look_is_kept(page: BrowserPage, book: dict[str, Any], tmp_path: Path) -> None:
+async def test_how_the_files_look_is_kept_with_the_book(
+    page: BrowserPage, account: Api, book: dict[str, Any], tmp_path: Path
+) -> None:
+    look = {"dedication": "For Ada", "line_spacing": 1.5}
     await page.downloads_to(tmp_path)
     await page.open(f"books/{book['id']}/files")
     await page.press("File settings")
@@ -81,13 +84,39 @@ async def test_how_the_files_look_is_kept(page: BrowserPage, book: dict[str, Any
     await page.fill("Line spacing", "1.5")
     await page.fill("Font size (points)", "12")
     await page.fill("Font size (points)", "")
+    await page.keys(Keys.TAB)
+    await page.sees("Saved with the book.")
 
+    assert (await account.get(f"/books/{book['id']}/")).body["export_settings"] == look
+    assert "files-look" not in await page.script("return JSON.stringify(localStorage)")
     await page.load(f"books/{book['id']}/files")
+    assert await page.value("Dedication") == "For Ada"
     await page.script(HEARD)
     await page.press("Download as PDF")
-
     await page.until("window.asked.length === 1")
-    assert await page.script("return window.asked[0]") == {"dedication": "For Ada", "line_spacing": 1.5}
+    assert await page.script("return window.asked[0]") == look
+    await page.press("Reset to defaults")
+    await page.misses("Reset to defaults")
+    assert (await account.get(f"/books/{book['id']}/")).body["export_settings"] == {}
+
+
+async def test_how_the_files_look_is_kept_on_the_device_until_it_is_saved(
+    page: BrowserPage, account: Api, book: dict[str, Any]
+) -> None:
+    page.expected.append("ERR_INTERNET_DISCONNECTED")
+    await page.open(f"books/{book['id']}/files")
+    await page.press("File settings")
+    await page.offline(True)
+    await page.fill("Dedication", "For Ada")
+    await page.keys(Keys.TAB)
+    await page.sees("Not saved yet. Stored on this device.")
+    await account.patch(f"/books/{book['id']}/", {"export_settings": {"publisher": "Set elsewhere"}})
+
+    await page.offline(False)
+
+    await page.sees("Saved with the book.")
+    saved = (await account.get(f"/books/{book['id']}/")).body["export_settings"]
+    assert saved == {"publisher": "Set elsewhere", "dedication": "For Ada"}
 
 
 async def test_what_to_tell_publishers_about_ai_is_shown(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
@@ -111,7 +140,9 @@ async def test_a_copy_is_told_from_its_original(page: BrowserPage, account: Api,
     await page.misses("Draft")
 
 
-async def test_the_cover_is_made_for_the_press_as_well(page: BrowserPage, book: dict[str, Any], tmp_path: Path) -> None:
+async def test_the_cover_is_made_for_the_press_as_well(
+    page: BrowserPage, account: Api, book: dict[str, Any], tmp_path: Path
+) -> None:
     page.expected.append("400")
     await page.downloads_to(tmp_path)
     await page.open(f"books/{book['id']}/files")
@@ -129,14 +160,18 @@ async def test_the_cover_is_made_for_the_press_as_well(page: BrowserPage, book: 
     await page.press("Download print cover")
     await page.sees("The file settings below are not valid. Correct: ISBN.")
     await page.until("document.querySelector('.wrong')?.innerText === 'Must be a valid ISBN-10 or ISBN-13.'")
+    await page.sees("Not saved yet.")
+    assert (await account.get(f"/books/{book['id']}/")).body["export_settings"] == {"profile": "print"}
     await page.fill("ISBN", "978-3-16-148410-0")
     await page.misses("Must be a valid ISBN")
     await page.script("window.asked = []")
     await page.press("Download print cover")
 
     await page.until("window.asked.length === 1")
-    isbn = "978-3-16-148410-0"
-    assert await page.script("return window.asked[0]") == {"profile": "print", "cover_wrap": True, "isbn": isbn}
+    look = {"profile": "print", "isbn": "978-3-16-148410-0"}
+    assert await page.script("return window.asked[0]") == {**look, "cover_wrap": True}
+    await page.sees("Saved with the book.")
+    assert (await account.get(f"/books/{book['id']}/")).body["export_settings"] == look
 
 
 async def test_the_blurb_of_a_finished_book_is_read_changed_and_emptied(

@@ -1,6 +1,7 @@
 // The account: who one is, how one signs in, and how this page looks.
 
 import { patch, post } from "./api.js";
+import { settle } from "./deletions.js";
 import { html, useState } from "./hooks.js";
 import { useResource } from "./live.js";
 import { go } from "./router.js";
@@ -11,6 +12,7 @@ export default function Account() {
   const { data: user, error, reload } = useResource("/auth/profile/");
   if (!user) return html`<${Waiting} error=${error} />`;
   const leave = async () => {
+    await settle();
     await post("/auth/logout/").catch(() => {}); // what counts is that this device forgets the tokens
     signOut();
     go("#/");

@@ -3,7 +3,7 @@
 import * as session from "./session.js";
 import { signal } from "./signal.js";
 
-const BASE = new URL("../../api/v1", import.meta.url).href;
+export const BASE = new URL("../../api/v1", import.meta.url).href;
 const BACKOFF_SECONDS = [2, 4];
 const MAX_WAIT_SECONDS = 60;
 

@@ -1,13 +1,14 @@
 // The page: its frame, and the view that the address names.
 
 import { reachable } from "./api.js";
+import { deletionNotice, deletions, hold, undo } from "./deletions.js";
 import { html, render, useEffect, useErrorBoundary, useKeys, useState } from "./hooks.js";
 import { NAME, settings } from "./site.js";
 import { go, route } from "./router.js";
 import { current, ended } from "./session.js";
 import { returned, SignInAgain } from "./sign.js";
 import { useSignal } from "./signal.js";
-import { Dialog, Heading, Notice, Spoken, Waiting } from "./ui.js";
+import { Action, Dialog, Heading, Notice, plain, Spoken, Waiting } from "./ui.js";
 
 // The first part of the address, and what shows it. What a first visit needs is preloaded, the rest on demand.
 const VIEWS = {
@@ -33,6 +34,7 @@ function App() {
     <${Frame} session=${session} view=${view} />
     <main id="main" tabindex="-1">
       <${Unreachable} />
+      <${Deleted} />
       <${View} key=${`${name} ${session?.account.id}`} name=${name} rest=${rest} />
     </main>
     ${isEnded && html`<${SignInAgain} />`}
@@ -86,6 +88,20 @@ function Unreachable() {
     <${Notice} kind="bad">
       <p role="status">The service can’t be reached. This page keeps trying. Your changes are stored on this device.</p>
     <//>`;
+}
+
+/** The books that are being deleted, each with its way back, and what became of one that could not be. */
+function Deleted() {
+  const waiting = useSignal(deletions);
+  const told = useSignal(deletionNotice);
+  return html`
+    ${waiting.map(({ id, title }) => html`
+      <div key=${id} class="notice row between" onMouseEnter=${() => hold(true)} onMouseLeave=${() => hold(false)}
+        onFocusIn=${() => hold(true)} onFocusOut=${() => hold(false)}>
+        <span role="status">“<bdi>${title}</bdi>” was deleted.</span>
+        <${Action} work=${() => { hold(false); undo(id); }}>Undo<//>
+      </div>`)}
+    ${told && html`<${Notice} kind="bad"><p role="alert">${plain(told)}</p><p><button type="button" onClick=${() => deletionNotice.set("")}>Close</button></p><//>`}`;
 }
 
 const SHORTCUTS = [

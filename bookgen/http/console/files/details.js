@@ -1,6 +1,7 @@
 // What is known of a book, changed; the book copied or deleted.
 
-import { patch, post, remove } from "./api.js";
+import { patch, post } from "./api.js";
+import { deleteSoon, UNDO_SECONDS } from "./deletions.js";
 import { html } from "./hooks.js";
 import { asked, BOOK_FIELDS, BookFields } from "./idea.js";
 import { useKept } from "./kept.js";
@@ -51,7 +52,7 @@ export default function Details({ book, set }) {
     <h2>Duplicate or delete</h2>
     <div class="row">
       <${Action} work=${duplicate}>Duplicate<//>
-      <${Confirmed} kind="bad" destroys title="Delete this book?" yes="Delete book" text="This deletes “${book.title}”, its chapters, their history and its covers. This cannot be undone."
-        work=${async () => { await remove(`/books/${book.id}/`); go("#/"); }}>Delete book<//>
+      <${Confirmed} kind="bad" destroys title="Delete this book?" yes="Delete book" text="This deletes “${book.title}”, its chapters, their history and its covers. You can undo it for ${UNDO_SECONDS} seconds, or until you close this page."
+        work=${async () => { await deleteSoon(book); go("#/"); }}>Delete book<//>
     </div>`;
 }

@@ -3,13 +3,12 @@
 import { ApiError, file } from "./api.js";
 import { named, number, together, words } from "./format.js";
 import { html, useState } from "./hooks.js";
-import { useKept } from "./kept.js";
 import { useResource } from "./live.js";
-import { NUMBERS, wanted } from "./look.js";
+import { NUMBERS, refusals, useLook, wanted } from "./look.js";
 import { useSignal } from "./signal.js";
 import { settings } from "./site.js";
 import { isPictureBook } from "./spreads.js";
-import { Action, Check, Field, FontWarning, Heading, Notice, spoken, Waiting } from "./ui.js";
+import { Action, Check, Field, FontWarning, Heading, Notice, Problem, spoken, Waiting } from "./ui.js";
 
 const SWITCHES = {
   include_cover: "Cover",
@@ -36,21 +35,21 @@ const PRESS = { color: "Colour pages", bleed: "Add bleed" };
 const TEXTS = { dedication: ["Dedication", 1000], copyright_text: ["Copyright notice", 5000], isbn: ["ISBN", 20], publisher: ["Publisher", 200] };
 const LABELS = Object.fromEntries(Object.entries({ ...NUMBERS, ...TEXTS }).map(([name, [label]]) => [name, label]));
 
-export default function Files({ book }) {
+export default function Files({ book, set }) {
   const site = useSignal(settings);
   const { data: user } = useResource("/auth/profile/");
-  const [chosen, choose] = useKept("files-look", book);
+  const look = useLook(book, set);
+  const { chosen } = look;
   const features = user?.subscription?.plan.features;
   const allowed = features?.export_formats ?? [];
   const missing = book.chapters.filter(({ content }) => !content.trim()).map((chapter) => chapter.chapter_number);
-  const put = (name, value) => choose({ ...chosen, [name]: value });
-  const [wrong, mark] = useState({});
+  const [refused, mark] = useState({});
   const load = (format, more) => async () => {
     mark({});
     try {
       await download(`/books/${book.id}/${format}/`, { ...wanted(chosen), ...more });
     } catch (error) {
-      const found = Object.fromEntries((error.fields?.settings ?? []).map((told) => told.split(/: (.*)/s)));
+      const found = refusals(error, "settings");
       if (!Object.keys(found).some((name) => name in LABELS)) throw error;
       mark(found);
       const names = together(Object.keys(found).map((name) => LABELS[name]));
@@ -69,17 +68,20 @@ export default function Files({ book }) {
           ${allowed.includes(format)
             ? html`
               <div class="row"><${Action} kind="primary" busy="Creating the file …" aria-label="Download as ${name}" work=${load(`export_${format}`)}>Download<//>
-                ${takes.includes("cover_wrap") && chosen?.profile === "print" && html`<${Action} busy="Creating the file …" work=${load(`export_${format}`, { cover_wrap: true })}>Download print cover<//>`}</div>`
+                ${takes.includes("cover_wrap") && chosen.profile === "print" && html`<${Action} busy="Creating the file …" work=${load(`export_${format}`, { cover_wrap: true })}>Download print cover<//>`}</div>`
             : html`<p>Not included in your plan. <a href="#/plan">See plans</a></p>`}
         </li>`)}
     </ul>
     <p class="row"><a class="button" href="#/books/${book.id}/preview">Preview pages</a>
       <${Action} busy="Creating the preview …" work=${load("preview_pdf")}>Download a ten-page PDF preview<//></p>
     <${Origin} book=${book} />
-    <details open=${chosen !== null}>
+    <details open=${Object.keys(chosen).length > 0}>
       <summary>File settings</summary>
-      ${site && html`<${Looks} defaults=${site.export_settings} chosen=${chosen ?? {}} put=${put} wrong=${wrong} />`}
-      ${chosen && html`<p class="row"><button type="button" onClick=${() => choose(null)}>Reset to defaults</button><span class="quiet">Stored on this device.</span></p>`}
+      ${site && html`<${Looks} defaults=${site.export_settings} look=${look} wrong=${{ ...refused, ...look.wrong }} />`}
+      <${Problem} error=${look.error} />
+      ${Object.keys(chosen).length > 0 && html`
+        <p class="row"><${Action} work=${look.reset}>Reset to defaults<//>
+          <span class="quiet" role="status">${look.isSaved ? "Saved with the book." : "Not saved yet. Stored on this device."}</span></p>`}
     </details>`;
 }
 
@@ -115,24 +117,28 @@ async function copied(text) {
   spoken.set("Copied.");
 }
 
-function Looks({ defaults, chosen, put, wrong }) {
+function Looks({ defaults, look: { chosen, put, save }, wrong }) {
+  const pick = (name, value) => {
+    put(name, value);
+    save();
+  };
   const isForThePress = chosen.profile === "print";
   const value = (name) => chosen[name] ?? defaults[name];
   return html`
     <div class="columns">
       ${Object.entries({ ...CHOICES, ...(isForThePress && PRESS_CHOICES) }).map(([name, [label, options]]) => html`
-        <${Field} as="select" label=${label} value=${value(name)} onChange=${(event) => put(name, event.target.value)}>
+        <${Field} as="select" label=${label} value=${value(name)} onChange=${(event) => pick(name, event.target.value)}>
           ${Object.entries(options).map(([key, text]) => html`<option value=${key} selected=${key === value(name)}>${text}</option>`)}<//>`)}
       ${Object.entries(NUMBERS).map(([name, [label, min, max, step]]) => html`
         <${Field} label=${label} type="number" min=${min} max=${max} step=${step} placeholder=${defaults[name] ?? "depends on page size"} value=${chosen[name] ?? ""}
-          hint="${min} to ${max}" wrong=${wrong[name]} onInput=${(event) => put(name, event.target.value)} />`)}
+          hint="${min} to ${max}" wrong=${wrong[name]} onInput=${(event) => put(name, event.target.value)} onBlur=${save} />`)}
     </div>
     <fieldset class="checks"><legend>Include</legend>
-      ${Object.entries({ ...SWITCHES, ...(isForThePress && PRESS) }).map(([name, label]) => html`<${Check} label=${label} checked=${value(name)} onChange=${(event) => put(name, event.target.checked)} />`)}
+      ${Object.entries({ ...SWITCHES, ...(isForThePress && PRESS) }).map(([name, label]) => html`<${Check} label=${label} checked=${value(name)} onChange=${(event) => pick(name, event.target.checked)} />`)}
     </fieldset>
     <div class="columns">
       ${Object.entries(TEXTS).map(([name, [label, most]]) => html`
-        <${Field} label=${label} maxlength=${most} dir="auto" wrong=${wrong[name]} value=${value(name)} onInput=${(event) => put(name, event.target.value)} />`)}
+        <${Field} label=${label} maxlength=${most} dir="auto" wrong=${wrong[name]} value=${value(name)} onInput=${(event) => put(name, event.target.value)} onBlur=${save} />`)}
     </div>`;
 }
 

@@ -7,7 +7,7 @@ const POLL_SECONDS = 15; // the contract's shortest
 const HIDDEN_SECONDS = 120;
 const WAIT_SECONDS = 25;
 
-/** `data` of a GET; `poll(data)` says whether it is read again every while. `set` shows what a change answered. */
+/** `data` of a GET; `poll(data)` says whether it is read again every while. `set` shows what a change answered, or what it makes of the data. */
 export function useResource(path, poll = never) {
   const [state, show] = useState({ path, data: path ? remembered(path) : undefined, error: null });
   const wanted = useRef(path);
@@ -22,7 +22,7 @@ export function useResource(path, poll = never) {
       if (wanted.current === path) show((old) => (old.path === path ? { ...old, error } : { path, data: undefined, error }));
     }
   }, [path]);
-  const set = useCallback((data) => show({ path, data, error: null }), [path]);
+  const set = useCallback((next) => show((old) => ({ path, data: next instanceof Function ? next(old.data) : next, error: null })), [path]);
 
   useEffect(() => {
     reload();

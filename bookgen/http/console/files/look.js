@@ -1,4 +1,10 @@
-// How the files of a book look, as the service takes it.
+// How the files of a book look: kept with the book, and on this device until the service has it.
+
+import { get, patch, reachable } from "./api.js";
+import { useEffect, useRef, useState } from "./hooks.js";
+import { useKept } from "./kept.js";
+
+const MAX_TRIES = 4;
 
 export const NUMBERS = {
   font_size: ["Font size (points)", 8, 18, 0.5],
@@ -8,3 +14,78 @@ export const NUMBERS = {
 /** Numbers as numbers, nothing for what was left empty. */
 export const wanted = (chosen) =>
   Object.fromEntries(Object.entries(chosen ?? {}).filter(([name, value]) => !(name in NUMBERS && value === "")).map(([name, value]) => [name, name in NUMBERS ? Number(value) : value]));
+
+/** What the service says about each setting: { isbn: "Must be …" }. */
+export const refusals = (error, field) => Object.fromEntries((error.fields?.[field] ?? []).map((told) => told.split(/: (.*)/s)));
+
+/** The settings as they are on this device: the book's, and over them what is not saved yet. */
+export function useChosen(book) {
+  const [edits, keep] = useKept("files-look", book);
+  return { chosen: { ...book.export_settings, ...edits }, edits, keep };
+}
+
+/**
+ * The settings, and what saves them. `put` changes one here; `save` gives the service what it does not have, and
+ * `reset` takes all of them back. `wrong`: what the service said about a setting; `error`: why nothing was saved.
+ */
+export function useLook(book, set) {
+  const { chosen, edits, keep } = useChosen(book);
+  const [state, show] = useState({ wrong: {}, error: null });
+  const unsaved = useRef(edits);
+  const working = useRef(Promise.resolve());
+  const change = (next) => keep((unsaved.current = next));
+  const put = (name, value) => change({ ...unsaved.current, [name]: value });
+  const inTurn = (work) => (working.current = working.current.catch(() => {}).then(work));
+  const save = () => inTurn(async () => {
+    const sent = unsaved.current;
+    if (!sent) return;
+    try {
+      const { saved, wrong } = await store(book.id, sent);
+      set((now) => ({ ...now, export_settings: saved }));
+      change(rest(unsaved.current, sent, wrong));
+      show({ wrong, error: null });
+    } catch (error) {
+      show({ wrong: {}, error });
+    }
+  });
+  const reset = () => inTurn(async () => {
+    const { export_settings: saved } = await patch(address(book.id), { export_settings: {} });
+    change(null);
+    show({ wrong: {}, error: null });
+    set((now) => ({ ...now, export_settings: saved }));
+  });
+  useEffect(() => {
+    save(); // what an earlier view could not save
+    const stop = reachable.subscribe((is) => is && save());
+    return () => {
+      stop();
+      save();
+    };
+  }, []);
+  return { chosen, put, save, reset, isSaved: !edits, ...state };
+}
+
+const address = (id) => `/books/${id}/?fields=export_settings`;
+
+/** The service's settings with these changes. Those that it refuses are left out and told in `wrong`. */
+async function store(id, changes) {
+  for (let wrong = {}, tries = 1; ; tries++) {
+    const { data, tag } = await get(address(id));
+    const good = Object.fromEntries(Object.entries(changes).filter(([name]) => !(name in wrong)));
+    try {
+      const told = await patch(address(id), { export_settings: wanted({ ...data.export_settings, ...good }) }, tag);
+      return { saved: told.export_settings, wrong };
+    } catch (error) {
+      const refused = refusals(error, "export_settings");
+      const again = error.code === "CONFLICT" || Object.keys(refused).some((name) => name in good);
+      if (!again || tries === MAX_TRIES) throw error;
+      wrong = { ...wrong, ...refused };
+    }
+  }
+}
+
+/** What is still to save: what was changed meanwhile, and what was refused. null if nothing is. */
+function rest(now, sent, wrong) {
+  const left = Object.entries(now ?? {}).filter(([name, value]) => name in wrong || value !== sent[name]);
+  return left.length ? Object.fromEntries(left) : null;
+}

@@ -3,15 +3,14 @@
 import { post } from "./api.js";
 import { direction, number } from "./format.js";
 import { html, useEffect, useKeys, useMemo, useRef, useState } from "./hooks.js";
-import { useKept } from "./kept.js";
-import { wanted } from "./look.js";
+import { useChosen, wanted } from "./look.js";
 import { markup } from "./markup.js";
 import { Heading, off, Problem, Waiting } from "./ui.js";
 
 const WIDE = matchMedia("(min-width: 60rem)");
 
 export default function Preview({ book }) {
-  const [chosen] = useKept("files-look", book);
+  const { chosen } = useChosen(book);
   const [at, turn] = useState(0);
   const { data, error } = usePages(book, chosen, at);
   const wide = useWide();

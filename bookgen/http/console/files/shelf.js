@@ -1,5 +1,6 @@
 // The shelf: every book with its cover and how far it is.
 
+import { deletions, isDeleted } from "./deletions.js";
 import { count, inLanguage, number, since, words } from "./format.js";
 import { html, useState } from "./hooks.js";
 import { useResource } from "./live.js";
@@ -17,9 +18,11 @@ export default function Shelf() {
 }
 
 function Books({ session }) {
-  const { data: books, error } = useResource("/books/", (listed) => listed?.some(isActive));
+  const { data: listed, error } = useResource("/books/", (all) => all?.some(isActive));
+  useSignal(deletions); // what waits to be deleted is not shown
   const [sought, seek] = useState("");
-  if (!books) return html`<${Waiting} error=${error} />`;
+  if (!listed) return html`<${Waiting} error=${error} />`;
+  const books = listed.filter(({ id }) => !isDeleted(id));
   if (books.length === 0) return html`<${Welcome} session=${session} />`;
   const found = books.filter((book) => `${book.title} ${book.author_name} ${book.genre}`.toLowerCase().includes(sought.toLowerCase()));
   return html`

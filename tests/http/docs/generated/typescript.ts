@@ -44,3 +44,33 @@ for (const [name, path] of Object.entries(exports) as [string, (typeof exports)[
   const file = done(await client.POST(path, { params, body: {}, parseAs: "arrayBuffer" }));
   await writeFile(`${folder}/book.${name}`, Buffer.from(file as unknown as ArrayBuffer));
 }
+
+// Whatever a GET answers can be sent back by PATCH, as the types say and as the service takes it.
+const settings = { isbn: "978-3-16-148410-0", font: "sans", font_size: 12 } as const;
+done(await client.PATCH("/books/{id}/", { params, body: { export_settings: settings } }));
+const [listed] = done(await client.GET("/books/"));
+done(await client.PATCH("/books/{id}/", { params, body: listed! }));
+const book = done(await client.GET("/books/{id}/", { params }));
+done(await client.PATCH("/books/{id}/", { params, body: book }));
+done(await client.POST("/books/{id}/update-outline/", { params, body: { chapters: book.chapters, replace: true } }));
+const bible = done(await client.GET("/books/{id}/bible/", { params }));
+done(await client.PATCH("/books/{id}/bible/", { params, body: bible }));
+const [fact] = done(await client.GET("/books/{id}/facts/", { params }));
+const ofFact = { path: { id: made.id, fact_id: fact!.id } };
+const read = done(await client.GET("/books/{id}/facts/{fact_id}/", { params: ofFact }));
+done(await client.PATCH("/books/{id}/facts/{fact_id}/", { params: ofFact, body: read }));
+const ofChapter = { path: { id: book.chapters[0]!.id } };
+const chapter = done(await client.GET("/chapters/{id}/", { params: ofChapter }));
+done(await client.PATCH("/chapters/{id}/", { params: ofChapter, body: chapter }));
+done(await client.POST("/chapters/{id}/generate-image/", { params: ofChapter, body: {} }));
+const [picture] = done(await client.GET("/chapters/{id}/illustrations/", { params: ofChapter }));
+done(await client.PATCH("/illustrations/{id}/", { params: { path: { id: picture!.id } }, body: picture! }));
+const profile = done(await client.GET("/auth/profile/"));
+done(await client.PATCH("/auth/profile/", { body: profile }));
+const after = done(await client.GET("/books/{id}/", { params }));
+const lasting = (one: typeof book) => {
+  const chapters = one.chapters.map(({ id, title, summary, content }) => ({ id, title, summary, content }));
+  return JSON.stringify([one.title, one.trim_size, one.characters, one.export_settings, chapters]);
+};
+if (lasting(after) !== lasting(book)) throw new Error(`${lasting(book)} became ${lasting(after)}`);
+if (after.export_settings.font !== "sans") throw new Error("the settings of exports are lost");

@@ -1,0 +1,111 @@
+// Books whose deletion waits a moment, so that it can be undone.
+//
+// A record on this device is the decision: whoever takes it away undoes it, in any tab. Closing or reloading the page
+// ends the moment, because a reader who deletes a book and leaves expects it to be gone. What could not be sent then is
+// sent at the next visit, unless the book has changed in between: then somebody still works on it, and it is kept.
+
+import { BASE, change, get, reachable } from "./api.js";
+import { current } from "./session.js";
+import { signal } from "./signal.js";
+
+export const UNDO_SECONDS = 15;
+const LATE_SECONDS = UNDO_SECONDS + 60; // after a night's sleep of the device the book may be another one
+const PREFIX = "bookgen:deleting:";
+
+export const deletions = signal([]); // of this account: { id, title, tag, at, left }
+export const deletionNotice = signal(""); // what became of one that could not be carried out
+
+const gone = new Set(); // ids of books that were deleted here, which a list may still have
+const own = new Set(); // ids of those that were deleted in this tab
+const busy = new Set();
+let held = false;
+let timer;
+
+export const isDeleted = (id) => gone.has(id) || deletions.value.some((one) => one.id === id);
+
+/** Deletes the book in a moment. */
+export async function deleteSoon({ id, title }) {
+  const { tag } = await get(`/books/${id}/?fields=id`);
+  own.add(id);
+  keep({ id, title, tag, at: Date.now() });
+}
+
+export function undo(id) {
+  own.delete(id);
+  localStorage.removeItem(place(id));
+  look();
+}
+
+/** The moment lasts while the reader is at the notice, and begins again when they leave it. */
+export function hold(is) {
+  held = is;
+  if (!is) for (const one of records()) if (own.has(one.id)) keep({ ...one, at: Date.now() });
+  look();
+}
+
+/** Carries out at once whatever waits, as before a sign-out. */
+export const settle = () => Promise.all(deletions.value.map(carryOut));
+
+const place = (id) => `${PREFIX}${current.value.account.id}:${id}`;
+
+function keep(record) {
+  localStorage.setItem(place(record.id), JSON.stringify(record));
+  look();
+}
+
+function records() {
+  if (!current.value) return [];
+  const mine = place("");
+  const keys = Array.from({ length: localStorage.length }, (_, at) => localStorage.key(at)).filter((key) => key.startsWith(mine));
+  return keys.map((key) => JSON.parse(localStorage.getItem(key))).sort((one, other) => one.at - other.at);
+}
+
+/** Shows what waits, and carries out what is due. */
+function look() {
+  clearTimeout(timer);
+  const waiting = records();
+  deletions.set(waiting);
+  if (!waiting.length) held = false; // the notice that held it is gone
+  const due = (one) => (one.left ? 0 : one.at + UNDO_SECONDS * 1000 - Date.now());
+  for (const one of waiting) if (due(one) <= 0 && !held) carryOut(one);
+  const next = Math.min(...waiting.map(due).filter((rest) => rest > 0));
+  if (next < Infinity) timer = setTimeout(look, next);
+}
+
+async function carryOut({ id, title, tag, at, left }) {
+  if (busy.has(id)) return;
+  busy.add(id);
+  const record = place(id);
+  const isLate = left || Date.now() - at > LATE_SECONDS * 1000;
+  try {
+    await change("DELETE", `/books/${id}/`, undefined, isLate ? { "If-Match": tag } : {});
+    gone.add(id);
+  } catch (error) {
+    if (error.code === "UNREACHABLE" || error.status >= 500) {
+      timer = setTimeout(look, UNDO_SECONDS * 1000);
+      return;
+    }
+    if (error.status === 404) gone.add(id);
+    else if (isLate && error.code === "CONFLICT") deletionNotice.set(`“${title}” has changed since you deleted it, so it was kept. Delete it again if you do not need it.`);
+    else deletionNotice.set(`“${title}” was not deleted. ${error.message}`);
+  } finally {
+    busy.delete(id);
+  }
+  own.delete(id);
+  localStorage.removeItem(record);
+  look();
+}
+
+// The page goes: the request outlives it, and the record stays until it is known that the book is gone.
+addEventListener("pagehide", () => {
+  for (const one of records().filter(({ id }) => own.has(id))) {
+    localStorage.setItem(place(one.id), JSON.stringify({ ...one, left: true }));
+    const headers = { Authorization: `Bearer ${current.value.tokens.access}` };
+    fetch(`${BASE}/books/${one.id}/`, { method: "DELETE", headers, keepalive: true }).catch(() => {});
+  }
+});
+addEventListener("pageshow", ({ persisted }) => persisted && look());
+addEventListener("storage", ({ key }) => key?.startsWith(PREFIX) && look());
+current.subscribe(look);
+reachable.subscribe((is) => is && look());
+look();

@@ -1,0 +1,136 @@
+"""A book is deleted: at once for the reader, and a moment later for the service, so that it can be undone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.http.conftest import Api
+from tests.http.console.browser import BrowserPage
+from tests.http.console.conftest import sign_in
+
+# As if the time to undo were over, which the page hears of as it does of another tab's work.
+PASS = """
+const [seconds] = arguments;
+for (const key of Object.keys(localStorage).filter((one) => one.startsWith("bookgen:deleting:"))) {
+  const record = JSON.parse(localStorage.getItem(key));
+  localStorage.setItem(key, JSON.stringify({ ...record, at: record.at - seconds * 1000 }));
+  dispatchEvent(new StorageEvent("storage", { key, storageArea: localStorage }));
+}
+"""
+KEPT = "Object.keys(localStorage).some((one) => one.startsWith('bookgen:deleting:'))"
+
+
+@pytest.fixture
+async def account(page: BrowserPage, visitor: Api) -> Api:
+    return await sign_in(page, visitor)
+
+
+@pytest.fixture
+async def book(account: Api) -> dict[str, Any]:
+    await account.book(title="The Other")
+    return await account.book(title="The Salt Road")
+
+
+async def delete(page: BrowserPage, book: dict[str, Any]) -> None:
+    await page.open(f"books/{book['id']}/details")
+    await page.press("Delete book")
+    await page.sees("You can undo it for 15 seconds, or until you close this page.")
+    await page.script("document.querySelector('dialog button.primary').click()")
+    await page.sees("“The Salt Road” was deleted.")
+
+
+async def status(account: Api, book: dict[str, Any]) -> int:
+    return (await account.get(f"/books/{book['id']}/")).status
+
+
+async def test_a_deletion_is_undone(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
+    await delete(page, book)
+    await page.heads("Your books")
+    await page.until("document.querySelectorAll('.shelf li').length === 1")
+    assert await status(account, book) == 200
+
+    await page.press("Undo")
+
+    await page.until("document.querySelectorAll('.shelf li').length === 2")
+    await page.misses("was deleted.")
+    await page.load("")
+    await page.until("document.querySelectorAll('.shelf li').length === 2")
+    assert await status(account, book) == 200
+
+
+async def test_a_book_is_deleted_when_the_time_to_undo_is_over(
+    page: BrowserPage, account: Api, book: dict[str, Any]
+) -> None:
+    await delete(page, book)
+    await page.until("document.querySelectorAll('.shelf li').length === 1")
+
+    await page.script(PASS, 15)
+
+    await page.misses("was deleted.")
+    assert await status(account, book) == 404
+    assert await page.script("return document.querySelectorAll('.shelf li').length") == 1
+    assert not await page.script(f"return {KEPT}")
+
+
+async def test_the_time_to_undo_lasts_while_the_reader_is_at_the_notice(
+    page: BrowserPage, account: Api, book: dict[str, Any]
+) -> None:
+    await delete(page, book)
+    await page.tab_to("Undo")
+
+    await page.script(PASS, 15)
+    assert await status(account, book) == 200
+    await page.script("document.querySelector('main h1').focus()")  # the time begins anew
+    await page.script(PASS, 14)
+    assert await status(account, book) == 200
+    await page.script(PASS, 1)
+
+    await page.misses("was deleted.")
+    assert await status(account, book) == 404
+
+
+async def test_closing_the_page_deletes_the_book_at_once(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
+    page.expected.append("404")  # where the page hears that the book is gone
+    await delete(page, book)
+
+    await page.load("")
+
+    await page.until("document.querySelectorAll('.shelf li').length === 1")
+    await page.until(f"!({KEPT})")
+    assert await status(account, book) == 404
+
+
+@pytest.mark.parametrize("changed", [False, True])
+async def test_what_could_not_be_sent_is_sent_later_unless_the_book_has_changed(
+    page: BrowserPage, account: Api, book: dict[str, Any], changed: bool
+) -> None:
+    page.expected += ["ERR_INTERNET_DISCONNECTED", "409"]
+    await delete(page, book)
+    await page.offline(True)
+    await page.script(PASS, 15)
+    await page.sees("The service can’t be reached.")
+    if changed:
+        await account.patch(f"/books/{book['id']}/", {"subtitle": "Changed elsewhere"})
+    await page.script(
+        "for (const key of Object.keys(localStorage)) if (key.startsWith('bookgen:deleting:')) "
+        "localStorage.setItem(key, localStorage.getItem(key).replace(/}$/, ',\"left\":true}'))"
+    )
+
+    await page.offline(False)
+
+    await page.misses("was deleted.")
+    await page.until(f"!({KEPT})")
+    assert await status(account, book) == (200 if changed else 404)
+    if changed:
+        await page.sees("“The Salt Road” has changed since you deleted it, so it was kept.")
+
+
+async def test_signing_out_deletes_what_waits(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
+    await delete(page, book)
+    await page.open("account")
+    await page.press("Sign out")
+    await page.heads("Welcome")
+
+    assert await status(account, book) == 404
