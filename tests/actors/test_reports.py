@@ -329,7 +329,7 @@ async def test_a_report_that_is_claimed_while_work_is_halted_calls_no_model(
         go_on.set()
         async with asyncio.timeout(30):
             while not (made := list(reports.tasks)):  # noqa: ASYNC110 (a set that others read)
-                await asyncio.sleep(0)
+                await asyncio.sleep(0.01)
         await asyncio.gather(*made)
 
         assert model.calls == 0

@@ -16,6 +16,7 @@ from tests.fakes.google_server import GoogleServer
 from tests.fakes.stripe_server import SECRET_KEY, WEBHOOK_SECRET, FakeStripe
 from tests.http import forms
 from tests.http.blackbox import BlackboxCaller, newest_letter
+from tests.http.conftest import pause
 from tests.http.spec_tables import ROWS
 from tests.service import ServiceProcess, run
 
@@ -350,6 +351,7 @@ async def have_it_proofread(ada: BlackboxCaller, book: int) -> None:
     report = begun["id"]
     async with asyncio.timeout(60):
         while begun["status"] != "completed":
+            await pause()
             begun = await ada.call("GET /proofreading-reports/{id}/", 200, forms.REPORT, id=report)
     listed = await ada.call("GET /proofreading-reports/", 200, [forms.REPORT], query={"book": str(book)})
     assert [each["id"] for each in listed] == [report]
@@ -374,6 +376,7 @@ async def have_it_proofread(ada: BlackboxCaller, book: int) -> None:
     review = await ada.call("POST /books/{id}/review/", 202, forms.REPORT, id=book)
     async with asyncio.timeout(60):
         while review["status"] != "completed":
+            await pause()
             review = await ada.call("GET /proofreading-reports/{id}/", 200, forms.REPORT, id=review["id"])
     assert review["kind"] == "review"
 

@@ -13,7 +13,7 @@ from bookgen.providers import registry
 from bookgen.providers.access import Access
 from bookgen.providers.registry import ModelSettings, build_image_model
 from tests.fakes.image_server import ImageServer, held_until, json, painted, refused, sent, status, well
-from tests.http.conftest import Api, OpenApi
+from tests.http.conftest import Api, OpenApi, pause
 from tests.http.test_covers import images_used, picture
 from tests.render_pool import HeldRenderPool
 
@@ -376,7 +376,7 @@ async def test_a_run_that_is_paused_while_a_picture_is_painted_keeps_it_and_asks
     await api.post(f"/books/{book['id']}/pause-generation/")
     gate.set()
     while (await api.get(f"/chapters/{book['chapters'][0]['id']}/")).body["status"] != "completed":
-        pass
+        await pause()
     asked = len(server.requests)
     await api.post(f"/books/{book['id']}/resume-generation/")
     await ended(api, book["id"])

@@ -19,7 +19,7 @@ from tests.fakes.model_script import fault
 from tests.fakes.model_server import ModelServer
 from tests.fakes.stripe_server import FakeStripe
 from tests.http.blackbox import BlackboxCaller
-from tests.http.conftest import Api, OpenApi
+from tests.http.conftest import Api, OpenApi, pause
 from tests.http.document import DOCUMENT
 from tests.service import ServiceProcess
 
@@ -185,7 +185,7 @@ async def test_a_request_whose_server_was_killed_can_be_sent_again_with_its_key(
             kept = await ada.send("POST", "/books/", json=FORM, headers=KEY)
             async with asyncio.timeout(60):
                 while (drawn := await ada.send("POST", outline, headers=other)).status == 409:
-                    pass  # until the dead process's lease is over
+                    await pause()  # until the dead process's lease is over
 
     assert (kept.status, kept.raw) == (201, made.raw)
     assert (drawn.status, len(drawn.body["chapters"])) == (200, 2)

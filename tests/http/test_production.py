@@ -11,7 +11,7 @@ from bookgen.providers.access import Access
 from bookgen.providers.registry import ModelSettings, build_image_model
 from bookgen.render.formats import FORMATS
 from tests.fakes.image_server import ImageServer, json, painted, refused, sent, status
-from tests.http.conftest import Api, OpenApi
+from tests.http.conftest import Api, OpenApi, pause
 from tests.http.test_covers import images_used
 from tests.http.test_proofreading import FIRST, SECOND, Proofreader, edit
 from tests.render_pool import HeldRenderPool
@@ -160,6 +160,7 @@ async def test_an_image_provider_that_is_away_is_waited_for_and_costs_the_run_no
     path = f"/books/{book['id']}/generation-status/"
     while (progress := (await painting.get(path)).body)["generation_status"] != "completed":
         told.add(progress["status_message"].partition(" since")[0])
+        await pause()
 
     assert "Waiting for the model" in told
 

@@ -24,7 +24,7 @@ from bookgen.store import suggestions as store
 from bookgen.store.suggestions import NEW, NewSuggestion
 from bookgen.threads import compute
 from bookgen.writing.proofreading.edits import STAGE
-from tests.http.conftest import Api, OpenApi
+from tests.http.conftest import Api, OpenApi, pause
 from tests.writing.proofreading import judge
 
 FIRST = "The lamp went out over the the water.\n\nShe said , at last, that it was cold."
@@ -142,6 +142,7 @@ async def until(author: Api, report_id: int, condition: Callable[[dict[str, Any]
             report = dict((await author.get(f"/proofreading-reports/{report_id}/")).body)
             if condition(report):
                 return report
+            await pause()
 
 
 async def suggestions(author: Api, report: dict[str, Any], query: str = "") -> list[dict[str, Any]]:

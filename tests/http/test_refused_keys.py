@@ -13,7 +13,7 @@ from bookgen.providers.pacing import Pacing
 from bookgen.providers.retrying import RetryingModel, RetryRules
 from tests.fakes.model_script import ScriptedFault, fault
 from tests.fakes.model_server import ModelServer
-from tests.http.conftest import Api, OpenApi
+from tests.http.conftest import Api, OpenApi, pause
 from tests.providers.calls import PROVIDERS
 
 FOREVER = 10**9
@@ -46,7 +46,7 @@ async def serving(open_api: OpenApi, models: ModelServer, provider: str) -> Api:
 async def until_told(api: Api, book_id: int, words: str) -> str:
     async with asyncio.timeout(20):
         while words not in (seen := (await api.get(f"/books/{book_id}/generation-status/")).body["status_message"]):
-            pass
+            await pause()
     return str(seen)
 
 

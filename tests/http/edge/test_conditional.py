@@ -9,7 +9,7 @@ import pytest
 
 from bookgen.http.edge.contract import conditional
 from bookgen.http.routes import ROUTES
-from tests.http.conftest import Api
+from tests.http.conftest import Api, pause
 from tests.http.document import DOCUMENT
 from tests.http.test_contract import HEADERS
 
@@ -38,6 +38,7 @@ async def report_on(api: Api, book: dict[str, Any]) -> int:
     report = (await api.post("/proofreading-reports/", {"book": book["id"]})).body
     async with asyncio.timeout(60):
         while report["status"] != "completed":
+            await pause()
             report = (await api.get(f"/proofreading-reports/{report['id']}/")).body
     return int(report["id"])
 

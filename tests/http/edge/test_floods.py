@@ -17,7 +17,7 @@ from bookgen.http.edge.lines import AT_ONCE
 from bookgen.http.server import BoundedRunner
 from bookgen.limits import Budget, LimitClass, Limiter
 from bookgen.store.database import Database
-from tests.http.conftest import Api, OpenApi
+from tests.http.conftest import Api, OpenApi, pause
 
 SLOW_SOCKETS = 500
 ADDRESSES = 2_000
@@ -119,7 +119,7 @@ async def test_an_accounts_writes_that_wait_for_each_other_leave_connections_and
             asyncio.create_task(api.patch(f"/chapters/{chapter}/", {"content": f"{number}"})) for number in range(20)
         ]
         while await database.lease.fetchval(LOCK_WAITERS) < AT_ONCE:
-            pass
+            await pause()
 
         async with asyncio.timeout(10):
             assert (await other.get("/books/")).status == 200
@@ -139,7 +139,7 @@ async def test_an_accounts_requests_leave_connections_to_others(
         await connection.execute(f"LOCK TABLE {waits_for} IN ACCESS EXCLUSIVE MODE")
         asking = [asyncio.create_task(api.get(path)) for _ in range(40)]
         while await database.lease.fetchval(LOCK_WAITERS) < AT_ONCE:
-            pass
+            await pause()
 
         async with asyncio.timeout(10):
             assert (await other.get("/books/dropdown/")).status == 200
