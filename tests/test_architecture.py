@@ -57,7 +57,8 @@ MAY_IMPORT = {
     "services.credentials": NOUNS,
     "services.editing": {"billing", "services.revised_outline", "store"} | NOUNS,
     "services.revised_outline": NOUNS,
-    "actors": {"writing", "billing", "metrics", "store"} | PROTOCOLS | NOUNS,
+    "faults": set(),
+    "actors": {"faults", "writing", "billing", "metrics", "store"} | PROTOCOLS | NOUNS,
     "http": {"actors", "billing", "metrics", "store", "limits", "telemetry"} | SERVICES | CHOICES | NOUNS,
     "client": {"errors", "words"},
 }
@@ -87,6 +88,15 @@ def test_no_module_imports_what_imports_it() -> None:
     below = {_name(file): {name for name in imported(file) if name != _name(file)} for file in PACKAGE.rglob("*.py")}
 
     graphlib.TopologicalSorter(below).prepare()  # CycleError names the circle
+
+
+def test_the_imports_of_actors_have_at_most_nine_floors() -> None:
+    below = {_name(file): {name for name in imported(file) if name.startswith("actors.")} for file in files("actors")}
+    floors: dict[str, int] = {}
+    for name in graphlib.TopologicalSorter(below).static_order():
+        floors[name] = 1 + max((floors[lower] for lower in below.get(name, ())), default=0)
+
+    assert max(floors.values()) <= 9, floors
 
 
 @pytest.mark.parametrize(

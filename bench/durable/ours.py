@@ -18,7 +18,7 @@ from asyncpg import Record
 from bench.durable import raw
 from bookgen.actors.messages import Generate, Pause
 from bookgen.actors.resources import Products, Writing
-from bookgen.actors.status import Kept
+from bookgen.actors.status_cache import Kept
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota

@@ -14,12 +14,11 @@ from uuid import UUID
 import structlog
 
 from bookgen.actors.actor import spawn
-from bookgen.actors.faults import fault
-from bookgen.actors.late_notes import note_rest
-from bookgen.actors.material import load_material
+from bookgen.actors.material import load_material, note_rest
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StepScope, StoredSteps
 from bookgen.errors import NotFound, Unavailable, UpstreamAIError
+from bookgen.faults import fault
 from bookgen.providers.text import CallsHalted, PromptTooLong
 from bookgen.store import blurbs
 from bookgen.store.blurbs import ClaimedBlurb

@@ -8,8 +8,6 @@ from uuid import uuid4
 
 from bookgen.actors.actor import Actor, Key, Registry
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
-from bookgen.actors.crashes import Crashes
-from bookgen.actors.faults import fault
 from bookgen.actors.jobs import Jobs
 from bookgen.actors.messages import (
     Abandon,
@@ -30,11 +28,13 @@ from bookgen.actors.messages import (
     TaskEnded,
     WriteNext,
 )
+from bookgen.actors.recovery import Crashes
 from bookgen.actors.resources import Resources, Save
-from bookgen.actors.status import Statuses
+from bookgen.actors.status_cache import Statuses
 from bookgen.actors.transaction import Committed, Transactions
 from bookgen.actors.work_in_flight import FORESEEN, ChapterWork, PhaseResult, PhaseWork, WorkInFlight, Written
 from bookgen.errors import QuotaExceeded, Unavailable
+from bookgen.faults import fault
 from bookgen.models import Run, RunPhase, RunStatus
 from bookgen.store import checkpoints, ownership, runs
 from bookgen.store.checkpoints import ChapterStart, Checkpoint

@@ -5,7 +5,7 @@ phases of productions.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -15,15 +15,14 @@ import structlog
 
 from bookgen import metrics
 from bookgen.actors.actor import now, spawn
-from bookgen.actors.faults import fault
 from bookgen.actors.material import load_material, numbered
 from bookgen.actors.pictures import Pictures
-from bookgen.actors.production import Production
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StepScope, StoredSteps
 from bookgen.actors.work_in_flight import ChapterWork, PhaseResult, PhaseWork, WorkInFlight, Written
 from bookgen.billing.storage import require_room
 from bookgen.errors import Unavailable
+from bookgen.faults import fault
 from bookgen.models import Book, Chapter, Run
 from bookgen.providers.text import CallsHalted, Outage
 from bookgen.store import checkpoints, material, ownership
@@ -40,15 +39,20 @@ STALL_SECONDS = 900.0
 class ChaptersInFlight:
     """Owns the chapters in flight, and the work of other phases, by run.
 
-    `surplus`: the number of runs to hand over to other processes.
+    `surplus`: the number of runs to hand over to other processes. `perform` does the work of a phase.
     """
 
-    def __init__(self, resources: Resources, chapters_at_once: int) -> None:
+    def __init__(
+        self,
+        resources: Resources,
+        chapters_at_once: int,
+        perform: Callable[[Run, StoredSteps], Awaitable[PhaseResult]],
+    ) -> None:
         self.by_run: dict[UUID, WorkInFlight[Any]] = {}
         self.surplus = 0
         self._resources = resources
         self._pictures = Pictures(resources)
-        self._production = Production(resources)
+        self._perform_phase = perform
         self._chapters_at_once = chapters_at_once
         self._places = asyncio.Semaphore(chapters_at_once)
 
@@ -202,7 +206,7 @@ class ChaptersInFlight:
         async with self._place(work.run):
             work.placed = True
             try:
-                result = await self._production.perform(work.run, work.steps)
+                result = await self._perform_phase(work.run, work.steps)
             except BaseException:
                 await work.steps.settle()
                 raise

@@ -6,15 +6,14 @@ import asyncio
 import math
 import os
 import socket
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from uuid import UUID, uuid4
 
 import structlog
 
-from bookgen.actors.actor import Registry, now, spawn
-from bookgen.actors.book import BookActor
-from bookgen.actors.chapters_in_flight import ChaptersInFlight
+from bookgen.actors.actor import now, spawn
 from bookgen.actors.resources import LeaseState, Resources
 from bookgen.errors import Unavailable
 from bookgen.store import notifications, processes
@@ -58,15 +57,15 @@ class ProviderLimits:
 
 
 class Lease:
-    """Registers this process and renews its lease. After the lease is lost, writes of this process are refused."""
+    """Registers this process and renews its lease. After the lease is lost, writes of this process are refused.
 
-    def __init__(
-        self, resources: Resources, chapters: ChaptersInFlight, registry: Registry[BookActor], limits: ProviderLimits
-    ) -> None:
+    `lose`: drops the work in flight, which another process may have by then.
+    """
+
+    def __init__(self, resources: Resources, limits: ProviderLimits, lose: Callable[[], None]) -> None:
         self._resources = resources
         self._limits = limits
-        self._chapters = chapters
-        self._registry = registry
+        self._lose = lose
         self._fence: asyncio.TimerHandle | None = None
         self._former: UUID | None = None
         self._told_writer = ""
@@ -191,8 +190,7 @@ class Lease:
         log.warning("lease_lost", boot_id=str(self._resources.boot_id))
         self._former, self._resources.boot_id = self._resources.boot_id, uuid4()
         self._resources.lease_state, self._held_from = LeaseState.NONE, math.inf
-        for actor in self._registry:
-            actor.lose()
+        self._lose()
         if not self._resources.draining:
             spawn(self._resources.health.through_outages(self.take_and_renew))
 

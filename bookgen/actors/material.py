@@ -1,8 +1,9 @@
-"""A book as writing needs it, and an outline on its way into the database."""
+"""A book as writing needs it, with the notes of its chapters, and an outline on its way into the database."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import asyncpg
 
@@ -26,6 +27,18 @@ async def load_material(pool: asyncpg.Pool, account_id: int, book_id: int) -> Ma
         book = must_exist(await books.find(connection, account_id, book_id))
         chapters, digests = await store.chapters(connection, book_id)
     return Material(book, chapters, digests)
+
+
+async def note_rest(resources: Resources, account_id: int, book_id: int, steps: StoredSteps) -> None:
+    """Have the chapters noted that have no current note, above all the last one, and store each note at once.
+
+    A note that fails is asked for again the next time; nothing else fails with it. Raises NotFound and CallsHalted.
+    """
+    through_outages = resources.health.through_outages
+    material = await through_outages(lambda: load_material(resources.pool, account_id, book_id))
+    async for digest in resources.writing.note_rest(material, steps):
+        await steps.settle()
+        await through_outages(partial(store.keep_digests, resources.pool, book_id, [digest]))
 
 
 def numbered(chapters: Sequence[OutlineChapter]) -> list[PlannedChapter]:

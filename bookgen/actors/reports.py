@@ -17,7 +17,7 @@ import structlog
 
 from bookgen.actors import review
 from bookgen.actors.actor import spawn
-from bookgen.actors.late_notes import note_rest
+from bookgen.actors.material import note_rest
 from bookgen.actors.resources import Resources
 from bookgen.actors.review import suggestion_of
 from bookgen.actors.steps import StepScope, StoredSteps

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import asyncpg
 import structlog
 
-from bookgen.actors.late_notes import note_rest
+from bookgen.actors.material import note_rest
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps
 from bookgen.billing.checks import most_bytes

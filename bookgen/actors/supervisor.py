@@ -12,15 +12,14 @@ from bookgen.actors.actor import Key, Registry, now, spawn
 from bookgen.actors.blurbs import Blurbs
 from bookgen.actors.book import BookActor
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
-from bookgen.actors.crashes import Crashes
 from bookgen.actors.jobs import Jobs
 from bookgen.actors.lease import RENEW_AGAIN_SECONDS, RENEW_SECONDS, Lease, ProviderLimits
 from bookgen.actors.messages import Abandon, Command, DeleteBook, Job, RowChanged
-from bookgen.actors.notifications import listen
-from bookgen.actors.recovery import Recovery, every
+from bookgen.actors.production import Production
+from bookgen.actors.recovery import Crashes, Recovery, every
 from bookgen.actors.reports import Reports
 from bookgen.actors.resources import LeaseState, PaintsSpreads, Products, Resources, Writing
-from bookgen.actors.status import Statuses
+from bookgen.actors.status_cache import Statuses
 from bookgen.actors.transaction import Transactions
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
@@ -29,7 +28,7 @@ from bookgen.models import ProcessRole, RevisionMode, Run, Usage
 from bookgen.providers.text import TextModel
 from bookgen.store import backups, blurbs, books, ownership, processes, reports, reservations, retention, slots
 from bookgen.store.database import Database
-from bookgen.store.notifications import JOINED, WAITING
+from bookgen.store.notifications import JOINED, WAITING, listen
 from bookgen.writing.window import WINDOW
 
 log = structlog.get_logger()
@@ -65,15 +64,15 @@ class Supervisor:
         parts = (quota, writing, products, model, price, caps, painter, names_model, revision, context_tokens, role)
         self.resources = Resources(database.runs, database.lease, *parts)
         self.transactions = Transactions(self.resources)
-        self.chapters = ChaptersInFlight(self.resources, chapters_at_once)
+        self.chapters = ChaptersInFlight(self.resources, chapters_at_once, Production(self.resources).perform)
         self.jobs = Jobs(self.resources, self.transactions)
         self.reports = Reports(self.resources)
         self.blurbs = Blurbs(self.resources)
         self.statuses = Statuses(database.http, self.resources, self.chapters)
         self.registry = Registry(self._make_actor)
-        self.crashes = Crashes(self.resources, self.transactions, self.chapters, self.statuses, self.registry)
+        self.crashes = Crashes(self.resources, self.transactions, self.statuses, self.registry)
         self.limits = ProviderLimits(self.resources)
-        self.lease = Lease(self.resources, self.chapters, self.registry, self.limits)
+        self.lease = Lease(self.resources, self.limits, self._lose)
         self.recovery = Recovery(
             self.resources, self.transactions, self.chapters, self.statuses, self.registry, self.crashes
         )
@@ -270,6 +269,11 @@ class Supervisor:
         finally:
             await self._let_go()
 
+    def _lose(self) -> None:
+        """Drop all work in flight."""
+        for actor in self.registry:
+            actor.lose()
+
     def _busy(self) -> bool:
         return bool(self.jobs.tasks or self.reports.tasks or self.blurbs.tasks) or not all(
             actor.idle for actor in self.registry
@@ -279,8 +283,7 @@ class Supervisor:
         cut: list[asyncio.Task[None]] = [*self._loops, *self.jobs.tasks, *self.reports.tasks, *self.blurbs.tasks]
         for task in cut:
             task.cancel()
-        for actor in self.registry:
-            actor.lose()
+        self._lose()
         self.registry.clear()
         # What is stored by then is not asked for again by whoever takes the runs.
         await _finished(self.resources.ledger_writes.tasks)

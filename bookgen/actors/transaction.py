@@ -14,7 +14,6 @@ import asyncpg
 
 from bookgen import metrics
 from bookgen.actors.decide import FINISHED, Decision, Effect, decide, taken_by
-from bookgen.actors.faults import fault
 from bookgen.actors.material import count_outline
 from bookgen.actors.messages import Command, Event, Generate, Resume
 from bookgen.actors.resources import Deciding, Save
@@ -23,6 +22,7 @@ from bookgen.billing.addons import AUTOMATED_PRODUCTION, CHILDRENS_BOOK
 from bookgen.billing.images import require_images
 from bookgen.billing.storage import require_room
 from bookgen.errors import Conflict, NotFound, QuotaExceeded, Unavailable, busy_with, must_exist
+from bookgen.faults import fault
 from bookgen.models import Allowance, BookKind, BookStatus, FundingSource, Run, RunMode, RunPhase, RunStatus
 from bookgen.store import (
     blurbs,

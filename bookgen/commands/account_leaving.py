@@ -14,17 +14,21 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import orjson
 
 from bookgen import config
 from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.departure import Departure
-from bookgen.actors.operating import delete_books
+from bookgen.actors.messages import Abandon
+from bookgen.actors.resources import OperatorProcess
+from bookgen.actors.transaction import Transactions
 from bookgen.app.parts import build_payments, build_quota
-from bookgen.errors import Conflict, InvalidInput
+from bookgen.billing.quota import Quota
+from bookgen.errors import Conflict, InvalidInput, NotFound
 from bookgen.models import Account
-from bookgen.store import takeout
+from bookgen.store import books, takeout
 from bookgen.store.database import Database
 
 
@@ -35,11 +39,20 @@ async def delete(args: Namespace, database: Database, account: Account) -> None:
     settings = config.load()
     payments = build_payments(settings, database)
     try:
-        books = partial(delete_books, database, build_quota(settings))
-        await Departure(database.http, payments, books, RightsCache(database.http)).delete(account.id)
+        delete_books = partial(_delete_books, database, build_quota(settings))
+        await Departure(database.http, payments, delete_books, RightsCache(database.http)).delete(account.id)
     finally:
         await payments.close()
     print(f"Deleted {account.email} and everything in it.")
+
+
+async def _delete_books(database: Database, quota: Quota, account_id: int) -> None:
+    """Delete every book of the account with its run. The process that writes one gives up its call."""
+    transactions = Transactions(OperatorProcess(database.runs, quota))
+    for book in await books.titles(database.http, account_id):
+        with contextlib.suppress(NotFound):  # deleted by somebody else meanwhile
+            await transactions.steer(account_id, book["id"], Abandon(), uuid4())
+            await transactions.delete_book(account_id, book["id"])
 
 
 def _confirm(email: str) -> None:

@@ -7,57 +7,56 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bookgen.store.database import DB
 
-# One statement, so two processes never hand out the same token. A refused request changes no row.
-TAKE = """
+
+def _taking(table: str, owner: str, *, also: str = "", its_value: str = "", its_change: str = "") -> str:
+    """The statement that takes a token from the bucket $2 of the owner $1. `also`: a further column of the table.
+
+    It is one statement, so two processes never hand out the same token. A refused request changes no row.
+    """
+    return f"""
     WITH taken AS (
-        INSERT INTO rate_bucket AS b (account_id, name, tokens)
-        VALUES ($1, $2, $3::float8 - 1)
-        ON CONFLICT (account_id, name) DO UPDATE
+        INSERT INTO {table} AS b ({owner}, name, tokens{also})
+        VALUES ($1, $2, $3::float8 - 1{its_value})
+        ON CONFLICT ({owner}, name) DO UPDATE
            SET tokens = least($3, b.tokens + extract(epoch FROM clock_timestamp() - b.touched_at) * $4::float8) - 1,
-               touched_at = clock_timestamp()
+               touched_at = clock_timestamp(){its_change}
          WHERE least($3, b.tokens + extract(epoch FROM clock_timestamp() - b.touched_at) * $4) >= 1
         RETURNING tokens
     )
     SELECT true AS allowed, tokens FROM taken
     UNION ALL
     SELECT false, least($3, tokens + extract(epoch FROM clock_timestamp() - touched_at) * $4)
-      FROM rate_bucket
-     WHERE account_id = $1 AND name = $2 AND NOT EXISTS (SELECT FROM taken)
+      FROM {table}
+     WHERE {owner} = $1 AND name = $2 AND NOT EXISTS (SELECT FROM taken)
 """
+
+
+TAKE = _taking("rate_bucket", "account_id")
 
 
 async def take(db: DB, account_id: int, name: str, *, capacity: int, rate: float) -> tuple[bool, float]:
     """Take one token if there is one. Returns whether one was taken, and how many are left."""
-    row = await db.fetchrow(TAKE, account_id, name, float(capacity), rate)
-    if row is None:  # another process has just created the row and taken its last token
-        return False, 0.0
-    return row["allowed"], max(0.0, row["tokens"])
+    return await _take(db, TAKE, account_id, name, capacity, rate)
 
 
-# As above. `full_at` is when the bucket is full again, and its row says no more than none would.
-TAKE_FROM = """
-    WITH taken AS (
-        INSERT INTO caller_bucket AS b (name, caller, tokens, full_at)
-        VALUES ($1, $2, $3::float8 - 1, clock_timestamp() + interval '1 second' / $4::float8)
-        ON CONFLICT (name, caller) DO UPDATE
-           SET tokens = least($3, b.tokens + extract(epoch FROM clock_timestamp() - b.touched_at) * $4) - 1,
-               touched_at = clock_timestamp(),
-               full_at = greatest(b.full_at, clock_timestamp()) + interval '1 second' / $4
-         WHERE least($3, b.tokens + extract(epoch FROM clock_timestamp() - b.touched_at) * $4) >= 1
-        RETURNING tokens
-    )
-    SELECT true AS allowed, tokens FROM taken
-    UNION ALL
-    SELECT false, least($3, tokens + extract(epoch FROM clock_timestamp() - touched_at) * $4)
-      FROM caller_bucket
-     WHERE name = $1 AND caller = $2 AND NOT EXISTS (SELECT FROM taken)
-"""
+# `full_at`: when the bucket is full again. Its row then says no more than none would, and is deleted.
+TAKE_FROM = _taking(
+    "caller_bucket",
+    "caller",
+    also=", full_at",
+    its_value=", clock_timestamp() + interval '1 second' / $4::float8",
+    its_change=", full_at = greatest(b.full_at, clock_timestamp()) + interval '1 second' / $4",
+)
 
 
 async def take_from(db: DB, name: str, caller: str, *, capacity: int, rate: float) -> tuple[bool, float]:
     """Take one token from the bucket of a caller, as `take` does from that of an account."""
-    row = await db.fetchrow(TAKE_FROM, name, caller, float(capacity), rate)
-    if row is None:
+    return await _take(db, TAKE_FROM, caller, name, capacity, rate)
+
+
+async def _take(db: DB, statement: str, owner: int | str, name: str, capacity: int, rate: float) -> tuple[bool, float]:
+    row = await db.fetchrow(statement, owner, name, float(capacity), rate)
+    if row is None:  # another process has just created the row and taken its last token
         return False, 0.0
     return row["allowed"], max(0.0, row["tokens"])
 

@@ -5,7 +5,17 @@ A notification may get lost, so nothing depends on them alone.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import Any
+
 import asyncpg
+import structlog
+
+from bookgen.store.outages import is_passing
+
+log = structlog.get_logger()
 
 CHANNEL = "bookgen_run"
 # Sent in place of a book id.
@@ -13,6 +23,9 @@ JOINED = 0
 WAITING = -1  # a run waits for a process that takes it
 
 BUSY = "bookgen_busy"  # a provider's rate limit was reached
+
+RECONNECT_SECONDS = 1.0
+PROBE_SECONDS, ANSWER_SECONDS = 30.0, 5.0  # a firewall may forget a connection that is idle, and tell neither end
 
 NOTIFY = "SELECT pg_notify($1, $2)"
 
@@ -35,6 +48,53 @@ async def tell_of_joining(pool: asyncpg.Pool) -> None:
 async def tell_of_busy(pool: asyncpg.Pool, model: str, seconds: float) -> None:
     """Notify all processes that the model's provider wants no calls for this many seconds."""
     await pool.execute(NOTIFY, BUSY, f"{seconds:.3f} {model}")
+
+
+async def listen(
+    dsn: str,
+    on_change: Callable[[int], None],
+    on_busy: Callable[[str, float], None],
+    on_listening: Callable[[], Awaitable[None]],
+) -> None:
+    """Calls `on_change` with the book of every notification of a change, and `on_busy` with the model and the seconds
+    of one of a busy provider, on a connection of its own, until cancelled. `on_listening` makes good what was told
+    before anybody listened, whenever one does again."""
+
+    def heard(_connection: Any, _pid: int, _channel: str, payload: str) -> None:
+        on_change(int(payload))
+
+    def heard_busy(_connection: Any, _pid: int, _channel: str, payload: str) -> None:
+        seconds, _, model = payload.partition(" ")
+        on_busy(model, float(seconds))
+
+    while True:
+        try:
+            connection = await asyncpg.connect(dsn, timeout=5.0)
+            try:
+                gone = asyncio.Event()
+                connection.add_termination_listener(lambda _connection, gone=gone: gone.set())
+                await connection.add_listener(CHANNEL, heard)
+                await connection.add_listener(BUSY, heard_busy)
+                await on_listening()
+                await _until_gone(connection, gone)
+            finally:
+                connection.terminate()
+        except Exception as error:  # none ends it: nobody else would hear of another process, or of its commands
+            if is_passing(error):
+                log.debug("notifications_unreachable", reason=str(error))
+            else:
+                log.exception("listening_failed")
+        await asyncio.sleep(RECONNECT_SECONDS)
+
+
+async def _until_gone(connection: asyncpg.Connection, gone: asyncio.Event) -> None:
+    """TimeoutError when the server does not answer on the connection any more."""
+    while not gone.is_set():
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(PROBE_SECONDS):
+                await gone.wait()
+                return
+        await probe(connection, ANSWER_SECONDS)
 
 
 PROBE = "SELECT 1"

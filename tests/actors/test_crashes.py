@@ -11,11 +11,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from bookgen import metrics
-from bookgen.actors import crashes
+from bookgen.actors import recovery
 from bookgen.actors import supervisor as supervising
-from bookgen.actors.crashes import Restarts
 from bookgen.actors.health import Health
 from bookgen.actors.messages import Generate, GiveUp, Pause, Resume, Stop, WriteNext
+from bookgen.actors.recovery import Restarts
 from bookgen.actors.steps import StepScope, StoredSteps
 from bookgen.actors.supervisor import Supervisor
 from bookgen.actors.transaction import Committed
@@ -33,7 +33,7 @@ from .conftest import BeginRun, Model, Shelf, Start, ask, until
 async def test_a_bug_in_one_book_ends_its_run_and_no_other(
     supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crashes, "FIRST_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(recovery, "FIRST_WAIT_SECONDS", 0.01)
     broken, good = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(2)]]
     for account, book in (broken, good):
         await supervisor.ask(account, book, Generate())
@@ -54,7 +54,7 @@ async def test_a_bug_in_one_book_ends_its_run_and_no_other(
 async def test_a_bug_that_looks_like_an_outage_ends_its_run_too(
     supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crashes, "FIRST_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(recovery, "FIRST_WAIT_SECONDS", 0.01)
     account, book = await shelf.outlined()
     await supervisor.ask(account, book, Generate())
     for times in (1, 2, 3, 4):
@@ -98,7 +98,7 @@ async def test_word_of_a_deleted_book_leads_nowhere_and_is_no_crash(
 async def test_a_pause_that_a_bug_fell_into_is_not_finishing_for_ever(
     supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crashes, "FIRST_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(recovery, "FIRST_WAIT_SECONDS", 0.01)
     account = await shelf.account()
     book, waiting = await shelf.book(account), await shelf.book(account)
     for each in (book, waiting):
@@ -118,7 +118,7 @@ async def test_a_pause_that_a_bug_fell_into_is_not_finishing_for_ever(
 
 def test_crashes_of_many_books_are_nobodys_fault() -> None:
     counted = Restarts()
-    for book in range(crashes.SYSTEMIC_BOOKS + 1):
+    for book in range(recovery.SYSTEMIC_BOOKS + 1):
         for second in range(5):
             counted.crashed(book, float(second))
 
@@ -130,7 +130,7 @@ def test_crashes_of_many_books_are_nobodys_fault() -> None:
 async def test_a_process_in_which_many_books_crash_is_not_ready(supervisor: Supervisor) -> None:
     assert supervisor.unready is None
 
-    for book in range(crashes.SYSTEMIC_BOOKS + 1):
+    for book in range(recovery.SYSTEMIC_BOOKS + 1):
         supervisor.crashes.crashed((1, book), RuntimeError())
 
     assert "a wider problem" in str(supervisor.unready)

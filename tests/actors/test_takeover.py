@@ -11,13 +11,13 @@ import orjson
 import pytest
 from structlog.testing import capture_logs
 
-from bookgen.actors import notifications as listening
 from bookgen.actors import supervisor as supervising
 from bookgen.actors.messages import Generate, Pause, Resume, Stop, WriteNext
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import Unavailable
 from bookgen.models import RunStatus
 from bookgen.store import notifications, processes, runs
+from bookgen.store import notifications as listening
 from bookgen.store.database import Database
 from tests.chaos.pg_proxy import PgProxy
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from bookgen.actors.lease import RENEW_SECONDS
-from bookgen.actors.notifications import ANSWER_SECONDS, PROBE_SECONDS
+from bookgen.store.notifications import ANSWER_SECONDS, PROBE_SECONDS
 from tests.sim import wire
 from tests.sim.loop import Owner, SimulatedLoop
 from tests.sim.network import Mishap, Network

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bookgen.actors import notifications as listening
 from bookgen.commands import check
 from bookgen.errors import StartupError
 from bookgen.store import book_state, notifications, pooler
+from bookgen.store import notifications as listening
 from bookgen.store.database import Database
 from bookgen.store.migrate import migrate
 from bookgen.store.postgres.server import running_postgres

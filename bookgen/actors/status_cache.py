@@ -1,0 +1,228 @@
+"""Statuses that are kept encoded until they change, and who waits for the change."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from random import uniform
+from typing import Protocol
+
+import asyncpg
+
+from bookgen.actors.actor import Key, now
+from bookgen.actors.resources import Resources
+from bookgen.actors.status import BY_MODEL, encode
+from bookgen.errors import NeverGenerated
+from bookgen.models import Run, RunPhase, RunStatus
+from bookgen.providers.text import Outage
+from bookgen.store import progress
+from bookgen.store.progress import RunProgress
+
+FORGET_SECONDS = 60.0  # after the last time that it was asked for
+# How often whoever waits for a change looks for one that was not told: in the outline or the queue, or by another
+# process, which tells of commands but not of every chapter.
+LOOK_SECONDS = 30.0
+LOOK_SECONDS_AMONG_OTHERS = 1.0
+
+
+class Change:
+    """An event for a single waiting task. It takes less memory than asyncio.Event; thousands may wait."""
+
+    __slots__ = ("_is_set", "_told")
+
+    def __init__(self) -> None:
+        self._is_set = False
+        self._told: asyncio.Future[None] | None = None
+
+    def set(self) -> None:
+        self._is_set = True
+        if self._told is not None and not self._told.done():
+            self._told.set_result(None)
+
+    def clear(self) -> None:
+        self._is_set = False
+
+    async def wait(self) -> None:
+        if self._is_set:
+            return
+        self._told = asyncio.get_running_loop().create_future()
+        try:
+            await self._told
+        finally:
+            self._told = None
+
+
+class Changes:
+    """Wakes the tasks that wait for a change of a book."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, set[Change]] = {}
+
+    @contextlib.contextmanager
+    def of(self, book_id: int) -> Iterator[Change]:
+        """An event that is set at every change of the book."""
+        changed = Change()
+        others = self._waiting.setdefault(book_id, set())
+        others.add(changed)
+        try:
+            yield changed
+        finally:
+            others.remove(changed)
+            if not others:
+                del self._waiting[book_id]
+
+    def tell(self, book_id: int) -> None:
+        for changed in self._waiting.get(book_id, ()):
+            changed.set()
+
+    def tell_all(self) -> None:
+        for book_id in self._waiting:
+            self.tell(book_id)
+
+    def __len__(self) -> int:
+        """The number of waiting tasks."""
+        return sum(map(len, self._waiting.values()))
+
+
+@dataclass(slots=True, eq=False)
+class Kept:
+    """A cached status: as it was read, and encoded together with what only this process knows."""
+
+    report: RunProgress | None = None
+    words: int = 0
+    outage: Outage | None = None
+    body: bytes = b""
+    asked_at: float = 0.0
+
+
+class CallsInFlight(Protocol):
+    """What this process is writing, as far as a status shows it."""
+
+    def words_in_flight(self, run: Run) -> int: ...
+
+    def wait(self, run: Run) -> Outage | None: ...
+
+    def awaits_picture(self, run: Run) -> bool: ...
+
+
+class Statuses:
+    """Caches encoded statuses of runs that only this process writes or restarts, until they change.
+
+    Three events drop a cached status: the run advances (`changed`), the owner changes anything through this process
+    (`account_changed`), or another process appears, which may change any run.
+    """
+
+    def __init__(self, pool: asyncpg.Pool, resources: Resources, chapters: CallsInFlight) -> None:
+        self._pool = pool
+        self._resources = resources
+        self._chapters = chapters
+        self._kept: dict[int, dict[int, Kept]] = {}  # by account, then by book
+        self.changes = Changes()
+
+    async def read(self, account_id: int, book_id: int) -> bytes:
+        """The body of GenerationStatus. Raises NeverGenerated if the book never had a run."""
+        return self.kept(account_id, book_id) or await self.read_anew(account_id, book_id)
+
+    async def read_anew(self, account_id: int, book_id: int) -> bytes:
+        """The body, read from the database, for the response to a change."""
+        kept = self._kept.setdefault(account_id, {})[book_id] = Kept()
+        try:
+            found = await progress.of_book(self._pool, account_id, book_id)
+            if found is None:
+                raise NeverGenerated
+            body = self._encoded(kept, found)
+            if self._is_ours(found.run) and not found.unattended:
+                kept.report = found  # of use only if nothing has changed since it was asked for
+            return body
+        finally:
+            if not kept.report:
+                self._drop(account_id, book_id, kept)
+
+    def kept(self, account_id: int, book_id: int) -> bytes | None:
+        """The cached body if it still matches the rows."""
+        kept = self._kept.get(account_id, {}).get(book_id)
+        return self._encoded(kept, kept.report) if kept and kept.report and self._is_ours(kept.report.run) else None
+
+    def _encoded(self, kept: Kept, report: RunProgress) -> bytes:
+        """The body, encoded again if there are more words or the model's availability has changed."""
+        words, outage = self._chapters.words_in_flight(report.run), self._outage(report.run)
+        if not kept.body or words != kept.words or outage != kept.outage:
+            kept.words, kept.outage, kept.body = words, outage, encode(report, words, outage, self._resources.model)
+        kept.asked_at = now()
+        return kept.body
+
+    def _outage(self, run: Run) -> Outage | None:
+        """The outage that the run waits for: of its model, or what else its call waits for."""
+        if run.phase is RunPhase.COVER or self._chapters.awaits_picture(run):
+            return self._resources.outage_of_pictures
+        if run.phase not in BY_MODEL:
+            return None
+        return self._resources.outage or self._chapters.wait(run)
+
+    async def read_other(
+        self, account_id: int, book_id: int, is_known: Callable[[bytes], bool], seconds: float
+    ) -> bytes | None:
+        """Wait for a body that the caller does not know. None after the time limit or when a drain begins."""
+        deadline = now() + seconds
+        with self.changes.of(book_id) as changed:
+            while True:
+                changed.clear()
+                if not is_known(body := await self.read(account_id, book_id)):
+                    return body
+                del body  # thousands may wait
+                if not self._resources.draining:
+                    await self._look_again(changed, deadline - now())
+                if self._resources.draining or now() >= deadline:
+                    return None
+
+    async def _look_again(self, changed: Change, most: float) -> None:
+        """Wait for a change, or until it is time to look for one without a notification; the time is random."""
+        seconds = LOOK_SECONDS_AMONG_OTHERS if self._resources.other_processes else LOOK_SECONDS
+        timer = asyncio.get_running_loop().call_later(min(most, seconds * uniform(0.5, 1)), changed.set)
+        try:
+            await changed.wait()
+        finally:
+            timer.cancel()
+
+    def changed(self, key: Key) -> None:
+        """Drop the book's cached status and wake the tasks that wait for a change of it."""
+        account_id, book_id = key
+        self._drop(account_id, book_id, self._kept.get(account_id, {}).get(book_id))
+        self.changes.tell(book_id)
+
+    def book_changed(self, book_id: int) -> None:
+        """The same for a book whose account is unknown, as in another process's notification."""
+        for account_id, books in list(self._kept.items()):
+            self._drop(account_id, book_id, books.get(book_id))
+        self.changes.tell(book_id)
+
+    def account_changed(self, account_id: int) -> None:
+        """Drop the cached statuses of the account's books, after it has changed something."""
+        self._kept.pop(account_id, None)
+
+    def forget_all(self) -> None:
+        """Drop everything, since another process may have changed any book."""
+        self._kept.clear()
+
+    def forget_old(self) -> None:
+        """Drop statuses that nobody has asked for lately."""
+        oldest = now() - FORGET_SECONDS
+        for account_id, books in list(self._kept.items()):
+            for book_id, kept in list(books.items()):
+                if kept.body and kept.asked_at < oldest:
+                    self._drop(account_id, book_id, kept)
+
+    def _drop(self, account_id: int, book_id: int, kept: Kept | None) -> None:
+        """Drop this cached status, but not one that another reader has put in its place."""
+        books = self._kept.get(account_id, {})
+        if kept is not None and books.get(book_id) is kept:
+            del books[book_id]
+            if not books:
+                del self._kept[account_id]
+
+    def _is_ours(self, run: Run) -> bool:
+        """Whether only this process can change the run: it writes it, or it has ended, and no other process lives."""
+        mine = run.owner == self._resources.boot_id and run.status is RunStatus.RUNNING
+        return (mine or not run.status.active) and not self._resources.other_processes
