@@ -46,7 +46,9 @@ def _summary(details: dict[str, object]) -> str:
 def foreign_chapters(ids: Iterable[int]) -> InvalidInput:
     """The error for `chapter_ids` that belong to another book or do not exist."""
     named = ", ".join(map(str, sorted(ids)))
-    return InvalidInput(chapter_ids=[f"These chapter ids do not belong to this book: {named}."])
+    return InvalidInput(
+        chapter_ids=[f"These chapter ids do not belong to this book: {named}. Read its chapters (GET /books/{{id}}/)."]
+    )
 
 
 class NoOutline(InvalidInput):
@@ -269,7 +271,7 @@ class MethodNotAllowed(BookgenError):
 
 
 class PayloadTooLarge(BookgenError):
-    """The request body is too large."""
+    """The request body is too large. It may have up to 2 MiB."""
 
     wire = ErrorCode(
         413,
@@ -300,7 +302,7 @@ class RenderingFailed(Unavailable):
 
 
 class RenderTimeout(RenderingFailed):
-    """The export took too long and was canceled."""
+    """The export took too long and was canceled. Shorten the book's longest chapter, or try again."""
 
 
 class ProofreadingFailed(Unavailable):

@@ -77,7 +77,9 @@ class Profiles:
     async def verify_email(self, uid: str, token: str, holder: int | None = None) -> tuple[Proof, Account]:
         """Follow a link that verifies an address. `holder` is the account signed in where it was followed."""
         if decode_uid(uid) is None:
-            raise NotFound("No such link. Open the one in the letter, or ask for a new one (PATCH /auth/profile/).")
+            raise NotFound(
+                "This link is not valid. Open the one we e-mailed you, or request another (PATCH /auth/profile/)."
+            )
         async with self._db.acquire() as connection, connection.transaction():
             account_id, email = await consume(connection, LinkPurpose.VERIFY_EMAIL, uid, token)
             outcome = await proof.confirm(
@@ -125,7 +127,7 @@ class Profiles:
         candidate = await accounts.candidate_by_id(self._db, account_id, {})
         if candidate.password_hash is not None:
             if password is None:
-                raise InvalidInput(current_password=["Send the account's password."])
+                raise InvalidInput(current_password=["Send the current password of your account."])
             await self._require_password(account_id, password)
         elif signed_in_at < datetime.now(UTC).timestamp() - LEAVE_SECONDS:
             raise InvalidInput(

@@ -131,7 +131,7 @@ class Accounts:
         if self._guards_spending and not await accounts.is_proven(self._db, account_id):
             raise PermissionDenied(
                 "Verify your e-mail address first: follow the link we e-mailed you, then send this request again. For "
-                "another letter, use POST /auth/forgot-password/."
+                "another e-mail, use POST /auth/forgot-password/."
             )
 
     # --- coming in ----------------------------------------------------------------------------------

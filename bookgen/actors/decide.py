@@ -32,7 +32,7 @@ from bookgen.store.book_state import BookState
 MAX_CRASHES = 3
 FINISHED = (
     'This book is finished. Export it (POST /books/{id}/export_pdf/), or send {"again": true} with this call to write '
-    "all of it anew."
+    "it again from the beginning."
 )
 QUARANTINED = "The server process stopped three times while writing this book. Resume the run to try again."
 

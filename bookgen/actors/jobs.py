@@ -179,7 +179,7 @@ class Jobs:
         chapter = must_exist(next((c for c in material.chapters if c.id == job.chapter_id), None))
         if not edits.covers(takes, chapter.target_word_count):
             raise Conflict(
-                "This chapter was given more words meanwhile. Repeat the call (POST /chapters/{id}/regenerate/)."
+                "The chapter's word count was raised meanwhile. Repeat the call (POST /chapters/{id}/regenerate/)."
             )
         earlier: list[Digest] = []
         try:
@@ -219,7 +219,7 @@ class Jobs:
         if chapter.content_version != job.content_version:
             raise Conflict(
                 "This chapter has changed since the request began. Read it again (GET /chapters/{id}/), then send the "
-                "passage's new place."
+                "passage with its new `start` and `end`."
             )
         passage = ChosenPassage(chapter, job.start, job.end, job.instructions)
         correction = await resources.writing.rewrite_passage(material, passage, steps)

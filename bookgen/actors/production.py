@@ -30,7 +30,7 @@ log = structlog.get_logger()
 
 MAX_WAITS = 60  # for a worker, each as long as the pool asks for
 PROOFREAD_BY_RULES = "Only the built-in rules have proofread it: the model refused or its replies could not be used."
-NOT_REVIEWED = "No editor's reading was made: the model refused or its replies could not be used."
+NOT_REVIEWED = "The editor's reading was skipped: the model refused or its replies could not be used."
 NOT_PROOFREAD = "It was not proofread: your plan has no proofreading checks left this period."
 
 Result = TypeVar("Result")

@@ -36,7 +36,7 @@ from bookgen.writing.structured import UnusableReply
 log = structlog.get_logger()
 
 MAX_BYTES = 8_000_000  # of a book's text: more than a million words
-TOO_LONG = "An editor reads up to {most:,} bytes of this book. It has more."
+TOO_LONG = "The book is too long for an editor's reading, which takes up to {most:,} bytes."
 
 
 @dataclass(frozen=True, slots=True)

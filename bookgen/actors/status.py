@@ -123,7 +123,7 @@ def message(report: RunProgress, outage: Outage | None = None) -> str:
         case RunStatus.RUNNING if run.call_started_at and outage:
             return (
                 f"Waiting for the model since {outage.since:%H:%M} UTC: it {outage.reason}. {progress} finished. "
-                + ("The run goes on by itself." if outage.until is None else _asked_until(outage.until))
+                + ("The run continues by itself." if outage.until is None else _asked_until(outage.until))
             )
         case RunStatus.RUNNING if doing:
             return f"{doing.capitalize()}.{_written(report)}"
@@ -155,7 +155,7 @@ def message(report: RunProgress, outage: Outage | None = None) -> str:
 
 
 def _asked_until(until: datetime) -> str:
-    return f"It is asked again every half a minute, until {until:%d %B %H:%M} UTC."
+    return f"It is tried again every 30 seconds until {until:%d %B %H:%M} UTC."
 
 
 def _worth_a_look(report: RunProgress) -> str:

@@ -117,9 +117,7 @@ class Transactions:
     async def delete_book(self, account_id: int, book_id: int) -> None:
         async with self.locked(account_id, book_id, every_run=True) as (connection, state):
             if state.run and state.run.status.active:
-                raise Conflict(
-                    "A run of this book has just started, so the book was not deleted. Send the DELETE again."
-                )
+                raise Conflict("A run of this book has just started, so the book was not deleted. Delete it again.")
             with contextlib.suppress(QuotaExceeded):  # all is used up meanwhile, which is no reason to keep the book
                 await self.count_job(connection, account_id, book_id, state.job)
                 if await reports.begun_of_book(connection, book_id):

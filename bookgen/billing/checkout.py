@@ -87,7 +87,7 @@ class Payments:
     ) -> HostedCheckout | Upgraded:
         plan = await plans.find(self._db, slug)
         if plan is None or not plan.is_active:
-            raise InvalidInput(plan=["No such plan. Choose one of GET /auth/subscriptions/plans/."])
+            raise InvalidInput(plan=["No such plan. Choose one from GET /auth/subscriptions/plans/."])
         if plan.slug == FREE:
             raise InvalidInput(
                 plan=[
@@ -98,7 +98,7 @@ class Payments:
         offer = plan_offer(plan, interval or _interval_of(present))
         if offer is None:
             raise InvalidInput(
-                interval=["This plan is not sold by this interval. Choose the other one, or another plan."]
+                interval=["This plan is not sold with this interval. Choose the other interval, or another plan."]
             )
         if present is None or not is_live(present):
             if present and _is_on(present, slug, interval):
@@ -115,12 +115,13 @@ class Payments:
     async def buy_addon(self, account_id: int, slug: str, billing_type: str, urls: ReturnUrls) -> HostedCheckout:
         addon = await addons.find(self._db, slug)
         if addon is None or not addon.is_active:
-            raise InvalidInput(addon=["No such add-on. Choose one of GET /auth/addons/available/."])
+            raise InvalidInput(addon=["No such add-on. Choose one from GET /auth/addons/available/."])
         offer = addon_offer(addon, billing_type)
         if offer is None:
             raise InvalidInput(
                 billing_type=[
-                    "This add-on is not sold so. Choose one of its `billing_types` (GET /auth/addons/available/)."
+                    "This add-on is not sold with this billing type. Choose one of its `billing_types` (GET "
+                    "/auth/addons/available/)."
                 ]
             )
         if owned := await self._monthly(account_id, slug):
@@ -131,7 +132,7 @@ class Payments:
         """Buy credits for an account, or for a guest whose e-mail address the checkout page asks for."""
         package = await credits.find_package(self._db, slug)
         if package is None:
-            raise NotFound("No such credit package. Choose one of GET /auth/credits/packages/.")
+            raise NotFound("No such credit package. Choose one from GET /auth/credits/packages/.")
         return await self._open_session(account_id, package_offer(package), urls)
 
     async def _open_session(self, account_id: int | None, offer: Offer, urls: ReturnUrls) -> HostedCheckout:

@@ -15,8 +15,8 @@ WORDS_OF_AN_EDIT = 5000  # a longer chapter is several edits, or one would be a 
 UNPAID_PART = 2
 UNPAID_WORDS = "unpaid_words"  # the `quota_type` of that bound
 UNPAID = (
-    "Nothing has paid for this book yet, and AI edits write no more than {limit:,} words of such books a period. "
-    "Generate the book, or give the chapter fewer words."
+    "This book is not paid for yet. In such books, AI edits may write up to {limit:,} words per billing period. "
+    "Generate the book first, or lower the chapter's word count."
 )
 
 

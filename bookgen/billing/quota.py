@@ -20,7 +20,7 @@ EARLIER_PERIODS = 6
 # A chapter that its author empties is written again, and what is set aside for a book pays for that too: for so many
 # times the words of its longest book. It would pay for any number of books otherwise.
 TIMES_WRITTEN = 3
-WRITTEN_OUT = "This book has used several times the words of one book. Resuming it uses another book of your plan."
+WRITTEN_OUT = "This book was written several times over. Resuming it uses another book of your plan."
 HELD = "Your remaining books this month are reserved for books in progress, and none of your credits covers this book."
 SENTENCES = {
     Allowance.BOOKS: "Your plan has no books left this period, and none of your credits covers this book.",
@@ -102,7 +102,7 @@ class Quota:
             allowed = _covered(await self.plan(db, account_id), hold)
             if target_word_count > allowed:
                 raise self._beyond(
-                    f"This book's run is paid for up to {allowed:,} words. Stop it to have a longer book written.",
+                    f"This book's run covers up to {allowed:,} words. Stop the run first, then set a longer target.",
                     target_word_count,
                     allowed,
                 )

@@ -59,7 +59,7 @@ class Webhook:
             await self._set_aside(found)
             return
         if {event.live, self._fulfilment.gateway.live} == {True, False}:
-            raise InvalidInput("The event and this server's payment key must both be live or both be of the test mode.")
+            raise InvalidInput("The event and this server's payment key must both be live or both be in test mode.")
         await payment_events.keep(self._db, event.id, event.type, found, event.created_at)
         try:
             await self.apply(event)

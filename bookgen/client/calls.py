@@ -314,10 +314,7 @@ class Calls:
         return list((await self._json("GET", "/auth/subscriptions/current/"))["limits"]["export_formats"])
 
     async def export(self, book_id: int, format: str, settings: Mapping[str, Any] | None = None) -> File:
-        """The book as a file. `export_formats` and `public_settings` list the values of `format`.
-
-        `settings`: how it looks. None: as the book's `export_settings` say.
-        """
+        """The book as a file in one of `export_formats`. `settings`: how it looks; the book's own if None."""
         body = {} if settings is None else {"settings": dict(settings)}
         headers, content = await self._send("POST", f"/books/{book_id}/export_{format}/", body)
         name = _filename(headers.get("Content-Disposition", ""), f"book.{format}")

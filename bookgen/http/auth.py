@@ -42,7 +42,7 @@ VERIFIED = {
     Proof.DONE: "Your e-mail address is verified.",
     Proof.TOKENS_ENDED: "Your e-mail address is verified, and all devices are signed out. Sign in with your password.",
     Proof.HANDED_OVER: (
-        "Your e-mail address is verified. Your old password no longer works. Request a new one to sign in."
+        "Your e-mail address is verified. Your old password no longer works. Request a link to set a new one."
     ),
     Proof.UNAPPROVED: "Your new e-mail address is verified. It takes effect once you follow the link sent to {email}.",
 }
@@ -81,7 +81,7 @@ async def register(request: web.Request) -> web.Response:
     account, tokens = await request.app[SERVICES].accounts.register(Registration(**request[BODY]), _caller(request))
     body: dict[str, Any] = {"user": shown(shapes.NewUserSchema, account)}
     if tokens is None:
-        body["message"] = "Follow the link in the mail we sent you to verify your address."
+        body["message"] = "We sent you an e-mail. Follow its link to verify your address, then log in."
         body["email_verification_required"] = True
     else:
         body["tokens"] = shown(shapes.TokenPairSchema, tokens)

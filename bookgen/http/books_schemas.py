@@ -86,7 +86,8 @@ class Language(fields.String):
         super().__init__(
             load_default="en",
             validate=validate.Regexp(
-                rf"{LANGUAGE_TAG}\Z", error="Not a BCP 47 tag of a language in /public-settings/."
+                rf"{LANGUAGE_TAG}\Z",
+                error="Must be a language tag such as en or pt-BR. GET /public-settings/ lists the languages.",
             ),
             metadata={
                 "description": "A BCP 47 tag of a language in /public-settings/.",
@@ -285,7 +286,7 @@ class FieldNames(String):
 
     def __init__(self) -> None:
         description = (
-            "The fields that the answer shall have, separated by commas, such as "
+            "The fields to include in the answer, separated by commas, such as "
             "`title,status,chapters.id,chapters.title`. All of them if omitted."
         )
         super().__init__(2_000, minimum=1, trim=False, also=_check_fields, metadata={"description": description})

@@ -140,9 +140,11 @@ async def _rewrite_passage(request: web.Request, chapter: Chapter, start: int, e
     services, account_id = request.app[SERVICES], request[ACCOUNT_ID]
     text = chapter.content[start:end]
     if end > len(chapter.content):
-        raise errors.InvalidInput(passage=[f"The chapter has {len(chapter.content):,} characters."])
+        raise errors.InvalidInput(
+            passage=[f"`end` is beyond the chapter, which has {len(chapter.content):,} characters."]
+        )
     if not text.strip():
-        raise errors.InvalidInput(passage=["There is no word in this passage."])
+        raise errors.InvalidInput(passage=["The passage has no words. Choose a longer one."])
     words, report = max(count_words(text), 1), uuid4()
     job = RewritePassage(chapter.id, start, end, words, request[BODY]["instructions"], chapter.content_version, report)
     await services.supervisor.run_job(account_id, chapter.book_id, job)

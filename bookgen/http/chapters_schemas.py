@@ -44,7 +44,7 @@ class PassageSchema(Body):
     @validates_schema
     def require_order(self, data: dict[str, Any], **_: Any) -> None:
         if data["end"] <= data["start"]:
-            raise ValidationError({"end": [f"Must be more than `start` ({data['start']})."]})
+            raise ValidationError({"end": [f"Must be greater than `start` ({data['start']})."]})
         if data["end"] - data["start"] > MAX_PASSAGE:
             raise ValidationError(
                 {"end": [f"A passage has at most {MAX_PASSAGE:,} characters. Rewrite the chapter instead."]}

@@ -37,7 +37,7 @@ class Characters(fields.Field[list[dict[str, str]]]):
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> list[dict[str, str]]:
         given = value if isinstance(value, list) else [value]
         if len(given) > MAX_FIGURES:
-            raise ValidationError(f"Name at most {MAX_FIGURES} characters of the story (got {len(given)}).")
+            raise ValidationError(f"A book has at most {MAX_FIGURES} story characters (got {len(given)}).")
         return [character for each in given if (character := _character(each))]
 
 

@@ -25,7 +25,7 @@ def _texts(description: str) -> List:
 
 
 class SceneSchema(Body):
-    place = _text("Where and when it plays.")
+    place = _text("Where and when the scene takes place.")
     people = _text("Who is there.")
     want = _text("Who wants what, and what is in the way.")
     turn = _text("What has changed at its end.")
@@ -41,10 +41,10 @@ class ChapterPlanChangesSchema(Body):
     )
     sets_up = _texts("What the chapter plants for a later one to pay off.")
     pays_off = _texts("What it pays off, in the words of the set-up.")
-    last_image = _text("What it ends on.")
-    question = _text("Non-fiction: the reader's question that it answers.")
-    steps = _texts("Non-fiction: how it answers it, in order.")
-    examples = _texts("Non-fiction: what it shows it with.")
+    last_image = _text("The image that the chapter ends on.")
+    question = _text("Non-fiction: the reader's question that the chapter answers.")
+    steps = _texts("Non-fiction: the steps of the answer, in order.")
+    examples = _texts("Non-fiction: the examples.")
     outcome = _text("Non-fiction: what the reader knows or can do afterwards.")
 
 

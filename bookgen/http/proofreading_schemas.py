@@ -124,7 +124,7 @@ class PreviewSchema(Schema):
 
 def _refuse_false(value: bool) -> None:
     if not value:
-        raise ValidationError("Must be equal to true.")
+        raise ValidationError("Must be true. To apply other suggestions, send suggestion_ids or severity.")
 
 
 @says(minProperties=1)

@@ -270,17 +270,14 @@ async def _require_budgets(connection: Connection, quota: Quota, account_id: int
 
 
 def _bytes(fields: Mapping[str, Any]) -> int:
-    """The bytes of texts and of objects."""
-    texts = (json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value for value in fields.values())
-    return sum(len(text.encode()) for text in texts if isinstance(text, str))
+    known = [value for value in fields.values() if isinstance(value, str | dict)]
+    texts = [each if isinstance(each, str) else json.dumps(each, ensure_ascii=False) for each in known]
+    return sum(len(text.encode()) for text in texts)
 
 
 def _described(outline: Iterable[Chapter | RevisedChapter]) -> int:
-    return sum(
-        _bytes({"title": each.title, "summary": each.summary, "plan": json.dumps(dict(each.plan), ensure_ascii=False)})
-        + storage.ROW
-        for each in outline
-    )
+    told = [{"title": each.title, "summary": each.summary, "plan": dict(each.plan)} for each in outline]
+    return sum(_bytes(each) + storage.ROW for each in told)
 
 
 async def _count_words(text: str) -> int:

@@ -134,7 +134,7 @@ class Publisher:
         made = await self._made(PAGES, book, None, plan)
         pages = made.body if count is None else some_pages(made.body, first, count)
         if not pages:
-            raise NotFound("This page does not exist. `page_count` of the answer to `page=1` says how many there are.")
+            raise NotFound("No such page. Send `page=1`: `page_count` in the answer is the number of pages.")
         return BookPages(book, await covers.of_book(self._database.http, book.id), pages)
 
     async def scans(self, account_id: int, book_id: int, settings: Chosen = None, batch: int = 1) -> BookPages:
@@ -143,7 +143,7 @@ class Publisher:
         settings = replace(settings or ExportSettings.of_book(book.export_settings), cover_wrap=False)
         made = await self._made(SCANS, book, settings, plan, first=(batch - 1) * PAGES_OF_A_SCAN + 1)
         if made.body.endswith(b"[]}"):
-            raise NotFound("This page does not exist. `page_count` of the answer to `page` 1 says how many there are.")
+            raise NotFound("No such page. Send `page` 1: `page_count` in the answer is the number of pages.")
         return BookPages(book, await covers.of_book(self._database.http, book.id), made.body)
 
     async def font_warning(self, book: Book) -> str | None:

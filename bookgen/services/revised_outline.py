@@ -71,7 +71,7 @@ def _revised(chapter: Chapter | None, entry: Mapping[str, Any], budget: int) -> 
     """The revised chapter. `budget` is the word target of a new chapter without one in its entry."""
     if chapter is None and "title" not in entry:
         raise InvalidInput(
-            chapters=["An entry without `id` or `chapter_number` of a chapter adds one, and needs a title."]
+            chapters=["An entry that matches no chapter by `id` or `chapter_number` adds one, so it needs a title."]
         )
     return RevisedChapter(
         chapter,

@@ -214,7 +214,9 @@ async def test_a_book_that_its_author_has_made_too_long_for_the_plan_is_not_read
     await shelf.until("SELECT phase NOT IN ('chapters', 'review') FROM run WHERE book_id = $1", author.book)
 
     assert model.asked[READING] == 0
-    assert "It has more." in await shelf.value("SELECT remark FROM run WHERE book_id = $1", author.book)
+    assert "too long for an editor's reading" in await shelf.value(
+        "SELECT remark FROM run WHERE book_id = $1", author.book
+    )
 
 
 async def test_findings_that_get_no_usable_answer_are_listed(

@@ -46,13 +46,13 @@ def test_only_a_run_that_goes_on_has_seconds_left() -> None:
 def test_a_run_that_waits_for_its_model_says_so() -> None:
     assert status.message(progress(RunStatus.RUNNING, NOW), AWAY) == (
         "Waiting for the model since 14:02 UTC: it could not be reached or broke off. 3 of 10 chapters finished. It is "
-        "asked again every half a minute, until 02 January 14:02 UTC."
+        "tried again every 30 seconds until 02 January 14:02 UTC."
     )
 
 
 def test_a_run_whose_model_is_busy_says_so() -> None:
     assert status.message(progress(RunStatus.RUNNING, NOW), Outage(NOW, None, "is busy")) == (
-        "Waiting for the model since 14:02 UTC: it is busy. 3 of 10 chapters finished. The run goes on by itself."
+        "Waiting for the model since 14:02 UTC: it is busy. 3 of 10 chapters finished. The run continues by itself."
     )
 
 

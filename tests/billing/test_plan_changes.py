@@ -346,7 +346,7 @@ async def test_an_upgrade_that_waits_for_its_payment_says_that_the_planned_chang
     await payments.buy_plan(account, "starter", "monthly", NOWHERE)
     stripe.declines = True
 
-    with pytest.raises(Conflict, match="planned for the end of the period is called off") as refused:
+    with pytest.raises(Conflict, match="plan change at the end of the period is canceled") as refused:
         await payments.buy_plan(account, "pro", "yearly", NOWHERE)
 
     assert str(refused.value.details["payment_url"]).startswith("https://invoice.stripe.test/")

@@ -135,7 +135,7 @@ async def test_only_chapters_of_this_book_can_be_reworked(api: Api) -> None:
     refused = await api.post(f"/books/{book['id']}/regenerate-chapters/", {"chapter_ids": [other["chapters"][0]["id"]]})
 
     foreign = other["chapters"][0]["id"]
-    sentence = f"These chapter ids do not belong to this book: {foreign}."
+    sentence = f"These chapter ids do not belong to this book: {foreign}. Read its chapters (GET /books/{{id}}/)."
     assert (refused.status, refused.body["error"]["details"]) == (400, {"chapter_ids": [sentence]})
 
 

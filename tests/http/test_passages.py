@@ -146,7 +146,7 @@ async def test_a_reply_that_is_no_passage_changes_nothing(
 @pytest.mark.parametrize(
     ("start", "end", "why"),
     [
-        (5, 5, "Must be more than `start` (5)."),
+        (5, 5, "Must be greater than `start` (5)."),
         (0, 20_001, "A passage has at most 20,000 characters. Rewrite the chapter instead."),
     ],
 )
@@ -165,9 +165,12 @@ async def test_a_passage_beyond_the_chapter_or_without_a_word_is_refused(author:
 
     assert (beyond.status, beyond.body["error"]["details"]["passage"]) == (
         400,
-        [f"The chapter has {length:,} characters."],
+        [f"`end` is beyond the chapter, which has {length:,} characters."],
     )
-    assert (blank.status, blank.body["error"]["details"]["passage"]) == (400, ["There is no word in this passage."])
+    assert (blank.status, blank.body["error"]["details"]["passage"]) == (
+        400,
+        ["The passage has no words. Choose a longer one."],
+    )
 
 
 async def test_a_strangers_passage_is_not_found(author: Api, chapter: dict[str, Any]) -> None:

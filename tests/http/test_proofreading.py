@@ -410,7 +410,9 @@ async def test_a_report_is_refused_where_it_cannot_be_made(author: Api, book: di
     assert (await author.post("/proofreading-reports/", {})).code == "VALIDATION_ERROR"
     wrong = await author.post("/proofreading-reports/", {"book": book["id"], "chapter_ids": [10**9]})
     assert wrong.body["error"]["details"] == {
-        "chapter_ids": [f"These chapter ids do not belong to this book: {10**9}."]
+        "chapter_ids": [
+            f"These chapter ids do not belong to this book: {10**9}. Read its chapters (GET /books/{{id}}/)."
+        ]
     }
 
 

@@ -15,7 +15,8 @@ _SMALL, _MINIMAL = 8192, '-minimal"'
 _KEPT = ("Cache-Control", "Preference-Applied")
 READS = ("GET", "HEAD")
 CHANGED = (
-    "This has changed since you read it, or the ETag in If-Match is not its own. Read it again, then send your change."
+    "This has changed since you read it, or If-Match has the ETag of something else. Read it again, then send your "
+    "change."
 )
 
 

@@ -77,7 +77,7 @@ class Range(validate.Range):
             return super().__call__(value)
         except ValidationError:
             bounds = self.bounds if self.is_bounded or value < self.min else "a smaller number"
-            sent = int(value) if isinstance(value, float) and value.is_integer() else value
+            sent = int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
             raise ValidationError(f"Must be {bounds} (got {str(sent)[:40]}).") from None
 
     @property

@@ -96,7 +96,7 @@ async def test_how_the_files_look_is_kept_with_the_book(
     await page.until("window.asked.length === 1")
     assert await page.script("return window.asked[0]") == look
     await page.press("Reset to defaults")
-    await page.misses("Reset to defaults")
+    await page.misses("Saved with the book.")
     assert (await account.get(f"/books/{book['id']}/")).body["export_settings"] == {}
 
 

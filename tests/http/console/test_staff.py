@@ -16,6 +16,9 @@ return Object.fromEntries([...document.querySelectorAll("section.card")].map((ca
 """
 ROWS = "return [...document.querySelectorAll('tbody tr')].map((row) => [...row.children].map((one) => one.innerText))"
 
+# How much of the table is out of sight.
+HIDDEN = "const table = document.querySelector('.scroll'); return table.scrollWidth - table.clientWidth"
+
 # Cells whose numbers are broken into more than one line.
 BROKEN = """
 return [...document.querySelectorAll("tbody td")].filter((one) => {
@@ -42,6 +45,7 @@ async def test_staff_see_accounts_books_runs_and_spending(page: BrowserPage, vis
     await page.width(390)
     assert await page.script("return document.documentElement.scrollWidth") <= 390
     assert await page.script(BROKEN) == []
+    assert await page.script(HIDDEN) <= 0
     assert facts["Accounts"] == {"total": "2", "blocked": "0"}
     assert facts["Books"] == {"total": "2", "completed": "1", "draft": "1"} | facts["Books"]
     assert facts["Runs"]["completed"] == "1"

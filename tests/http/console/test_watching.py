@@ -231,7 +231,7 @@ async def test_a_book_that_was_written_too_often_goes_on_once_another_can_be_tak
     await account.until(book["id"], "error")
 
     await page.open(f"books/{book['id']}")
-    await page.sees("This book has used several times the words of one book.")
+    await page.sees("This book was written several times over.")
     await page.misses("Your plan’s allowance is used up.")
     await page.press("Try again")
     await page.sees("Your remaining books this month are reserved for books in progress")

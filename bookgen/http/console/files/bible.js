@@ -11,7 +11,7 @@ import { Field, Heading, Problem, spoken, useWork, Waiting } from "./ui.js";
 const KINDS = { fiction: "Fiction", non_fiction: "Non-fiction", memoir: "Memoir", verse: "Verse", children: "Children’s book" };
 // Texts: name, label, hint.
 const TEXTS = [
-  ["premise", "Premise", "What the book is about and why one reads on."],
+  ["premise", "Premise", "What the book is about, and why readers keep reading."],
   ["voice", "Voice", "Point of view, tense, tone."],
   ["voice_sample", "Sample of the voice", "A paragraph as you would write it."],
   ["outcome", "Outcome", "What readers know or can do afterwards."],
@@ -19,8 +19,8 @@ const TEXTS = [
 ];
 // Lists of sentences, one per line.
 const LINES = [
-  ["arc", "Arc", "How the whole moves, first to last."],
-  ["motifs", "Motifs", "What comes back throughout the book."],
+  ["arc", "Arc", "How the story develops from beginning to end."],
+  ["motifs", "Motifs", "Images and themes that recur throughout the book."],
   ["avoid", "Avoid", "What must not be in the book."],
   ["sources", "Sources", "What the book may name as a source."],
 ];

@@ -32,8 +32,10 @@ const PRESS_CHOICES = {
   paper: ["Paper", { white: "White", cream: "Cream" }],
 };
 const PRESS = { color: "Colour pages", bleed: "Add bleed" };
-const TEXTS = { dedication: ["Dedication", 1000], copyright_text: ["Copyright notice", 5000], isbn: ["ISBN", 20], publisher: ["Publisher", 200] };
-const LABELS = Object.fromEntries(Object.entries({ ...NUMBERS, ...TEXTS }).map(([name, [label]]) => [name, label]));
+// Each of its lines is one in the file.
+const LONG_TEXTS = { dedication: ["Dedication", 1000], copyright_text: ["Copyright notice", 5000] };
+const TEXTS = { isbn: ["ISBN", 20], publisher: ["Publisher", 200] };
+const LABELS = Object.fromEntries(Object.entries({ ...NUMBERS, ...LONG_TEXTS, ...TEXTS }).map(([name, [label]]) => [name, label]));
 
 export default function Files({ book, set }) {
   const site = useSignal(settings);
@@ -137,8 +139,9 @@ function Looks({ defaults, look: { chosen, put, save }, wrong }) {
       ${Object.entries({ ...SWITCHES, ...(isForThePress && PRESS) }).map(([name, label]) => html`<${Check} label=${label} checked=${value(name)} onChange=${(event) => pick(name, event.target.checked)} />`)}
     </fieldset>
     <div class="columns">
-      ${Object.entries(TEXTS).map(([name, [label, most]]) => html`
-        <${Field} label=${label} maxlength=${most} dir="auto" wrong=${wrong[name]} value=${value(name)} onInput=${(event) => put(name, event.target.value)} onBlur=${save} />`)}
+      ${Object.entries({ ...LONG_TEXTS, ...TEXTS }).map(([name, [label, most]]) => html`
+        <${Field} as=${name in LONG_TEXTS ? "textarea" : "input"} label=${label} maxlength=${most} dir="auto" wrong=${wrong[name]} value=${value(name)}
+          onInput=${(event) => put(name, event.target.value)} onBlur=${save} />`)}
     </div>`;
 }
 

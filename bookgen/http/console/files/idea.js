@@ -105,5 +105,5 @@ const NUMBERS = new Set(["chapter_count", "target_word_count"]);
 
 export function language() {
   const own = navigator.language.split("-")[0];
-  return ["de", "fr", "es", "it", "pt", "nl", "pl", "cs", "sv", "tr", "ru", "uk", "el", "vi", "zh", "ja", "ko", "ar", "he", "hi"].includes(own) ? own : "en";
+  return ["de", "fr", "es", "it", "pt", "nl", "pl", "cs", "sv", "tr", "ru", "uk", "el", "vi", "zh", "ja", "ko", "ar", "he", "hi", "fa", "ur", "bn", "ta", "th", "id", "da", "nb", "fi", "hu", "ro", "sk", "hr", "bg", "ca"].includes(own) ? own : "en";
 }

@@ -44,7 +44,7 @@ export default function Preview({ book }) {
           ${wide && first >= last && html`<div class="leaf"></div>`}
         </div>
         <${Problem} error=${error} />
-        <input type="range" min="1" max=${last + 1} value=${at + 1} aria-label="Page" onInput=${(event) => to(Number(event.target.value) - 1)} />`}`;
+        <input type="range" min="1" max=${last + 1} value=${at + 1} aria-label="Page" dir=${dir} onInput=${(event) => to(Number(event.target.value) - 1)} />`}`;
 }
 
 const Leaf = ({ page }) => html`<div>${useMemo(() => markup(page.html), [page])}</div>`;

@@ -31,7 +31,7 @@ export function Produce({ book, reload }) {
   };
   return html`
     <${Confirmed} title="Create the whole book?" yes="Start" work=${begin}
-      text="All steps run without further questions: outline, text, an editor's reading, proofreading, blurb, cover and files. You can pause or stop at any time."
+      text="All steps run without further questions: outline, text, an editor’s reading, proofreading, blurb, cover and files. You can pause or stop at any time."
       more=${html`<p>${estimate(book)} ${terms && html`${terms.text} ${terms.isMissing && html`<a href="#/plan">Buy the add-on</a>`}`}</p>`}>Create the whole book<//>`;
 }
 

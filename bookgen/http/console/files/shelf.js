@@ -6,7 +6,7 @@ import { html, useState } from "./hooks.js";
 import { useResource } from "./live.js";
 import { current } from "./session.js";
 import { useSignal } from "./signal.js";
-import { Cover } from "./tile.js";
+import { captionSize, Cover } from "./tile.js";
 import { Heading, Problem, Progress, Waiting } from "./ui.js";
 import { Welcome } from "./welcome.js";
 
@@ -47,7 +47,7 @@ function Spine({ book }) {
     <li>
       <a href="#/books/${book.id}">
         <${Cover} book=${book} />
-        <span class="title" ...${inLanguage(book)}>${book.title}</span>
+        <span class="title" style=${{ fontSize: captionSize(book.title) }} ...${inLanguage(book)}>${book.title}</span>
         <span class="quiet">${state(book, run)}</span>
         ${isActive(book) && html`<${Progress} label="Written" value=${run.percentage} />`}
       </a>

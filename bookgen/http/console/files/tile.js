@@ -24,14 +24,19 @@ export function Cover({ book, large = false }) {
 // In hundredths of the cover's width: the room for a line, and how wide a letter is for its size.
 const ROOM = 80;
 const LETTER = 0.62;
+const CAPTION_LETTER = 0.56;
 // Scripts that break a line anywhere between two letters.
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
-/** The size of a title's letters at which its longest word stays in one piece. */
-function size(title) {
+/** The size of a title's letters on the cover, at which its longest word stays in one piece. */
+const size = (title) => Math.max(4, Math.min(title.length > 28 ? 9.2 : 12.5, ROOM / (LETTER * longest(title)))).toFixed(1);
+
+/** The same for the title below a cover, where it has all of the width. */
+export const captionSize = (title) => `min(1rem, ${(100 / (CAPTION_LETTER * longest(title))).toFixed(1)}cqi)`;
+
+function longest(title) {
   const words = title.split(/[\s-]+/).filter((word) => !UNSPACED.test(word));
-  const longest = Math.max(1, ...words.map((word) => word.length));
-  return Math.max(4, Math.min(title.length > 28 ? 9.2 : 12.5, ROOM / (LETTER * longest))).toFixed(1);
+  return Math.max(1, ...words.map((word) => word.length));
 }
 
 /** Pictures come from this page's own origin, under whatever name it is known to the reader. */
