@@ -34,8 +34,12 @@ from bookgen.billing.checkout import Payments
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.gateway import Gateway
 from bookgen.billing.quota import Quota
-from bookgen.config import Config, reveal
-from bookgen.errors import StartupError, Unavailable
+from bookgen.config import Config, reveal, seconds_of
+from bookgen.errors import FilesUnavailable, StartupError, Unavailable
+from bookgen.files.keeping import Files
+from bookgen.files.place import BucketAccess, FilesRefused
+from bookgen.files.places import Places, address_of
+from bookgen.files.upkeep import FileUpkeep, KeepTimes
 from bookgen.http.books_schemas import LANGUAGES
 from bookgen.http.edge import serving
 from bookgen.http.edge.keys import Services, Site
@@ -68,6 +72,7 @@ from bookgen.services.picture_marks import PictureMarks
 from bookgen.services.proofreading import Proofreading
 from bookgen.services.publishing import Publisher
 from bookgen.store.database import Database
+from bookgen.store.exports import ExportLimits
 from bookgen.store.migrate import migrate, require_migrated
 from bookgen.store.outages import through_outages
 from bookgen.store.postgres.keyfile import kept_secret, kept_text
@@ -85,6 +90,7 @@ from bookgen.writing.rework import rework_chapters
 from bookgen.writing.window import WINDOW
 
 MICROS = 1_000_000
+MEGABYTE = 1_000_000
 # How long a thread that computes may keep the interpreter from the event loop.
 SWITCH_SECONDS = 0.001
 # New objects that trigger a garbage collection. Python's default of 700 is reached often when a process takes up a
@@ -193,6 +199,7 @@ class Service:
     rights: RightsCache
     mailing: Mailing
     backups: BackupSchedule | None
+    upkeep: FileUpkeep
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
@@ -207,6 +214,7 @@ class Service:
                 background.enter_context(_running(self.mailing.run()))
             if self.role.takes_work:
                 background.enter_context(_running(self.services.payments.reconcile_nightly()))
+                background.enter_context(_running(self.upkeep.run()))
             await self.supervisor.start()
             async with self.backups.working() if self.backups else contextlib.nullcontext():
                 yield
@@ -295,12 +303,14 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     least_free = overrides.get("least_free", MIN_FREE_BYTES)
     shortage = no_shortage if config.database_url else DiskGuard(config.data_dir, least_free).shortage
     pool = overrides.get("pool") or RenderPool()
-    publisher = Publisher(database, quota, pool, shortage, marks_origin=config.mark_origin == "on")
+    files = build_files(config)
+    await _require_place(config, files)
+    publisher = Publisher(database, quota, pool, shortage, files=files, marks_origin=config.mark_origin == "on")
     closing.push_async_callback(publisher.close)
     marks = _picture_marks(config)
     painter = Painter(images, pool, marks)
     maker = PictureMaker(database, pool, images, painter, price=_price, caps=caps, marks=marks)
-    artwork = Artwork(database, quota, maker, CoverDesigner(database, model, price=_price, caps=caps))
+    artwork = Artwork(database, quota, maker, CoverDesigner(database, model, price=_price, caps=caps), files)
     corrections = Corrections(database.http, quota)
     products = Products(artwork.paint_cover, corrections.apply_safe_of_run, publisher.make_files)
     supervisor = Supervisor(
@@ -324,6 +334,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         revision=RevisionMode(config.revision),
         context_tokens=context_tokens,
         role=ProcessRole(config.role),
+        files=files,
     )
     closing.push_async_callback(supervisor.drain, 0)
     mailer = build_mailer(config)
@@ -354,6 +365,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     reports = supervisor.reports
     services = Services(
         database=database,
+        files=files,
         supervisor=supervisor,
         accounts=accounts,
         departure=Departure(database.http, payments, supervisor.delete_books, rights),
@@ -385,7 +397,44 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         disk=lambda: disk_space(config.data_dir),
     )
     backups = _backup_schedule(config, database, lambda: supervisor.resources.takes_runs, shortage)
-    return Service(ProcessRole(config.role), services, supervisor, model, tokens, keyring, rights, mailing, backups)
+    role, upkeep = ProcessRole(config.role), FileUpkeep(database.runs, files, _keep_times(config))
+    return Service(role, services, supervisor, model, tokens, keyring, rights, mailing, backups, upkeep)
+
+
+def build_files(config: Config) -> Files:
+    """The files of books, wherever they are kept."""
+    limits = ExportLimits(config.exports_per_book, config.exports_mb * MEGABYTE)
+    return Files(build_places(config), address_of(config.files), limits)
+
+
+def build_places(config: Config) -> Places:
+    """The folders and buckets in which files may be."""
+    access = BucketAccess(
+        config.s3_endpoint or "",
+        config.aws_region,
+        reveal(config.aws_access_key_id) or "",
+        reveal(config.aws_secret_access_key) or "",
+        reveal(config.aws_session_token) or "",
+    )
+    return Places(access)
+
+
+def _keep_times(config: Config) -> KeepTimes:
+    return KeepTimes(
+        export_seconds=seconds_of(config.exports_for) if config.exports_for else None,
+        covers=config.covers_per_book,
+        cover_seconds=seconds_of(config.covers_for) if config.covers_for else None,
+    )
+
+
+async def _require_place(config: Config, files: Files) -> None:
+    """Raise StartupError if the place of new files refuses. One that is away for a while is waited for by requests."""
+    try:
+        await files.try_out(files.address)
+    except FilesRefused as error:
+        raise StartupError(f"BOOKGEN_FILES={config.files} can't be used: {error.reason}") from error
+    except FilesUnavailable as error:
+        log.warning("files_unreachable", place=files.address, reason=error.reason)
 
 
 def _backup_schedule(

@@ -29,6 +29,7 @@ BookgenError
 │   ├── RenderingFailed          a file or a picture could not be made right now
 │   │   └── RenderTimeout        … because it exceeded its time or memory limit
 │   ├── ProofreadingFailed       the proofreader's rules could not be run right now
+│   ├── FilesUnavailable         the folder or the bucket with the files can't be reached
 │   └── CallerLeft               the client has disconnected
 ├── UpstreamAIError              the model provider failed, timed out or refused
 │   └── CostCapReached           the call was not made, because a cost cap is reached
@@ -353,7 +354,7 @@ class Unavailable(BookgenError):
     wire = ErrorCode(
         503,
         "SERVICE_UNAVAILABLE",
-        "The database or the payment processor is not reachable, or the server is stopping.",
+        "The database, the stored files or the payment processor are not reachable, or the server is stopping.",
         "Wait the number of seconds in `Retry-After`, then retry.",
     )
 
@@ -372,6 +373,17 @@ class RenderTimeout(RenderingFailed):
 
 class ProofreadingFailed(Unavailable):
     """The book could not be proofread. Try again in a moment."""
+
+
+class FilesUnavailable(Unavailable):
+    """Stored files can't be reached right now. Try again in a moment.
+
+    `reason` is for the operator: it may name folders and servers.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("Stored files can't be reached right now. Try again in a moment.")
+        self.reason = reason
 
 
 class CallerLeft(Unavailable):
