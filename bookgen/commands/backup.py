@@ -91,7 +91,8 @@ async def _write(file: BinaryIO, settings: Config, secret: str, connection: asyn
         current = len(taken.migrations) == len(read_migrations(migrations()))
         export = await export_of_a_book(connection, stored) if current else None
         trailer = {"sequences": await sequences(connection), "export": export}
-        used = await stored_files.used(connection) if current else {}
+        has_files = any(table.name == stored_files.TABLE for table in taken.tables)
+        used = await stored_files.used(connection) if has_files else {}
     # After the transaction: to read many files of a bucket takes long.
     outside = await write_outside(frames, connection, stored, used)
     await frames.tell(FrameKind.TRAILER, trailer)

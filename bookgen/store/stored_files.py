@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from bookgen.store.database import DB
 
+TABLE = "stored_file"
 BATCH = 500
 
 
