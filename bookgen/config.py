@@ -16,6 +16,7 @@ from bookgen import env_file as dotenv
 from bookgen.errors import StartupError
 from bookgen.limits import LimitClass
 from bookgen.setting_types import (
+    FILES_TAKES,
     KEY,
     MIN_PASSPHRASE_CHARACTERS,
     MODELS,
@@ -25,6 +26,7 @@ from bookgen.setting_types import (
     URL,
     ApiKey,
     FallbackName,
+    FilePlace,
     Folder,
     ImageModelName,
     Interval,
@@ -243,6 +245,36 @@ class Config(BaseSettings):
     rate_expensive: Rate = rate(LimitClass.EXPENSIVE)
     rate_public: Rate = rate(LimitClass.PUBLIC)
     rate_auth: Rate = rate(LimitClass.AUTH)
+    files: FilePlace = setting(
+        "database",
+        FILES_TAKES,
+        "Where pictures and finished files are kept. Move those that are there with `bookgen files move`.",
+    )
+    s3_endpoint: Url | None = setting(None, URL, "Another server that speaks the protocol of Amazon S3.")
+    aws_access_key_id: ApiKey | None = setting(
+        None, KEY, "The key id for the bucket. Default: as AWS gives it to the machine, the task or the pod."
+    )
+    aws_secret_access_key: ApiKey | None = setting(None, KEY, "The secret key for the bucket.")
+    aws_session_token: ApiKey | None = setting(None, KEY, "The session token, with temporary keys.")
+    aws_region: Text = setting(
+        "",
+        "a region like eu-central-1",
+        "The region of the bucket (also read from `AWS_DEFAULT_REGION`).",
+        validation_alias=AliasChoices("AWS_REGION", "AWS_DEFAULT_REGION"),
+    )
+    exports_per_book: int = setting(8, "1 or more", "How many finished files of a book are kept. Older ones go.", ge=1)
+    exports_mb: int = setting(
+        256, "1 or more", "How many millions of bytes of finished files an account keeps. Older ones go.", ge=1
+    )
+    exports_for: Interval | None = setting(
+        None, "a time like 24h or 30d", "How long a finished file is kept. It can be made again. Default: no limit."
+    )
+    covers_per_book: int | None = setting(
+        None, "0 or more", "How many covers of a book are kept beside the selected one. Default: all.", ge=0
+    )
+    covers_for: Interval | None = setting(
+        None, "a time like 24h or 30d", "How long a cover that is not selected is kept. Default: no limit."
+    )
     backup_passphrase: Passphrase | None = setting(
         None, f"at least {MIN_PASSPHRASE_CHARACTERS} characters", "The passphrase that encrypts backups."
     )
@@ -286,7 +318,7 @@ class Config(BaseSettings):
     @property
     def backup_seconds(self) -> float:
         """The time between two scheduled backups."""
-        return float(int(self.backup_every[:-1]) * SECONDS[self.backup_every[-1]])
+        return seconds_of(self.backup_every)
 
     @property
     def billing_enabled(self) -> bool:
@@ -307,6 +339,11 @@ class Config(BaseSettings):
         return reveal(getattr(self, f"{provider}_api_key")) or "", getattr(self, f"{provider}_base_url") or ""
 
 
+def seconds_of(interval: str) -> float:
+    """The seconds of an interval such as `24h`."""
+    return float(int(interval[:-1]) * SECONDS[interval[-1]])
+
+
 def load(env_file: Path | None = Path(".env")) -> Config:
     """Read the settings. Raises StartupError with one line for each invalid one."""
     lines = dotenv.read(env_file)
@@ -316,6 +353,7 @@ def load(env_file: Path | None = Path(".env")) -> Config:
     try:
         config = Config(_env_file=env_file)  # type: ignore[call-arg]
         problems += [*_keyless(config), *_unpooled(config), *_unshared(config), *_unsealed(config)]
+        problems += [*_unsigned(config)]
     except ValidationError as error:
         problems += _wrong(error)
     if problems:
@@ -375,6 +413,15 @@ def _unshared(config: Config) -> Iterable[str]:
 def _unsealed(config: Config) -> Iterable[str]:
     if config.backup_dir and not config.backup_passphrase:
         yield "BOOKGEN_BACKUP_DIR needs BOOKGEN_BACKUP_PASSPHRASE, which encrypts the backups."
+
+
+def _unsigned(config: Config) -> Iterable[str]:
+    if not (config.s3_endpoint or config.files.startswith("s3://")):
+        return  # these keys are for something else
+    if bool(config.aws_access_key_id) != bool(config.aws_secret_access_key):
+        yield "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY need each other."
+    elif config.s3_endpoint and not config.aws_access_key_id:
+        yield "BOOKGEN_S3_ENDPOINT needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
 
 
 def _shown(annotation: object, value: object) -> str:

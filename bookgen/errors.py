@@ -288,7 +288,7 @@ class Unavailable(BookgenError):
     wire = ErrorCode(
         503,
         "SERVICE_UNAVAILABLE",
-        "The database or the payment processor is not reachable, or the server is stopping.",
+        "The database, the stored files or the payment processor are not reachable, or the server is stopping.",
         "Wait the number of seconds in `Retry-After`, then retry.",
     )
 
@@ -307,6 +307,17 @@ class RenderTimeout(RenderingFailed):
 
 class ProofreadingFailed(Unavailable):
     """The book could not be proofread. Try again in a moment."""
+
+
+class FilesUnavailable(Unavailable):
+    """Stored files can't be reached right now. Try again in a moment.
+
+    `reason` is for the operator: it may name folders and servers.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("Stored files can't be reached right now. Try again in a moment.")
+        self.reason = reason
 
 
 class CallerLeft(Unavailable):

@@ -60,13 +60,23 @@ def _long_enough(key: SecretStr) -> SecretStr:
     return key
 
 
+def file_place(text: str) -> str:
+    """The place of files, if it is `database`, a folder or a bucket. ValueError otherwise."""
+    if not text or (re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", text) and re.fullmatch(BUCKET_URL, text) is None):
+        raise ValueError(text)
+    return text
+
+
 def _good_passphrase(passphrase: SecretStr) -> SecretStr:
     if len(passphrase.get_secret_value()) < MIN_PASSPHRASE_CHARACTERS:
         raise ValueError("too short")
     return passphrase
 
 
+FILES_TAKES = "database, a folder or s3://bucket/prefix"
+BUCKET_URL = r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9!_.*'()-]+)*/?"
 Text = Annotated[str, StringConstraints(strip_whitespace=True)]
+FilePlace = Annotated[Text, AfterValidator(file_place)]
 Folder = Annotated[Path, AfterValidator(Path.expanduser)]
 Url = Annotated[
     str,
@@ -109,4 +119,4 @@ def rate(limit: LimitClass) -> Any:
 def setting_name(field: str) -> str:
     """The name of the setting: the field's name with our prefix, unless a provider defines the name."""
     name = field.upper()
-    return name if name.startswith(("ANTHROPIC_", "OPENAI_", "STRIPE_")) else f"{PREFIX}{name}"
+    return name if name.startswith(("ANTHROPIC_", "AWS_", "OPENAI_", "STRIPE_")) else f"{PREFIX}{name}"

@@ -15,7 +15,7 @@ PROTOCOLS = {"providers.text", "providers.images"}
 OUTSIDE = {"providers.google", "providers.mail"}
 # What callers may choose from: data that stands beside what is made of it.
 CHOICES = {"render.formats", "render.settings", "render.trim"}
-SERVICE = {"billing", "metrics", "store", "writing", "render"} | PROTOCOLS | NOUNS
+SERVICE = {"billing", "files", "metrics", "store", "writing", "render"} | PROTOCOLS | NOUNS
 SERVICES = {"accounts", "services", "support"}
 MAY_IMPORT = {
     "words": set(),
@@ -35,6 +35,7 @@ MAY_IMPORT = {
     "providers": {"metrics"} | NOUNS,
     "render": NOUNS,
     "store": NOUNS,
+    "files": {"metrics", "store"} | NOUNS,
     "writing": PROTOCOLS | NOUNS,
     "billing": {"store", "metrics"} | NOUNS,
     "accounts": {"billing", "metrics", "store"} | OUTSIDE | NOUNS,
@@ -56,10 +57,11 @@ MAY_IMPORT = {
     "services.picture_marks": {"services.credentials", "render"} | NOUNS,
     "services.credentials": NOUNS,
     "services.editing": {"billing", "services.revised_outline", "store"} | NOUNS,
+    "services.copying": {"billing", "files", "store"} | NOUNS,
     "services.revised_outline": NOUNS,
     "faults": set(),
-    "actors": {"faults", "writing", "billing", "metrics", "store"} | PROTOCOLS | NOUNS,
-    "http": {"actors", "billing", "metrics", "store", "limits", "telemetry"} | SERVICES | CHOICES | NOUNS,
+    "actors": {"faults", "writing", "billing", "files", "metrics", "store"} | PROTOCOLS | NOUNS,
+    "http": {"actors", "billing", "files", "metrics", "store", "limits", "telemetry"} | SERVICES | CHOICES | NOUNS,
     "client": {"errors", "words"},
 }
 # The composition root and the commands see everything.

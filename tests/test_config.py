@@ -106,6 +106,18 @@ def test_a_config_can_not_be_changed() -> None:
         ("BOOKGEN_MAIL_FROM", "the books", "BOOKGEN_MAIL_FROM takes an e-mail address, not 'the books'."),
         ("BOOKGEN_BOOK_COST_CAP", "-1", "BOOKGEN_BOOK_COST_CAP takes an amount like 12.50, not '-1'."),
         ("BOOKGEN_BACKUP_EVERY", "daily", "BOOKGEN_BACKUP_EVERY takes a time like 24h, 30m or 7d, not 'daily'."),
+        (
+            "BOOKGEN_FILES",
+            "s3:/books",
+            "BOOKGEN_FILES takes database, a folder or s3://bucket/prefix, not 's3:/books'.",
+        ),
+        ("BOOKGEN_FILES", "gs://b/x", "BOOKGEN_FILES takes database, a folder or s3://bucket/prefix, not 'gs://b/x'."),
+        ("BOOKGEN_EXPORTS_FOR", "0d", "BOOKGEN_EXPORTS_FOR takes a time like 24h or 30d, not '0d'."),
+        (
+            "BOOKGEN_S3_ENDPOINT",
+            "http://127.0.0.1:9000",
+            "BOOKGEN_S3_ENDPOINT needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+        ),
         ("BOOKGEN_BACKUP_KEEP", "0", "BOOKGEN_BACKUP_KEEP takes 1 or more, not '0'."),
         (
             "BOOKGEN_BACKUP_DIR",

@@ -42,7 +42,7 @@ def settings() -> Iterator[tuple[str, str, str, str]]:
 
 def rows(path: Path) -> list[tuple[str, ...]]:
     """The rows of the table whose first cell is a setting."""
-    lines = [line for line in path.read_text().splitlines() if re.match(r"\| `[A-Z_]+`( |,)", line)]
+    lines = [line for line in path.read_text().splitlines() if re.match(r"\| `[A-Z0-9_]+`( |,)", line)]
     return [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in lines]
 
 

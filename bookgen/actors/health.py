@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import structlog
 
 from bookgen.actors.actor import spawn
-from bookgen.errors import Unavailable
+from bookgen.errors import FilesUnavailable, Unavailable
 from bookgen.store.outages import DISK_FULL, READ_ONLY, PoolExhausted, is_outage, sqlstate, through_outages
 
 log = structlog.get_logger()
@@ -47,7 +47,9 @@ class Health:
         await self._up.wait()
 
     def saw(self, error: Unavailable) -> None:
-        """Close the gate, unless the error comes from another transaction or from our own load."""
+        """Close the gate, unless the error comes from another transaction, from our own load or from another store."""
+        if isinstance(error, FilesUnavailable):
+            return
         now = asyncio.get_running_loop().time()
         loaded = isinstance(error, PoolExhausted) and now - self._answered_at < ANSWERED_SECONDS
         if is_outage(error) and not loaded and self.up:

@@ -19,11 +19,12 @@ from bookgen.providers.text import CallBudget, CallsHalted, spent_before
 from bookgen.store import books, illustrations, media, runs, subscriptions, usage
 from bookgen.store import steps as stored
 from bookgen.store.model_calls import Step
+from bookgen.store.stored_files import NewFile
 from bookgen.writing.material import Scene
 
 STAGE = "illustration"
 SHEET = "sheet"
-Keep = Callable[[asyncpg.Connection], Awaitable[None]]
+Keep = Callable[[asyncpg.Connection, NewFile], Awaitable[None]]
 
 
 class Pictures:
@@ -56,7 +57,7 @@ class Pictures:
             lambda budget: self._resources.painter.spread(book, chapter, scene, sheet, budget, steps.halt),
         )
 
-        async def keep(connection: asyncpg.Connection) -> None:
+        async def keep(connection: asyncpg.Connection, new: NewFile) -> None:
             if anew:
                 await illustrations.clear(connection, chapter.id)
             await illustrations.add(
@@ -65,7 +66,7 @@ class Pictures:
                 caption="",
                 alt_text=scene.alt,
                 prompt=scene.picture,
-                image_key=await _add(connection, book.id, painted),
+                image_key=await _add(connection, book.id, new, painted),
                 position=0,
                 width=painted.width,
                 height=painted.height,
@@ -79,13 +80,18 @@ class Pictures:
     async def _sheet(self, run: Run, steps: StoredSteps, book: Book) -> bytes:
         """The character sheet; it is painted if there is none yet."""
         pool, health = self._resources.pool, self._resources.health
-        found = await health.through_outages(lambda: books.character_sheet(pool, book.id))
+
+        async def find() -> bytes | None:
+            sheet = await books.character_sheet(pool, book.id)
+            return await self._resources.files.picture(pool, sheet) if sheet else None
+
+        found = await health.through_outages(find)
         if found is not None:
             return found
         painted = await self._paint(steps, None, lambda budget: self._resources.painter.sheet(book, budget, steps.halt))
 
-        async def keep(connection: asyncpg.Connection) -> None:
-            name = await _add(connection, book.id, painted)
+        async def keep(connection: asyncpg.Connection, new: NewFile) -> None:
+            name = await _add(connection, book.id, new, painted)
             await books.set_character_sheet(connection, book.id, name)
 
         await self._keep(run, steps, _key(run, SHEET), painted, None, keep)
@@ -118,7 +124,12 @@ class Pictures:
         """Store the picture, however long the database is unavailable. Raises TextDropped if memory runs out."""
         step = Step(key, {"text": ""}, steps.asked(STAGE, number, painted.paid))
 
+        new: NewFile | None = None
+
         async def store() -> bool:
+            nonlocal new
+            if new is None:  # not written by an earlier try
+                new = await self._resources.files.keep(self._resources.pool, painted.data)
             async with self._resources.pool.acquire() as connection, connection.transaction():
                 if await stored.find(connection, run.book_id, key):
                     return True  # it was committed before, and only the answer was lost
@@ -126,7 +137,7 @@ class Pictures:
                 if not await runs.lock_as_ours(connection, run):
                     return False
                 await fault("picture.store", run.book_id)
-                await keep(connection)
+                await keep(connection, new)
                 await stored.save(connection, step)
                 return True
 
@@ -147,9 +158,9 @@ class Pictures:
             raise CallsHalted(STAGE, number)
 
 
-async def _add(connection: asyncpg.Connection, book_id: int, painted: Painted) -> str:
+async def _add(connection: asyncpg.Connection, book_id: int, new: NewFile, painted: Painted) -> str:
     """Store the picture. Returns its key."""
-    return await media.add(connection, book_id, painted.data, painted.width, painted.height, painted.source)
+    return await media.add(connection, book_id, new, painted.width, painted.height, painted.source)
 
 
 def _key(run: Run, what: str) -> str:

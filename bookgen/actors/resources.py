@@ -14,6 +14,7 @@ import asyncpg
 from bookgen.actors.health import Backlog, Health, LedgerWrites
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
+from bookgen.files.keeping import Files
 from bookgen.models import SAMPLE_WRITER, Book, Chapter, Digest, ProcessRole, RevisionMode, Run, Usage
 from bookgen.providers.images import Painted
 from bookgen.providers.text import CALL_SECONDS, CallBudget, Halt, Outage, TextModel, known_name
@@ -152,6 +153,7 @@ class Resources:
     revision: RevisionMode = RevisionMode.OFF
     context_tokens: int = WINDOW
     role: ProcessRole = ProcessRole.BOTH
+    files: Files = field(default_factory=Files)
     boot_id: UUID = field(default_factory=uuid4)
     lease_state: LeaseState = LeaseState.NONE
     draining: bool = False

@@ -24,6 +24,7 @@ from bookgen.actors.transaction import Transactions
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.errors import NotFound, Unavailable
+from bookgen.files.keeping import Files
 from bookgen.models import ProcessRole, RevisionMode, Run, Usage
 from bookgen.providers.text import TextModel
 from bookgen.store import backups, blurbs, books, ownership, processes, reports, reservations, retention, slots
@@ -60,9 +61,10 @@ class Supervisor:
         revision: RevisionMode = RevisionMode.OFF,
         context_tokens: int = WINDOW,
         role: ProcessRole = ProcessRole.BOTH,
+        files: Files | None = None,
     ) -> None:
         parts = (quota, writing, products, model, price, caps, painter, names_model, revision, context_tokens, role)
-        self.resources = Resources(database.runs, database.lease, *parts)
+        self.resources = Resources(database.runs, database.lease, *parts, files or Files())
         self.transactions = Transactions(self.resources)
         self.chapters = ChaptersInFlight(self.resources, chapters_at_once, Production(self.resources).perform)
         self.jobs = Jobs(self.resources, self.transactions)

@@ -22,6 +22,7 @@ from bookgen.accounts.tokens import Tokens
 from bookgen.actors.resources import Products, Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.app.database import open_database
+from bookgen.app.files import build_files, keep_times, require_place
 from bookgen.app.folders import documents
 from bookgen.app.parts import (
     build_backup_schedule,
@@ -39,6 +40,8 @@ from bookgen.billing.checkout import Payments
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.config import Config
+from bookgen.files.keeping import Files
+from bookgen.files.upkeep import FileUpkeep
 from bookgen.http.edge.keys import Services
 from bookgen.limits import Limiter
 from bookgen.models import ProcessRole, RevisionMode
@@ -94,6 +97,7 @@ class Service:
     rights: RightsCache
     mailing: Mailing
     backups: BackupSchedule | None
+    upkeep: FileUpkeep
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
@@ -108,6 +112,7 @@ class Service:
                 background.enter_context(running(self.mailing.run()))
             if self.role.takes_work:
                 background.enter_context(running(self.services.payments.reconcile_nightly()))
+                background.enter_context(running(self.upkeep.run()))
             await self.supervisor.start()
             async with self.backups.working() if self.backups else contextlib.nullcontext():
                 yield
@@ -132,6 +137,7 @@ class Foundation:
     caps: CostCaps
     context_tokens: int
     shortage: Callable[[], str | None]
+    files: Files
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +179,8 @@ async def _build(config: Config, overrides: Overrides, closing: AsyncExitStack) 
     limiter = overrides.get("limiter") or Limiter(budgets(config))
     services = _services(base, makers, supervisor, accounts, departure, payments, limiter)
     backups = build_backup_schedule(config, base.database, lambda: supervisor.resources.takes_runs, base.shortage)
-    return Service(
-        ProcessRole(config.role), services, supervisor, base.model, tokens, keyring, rights, mailing, backups
-    )
+    role, upkeep = ProcessRole(config.role), FileUpkeep(base.database.runs, base.files, keep_times(config))
+    return Service(role, services, supervisor, base.model, tokens, keyring, rights, mailing, backups, upkeep)
 
 
 async def _foundation(config: Config, overrides: Overrides, closing: AsyncExitStack) -> Foundation:
@@ -187,6 +192,8 @@ async def _foundation(config: Config, overrides: Overrides, closing: AsyncExitSt
     images = overrides.get("images") or build_images(config)
     if images is not None:
         closing.push_async_callback(images.close)
+    files = build_files(config)
+    await require_place(config, files)
     least_free = overrides.get("least_free", MIN_FREE_BYTES)
     return Foundation(
         config,
@@ -197,18 +204,19 @@ async def _foundation(config: Config, overrides: Overrides, closing: AsyncExitSt
         build_caps(config, model, alone=overrides.get("alone", False)),
         context_tokens(config, model),
         no_shortage if config.database_url else DiskGuard(config.data_dir, least_free).shortage,
+        files,
     )
 
 
 def _makers(base: Foundation, pool: RenderPool, closing: AsyncExitStack) -> Makers:
     marks_origin = base.config.mark_origin == "on"
-    publisher = Publisher(base.database, base.quota, pool, base.shortage, marks_origin=marks_origin)
+    publisher = Publisher(base.database, base.quota, pool, base.shortage, files=base.files, marks_origin=marks_origin)
     closing.push_async_callback(publisher.close)
     marks = build_picture_marks(base.config)
     painter = Painter(base.images, pool, marks)
     maker = PictureMaker(base.database, pool, base.images, painter, price=price, caps=base.caps, marks=marks)
     designer = CoverDesigner(base.database, base.model, price=price, caps=base.caps)
-    artwork = Artwork(base.database, base.quota, maker, designer)
+    artwork = Artwork(base.database, base.quota, maker, designer, base.files)
     return Makers(painter, artwork, Corrections(base.database.http, base.quota), publisher)
 
 
@@ -237,6 +245,7 @@ def _supervisor(base: Foundation, makers: Makers) -> Supervisor:
         revision=RevisionMode(config.revision),
         context_tokens=base.context_tokens,
         role=ProcessRole(config.role),
+        files=base.files,
     )
 
 
@@ -262,6 +271,7 @@ def _services(
     reports = supervisor.reports
     return Services(
         database=database,
+        files=base.files,
         supervisor=supervisor,
         accounts=accounts,
         departure=departure,

@@ -24,6 +24,7 @@ from bookgen.accounts.departure import Departure
 from bookgen.actors.messages import Abandon
 from bookgen.actors.resources import OperatorProcess
 from bookgen.actors.transaction import Transactions
+from bookgen.app.files import build_files
 from bookgen.app.parts import build_payments, build_quota
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, InvalidInput, NotFound
@@ -66,7 +67,7 @@ def _confirm(email: str) -> None:
 
 async def export(args: Namespace, database: Database, account: Account) -> None:
     """Write a ZIP file with everything that is stored of the account."""
-    count = 0
+    count, files = 0, build_files(config.load())
     with _complete(args.file) as archive:
         _put(archive, "account.json", await takeout.account_rows(database.http, account.id))
         async for book_id, rows in takeout.books(database.http, account.id):
@@ -76,8 +77,9 @@ async def export(args: Namespace, database: Database, account: Account) -> None:
             for chapter in rows["chapters"]:
                 text = f"# {chapter['title']}\n\n{chapter['content']}\n"
                 archive.writestr(f"{folder}/chapters/{chapter['chapter_number']:03}.md", text)
-            async for name, body in takeout.pictures(database.http, book_id):
-                archive.writestr(f"{folder}/pictures/{_file_name(name)}.jpg", body, zipfile.ZIP_STORED)
+            for key in await takeout.pictures(database.http, book_id):
+                if body := await files.picture(database.http, key):
+                    archive.writestr(f"{folder}/pictures/{_file_name(key)}.jpg", body, zipfile.ZIP_STORED)
     print(f"Exported {account.email} with {count} books to {args.file}")
 
 

@@ -15,15 +15,17 @@ import asyncpg
 
 from bookgen import __version__, config
 from bookgen.app.database import postgres
+from bookgen.app.files import build_files
 from bookgen.app.folders import migrations
 from bookgen.commands import passphrase
 from bookgen.commands.backup_file import counted, files_of, new_file, require_database
+from bookgen.commands.backup_stored import write_outside
 from bookgen.commands.drill import FORMAT, DrillReport, drill, export_of_a_book
 from bookgen.config import Config
-from bookgen.store import backups
+from bookgen.store import backups, stored_files
 from bookgen.store.backup.frames import FrameKind, FrameWriter
 from bookgen.store.backup.sealed import SealedWriter
-from bookgen.store.backup.taking import Snapshot, sequences, snapshot, write_files, write_manifest, write_rows
+from bookgen.store.backup.taking import sequences, snapshot, write_files, write_manifest, write_rows
 from bookgen.store.backups import BackupRecord
 from bookgen.store.database import connect_unbounded
 from bookgen.store.migrate import read_migrations
@@ -73,29 +75,36 @@ class Made:
 async def _make(
     options: Namespace, settings: Config, secret: str, connection: asyncpg.Connection
 ) -> tuple[Made, DrillReport | None]:
+    # Released with the connection. Until then no file that the snapshot names is removed.
+    await stored_files.hold_for_backup(connection)
     with new_file(options.file) as (file, partial):
-        async with snapshot(connection, migrations()) as taken:
-            made = await _write(file, settings, secret, taken)
+        made = await _write(file, settings, secret, connection)
         return made, await drill(partial, secret, settings) if options.drill else None
 
 
-async def _write(file: BinaryIO, settings: Config, secret: str, taken: Snapshot) -> Made:
+async def _write(file: BinaryIO, settings: Config, secret: str, connection: asyncpg.Connection) -> Made:
     began = time.monotonic()
     sealed = SealedWriter(file, secret)
-    frames, files = FrameWriter(sealed), files_of(settings)
-    await write_manifest(frames, taken, __version__)
-    digests = await write_rows(frames, taken)
-    await write_files(frames, settings.data_dir, files)
-    current = len(taken.migrations) == len(read_migrations(migrations()))
-    export = await export_of_a_book(taken.connection) if current else None
-    await frames.tell(FrameKind.TRAILER, {"sequences": await sequences(taken.connection), "export": export})
+    frames, files, stored = FrameWriter(sealed), files_of(settings), build_files(settings)
+    async with snapshot(connection, migrations()) as taken:
+        await write_manifest(frames, taken, __version__)
+        digests = await write_rows(frames, taken)
+        await write_files(frames, settings.data_dir, files)
+        current = len(taken.migrations) == len(read_migrations(migrations()))
+        export = await export_of_a_book(connection, stored) if current else None
+        trailer = {"sequences": await sequences(connection), "export": export}
+        has_files = any(table.name == stored_files.TABLE for table in taken.tables)
+        used = await stored_files.used(connection) if has_files else {}
+    # After the transaction: to read many files of a bucket takes long.
+    outside = await write_outside(frames, connection, stored, used)
+    await frames.tell(FrameKind.TRAILER, trailer)
     sealed.close()
     file.flush()
     os.fsync(file.fileno())
-    rows = sum(digest.rows for digest in digests.values())
+    counts = {"tables": len(digests), "rows": sum(digest.rows for digest in digests.values()), "files": len(files)}
     return Made(
         taken.made_at,
-        {"tables": len(digests), "rows": rows, "files": len(files)},
+        counts | ({"files of books": outside} if outside else {}),
         file.tell(),
         ", ".join(taken.left_out),
         "" if export else "no book has text" if current else "this version's migrations were not applied yet",

@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 import asyncpg
 
+from bookgen.commands.backup_stored import StoredTarget
 from bookgen.config import Config, reveal
 from bookgen.errors import Conflict, InvalidInput, StartupError
 from bookgen.store.backup.frames import FrameKind, FrameReader
@@ -108,9 +109,14 @@ def _sync(folder: Path) -> None:
 
 
 async def restore_contents(
-    connection: asyncpg.Connection, frames: FrameReader, migrations: Path, into: Path | None = None
+    connection: asyncpg.Connection,
+    frames: FrameReader,
+    migrations: Path,
+    stored: StoredTarget,
+    into: Path | None = None,
 ) -> Contents:
-    """Restore the rows in the caller's transaction, and the files into the folder `into`, if there is one."""
+    """Restore the rows in the caller's transaction, the files of books into `stored`, and those of the data folder into
+    the folder `into`, if there is one."""
     contents = Contents(await read_manifest(frames))
     await restore_rows(connection, frames, contents, migrations)
     while True:
@@ -120,6 +126,9 @@ async def restore_contents(
             await restore_sequences(connection, told["sequences"])
             await frames.read_to_end()
             return contents
+        if kind is FrameKind.STORED:
+            await stored.take(told["id"], b"".join([piece async for piece in frames.data()]))
+            continue
         await _restore_file(frames, into and into / _safe(told["name"]))
 
 

@@ -15,24 +15,27 @@ import asyncpg
 
 from bookgen import config, telemetry
 from bookgen.app.database import postgres
+from bookgen.app.files import build_files
 from bookgen.app.folders import migrations
 from bookgen.app.providers import build_model
 from bookgen.commands.model_trouble import explained
 from bookgen.config import Config
-from bookgen.errors import BookgenError, NoDatabase, StartupError, UpstreamAIError
+from bookgen.errors import BookgenError, FilesUnavailable, NoDatabase, StartupError, UpstreamAIError
+from bookgen.files.place import FileMissing
 from bookgen.http.edge import serving
 from bookgen.models import SAMPLE_WRITER
 from bookgen.providers.attempt import CallFailed
 from bookgen.providers.text import Message, PromptTooLong, TextModel, TextReply, TextRequest, known_name
 from bookgen.render.fonts.missing import to_install
 from bookgen.render.fonts.typeface import without_font
-from bookgen.store import backups, run_list
+from bookgen.store import backups, run_list, stored_files
 from bookgen.store.database import LEASE_CONNECTIONS, LISTENERS, room
 from bookgen.store.migrate import pending
 from bookgen.store.pooler import require_prepared_statements
 from bookgen.store.postgres import binaries
 from bookgen.store.postgres.clusters import majors
 from bookgen.store.postgres.space import make_data_folder
+from bookgen.store.stored_files import StoredFile
 from bookgen.writing import structured
 from bookgen.writing.outline_form import ReplyForm, read_first
 from bookgen.writing.structured import UnusableReply
@@ -290,6 +293,37 @@ def _hours(seconds: float) -> str:
     return f"{seconds / 3_600:.1f} h" if seconds < 48 * 3_600 else f"{seconds / 86_400:.1f} days"
 
 
+async def files(settings: Config) -> str:
+    """Write, read and remove a file where new files go, and read one of each place that the database names."""
+    stored = build_files(settings)
+    try:
+        await stored.try_out(stored.address)
+        samples = await _samples(settings)
+        for each in samples:
+            await stored.get(each)
+    except FilesUnavailable as error:
+        raise StartupError(error.reason) from error
+    except FileMissing:
+        raise StartupError(f"{each.place} has lost the file {each.name}. Is the folder mounted?") from None
+    others = [each.place for each in samples if each.place != stored.address]
+    where = f"{stored.address} was written and read" if stored.address else "new ones are kept in the database"
+    return where + (f"; others are still in {', '.join(others)}: bookgen files move" if others else "")
+
+
+async def _samples(settings: Config) -> list[StoredFile]:
+    try:
+        async with postgres(settings, create=False) as address:
+            if await pending(address.direct_dsn, migrations()):
+                return []
+            connection = await asyncpg.connect(address.direct_dsn)
+            try:
+                return await stored_files.samples(connection)
+            finally:
+                await connection.close()
+    except NoDatabase:
+        return []
+
+
 async def fonts(_: Config) -> str:
     """Report which fonts are missing. This is never an error, since books in other languages do not need them."""
     missing = await asyncio.to_thread(without_font)
@@ -306,6 +340,7 @@ CHECKS: dict[str, Check] = {
     "data folder": data_folder,
     "database": database,
     "runs": runs,
+    "files": files,
     "backup": backup,
     "fonts": fonts,
     "model": model,

@@ -27,6 +27,7 @@ COMMANDS = {
     "restore": "restore a backup into an empty database",
     "check": "check the settings, the address, the database and the model provider",
     "account": "create, list and change accounts",
+    "files": "move stored pictures and exports to another place",
     "keys": "replace the key that signs tokens",
     "mail": "send a test letter",
     "runs": "list, pause, resume and cancel the runs of all accounts",
@@ -86,12 +87,15 @@ def _called(given: Sequence[str]) -> int:
     from bookgen import telemetry
     from bookgen.client.errors import ApiError
     from bookgen.commands.wording import in_words
+    from bookgen.errors import FilesUnavailable
 
     telemetry.configure_logs("console", "warning")  # serve has settings of its own
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             code: int = runner.run(options.run(options))
             return code
+    except FilesUnavailable as error:
+        return _refused(error, error.reason)
     except BookgenError as error:
         return _refused(error)
     except ApiError as error:

@@ -6,11 +6,8 @@ A backup that was never restored is only a hope.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
-import os
 import shutil
-import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,8 +17,12 @@ import asyncpg
 
 from bookgen.app.folders import migrations
 from bookgen.commands.backup_file import open_backup, restore_contents
+from bookgen.commands.backup_stored import StoredTarget
+from bookgen.commands.scratch import left_behind, scratch_folder
 from bookgen.config import Config
-from bookgen.errors import Conflict, StartupError
+from bookgen.errors import Conflict
+from bookgen.files.folder import Folder
+from bookgen.files.keeping import Files
 from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings
 from bookgen.services.render_jobs import render_job
@@ -62,20 +63,22 @@ async def drill(path: Path, passphrase: str, settings: Config) -> DrillReport:
     with _scratch_folder(settings.data_dir) as folder:
         server = EmbeddedPostgres(folder, settings.pg_bindir, settings=SETTINGS)
         try:
-            return await _prove(path, passphrase, server)
+            return await _prove(path, passphrase, server, folder / "files")
         except asyncpg.PostgresError as error:
             raise Conflict(f"The backup could not be restored into a scratch cluster: {error}") from error
         finally:
             await server.stop()
 
 
-async def _prove(path: Path, passphrase: str, server: EmbeddedPostgres) -> DrillReport:
+async def _prove(path: Path, passphrase: str, server: EmbeddedPostgres, stored: Path) -> DrillReport:
     began, dsn = time.monotonic(), await server.start()
     async with _session(dsn) as connection:
+        target = StoredTarget(connection, Folder(stored), stored.with_suffix(".journal"))
         with open_backup(path, passphrase) as frames:
             async with empty_target(connection, "Make the drill again."):
-                contents = await restore_contents(connection, frames, migrations())
+                contents = await restore_contents(connection, frames, migrations(), target)
         await _compare(connection, contents)
+        await target.settle()
     migrated = await migrate(dsn, migrations())
     async with _session(dsn) as connection:
         export = await _compare_export(connection, contents)
@@ -105,7 +108,7 @@ async def _compare_export(connection: asyncpg.Connection, contents: Contents) ->
     if contents.export is None:
         return None
     book_id: int = contents.export["book"]
-    if await export_digest(connection, contents.export["account"], book_id) != contents.export["sha256"]:
+    if await export_digest(connection, Files(), contents.export["account"], book_id) != contents.export["sha256"]:
         raise Conflict(f"The {FORMAT.upper()} of the restored book {book_id} differs from that of the original.")
     return book_id
 
@@ -117,22 +120,22 @@ A_BOOK = """
 """
 
 
-async def export_of_a_book(connection: asyncpg.Connection) -> dict[str, str | int] | None:
+async def export_of_a_book(connection: asyncpg.Connection, files: Files) -> dict[str, str | int] | None:
     """The digest of a file of the book that was changed last, for the drill. None if no book has text."""
     row = await connection.fetchrow(A_BOOK)
     if row is None:
         return None
-    digest = await export_digest(connection, row["account_id"], row["id"])
+    digest = await export_digest(connection, files, row["account_id"], row["id"])
     return {"book": row["id"], "account": row["account_id"], "format": FORMAT, "sha256": digest}
 
 
-async def export_digest(connection: asyncpg.Connection, account_id: int, book_id: int) -> str:
+async def export_digest(connection: asyncpg.Connection, files: Files, account_id: int, book_id: int) -> str:
     """The SHA-256 of a file of the book, made now."""
     book = await books.find(connection, account_id, book_id)
     if book is None:
         raise Conflict(f"The book {book_id} is not in the restored database.")
     written = [each for each in await chapters.of_book(connection, book_id) if each.content.strip()]
-    job = await render_job(connection, FORMAT, book, written, ExportSettings(), watermark=False, marks=True)
+    job = await render_job(connection, files, FORMAT, book, written, ExportSettings(), watermark=False, marks=True)
     pool = RenderPool(workers=1)
     try:
         return hashlib.sha256(await pool.run(job)).hexdigest()
@@ -143,26 +146,7 @@ async def export_digest(connection: asyncpg.Connection, account_id: int, book_id
 @contextlib.contextmanager
 def _scratch_folder(data_dir: Path) -> Iterator[Path]:
     """A folder beside the database, where the disk is known to be large. Folders of drills that were killed go."""
-    for left in data_dir.glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError), _locked(left):
-            shutil.rmtree(left, ignore_errors=True)
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=data_dir))
-    except OSError as error:
-        raise StartupError(f"{data_dir} can't be written: {error.strerror}.") from error
-    with _locked(folder):
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """The lock of a drill that is under way. Raises BlockingIOError if another process has it."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(descriptor)
+    for left in left_behind(data_dir, PREFIX):
+        shutil.rmtree(left, ignore_errors=True)
+    with scratch_folder(data_dir, PREFIX) as folder:
+        yield folder

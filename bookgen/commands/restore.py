@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
-import tempfile
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
@@ -12,17 +12,22 @@ import asyncpg
 
 from bookgen import config
 from bookgen.app.database import postgres
+from bookgen.app.files import build_places
 from bookgen.app.folders import migrations
 from bookgen.commands import passphrase
 from bookgen.commands.backup_file import SECRET_KEY, counted, open_backup, restore_contents, verify
+from bookgen.commands.backup_stored import StoredTarget, undo
+from bookgen.commands.scratch import left_behind, scratch_folder
 from bookgen.config import Config, reveal
 from bookgen.errors import Conflict, StartupError
+from bookgen.files.places import address_of
 from bookgen.store.backup.restoring import Contents, empty_target, mark_as_copy, read_manifest, schema_of
 from bookgen.store.database import connect_unbounded
 from bookgen.store.postgres.clusters import has_cluster
 from bookgen.store.postgres.space import make_data_folder
 
 PREFIX = "restore-"
+DATA, JOURNAL = "data", "journal"  # in the scratch folder
 ACTIVE = "SELECT count(*) FROM run WHERE status IN ('queued', 'running')"
 
 
@@ -52,17 +57,26 @@ async def run(options: Namespace) -> int:
 
 
 async def _restore(path: Path, secret: str, settings: Config, connection: asyncpg.Connection) -> str:
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=settings.data_dir))
-    try:
-        async with empty_target(connection, _what_to_do(settings)):
-            with open_backup(path, secret) as frames:
-                contents = await restore_contents(connection, frames, migrations(), folder)
-            await mark_as_copy(connection, contents.manifest.made_at)
-            active: int = await connection.fetchval(ACTIVE)
-            # Before the commit: without its key, a database that is there would be served with a new one.
-            files = await asyncio.to_thread(_put_files, folder, settings)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    places, address = build_places(settings), address_of(settings.files)
+    for left in left_behind(settings.data_dir, PREFIX):
+        await undo(left / JOURNAL, places)
+        shutil.rmtree(left, ignore_errors=True)
+    with scratch_folder(settings.data_dir, PREFIX) as folder:
+        target = StoredTarget(connection, places.at(address) if address else None, folder / JOURNAL)
+        try:
+            async with empty_target(connection, _what_to_do(settings)):
+                with open_backup(path, secret) as frames:
+                    contents = await restore_contents(connection, frames, migrations(), target, folder / DATA)
+                await target.settle()
+                await mark_as_copy(connection, contents.manifest.made_at)
+                active: int = await connection.fetchval(ACTIVE)
+                # Before the commit: without its key, a database that is there would be served with a new one.
+                files = await asyncio.to_thread(_put_files, folder / DATA, settings)
+                with contextlib.suppress(FileNotFoundError):
+                    (folder / JOURNAL).unlink()  # from here on the database may name the files
+        except BaseException:
+            await undo(folder / JOURNAL, places)
+            raise
     return _told(path, contents, files, active)
 
 

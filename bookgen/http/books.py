@@ -41,7 +41,7 @@ from bookgen.http.edge.schemas import shown
 from bookgen.http.generation import progress_in_list, progress_of
 from bookgen.http.illustrations_schemas import by_chapter
 from bookgen.models import Book, Chapter, Estimate
-from bookgen.services import editing
+from bookgen.services import copying, editing
 from bookgen.store import accounts, books, chapters, covers, illustrations, whole_books
 from bookgen.store import progress as runs
 from bookgen.store.books import BookVersion
@@ -154,10 +154,10 @@ async def delete_book(request: web.Request) -> web.Response:
 @grows
 @repeatable
 async def duplicate_book(request: web.Request) -> web.Response:
-    async with request.app[SERVICES].database.http.acquire() as connection:
-        copy = await editing.duplicate_book(
-            connection, request.app[SERVICES].quota, request[ACCOUNT_ID], path_id(request)
-        )
+    services = request.app[SERVICES]
+    copy = await copying.copy_book(
+        services.database.http, services.files, services.quota, request[ACCOUNT_ID], path_id(request)
+    )
     return await whole_book(request, copy.id, code=201)
 
 

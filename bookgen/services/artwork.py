@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from uuid import UUID
 
 from bookgen.billing.images import held_images, hold_images
@@ -11,6 +11,7 @@ from bookgen.billing.plans import require_chapter_images
 from bookgen.billing.quota import Quota
 from bookgen.billing.storage import require_room, require_stored
 from bookgen.errors import InvalidInput, must_exist
+from bookgen.files.keeping import Files
 from bookgen.models import Book, BookKind, Chapter, Cover, Illustration
 from bookgen.providers.text import Halt
 from bookgen.render.cover.job import Copy
@@ -19,6 +20,8 @@ from bookgen.services.picture_making import COVER, ILLUSTRATION, MadeCover, Made
 from bookgen.store import accounts, books, chapters, covers, illustrations, media
 from bookgen.store import material as texts
 from bookgen.store.database import DB, Database
+from bookgen.store.outages import through_outages
+from bookgen.store.stored_files import NewFile
 from bookgen.writing.cover_art import is_written
 from bookgen.writing.material import Material
 
@@ -26,9 +29,21 @@ MAX_ALT_CHARACTERS = 300
 PICTURE_BYTES = 1_000_000  # of a painted picture with its thumbnail; few are larger
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenCover:
+    """A cover whose files are written, and whose rows are not yet."""
+
+    made: MadeCover
+    picture: NewFile
+    thumbnail: NewFile
+
+
 class Artwork:
-    def __init__(self, database: Database, quota: Quota, maker: PictureMaker, designer: CoverDesigner) -> None:
+    def __init__(
+        self, database: Database, quota: Quota, maker: PictureMaker, designer: CoverDesigner, files: Files
+    ) -> None:
         self._database, self._quota, self._maker, self._designer = database, quota, maker, designer
+        self._files = files
 
     async def generate_covers(
         self, account_id: int, book_id: int, *, count: int, style: str, prompt: str
@@ -41,10 +56,11 @@ class Artwork:
         async with held_images(self._database, self._quota, account_id, count) as held:
             order = await self._order(account_id, book, before)
             made = await self._maker.covers(order, copy, range(len(before), len(before) + count), style, prompt)
+            written = [await self._written(each) for each in made]
             async with db.acquire() as connection, held.bringing(connection, len(made)):
                 await held.consume(connection, len(made))  # before all other locks, in the lock order of `editing`
                 must_exist(await books.lock(connection, account_id, book_id))
-                kept = [await _keep_cover(connection, book_id, each, style, prompt) for each in made]
+                kept = [await _keep_cover(connection, book_id, each, style, prompt) for each in written]
                 await books.touch(connection, book_id)
                 await require_stored(connection, self._quota, account_id)
                 return kept
@@ -67,6 +83,8 @@ class Artwork:
         try:
             order = await self._order(account_id, book, before, run_id, halt)
             (made,) = await self._maker.covers(order, await self._copy(book), [len(before)], "", "")
+            # Retried here: what called this would have the cover painted and paid for once more.
+            written = await through_outages(lambda: self._written(made))
         except BaseException:
             await held.give_back(db)
             raise
@@ -75,7 +93,7 @@ class Artwork:
             if await books.lock(connection, account_id, book_id) is None or await covers.selected(connection, book_id):
                 await held.give_back(connection)  # the author has selected a cover in the meantime
                 return
-            cover = await _keep_cover(connection, book_id, made, "", "")
+            cover = await _keep_cover(connection, book_id, written, "", "")
             await covers.select(connection, book_id, cover.id)
             await books.touch(connection, book_id)
             await held.consume(connection, 1)
@@ -125,7 +143,7 @@ class Artwork:
         variant = chapter.chapter_number + len(await illustrations.of_chapter(db, chapter_id))
         async with held_images(self._database, self._quota, account_id, 1) as held:
             made = await self._maker.illustration(order, chapter, variant, prompt)
-            picture = made.picture
+            picture, new = made.picture, await self._files.keep(db, made.picture.data)
             size = {"width": picture.width, "height": picture.height}
             async with db.acquire() as connection, held.bringing(connection, 1):
                 await held.consume(connection, 1)
@@ -136,7 +154,7 @@ class Artwork:
                     caption=caption,
                     alt_text=_alternative(made, prompt, caption, chapter),
                     prompt=prompt,
-                    image_key=await media.add(connection, book.id, picture.data, **size, source=made.source),
+                    image_key=await media.add(connection, book.id, new, **size, source=made.source),
                     position=0 if book.kind is BookKind.CHILDRENS else (chapter.content.strip().count("\n\n") + 1) // 2,
                     **size,
                 )
@@ -150,7 +168,8 @@ class Artwork:
         await require_room(db, quota, await quota.standing(db, account_id), growth=pictures * PICTURE_BYTES)
 
     async def _sheet(self, book: Book) -> bytes | None:
-        return await books.character_sheet(self._database.http, book.id) if book.character_sheet_key else None
+        key = await books.character_sheet(self._database.http, book.id) if book.character_sheet_key else None
+        return await self._files.picture(self._database.http, key) if key else None
 
     async def _book(self, account_id: int, book_id: int) -> Book:
         return must_exist(await books.find(self._database.http, account_id, book_id))
@@ -159,17 +178,24 @@ class Artwork:
         author = book.author_name or await accounts.author_name(self._database.http, book.account_id)
         return Copy(book.title, book.subtitle, author, book.content_language)
 
+    async def _written(self, made: MadeCover) -> WrittenCover:
+        """Write the cover's files, before the transaction that adds its rows."""
+        db = self._database.http
+        picture, thumbnail = [await self._files.keep(db, each.data) for each in (made.picture, made.thumbnail)]
+        return WrittenCover(made, picture, thumbnail)
 
-async def _keep_cover(connection: DB, book_id: int, made: MadeCover, style: str, prompt: str) -> Cover:
+
+async def _keep_cover(connection: DB, book_id: int, written: WrittenCover, style: str, prompt: str) -> Cover:
     """Store a cover. `style` and `prompt` are those of the request; an empty style becomes the name of the design."""
+    made = written.made
     picture, small = made.picture, made.thumbnail
     return await covers.add(
         connection,
         book_id,
         style=style or made.style,
         prompt=prompt,
-        image_key=await media.add(connection, book_id, picture.data, picture.width, picture.height, made.source),
-        thumbnail_key=await media.add(connection, book_id, small.data, small.width, small.height, made.source),
+        image_key=await media.add(connection, book_id, written.picture, picture.width, picture.height, made.source),
+        thumbnail_key=await media.add(connection, book_id, written.thumbnail, small.width, small.height, made.source),
         width=picture.width,
         height=picture.height,
         design=asdict(made.design) if made.design else None,

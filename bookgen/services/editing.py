@@ -41,10 +41,7 @@ from bookgen.store import (
     book_state,
     books,
     chapters,
-    covers,
-    illustrations,
     jobs,
-    media,
     outlines,
     revisions,
     runs,
@@ -86,22 +83,6 @@ def require_word_each(words: int, chapter_count: int, field: str = "target_word_
         raise InvalidInput(
             **{field: [f"A book needs at least one word per chapter (got {words} words for {chapter_count} chapters)."]}
         )
-
-
-async def duplicate_book(connection: Connection, quota: Quota, account_id: int, book_id: int) -> Book:
-    """Create a draft with the same texts and pictures.
-
-    Raises NotFound, and PlanUpgradeRequired if the plan has no room for both books.
-    """
-    async with connection.transaction():
-        growth = await storage.of_book(connection, account_id, book_id)
-        await require_stored(connection, quota, account_id, growth=growth)
-        copy = must_exist(await books.duplicate(connection, account_id, book_id))
-        keys = await media.copy(connection, book_id, copy.id)
-        await covers.copy(connection, book_id, copy.id, keys)
-        await illustrations.copy(connection, book_id, copy.id, keys)
-        await books.copy_character_sheet(connection, book_id, copy.id, keys)
-    return copy
 
 
 async def change_book(

@@ -14,6 +14,7 @@ from bookgen import metrics
 from bookgen.billing.plans import require_format
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, NotFound, RenderTimeout, must_exist
+from bookgen.files.keeping import Files
 from bookgen.models import Book, Chapter, Cover, Plan
 from bookgen.render.characters import one_line
 from bookgen.render.fonts.missing import unprintable
@@ -77,9 +78,11 @@ class Publisher:
         pool: RenderPool | None = None,
         shortage: Callable[[], str | None] = lambda: None,
         *,
+        files: Files | None = None,
         marks_origin: bool = True,
     ) -> None:
         self._database = database
+        self._files = files or Files()
         self._quota = quota
         self._pool = pool or RenderPool()
         self._shortage = shortage
@@ -172,13 +175,12 @@ class Publisher:
                     missing_chapters=missing,
                 )
             settings = replace(settings, require_complete=False)  # does not affect the file, so it can share the cache
-            job = await render_job(
-                self._database.http, kind, book, written, settings, plan.features.watermark, marks=self._marks_origin
-            )
+            db, watermark = self._database.http, plan.features.watermark
+            job = await render_job(db, self._files, kind, book, written, settings, watermark, marks=self._marks_origin)
             job = replace(job, first=first)
             self._refuse_hopeless(job)
             digest = await asyncio.to_thread(lambda: job.digest)
-            found = await exports.find(self._database.http, book.id, digest)
+            found = await self._files.export(db, book.id, digest)
             return _MadeFile(digest, found or await self._once(digest, lambda: self._make(job, digest)), missing)
 
     async def _once(self, key: str, make: Callable[[], Coroutine[Any, Any, bytes]]) -> bytes:
@@ -208,7 +210,7 @@ class Publisher:
             metrics.EXPORTS.labels(job.kind, outcome).inc()
             metrics.EXPORT_TIMES.labels(job.kind).observe(time.monotonic() - began)
         if not self._shortage():  # not cached on a full disk, since the file can be made again
-            await exports.keep(self._database.http, job.book.id, digest, job.kind, body)
+            await self._files.keep_export(self._database.http, job.book.id, digest, job.kind, body)
         return body
 
     def _refuse_hopeless(self, job: Job) -> None:

@@ -7,6 +7,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
+from bookgen.files.keeping import Files
 from bookgen.models import Book, Chapter, Cover, SourceType
 from bookgen.render.cover.job import Copy, CoverDesign, Subject
 from bookgen.render.job import Job
@@ -14,19 +15,27 @@ from bookgen.render.model import Picture, PlacedPicture
 from bookgen.render.settings import ExportSettings
 from bookgen.services.declaration import source_of, words_of
 from bookgen.services.provenance import Share
-from bookgen.store import accounts, covers, illustrations, media, origins
+from bookgen.store import accounts, covers, illustrations, origins
 from bookgen.store.database import DB
 
 
 async def render_job(
-    db: DB, kind: str, book: Book, written: Sequence[Chapter], settings: ExportSettings, watermark: bool, *, marks: bool
+    db: DB,
+    files: Files,
+    kind: str,
+    book: Book,
+    written: Sequence[Chapter],
+    settings: ExportSettings,
+    watermark: bool,
+    *,
+    marks: bool,
 ) -> Job:
     """The job for a file of the book's `written` chapters. `marks`: whether the file names its origin."""
     author = book.author_name or await accounts.author_name(db, book.account_id)
     selected = await covers.selected(db, book.id)
-    cover = await _picture(db, selected) if settings.include_cover or settings.cover_wrap else None
+    cover = await _picture(db, files, selected) if settings.include_cover or settings.cover_wrap else None
     design = _design(selected) if settings.cover_wrap else None
-    pictures = await _pictures(db, book.id) if settings.include_illustrations else []
+    pictures = await _pictures(db, files, book.id) if settings.include_illustrations else []
     source = await _source(db, book, written, settings) if marks else None
     return Job(kind, book, written, author, settings, watermark, cover, design, pictures, source)
 
@@ -43,16 +52,16 @@ async def _source(db: DB, book: Book, written: Sequence[Chapter], settings: Expo
     return source_of(reduce(add, words.values(), Share()), shown)
 
 
-async def _picture(db: DB, cover: Cover | None) -> Picture | None:
-    body = cover and await media.find(db, cover.image_key)
+async def _picture(db: DB, files: Files, cover: Cover | None) -> Picture | None:
+    body = cover and await files.picture(db, cover.image_key)
     return Picture(body, cover.width, cover.height) if cover and body else None
 
 
-async def _pictures(db: DB, book_id: int) -> list[PlacedPicture]:
+async def _pictures(db: DB, files: Files, book_id: int) -> list[PlacedPicture]:
     """The book's illustrations, without any deleted in the meantime."""
     found = []
     for each in await illustrations.of_book(db, book_id):
-        if body := await media.find(db, each.image_key):
+        if body := await files.picture(db, each.image_key):
             picture = Picture(body, each.width, each.height)
             found.append(PlacedPicture(each.chapter_id, each.position, picture, each.alt_text, each.caption))
     return found

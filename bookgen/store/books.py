@@ -268,13 +268,13 @@ async def duplicate(db: DB, account_id: int, book_id: int) -> Book | None:
     return copy
 
 
-CHARACTER_SHEET = "SELECT m.body FROM book b JOIN media m ON m.key = b.character_sheet_key WHERE b.id = $1"
+CHARACTER_SHEET = "SELECT character_sheet_key FROM book WHERE id = $1"
 
 
-async def character_sheet(db: DB, book_id: int) -> bytes | None:
-    """The character sheet of a children's book (a picture of its hero), as JPEG."""
-    body: bytes | None = await db.fetchval(CHARACTER_SHEET, book_id)
-    return body
+async def character_sheet(db: DB, book_id: int) -> str | None:
+    """The media key of the character sheet of a children's book (a picture of its hero)."""
+    key: str | None = await db.fetchval(CHARACTER_SHEET, book_id)
+    return key
 
 
 SET_CHARACTER_SHEET = "UPDATE book SET character_sheet_key = $2, updated_at = now() WHERE id = $1"

@@ -11,6 +11,7 @@ from bookgen.store.rows import columns, field_names, mapper
 if TYPE_CHECKING:
     from bookgen.store.database import DB
 
+BATCH = 500
 COLUMNS = columns(field_names(Cover), "c")
 
 cover_of = mapper(Cover)
@@ -91,3 +92,22 @@ COPY = """
 async def copy(db: DB, book_id: int, copy_id: int, keys: Mapping[str, str]) -> None:
     """Copy a book's covers to its copy. `keys` maps the original media keys to those of the copies."""
     await db.execute(COPY, book_id, copy_id, list(keys), list(keys.values()))
+
+
+# Takes only books that nobody is changing, because a book is locked before its pictures.
+FORGET_UNSELECTED = """
+    WITH old AS (
+        SELECT c.id
+          FROM book b
+          JOIN LATERAL (SELECT id, created_at, row_number() OVER (ORDER BY id DESC) AS place
+                          FROM cover WHERE book_id = b.id AND NOT is_selected) AS c
+            ON c.place > $1 OR c.created_at < now() - $2 * interval '1 second'
+         LIMIT $3 FOR UPDATE OF b SKIP LOCKED
+    )
+    DELETE FROM cover USING old WHERE cover.id = old.id AND NOT cover.is_selected
+"""
+
+
+async def forget_unselected(db: DB, keep: int | None, seconds: float | None) -> None:
+    """Delete one batch of covers that are not selected: all but the `keep` newest of a book, and older ones."""
+    await db.execute(FORGET_UNSELECTED, keep, seconds, BATCH)

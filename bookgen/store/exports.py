@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from bookgen.store import stored_files
+from bookgen.store.stored_files import FoundFile, NewFile
 
 if TYPE_CHECKING:
     from bookgen.store.database import DB
 
-KEPT_PER_BOOK = 8
-KEPT_PER_ACCOUNT = 256_000_000  # bytes; the newest file is kept whatever its size
-
-FIND = "SELECT body FROM export_file WHERE book_id = $1 AND digest = $2"
+BATCH = 500
 
 
-async def find(db: DB, book_id: int, digest: str) -> bytes | None:
+@dataclass(frozen=True, slots=True)
+class ExportLimits:
+    """How many files a book keeps, and how many bytes an account. The newest file is kept whatever its size."""
+
+    files_per_book: int = 8
+    bytes_per_account: int = 256_000_000
+
+
+FIND = f"""
+    SELECT e.body, {stored_files.COLUMNS}
+      FROM export_file e LEFT JOIN stored_file f ON f.id = e.file_id
+     WHERE e.book_id = $1 AND e.digest = $2
+"""
+
+
+async def find(db: DB, book_id: int, digest: str) -> FoundFile | None:
     """The cached file, or None. The caller has checked the book's owner."""
-    body: bytes | None = await db.fetchval(FIND, book_id, digest)
-    return body
+    return stored_files.found(await db.fetchrow(FIND, book_id, digest))
 
 
 # The book may be gone by the time its file is ready.
 KEEP = """
-    INSERT INTO export_file (book_id, digest, kind, body)
-    SELECT id, $2, $3, $4 FROM book WHERE id = $1
+    INSERT INTO export_file (book_id, digest, kind, body, file_id)
+    SELECT id, $2, $3, $4, $5 FROM book WHERE id = $1
     ON CONFLICT (book_id, digest) DO NOTHING
+    RETURNING true
 """
 
 # octet_length reads only the header of a stored value, so no file is loaded.
@@ -32,18 +48,44 @@ FORGET_OLD = """
      USING (SELECT f.book_id, f.digest,
                    row_number() OVER (PARTITION BY f.book_id ORDER BY f.created_at DESC, f.digest) AS place,
                    row_number() OVER (ORDER BY f.created_at DESC, f.digest) AS place_of_all,
-                   sum(octet_length(f.body)) OVER (ORDER BY f.created_at DESC, f.digest) AS bytes
-              FROM export_file f JOIN book b ON b.id = f.book_id
+                   sum(coalesce(octet_length(f.body), o.size)) OVER (ORDER BY f.created_at DESC, f.digest) AS bytes
+              FROM export_file f
+              JOIN book b ON b.id = f.book_id
+              LEFT JOIN stored_file o ON o.id = f.file_id
              WHERE b.account_id = (SELECT account_id FROM book WHERE id = $1)) AS kept
      WHERE e.book_id = kept.book_id AND e.digest = kept.digest
        AND (kept.place > $2 OR (kept.place_of_all > 1 AND kept.bytes > $3))
 """
 
 
-async def keep(db: DB, book_id: int, digest: str, kind: str, body: bytes) -> None:
-    """Cache the file, and delete the oldest files beyond the limits per book and per account."""
-    await db.execute(KEEP, book_id, digest, kind, body)
-    await db.execute(FORGET_OLD, book_id, KEPT_PER_BOOK, KEPT_PER_ACCOUNT)
+async def keep(db: DB, book_id: int, digest: str, kind: str, new: NewFile, limits: ExportLimits) -> bool:
+    """Cache the file, and delete the oldest files beyond the limits. False if it was not cached.
+
+    Then the book is gone, or another process has cached the same file.
+    """
+    kept = bool(await db.fetchval(KEEP, book_id, digest, kind, new.body, new.file_id))
+    await db.execute(FORGET_OLD, book_id, limits.files_per_book, limits.bytes_per_account)
+    return kept
+
+
+FORGET = "DELETE FROM export_file WHERE book_id = $1 AND digest = $2"
+
+
+async def forget(db: DB, book_id: int, digest: str) -> None:
+    await db.execute(FORGET, book_id, digest)
+
+
+FORGET_BEFORE = """
+    DELETE FROM export_file
+     WHERE (book_id, digest) IN (SELECT book_id, digest FROM export_file
+                                  WHERE created_at < now() - $1 * interval '1 second'
+                                  ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+"""
+
+
+async def forget_older(db: DB, seconds: float) -> None:
+    """Delete one batch of files that were made longer ago."""
+    await db.execute(FORGET_BEFORE, seconds, BATCH)
 
 
 COUNT = """

@@ -31,8 +31,10 @@ BYTES_OF_BOOKS = f"""
 """
 
 BYTES_OF_PICTURES = """
-    SELECT coalesce(sum(octet_length(m.body)), 0)::bigint
-      FROM book b JOIN media m ON m.book_id = b.id
+    SELECT coalesce(sum(coalesce(octet_length(m.body), f.size)), 0)::bigint
+      FROM book b
+      JOIN media m ON m.book_id = b.id
+      LEFT JOIN stored_file f ON f.id = m.file_id
      WHERE b.account_id = $1 AND ($2::bigint IS NULL OR b.id = $2)
 """
 

@@ -79,13 +79,11 @@ async def books(db: DB, account_id: int) -> AsyncIterator[tuple[int, dict[str, A
 
 
 PICTURES = "SELECT key FROM media WHERE book_id = $1 ORDER BY key"
-PICTURE = "SELECT body FROM media WHERE key = $1"
 
 
-async def pictures(db: DB, book_id: int) -> AsyncIterator[tuple[str, bytes]]:
-    """The book's pictures by name, one at a time."""
-    for each in await db.fetch(PICTURES, book_id):
-        yield each["key"], await db.fetchval(PICTURE, each["key"])
+async def pictures(db: DB, book_id: int) -> list[str]:
+    """The keys of the book's pictures."""
+    return [row["key"] for row in await db.fetch(PICTURES, book_id)]
 
 
 async def _rows(db: DB, statement: str, key: int) -> list[dict[str, Any]]:

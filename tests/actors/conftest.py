@@ -25,6 +25,7 @@ from bookgen.providers.text import CALL_SECONDS, Halt, Message, StopReason, Text
 from bookgen.services.painting import Painter
 from bookgen.store import covers, media
 from bookgen.store.database import Database
+from bookgen.store.stored_files import NewFile
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
 from bookgen.writing.passage import rewrite_passage
 from bookgen.writing.refusal import ModelRefused
@@ -208,7 +209,7 @@ class Studio:
         async def keep(connection: asyncpg.Connection) -> None:
             if failure := self.failures.pop("keeping", None):
                 raise failure
-            drawing = b"picture", 16, 25, SourceType.DRAWN
+            drawing = NewFile(b"picture"), 16, 25, SourceType.DRAWN
             image, thumbnail = [await media.add(connection, book_id, *drawing) for _ in range(2)]
             drawn = {"style": "", "prompt": "", "width": 16, "height": 25, "design": None}
             cover = await covers.add(connection, book_id, image_key=image, thumbnail_key=thumbnail, **drawn)

@@ -1,4 +1,4 @@
-"""The commands on payments work with what the tests of billing work with."""
+"""The commands on payments and on files work with what the tests of billing and of files work with."""
 
 from tests.billing.conftest import (  # noqa: F401
     clock,
@@ -9,3 +9,4 @@ from tests.billing.conftest import (  # noqa: F401
     payments,
     stripe,
 )
+from tests.files.conftest import places, server  # noqa: F401

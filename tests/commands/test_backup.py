@@ -15,6 +15,7 @@ IS_WHOLE = """
               FROM chapter c JOIN book b ON b.id = c.book_id)
 """
 TOLD = {"BOOKGEN_BACKUP_PASSPHRASE": "a grey weighbridge in the rain"}
+IS_IN_ROWS = "SELECT (SELECT count(*) FROM media WHERE body IS NOT NULL), (SELECT count(*) FROM stored_file)"
 
 
 @pytest.mark.timeout(300)  # a dozen commands, each of which derives a key from the passphrase
@@ -25,10 +26,12 @@ async def test_a_drilled_backup_restores_into_an_empty_folder_or_database_and_it
     first.mkdir()
     second.mkdir()
     book = ("write", "The Salt Road", "--chapters", "1", "--words", "60", "--format", "epub", "--out", str(tmp_path))
-    assert (await run(first, *book, **TOLD))[0] == 0
+    in_folder = {**TOLD, "BOOKGEN_FILES": str(tmp_path / "files")}
+    assert (await run(first, *book, **in_folder))[0] == 0
 
-    code, out, errors = await run(first, "backup", str(file), **TOLD)
+    code, out, errors = await run(first, "backup", str(file), **in_folder)
     assert code == 0, errors
+    assert "3 files of books" in out
     assert "the EPUB of book 1 is byte-equal" in out
 
     content = file.read_bytes()
@@ -59,6 +62,7 @@ async def test_a_drilled_backup_restores_into_an_empty_folder_or_database_and_it
     assert (third / "data/secret.key").read_bytes() == (first / "data/secret.key").read_bytes()
     connection = await asyncpg.connect(empty_dsn)
     assert await connection.fetchval(IS_WHOLE)
+    assert tuple(await connection.fetchrow(IS_IN_ROWS)) == (2, 0)
     await connection.close()
     code, _, errors = await run(third, "restore", str(file), **by_url)
     assert code == 2

@@ -241,7 +241,7 @@ async def test_check_says_ok_of_every_part_that_works(tmp_path: Path, dsn: str) 
     code, said, complained = await run(tmp_path, "check", BOOKGEN_DATABASE_URL=dsn)
 
     assert (code, complained) == (0, "")
-    assert [line.split()[0] for line in said.splitlines()] == ["ok"] * 8
+    assert [line.split()[0] for line in said.splitlines()] == ["ok"] * 9
 
 
 async def test_check_says_how_old_the_last_drilled_backup_is_and_fails_if_it_is_overdue(

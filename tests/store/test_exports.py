@@ -5,9 +5,12 @@ from __future__ import annotations
 import itertools
 
 import asyncpg
-import pytest
 
 from bookgen.store import exports
+from bookgen.store.exports import ExportLimits
+from bookgen.store.stored_files import NewFile
+
+SMALL = ExportLimits(bytes_per_account=100)
 
 BOOK = """
     INSERT INTO book (account_id, title, chapter_count, target_word_count, trim_size, content_language)
@@ -28,26 +31,22 @@ async def kept(pool: asyncpg.Pool) -> set[str]:
     return {row["digest"] for row in await pool.fetch("SELECT digest FROM export_file")}
 
 
-async def test_an_accounts_files_are_kept_up_to_so_many_bytes_and_the_oldest_go(
-    pool: asyncpg.Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(exports, "KEPT_PER_ACCOUNT", 100)
+async def test_an_accounts_files_are_kept_up_to_so_many_bytes_and_the_oldest_go(pool: asyncpg.Pool) -> None:
     first, second = await account_with(pool, 2)
     (of_another,) = await account_with(pool, 1)
-    await exports.keep(pool, of_another, "another's", "pdf", b"x" * 90)
+    await exports.keep(pool, of_another, "another's", "pdf", NewFile(b"x" * 90), SMALL)
 
     for at, book in enumerate((first, second, first, second)):
-        await exports.keep(pool, book, f"file {at}", "pdf", b"x" * 40)
+        await exports.keep(pool, book, f"file {at}", "pdf", NewFile(b"x" * 40), SMALL)
 
     assert await kept(pool) == {"another's", "file 2", "file 3"}
 
 
-async def test_the_newest_file_is_kept_whatever_its_size(pool: asyncpg.Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exports, "KEPT_PER_ACCOUNT", 100)
+async def test_the_newest_file_is_kept_whatever_its_size(pool: asyncpg.Pool) -> None:
     (book,) = await account_with(pool, 1)
-    await exports.keep(pool, book, "small", "pdf", b"x" * 10)
+    await exports.keep(pool, book, "small", "pdf", NewFile(b"x" * 10), SMALL)
 
-    await exports.keep(pool, book, "large", "pdf", b"x" * 1_000)
+    await exports.keep(pool, book, "large", "pdf", NewFile(b"x" * 1_000), SMALL)
 
     assert await kept(pool) == {"large"}
 
@@ -55,7 +54,7 @@ async def test_the_newest_file_is_kept_whatever_its_size(pool: asyncpg.Pool, mon
 async def test_a_books_files_are_kept_up_to_so_many(pool: asyncpg.Pool) -> None:
     (book,) = await account_with(pool, 1)
 
-    for at in range(exports.KEPT_PER_BOOK + 2):
-        await exports.keep(pool, book, f"file {at:02}", "pdf", b"x")
+    for at in range(5):
+        await exports.keep(pool, book, f"file {at:02}", "pdf", NewFile(b"x"), ExportLimits(files_per_book=3))
 
-    assert await kept(pool) == {f"file {at:02}" for at in range(2, exports.KEPT_PER_BOOK + 2)}
+    assert await kept(pool) == {f"file {at:02}" for at in range(2, 5)}

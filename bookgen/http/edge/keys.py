@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bookgen.actors.supervisor import Supervisor
     from bookgen.billing.checkout import Payments
     from bookgen.billing.quota import Quota
+    from bookgen.files.keeping import Files
     from bookgen.http.edge.deprecation import Deprecation
     from bookgen.http.edge.lines import RequestLines
     from bookgen.http.edge.pieces import Outgoing
@@ -68,6 +69,7 @@ class Services:
     """The services that `app/build.py` builds for the handlers: `request.app[SERVICES]`."""
 
     database: Database
+    files: Files
     supervisor: Supervisor
     accounts: Accounts
     departure: Departure

@@ -30,7 +30,7 @@ async def show(request: web.Request) -> web.Response:
         if not await media.exists(db, key):
             raise errors.no_such("picture")
         return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
-    body = errors.must_exist(await media.find(db, key), "picture")
+    body = errors.must_exist(await request.app[SERVICES].files.picture(db, key), "picture")
     headers["Content-Type"] = JPEG
     part = _part(request, len(body), tag)
     if part is None:

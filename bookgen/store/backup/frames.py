@@ -1,6 +1,7 @@
 """What stands in a sealed file: a sequence of frames, each with its kind and length.
 
-A backup is `manifest`, then for each table and file `table` or `file`, `data` …, `end`, and at last `trailer`.
+A backup is `manifest`, then for each table `table` and for each file `file` or `stored`, each followed by `data` … and
+`end`, and at last `trailer`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ class FrameKind(Enum):
     MANIFEST = b"M"
     TABLE = b"T"
     FILE = b"F"
+    STORED = b"S"
     DATA = b"D"
     END = b"E"
     TRAILER = b"Z"

@@ -15,6 +15,7 @@ from bookgen.errors import StartupError
 from bookgen.store.backup.frames import FrameKind, FrameWriter
 from bookgen.store.backup.tables import StoredTable, TableDigest, copy_out, made_by, parted, quoted, tables
 from bookgen.store.migrate import applied, read_migrations
+from bookgen.store.stored_files import StoredFile
 
 PIECE_BYTES = 1 << 18
 IS_OURS = "SELECT to_regclass('schema_migration') IS NOT NULL"
@@ -87,6 +88,14 @@ async def write_files(frames: FrameWriter, folder: Path, files: Mapping[str, byt
         else:
             await _write_file(frames, folder / name)
         await frames.tell(FrameKind.END, {})
+
+
+async def write_stored(frames: FrameWriter, file: StoredFile, content: bytes) -> None:
+    """Write a file that is outside the database, by the id of its row."""
+    await frames.tell(FrameKind.STORED, {"id": file.id})
+    for at in range(0, len(content), PIECE_BYTES):
+        await frames.data(content[at : at + PIECE_BYTES])
+    await frames.tell(FrameKind.END, {})
 
 
 async def _write_file(frames: FrameWriter, path: Path) -> None:

@@ -1,0 +1,53 @@
+"""The store of books' files, and what is done for it in the background."""
+
+from __future__ import annotations
+
+import structlog
+
+from bookgen.config import Config, reveal, seconds_of
+from bookgen.errors import FilesUnavailable, StartupError
+from bookgen.files.keeping import Files
+from bookgen.files.place import BucketAccess, FilesRefused
+from bookgen.files.places import Places, address_of
+from bookgen.files.upkeep import KeepTimes
+from bookgen.store.exports import ExportLimits
+
+MEGABYTE = 1_000_000
+
+log = structlog.get_logger(__name__)
+
+
+def build_files(config: Config) -> Files:
+    """The files of books, wherever they are kept."""
+    limits = ExportLimits(config.exports_per_book, config.exports_mb * MEGABYTE)
+    return Files(build_places(config), address_of(config.files), limits)
+
+
+def build_places(config: Config) -> Places:
+    """The folders and buckets in which files may be."""
+    access = BucketAccess(
+        config.s3_endpoint or "",
+        config.aws_region,
+        reveal(config.aws_access_key_id) or "",
+        reveal(config.aws_secret_access_key) or "",
+        reveal(config.aws_session_token) or "",
+    )
+    return Places(access)
+
+
+def keep_times(config: Config) -> KeepTimes:
+    return KeepTimes(
+        export_seconds=seconds_of(config.exports_for) if config.exports_for else None,
+        covers=config.covers_per_book,
+        cover_seconds=seconds_of(config.covers_for) if config.covers_for else None,
+    )
+
+
+async def require_place(config: Config, files: Files) -> None:
+    """Raise StartupError if the place of new files refuses. One that is away for a while is waited for by requests."""
+    try:
+        await files.try_out(files.address)
+    except FilesRefused as error:
+        raise StartupError(f"BOOKGEN_FILES={config.files} can't be used: {error.reason}") from error
+    except FilesUnavailable as error:
+        log.warning("files_unreachable", place=files.address, reason=error.reason)

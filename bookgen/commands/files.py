@@ -1,0 +1,78 @@
+"""`bookgen files move TARGET`: all stored files to another place, while the service goes on."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser, Namespace
+
+from bookgen import config
+from bookgen.app.database import open_database
+from bookgen.app.files import build_files
+from bookgen.config import Config
+from bookgen.errors import InvalidInput
+from bookgen.files.moving import Move, Mover
+from bookgen.files.places import address_of
+from bookgen.setting_types import FILES_TAKES, file_place
+from bookgen.store import stored_files
+
+LINE_SECONDS = 2.0
+MEGABYTE = 1_000_000
+
+
+def add_options(parser: ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="files_command", metavar="COMMAND", required=True)
+    move = commands.add_parser("move", help="move all stored files to another place")
+    move.add_argument("target", metavar="TARGET", help=FILES_TAKES)
+
+
+async def run(options: Namespace) -> int:
+    """Move the files. Returns 1 if some of them can't be moved."""
+    settings, target = config.load(), options.target
+    try:
+        file_place(target)
+    except ValueError:
+        raise InvalidInput(f"TARGET takes {FILES_TAKES}, not {target!r}.") from None
+    files, address = build_files(settings), address_of(target)
+    async with open_database(settings) as database:
+        await files.try_out(address)
+        move = await Mover(database.http, files, address, _Progress().show).run()
+        waiting = await stored_files.waiting(database.http)
+    print(_told(settings, target, move, waiting))
+    return 1 if move.failed else 0
+
+
+class _Progress:
+    """A line every few seconds."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def show(self, move: Move) -> None:
+        if time.monotonic() - self._last >= LINE_SECONDS:
+            self._last = time.monotonic()
+            print(
+                f"{move.files:,} of {move.of_files:,} files, {move.bytes // MEGABYTE:,} of "
+                f"{move.of_bytes // MEGABYTE:,} MB",
+                flush=True,
+            )
+
+
+def _told(settings: Config, target: str, move: Move, waiting: int) -> str:
+    lines = [f"Moved {move.files:,} files, {move.bytes / MEGABYTE:,.1f} MB, to {target}."]
+    if move.failed:
+        lines.append(
+            f"{move.failed:,} pictures are missing or damaged where they are and were not moved; the log names them."
+        )
+    if waiting:
+        lines.append(
+            f"{waiting:,} files are still where they were. The service removes them once no backup is being made and "
+            "their place can be reached."
+        )
+    if address_of(settings.files) == address_of(target):
+        lines.append(f"BOOKGEN_FILES is {target} already.")
+    else:
+        lines.append(
+            f"Now set BOOKGEN_FILES={address_of(target) or target} for every process of the service and restart it. "
+            "Then run this command again: it moves what was stored meanwhile."
+        )
+    return "\n".join(lines)

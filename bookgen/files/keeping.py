@@ -1,0 +1,147 @@
+"""Keep and read the files of books, wherever they are.
+
+A file outside the database is written before the row that refers to it, and removed after that row is gone. No
+connection is held meanwhile: what is given here is a pool, except by commands that have a connection of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+import asyncpg
+import structlog
+
+from bookgen.errors import FilesUnavailable
+from bookgen.files.place import FileMissing
+from bookgen.files.places import Places
+from bookgen.store import exports, media, stored_files
+from bookgen.store.database import DB
+from bookgen.store.exports import ExportLimits
+from bookgen.store.stored_files import FoundFile, NewFile, StoredFile
+
+T = TypeVar("T")
+
+NAME_BYTES = 20
+COPIES_AT_ONCE = 4
+
+log = structlog.get_logger(__name__)
+
+
+class Files:
+    """Puts new files at `address`, or into their rows if it is None, and reads files wherever their rows say."""
+
+    def __init__(
+        self, places: Places | None = None, address: str | None = None, limits: ExportLimits | None = None
+    ) -> None:
+        self._places = places or Places()
+        self._limits = limits or ExportLimits()
+        self._lost: set[str] = set()  # the places that failed last
+        self.address = address
+
+    # Write
+
+    async def keep(self, db: asyncpg.Pool, data: bytes) -> NewFile:
+        """Write a file for a row that is about to be committed. Raises FilesUnavailable."""
+        return NewFile(data) if self.address is None else NewFile(None, (await self.put(db, self.address, data)).id)
+
+    async def put(self, db: asyncpg.Pool, address: str, data: bytes) -> StoredFile:
+        """Write a file to a place. A file to which no row refers is removed after some days."""
+        name, digest = secrets.token_hex(NAME_BYTES), await sha256(data)
+        file = await stored_files.announce(db, address, name, len(data), digest)
+        await self._told(address, self._places.at(address).put(name, data))
+        return file
+
+    async def copy(self, db: asyncpg.Pool, originals: Sequence[StoredFile]) -> dict[int, NewFile | None]:
+        """Copies of files, by the originals' ids. None: the file is no longer there."""
+        turns = asyncio.Semaphore(COPIES_AT_ONCE)
+
+        async def one(original: StoredFile) -> NewFile | None:
+            async with turns:
+                try:
+                    return await self.keep(db, await self.get(original))
+                except FileMissing:
+                    return None
+
+        copies = await asyncio.gather(*map(one, originals))
+        return {original.id: copy for original, copy in zip(originals, copies, strict=True)}
+
+    async def discard(self, db: asyncpg.Pool, new: NewFile | StoredFile) -> None:
+        """Have a file removed to which no row will refer."""
+        file_id = new.id if isinstance(new, StoredFile) else new.file_id
+        if file_id is not None:
+            await stored_files.discard(db, file_id)
+
+    async def keep_export(self, db: asyncpg.Pool, book_id: int, digest: str, kind: str, body: bytes) -> None:
+        """Cache an exported file, as far as the limits allow. A file that can't be stored is made again later."""
+        try:
+            new = await self.keep(db, body)
+        except FilesUnavailable:
+            return
+        if not await exports.keep(db, book_id, digest, kind, new, self._limits):
+            await self.discard(db, new)
+
+    # Read
+
+    async def picture(self, db: DB, key: str) -> bytes | None:
+        """The picture as JPEG. None if there is none, or none any more. Raises FilesUnavailable."""
+        return await self.read(lambda: media.find(db, key))
+
+    async def export(self, db: DB, book_id: int, digest: str) -> bytes | None:
+        """The cached file, or None."""
+        try:
+            body = await self.read(lambda: exports.find(db, book_id, digest))
+        except FilesUnavailable:
+            return None
+        if body is None:
+            await exports.forget(db, book_id, digest)  # so that the file which is made instead can be cached
+        return body
+
+    async def read(self, find: Callable[[], Awaitable[FoundFile | None]]) -> bytes | None:
+        """The bytes of the file that `find` finds, also while it is being moved. Raises FilesUnavailable."""
+        missing = None
+        while found := await find():
+            if found.file is None:
+                return found.body
+            if found.file.id == missing:
+                log.error("stored_file_missing", place=found.file.place, name=found.file.name)
+                return None
+            try:
+                return await self.get(found.file)
+            except FileMissing:
+                missing = found.file.id  # it was moved or deleted meanwhile, unless its row says the same again
+        return None
+
+    async def get(self, file: StoredFile) -> bytes:
+        """The bytes of a file outside the database. Raises FileMissing and FilesUnavailable."""
+        return await self._told(file.place, self._places.at(file.place).get(file.name))
+
+    async def delete(self, file: StoredFile) -> None:
+        await self._told(file.place, self._places.at(file.place).delete(file.name))
+
+    async def try_out(self, address: str | None) -> None:
+        """Raise FilesUnavailable if the place can't store files."""
+        if address is not None:
+            await self._places.at(address).try_out()
+
+    async def _told(self, address: str, call: Awaitable[T]) -> T:
+        """Await the call. The log has one line when a place is lost, and one when it is back."""
+        try:
+            result = await call
+        except FilesUnavailable as error:
+            if address not in self._lost:
+                log.error("files_unreachable", place=address, reason=error.reason)
+            self._lost.add(address)
+            raise
+        if address in self._lost:
+            self._lost.discard(address)
+            log.info("files_reachable", place=address)
+        return result
+
+
+async def sha256(data: bytes) -> bytes:
+    """The digest, computed in a thread: a large file takes tens of milliseconds."""
+    return await asyncio.to_thread(lambda: hashlib.sha256(data).digest())

@@ -1,0 +1,120 @@
+"""Move all files to another place while the service goes on. Killed at any moment, the next call continues.
+
+Each file is written to its new place, read back and compared by its digest before its row names that place. Only then
+is the former file removed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+
+import asyncpg
+import structlog
+
+from bookgen.errors import FilesUnavailable
+from bookgen.files.keeping import Files, sha256
+from bookgen.files.place import FileMissing
+from bookgen.files.upkeep import sweep
+from bookgen.store import exports, file_moves
+from bookgen.store.file_moves import Movable, MovableExport
+
+AT_ONCE = 8
+PASSES = 3  # the service may store files at the former place as fast as they are moved
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class Move:
+    """How far a move is: files and bytes that were moved, of those that there were, and files that can't be moved."""
+
+    of_files: int
+    of_bytes: int
+    files: int = 0
+    bytes: int = 0
+    failed: int = 0
+
+
+class Mover:
+    """Moves files to the place `target`, or into their rows if it is None."""
+
+    def __init__(self, db: asyncpg.Pool, files: Files, target: str | None, told: Callable[[Move], None]) -> None:
+        """`told` is called after each file."""
+        self._db, self._files, self._target, self._told = db, files, target, told
+
+    async def run(self) -> Move:
+        """Move what is elsewhere. Raises FilesUnavailable if a place can't be reached."""
+        move = Move(*await file_moves.elsewhere(self._db, self._target))
+        for _ in range(PASSES):
+            before, move.failed = move.files, 0
+            async for batch in self._batches():
+                await self._all(batch, move)
+                await sweep(self._db, self._files)
+            if move.files == before:
+                break
+        await sweep(self._db, self._files)
+        return move
+
+    async def _batches(self) -> AsyncIterator[Sequence[Movable]]:
+        key = ""
+        while pictures := await file_moves.pictures(self._db, self._target, key):
+            yield pictures
+            key = pictures[-1].key
+        place = (0, "")
+        while found := await file_moves.exported(self._db, self._target, place):
+            yield found
+            place = (found[-1].book_id, found[-1].digest)
+
+    async def _all(self, batch: Sequence[Movable], move: Move) -> None:
+        turns = asyncio.Semaphore(AT_ONCE)
+
+        async def one(each: Movable) -> None:
+            async with turns:
+                moved = await self._one(each)
+            move.failed += moved is False
+            if moved:
+                move.files += 1
+                move.bytes += each.bytes
+            self._told(move)
+
+        outcomes = await asyncio.gather(*map(one, batch), return_exceptions=True)
+        if errors := [each for each in outcomes if isinstance(each, BaseException)]:
+            raise errors[0]
+
+    async def _one(self, each: Movable) -> bool | None:
+        """Whether the file was moved. None: it was deleted or moved by somebody else. False: it is damaged."""
+        body = await self._read(each)
+        if body is None:
+            return await self._unreadable(each)
+        if self._target is None:
+            return (each.file is not None and await file_moves.to_row(self._db, each, each.file, body)) or None
+        written = await self._files.put(self._db, self._target, body)
+        if await sha256(await self._files.get(written)) != written.sha256:
+            raise FilesUnavailable(f"{self._target} does not give back what was written to it.")
+        if await file_moves.to_file(self._db, each, written.id):
+            return True
+        await self._files.discard(self._db, written)
+        return None
+
+    async def _read(self, each: Movable) -> bytes | None:
+        """The bytes of the file. None if it is missing or not what was written."""
+        if each.file is None:
+            found = await file_moves.find(self._db, each)
+            return found.body if found else None
+        try:
+            body = await self._files.get(each.file)
+        except FileMissing:
+            return None
+        return body if await sha256(body) == each.file.sha256 else None
+
+    async def _unreadable(self, each: Movable) -> bool | None:
+        found = await file_moves.find(self._db, each)
+        if found is None or found.file is None or found.file != each.file:
+            return None
+        if isinstance(each, MovableExport):  # it can be made again
+            await exports.forget(self._db, each.book_id, each.digest)
+            return None
+        log.error("stored_file_damaged", place=found.file.place, name=found.file.name)
+        return False

@@ -1,0 +1,40 @@
+"""Open the places that rows name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bookgen.files.folder import Folder
+from bookgen.files.place import BUCKET, BucketAccess, FilePlace
+
+DATABASE = "database"  # the setting that keeps files in their rows
+
+
+@dataclass(slots=True)
+class Places:
+    """The places that rows name, each opened when it is first needed."""
+
+    access: BucketAccess = field(default_factory=BucketAccess)
+    _open: dict[str, FilePlace] = field(default_factory=dict)
+
+    def at(self, address: str) -> FilePlace:
+        """The place with this address."""
+        if address not in self._open:
+            self._open[address] = _bucket(address, self.access) if address.startswith(BUCKET) else Folder(Path(address))
+        return self._open[address]
+
+
+def _bucket(address: str, access: BucketAccess) -> FilePlace:
+    from bookgen.files.bucket import Bucket  # slow to import, and needed only by those who have a bucket
+
+    return Bucket(address, access)
+
+
+def address_of(setting: str) -> str | None:
+    """The address that rows name for a value of BOOKGEN_FILES. None: they keep the bytes themselves."""
+    if setting == DATABASE:
+        return None
+    if setting.startswith(BUCKET):
+        return setting.rstrip("/")
+    return str(Path(setting).expanduser().absolute())

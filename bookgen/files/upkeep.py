@@ -1,0 +1,77 @@
+"""Remove what is no longer needed: files without a row, and exports and covers that are kept for a time only."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import asyncpg
+import structlog
+
+from bookgen.errors import FilesUnavailable, Unavailable
+from bookgen.files.keeping import Files
+from bookgen.store import covers, exports, stored_files
+
+EVERY_SECONDS = 60.0
+COVERS_EVERY = 60  # rounds: all covers are read for it
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class KeepTimes:
+    """How long exports stay, how many covers beside the selected one a book keeps, and how long. None: for ever."""
+
+    export_seconds: float | None = None
+    covers: int | None = None
+    cover_seconds: float | None = None
+
+
+class FileUpkeep:
+    def __init__(self, db: asyncpg.Pool, files: Files, times: KeepTimes) -> None:
+        self._db, self._files, self._times = db, files, times
+
+    async def run(self) -> None:
+        """Do what is due every minute, until cancelled."""
+        rounds = 0
+        while True:
+            try:
+                await self.forget_old(with_covers=rounds % COVERS_EVERY == 0)
+                await sweep(self._db, self._files)
+            except Unavailable as outage:
+                log.warning("files_not_swept", reason=str(outage))
+            except Exception:
+                log.exception("files_not_swept")
+            rounds += 1
+            await asyncio.sleep(EVERY_SECONDS)
+
+    async def forget_old(self, *, with_covers: bool) -> None:
+        """Delete one batch of rows of exports and of covers that are too old or too many."""
+        times = self._times
+        if times.export_seconds is not None:
+            await exports.forget_older(self._db, times.export_seconds)
+        if with_covers and (times.covers is not None or times.cover_seconds is not None):
+            await covers.forget_unselected(self._db, times.covers, times.cover_seconds)
+
+
+async def sweep(db: asyncpg.Pool, files: Files) -> int:
+    """Remove the files to which no row refers, and return how many are gone.
+
+    The row goes last: after a crash in between, the file is removed once more. Files of a place that can't be reached
+    stay until the next sweep.
+    """
+    await stored_files.give_up_old(db)
+    gone, after, lost = 0, 0, set[str]()
+    while batch := await stored_files.unused(db, after):
+        for file in batch:
+            after = file.id
+            if file.place in lost:
+                continue
+            try:
+                await files.delete(file)
+            except FilesUnavailable:
+                lost.add(file.place)
+                continue
+            await stored_files.forget(db, file.id)
+            gone += 1
+    return gone

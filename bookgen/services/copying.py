@@ -1,0 +1,57 @@
+"""Copy a book with its pictures. Files outside the database are copied before the transaction that adds the copy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import asyncpg
+
+from bookgen.billing.quota import Quota
+from bookgen.billing.storage import require_room, require_stored
+from bookgen.errors import must_exist
+from bookgen.files.keeping import Files
+from bookgen.models import Book
+from bookgen.store import books, covers, illustrations, media, storage
+from bookgen.store.stored_files import NewFile
+
+
+class _FilesChanged(Exception):
+    """A picture is in a file that was not copied."""
+
+
+async def copy_book(db: asyncpg.Pool, files: Files, quota: Quota, account_id: int, book_id: int) -> Book:
+    """Create a draft with the same texts and pictures.
+
+    Raises NotFound, FilesUnavailable, and PlanUpgradeRequired if the plan has no room for both books.
+    """
+    copied: dict[int, NewFile | None] = {}
+    try:
+        while True:
+            missing = [each for each in await media.outside(db, account_id, book_id) if each.id not in copied]
+            if missing and not copied:  # before anything is written for the account
+                growth = await storage.of_book(db, account_id, book_id)
+                await require_room(db, quota, await quota.standing(db, account_id), growth=growth)
+            copied |= await files.copy(db, missing)
+            try:
+                async with db.acquire() as connection, connection.transaction():
+                    return await _copy_rows(connection, quota, account_id, book_id, copied)
+            except _FilesChanged:  # a picture was added or moved meanwhile
+                continue
+    finally:
+        for new in filter(None, copied.values()):  # those that no row has taken
+            await files.discard(db, new)
+
+
+async def _copy_rows(
+    connection: asyncpg.Connection, quota: Quota, account_id: int, book_id: int, files: Mapping[int, NewFile | None]
+) -> Book:
+    growth = await storage.of_book(connection, account_id, book_id)
+    await require_stored(connection, quota, account_id, growth=growth)
+    copy = must_exist(await books.duplicate(connection, account_id, book_id))
+    keys = await media.copy(connection, book_id, copy.id, files)
+    if keys is None:
+        raise _FilesChanged
+    await covers.copy(connection, book_id, copy.id, keys)
+    await illustrations.copy(connection, book_id, copy.id, keys)
+    await books.copy_character_sheet(connection, book_id, copy.id, keys)
+    return copy

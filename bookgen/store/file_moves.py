@@ -1,0 +1,127 @@
+"""What `bookgen files move` asks of the database: which files are elsewhere, and that a row names another place.
+
+A row changes only if it still names the file that was copied. Its bytes never change, whatever else does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import asyncpg
+
+from bookgen.store import exports, media, stored_files
+from bookgen.store.database import DB
+from bookgen.store.stored_files import FoundFile, StoredFile
+
+BATCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class MovablePicture:
+    """A picture and the file that its row names. None: the row has the bytes."""
+
+    key: str
+    bytes: int
+    file: StoredFile | None
+
+
+@dataclass(frozen=True, slots=True)
+class MovableExport:
+    """An exported file and the file that its row names. None: the row has the bytes."""
+
+    book_id: int
+    digest: str
+    bytes: int
+    file: StoredFile | None
+
+
+Movable = MovablePicture | MovableExport
+
+ELSEWHERE = """
+    SELECT count(*) AS files, coalesce(sum(bytes), 0)::bigint AS bytes
+      FROM (SELECT coalesce(octet_length(m.body), f.size) AS bytes
+              FROM media m LEFT JOIN stored_file f ON f.id = m.file_id WHERE f.place IS DISTINCT FROM $1::text
+             UNION ALL
+            SELECT coalesce(octet_length(e.body), f.size)
+              FROM export_file e LEFT JOIN stored_file f ON f.id = e.file_id WHERE f.place IS DISTINCT FROM $1) AS each
+"""
+
+
+async def elsewhere(db: DB, place: str | None) -> tuple[int, int]:
+    """How many files are not in the place, and their bytes. None stands for the rows themselves."""
+    row = await db.fetchrow(ELSEWHERE, place)
+    return row["files"], row["bytes"]
+
+
+PICTURES = f"""
+    SELECT m.key, coalesce(octet_length(m.body), f.size) AS bytes, {stored_files.COLUMNS}
+      FROM media m LEFT JOIN stored_file f ON f.id = m.file_id
+     WHERE f.place IS DISTINCT FROM $1::text AND m.key > $2
+     ORDER BY m.key LIMIT $3
+"""
+
+
+async def pictures(db: DB, place: str | None, after: str) -> list[MovablePicture]:
+    """Pictures that are not in the place, with keys above `after`."""
+    return [
+        MovablePicture(row["key"], row["bytes"], _file(row)) for row in await db.fetch(PICTURES, place, after, BATCH)
+    ]
+
+
+EXPORTS = f"""
+    SELECT e.book_id, e.digest, coalesce(octet_length(e.body), f.size) AS bytes, {stored_files.COLUMNS}
+      FROM export_file e LEFT JOIN stored_file f ON f.id = e.file_id
+     WHERE f.place IS DISTINCT FROM $1::text AND (e.book_id, e.digest) > ($2::bigint, $3)
+     ORDER BY e.book_id, e.digest LIMIT $4
+"""
+
+
+async def exported(db: DB, place: str | None, after: tuple[int, str]) -> list[MovableExport]:
+    """Exported files that are not in the place, beyond the row `after`."""
+    rows = await db.fetch(EXPORTS, place, *after, BATCH)
+    return [MovableExport(row["book_id"], row["digest"], row["bytes"], _file(row)) for row in rows]
+
+
+def _file(row: asyncpg.Record) -> StoredFile | None:
+    return None if row["id"] is None else stored_files.file_of(row)
+
+
+async def find(db: DB, each: Movable) -> FoundFile | None:
+    """What the row names now."""
+    if isinstance(each, MovablePicture):
+        return await media.find(db, each.key)
+    return await exports.find(db, each.book_id, each.digest)
+
+
+PICTURE_TO_FILE = """
+    UPDATE media SET body = NULL, file_id = $3 WHERE key = $1 AND file_id IS NOT DISTINCT FROM $2::bigint RETURNING true
+"""
+EXPORT_TO_FILE = """
+    UPDATE export_file SET body = NULL, file_id = $4
+     WHERE book_id = $1 AND digest = $2 AND file_id IS NOT DISTINCT FROM $3::bigint RETURNING true
+"""
+
+
+async def to_file(db: DB, each: Movable, file_id: int) -> bool:
+    """Let the row name another file. False if it has changed or is gone."""
+    former = each.file.id if each.file else None
+    if isinstance(each, MovablePicture):
+        return bool(await db.fetchval(PICTURE_TO_FILE, each.key, former, file_id))
+    return bool(await db.fetchval(EXPORT_TO_FILE, each.book_id, each.digest, former, file_id))
+
+
+# Refuses in the same statement what the server has not stored as it was sent.
+PICTURE_TO_ROW = """
+    UPDATE media SET body = $3, file_id = NULL WHERE key = $1 AND file_id = $2 AND sha256($3) = $4 RETURNING true
+"""
+EXPORT_TO_ROW = """
+    UPDATE export_file SET body = $4, file_id = NULL
+     WHERE book_id = $1 AND digest = $2 AND file_id = $3 AND sha256($4) = $5 RETURNING true
+"""
+
+
+async def to_row(db: DB, each: Movable, former: StoredFile, body: bytes) -> bool:
+    """Put the bytes into the row. False if it has changed or is gone."""
+    if isinstance(each, MovablePicture):
+        return bool(await db.fetchval(PICTURE_TO_ROW, each.key, former.id, body, former.sha256))
+    return bool(await db.fetchval(EXPORT_TO_ROW, each.book_id, each.digest, former.id, body, former.sha256))

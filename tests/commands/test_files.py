@@ -1,0 +1,198 @@
+"""`bookgen files move`, a backup and the way back, as an operator runs them, with `kill -9` in between."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from tempfile import TemporaryFile
+
+import asyncpg
+import pytest
+
+from bookgen.commands import check
+from bookgen.config import names
+from bookgen.errors import StartupError
+from bookgen.files.keeping import Files
+from bookgen.files.place import BucketAccess
+from bookgen.files.places import Places
+from bookgen.files.upkeep import sweep
+from bookgen.store.database import Database
+from tests.composition import composed, settings
+from tests.fakes.s3_server import KEY_ID, REGION, SECRET, S3Server
+from tests.files.conftest import add_book, add_picture
+from tests.programs import Program
+from tests.service import environment, run
+
+PASSPHRASE = {"BOOKGEN_BACKUP_PASSPHRASE": "a grey weighbridge in the rain"}
+PICTURES = {f"picture {at}".encode() for at in range(4)}
+TARGET = "s3://books/of/ada"
+
+
+async def fill(pool: asyncpg.Pool, files: Files) -> dict[str, bytes]:
+    """A book with pictures and an export. Returns the pictures by their keys."""
+    book_id = await add_book(pool)
+    await files.keep_export(pool, book_id, "digest", "pdf", b"%PDF")
+    return {await add_picture(pool, book_id, await files.keep(pool, each)): each for each in PICTURES}
+
+
+async def killed_at(server: S3Server, nth: int, folder: Path, *arguments: str, **told: str) -> None:
+    """Run a command, and kill it with SIGKILL before its nth PUT is answered."""
+    reached, puts = asyncio.Event(), 0
+
+    async def hang(method: str, _key: str) -> None:
+        nonlocal puts
+        puts += method == "PUT"
+        if puts == nth:
+            reached.set()
+            await asyncio.Event().wait()
+
+    server.before = hang
+    with TemporaryFile() as said:
+        program = await Program.start(
+            arguments, folder=folder, environment=environment(folder, **told), out=said.fileno(), err=said.fileno()
+        )
+    async with asyncio.timeout(60):
+        await reached.wait()
+    program.kill()
+    await program.wait()
+    server.before = None
+
+
+async def test_a_move_that_was_killed_is_run_again_and_says_what_to_set(
+    pool: asyncpg.Pool,
+    dsn: str,
+    server: S3Server,
+    places: Places,
+    tmp_path: Path,
+) -> None:
+    keys, told = await fill(pool, Files()), {**server.environment, "BOOKGEN_DATABASE_URL": dsn}
+
+    await killed_at(server, 4, tmp_path, "files", "move", TARGET, **told)
+    code, out, errors = await run(tmp_path, "files", "move", TARGET, **told)
+
+    assert code == 0, errors
+    assert out.splitlines()[0].endswith(f"MB, to {TARGET}.")
+    assert f"Now set BOOKGEN_FILES={TARGET} for every process of the service and restart it." in out
+    assert {key: await Files(places).picture(pool, key) for key in keys} == keys
+    assert await pool.fetchval("SELECT count(*) FROM media WHERE body IS NOT NULL") == 0
+    code, out, _ = await run(tmp_path, "files", "move", TARGET, BOOKGEN_FILES=TARGET, **told)
+    assert (code, out) == (0, f"Moved 0 files, 0.0 MB, to {TARGET}.\nBOOKGEN_FILES is {TARGET} already.\n")
+
+
+async def test_a_move_to_what_is_no_place_is_refused(dsn: str, tmp_path: Path) -> None:
+    code, _, errors = await run(tmp_path, "files", "move", "s3:/books", BOOKGEN_DATABASE_URL=dsn)
+
+    assert (code, errors) == (
+        2, "bookgen: TARGET takes database, a folder or s3://bucket/prefix, not 's3:/books'.\n",
+    )  # fmt: skip
+
+
+async def test_a_backup_has_the_files_and_its_copy_has_files_of_its_own(
+    pool: asyncpg.Pool,
+    dsn: str,
+    empty_dsn: str,
+    server: S3Server,
+    places: Places,
+    tmp_path: Path,
+) -> None:
+    keys, backup = await fill(pool, Files(places, TARGET)), str(tmp_path / "books.backup")
+    told = {**server.environment, **PASSPHRASE, "BOOKGEN_SECRET_KEY": "k" * 32, "BOOKGEN_DATABASE_URL": dsn}
+    code, out, errors = await run(tmp_path, "backup", backup, "--no-drill", **told)
+    assert code == 0, errors
+    assert "5 files of books" in out
+    originals = dict(server.objects)
+    server.objects.update({f"copy/{'0' * 40}": b"not ours"})
+
+    there = told | {"BOOKGEN_DATABASE_URL": empty_dsn, "BOOKGEN_FILES": "s3://books/copy"}
+    await killed_at(server, 3, tmp_path, "restore", backup, **there)
+    assert len(server.objects) > len(originals) + 1
+    code, _, errors = await run(tmp_path, "restore", backup, **there)
+
+    assert code == 0, errors
+    copy = await asyncpg.create_pool(empty_dsn, min_size=1, max_size=2)
+    assert {key: await Files(places).picture(copy, key) for key in keys} == keys
+    assert len(server.objects) == len(originals) + 6  # nothing is left of the restore that was killed
+    await copy.execute("DELETE FROM book")
+    assert await sweep(copy, Files(places)) == 5
+    assert server.objects == originals | {f"copy/{'0' * 40}": b"not ours"}
+    await copy.close()
+
+
+async def test_a_backup_without_a_picture_is_not_made(
+    pool: asyncpg.Pool,
+    dsn: str,
+    server: S3Server,
+    places: Places,
+    tmp_path: Path,
+) -> None:
+    await fill(pool, Files(places, TARGET))
+    told = {**server.environment, **PASSPHRASE, "BOOKGEN_SECRET_KEY": "k" * 32, "BOOKGEN_DATABASE_URL": dsn}
+    lost = next(key for key, body in server.objects.items() if body in PICTURES)
+    server.objects.pop(lost)
+
+    code, _, errors = await run(tmp_path, "backup", str(tmp_path / "books.backup"), "--no-drill", **told)
+
+    assert code == 1
+    assert f"is missing: {lost.rpartition('/')[2]} in {TARGET}" in errors
+    assert not (tmp_path / "books.backup").exists()
+
+
+@pytest.fixture
+def bucket(server: S3Server) -> dict[str, object]:
+    access = {"aws_access_key_id": KEY_ID, "aws_secret_access_key": SECRET, "aws_region": REGION}
+    return {"files": TARGET, "s3_endpoint": server.url, **access}
+
+
+async def test_the_check_tries_the_place_and_says_what_is_elsewhere(
+    pool: asyncpg.Pool,
+    dsn: str,
+    server: S3Server,
+    bucket: dict[str, object],
+    tmp_path: Path,
+) -> None:
+    told = settings(tmp_path, database_url=dsn, **bucket)
+    assert await check.files(told) == f"{TARGET} was written and read"
+    assert [method for method, _ in server.calls] == ["PUT", "GET", "DELETE"]
+
+    folder = str(tmp_path / "files")
+    await fill(pool, Files(Places(), folder))
+    assert await check.files(told) == (
+        f"{TARGET} was written and read; others are still in {folder}: bookgen files move"
+    )
+    (tmp_path / "files").rename(tmp_path / "unmounted")
+    with pytest.raises(StartupError, match=f"The folder {folder} can't be used: No such file or directory"):
+        await check.files(told)
+    (tmp_path / "files").mkdir()
+    with pytest.raises(StartupError, match=f"{folder} has lost the file [0-9a-f]{{40}}. Is the folder mounted"):
+        await check.files(told)
+
+
+async def test_the_start_is_refused_by_a_place_that_refuses_and_not_by_one_that_is_away(
+    pool: asyncpg.Pool,
+    database: Database,
+    server: S3Server,
+    bucket: dict[str, object],
+    tmp_path: Path,
+) -> None:
+    async def start(**told: object) -> str | None:
+        async with composed(database, tmp_path, **told) as service:
+            return service.services.files.address
+
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StartupError, match=f"BOOKGEN_FILES={tmp_path}/file can't be used: .* Not a directory"):
+        await start(files=str(tmp_path / "file"))
+    with pytest.raises(StartupError, match="BOOKGEN_FILES=s3://other can't be used: There is no bucket"):
+        await start(**{**bucket, "files": "s3://other"})
+    with pytest.raises(StartupError, match=f"BOOKGEN_FILES={TARGET} can't be used: {TARGET} refuses this server"):
+        await start(**{**bucket, "aws_secret_access_key": "wrong"})
+
+    assert await start(**{**bucket, "s3_endpoint": "http://127.0.0.1:9"}) == TARGET
+    assert await start(files=str(tmp_path / "files")) == str(tmp_path / "files")
+    assert not server.objects
+
+
+def test_every_variable_of_the_bucket_is_a_setting() -> None:
+    assert set(BucketAccess.__dataclass_fields__) == {"endpoint", "region", "key_id", "secret", "session_token"}
+    assert {name for name in names().values() if name.startswith("AWS_")} == {
+        "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION",
+    }  # fmt: skip
