@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parent.parent / "bookgen"
 # Documented by their packages in spite of the underscore.
 DOCUMENTED = {
     ("http/books_schemas.py", "_deserialize"): "marshmallow: the method that a custom field overrides",
+    ("http/exports_schemas.py", "_deserialize"): "marshmallow: the method that a custom field overrides",
     ("http/edge/schemas.py", "_deserialize"): "marshmallow: the method that a custom field overrides",
     ("limits.py", "_value_"): "enum: the value of a member that __new__ makes",
     ("http/edge/watchdog.py", "_current_frames"): "Python: the stacks of all threads",
