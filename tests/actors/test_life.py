@@ -163,7 +163,7 @@ class LifeMachine(RuleBasedStateMachine):
         assert self.memory.starts == sorted(self.memory.starts)
 
 
-def test_no_order_of_events_breaks_a_promise() -> None:
+def test_no_sequence_of_events_breaks_an_invariant() -> None:
     run_state_machine_as_test(
         LifeMachine,
         settings=settings(
@@ -172,7 +172,7 @@ def test_no_order_of_events_breaks_a_promise() -> None:
     )
 
 
-async def test_a_late_reply_to_a_run_that_was_stopped_is_no_text_of_the_next(pool: Pool) -> None:
+async def test_a_late_reply_to_a_stopped_run_is_not_used_by_the_next_run(pool: Pool) -> None:
     """The next run has the same epoch, call number and chapter, and the reply would complete it."""
     memory, database = LifeInMemory(BOOKS), await real_life(pool)
 
@@ -189,7 +189,7 @@ async def test_a_late_reply_to_a_run_that_was_stopped_is_no_text_of_the_next(poo
 
 
 @pytest.mark.timeout(300)
-def test_the_database_lives_the_same_life(dsn: str) -> None:
+def test_the_database_behaves_like_the_model_in_memory(dsn: str) -> None:
     class Conformance(LifeMachine):
         def __init__(self) -> None:
             super().__init__()

@@ -26,7 +26,7 @@ WAITS_FOR_A_LOCK = """
 """
 
 
-async def test_a_book_that_nobody_touches_is_read_once_and_its_later_chapters_know_the_earlier_ones(
+async def test_a_book_that_nobody_edits_is_loaded_once_and_its_chapters_are_added_as_they_are_written(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     model.free = True
@@ -46,7 +46,7 @@ async def test_a_book_that_nobody_touches_is_read_once_and_its_later_chapters_kn
 
 
 @pytest.mark.parametrize("change", ["text", "summary", "description"])
-async def test_what_an_author_changes_during_a_call_is_in_the_next_ones_material(
+async def test_an_edit_during_a_call_is_in_the_material_of_the_next_call(
     supervisor: Supervisor, model: Model, shelf: Shelf, change: str
 ) -> None:
     account, book = await shelf.outlined(chapters=3)
@@ -77,7 +77,7 @@ async def test_what_an_author_changes_during_a_call_is_in_the_next_ones_material
     assert material.chapters[1].content == f"Text of {(book, 2)}."
 
 
-async def test_a_book_that_waits_for_its_place_is_read_when_it_has_it(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_book_that_waits_for_a_slot_is_loaded_when_it_gets_one(start: Start, model: Model, shelf: Shelf) -> None:
     supervisor = await start(chapters_at_once=1)
     ours = [(account, await shelf.book(account, chapters=2)) for account in [await shelf.account() for _ in "ab"]]
     for account, book in ours:
@@ -97,7 +97,7 @@ async def test_a_book_that_waits_for_its_place_is_read_when_it_has_it(start: Sta
     assert model.given[first][1].chapters[1].summary == "Mine."
 
 
-async def test_an_edit_that_a_checkpoint_waits_for_is_in_the_next_chapters_material(
+async def test_an_edit_that_holds_up_a_checkpoint_is_in_the_material_of_the_next_chapter(
     begun: BeginRun, model: Model, shelf: Shelf
 ) -> None:
     account, book = await begun(chapters=3)
@@ -112,7 +112,7 @@ async def test_an_edit_that_a_checkpoint_waits_for_is_in_the_next_chapters_mater
     assert _texts(model.given[book][1]) == ["Mine.", "", ""]
 
 
-async def test_a_book_of_very_long_chapters_takes_little_memory_to_write(shelf: Shelf) -> None:
+async def test_writing_a_book_of_very_long_chapters_needs_little_memory(shelf: Shelf) -> None:
     """Ten chapters of a million characters each, that their author has pasted in."""
     account, book = await shelf.outlined(chapters=10)
     await shelf.pool.execute(
@@ -136,7 +136,7 @@ async def test_a_book_of_very_long_chapters_takes_little_memory_to_write(shelf: 
     assert MAX_TEXT_CHARACTERS < len(text) < MAX_TEXT_CHARACTERS + 10
 
 
-async def test_a_digest_of_a_very_long_text_holds_until_the_text_is_changed(shelf: Shelf) -> None:
+async def test_the_digest_of_a_very_long_text_is_valid_until_the_text_changes(shelf: Shelf) -> None:
     account, book = await shelf.outlined(chapters=1)
     chapter = await shelf.chapter_id(book, 1)
     text = "Слово за словом. " * (MAX_TEXT_CHARACTERS // 10)
@@ -157,7 +157,7 @@ async def test_a_digest_of_a_very_long_text_holds_until_the_text_is_changed(shel
     assert _summaries(material) == ["What was noted later."]
 
 
-async def test_a_very_long_text_that_a_run_has_written_is_read_again_for_the_next_chapter(
+async def test_a_very_long_text_is_cut_when_it_is_loaded_for_the_next_chapter(
     begun: BeginRun, model: Model
 ) -> None:
     _, book = await begun(chapters=2)

@@ -28,7 +28,7 @@ class LimitedModel(Model):
         self.held_back.put_nowait((name, seconds))
 
 
-async def test_each_process_keeps_to_its_part_of_the_limits(database: Database) -> None:
+async def test_each_process_keeps_to_its_share_of_the_limits(database: Database) -> None:
     here, elsewhere = LimitedModel(), LimitedModel()
 
     async with supervising(database, here, here.write_chapter) as supervisor:
@@ -40,7 +40,7 @@ async def test_each_process_keeps_to_its_part_of_the_limits(database: Database) 
         assert here.processes == 1
 
 
-async def test_what_one_process_hears_of_a_busy_provider_all_do(database: Database) -> None:
+async def test_when_a_provider_is_busy_for_one_process_all_processes_wait(database: Database) -> None:
     here, elsewhere = LimitedModel(), LimitedModel()
 
     async with (

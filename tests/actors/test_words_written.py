@@ -80,7 +80,7 @@ async def words(supervisor: Supervisor, account: int, book: int) -> int:
     return int(orjson.loads(await supervisor.statuses.read(account, book))["words_written"])
 
 
-async def test_a_pause_keeps_the_words_of_the_call_in_flight_and_of_those_before_it(
+async def test_a_pause_keeps_the_words_of_the_current_call_and_of_the_calls_before_it(
     writer: Supervisor, slow: Slow, shelf: Shelf, book: tuple[int, int]
 ) -> None:
     slow.held = {3}
@@ -100,7 +100,7 @@ async def test_a_pause_keeps_the_words_of_the_call_in_flight_and_of_those_before
     assert await shelf.texts(book[1]) == ["", ""]
 
 
-async def test_words_never_become_fewer_over_pauses_and_the_end_of_a_process(
+async def test_the_word_count_never_falls_over_pauses_and_a_crash(
     database: Database, writer: Supervisor, slow: Slow, shelf: Shelf, book: tuple[int, int]
 ) -> None:
     slow.held, seen = {3, 4}, []
@@ -129,7 +129,7 @@ async def test_words_never_become_fewer_over_pauses_and_the_end_of_a_process(
     assert seen[-1] == await shelf.value("SELECT sum(word_count) FROM chapter WHERE book_id = $1", book[1])
 
 
-async def test_the_words_of_an_unfinished_chapter_go_with_a_stop(
+async def test_a_stop_removes_the_words_of_the_unfinished_chapter_from_the_status(
     writer: Supervisor, slow: Slow, shelf: Shelf, book: tuple[int, int]
 ) -> None:
     slow.held = {3}
@@ -159,7 +159,7 @@ async def test_a_chapter_that_failed_keeps_the_words_of_its_finished_parts(
     assert failed == again > 1000
 
 
-async def test_words_of_a_chapter_that_is_written_again_count_once_it_is_finished(
+async def test_the_words_of_a_rewritten_chapter_count_once_it_is_finished(
     writer: Supervisor, slow: Slow, shelf: Shelf, book: tuple[int, int]
 ) -> None:
     await writer.ask(*book, Generate())
@@ -180,7 +180,7 @@ USAGE = "SELECT coalesce(sum(words_generated), 0) FROM usage_period"
 CALLED = "SELECT count(*) FROM model_call WHERE stage = 'chapter'"
 
 
-async def test_what_a_stop_leaves_of_a_chapter_counts_and_is_used_by_the_next_run(
+async def test_the_parts_written_before_a_stop_are_charged_and_used_by_the_next_run(
     writer: Supervisor, slow: Slow, shelf: Shelf, book: tuple[int, int]
 ) -> None:
     slow.held = {3, 4}
@@ -201,7 +201,7 @@ async def test_what_a_stop_leaves_of_a_chapter_counts_and_is_used_by_the_next_ru
     assert slow.calls == await shelf.value(CALLED) + 1  # the one that the stop has cut off
 
 
-async def test_stopping_again_and_again_is_no_free_writing(
+async def test_repeated_stops_do_not_give_unlimited_free_words(
     writer: Supervisor, slow: Slow, shelf: Shelf, free_book: tuple[int, int]
 ) -> None:
     """A chapter that its author changes after each stop is written from its beginning, for three times its words."""
