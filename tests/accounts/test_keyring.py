@@ -48,9 +48,7 @@ async def test_a_new_key_signs_once_every_process_knows_it_and_the_old_one_stays
     assert tokens.verify(new, TokenType.ACCESS).account_id == 7
 
 
-async def test_a_different_secret_is_refused_until_the_operator_resets_it(
-    keyring: Keyring, database: Database
-) -> None:
+async def test_a_different_secret_is_refused_until_the_operator_resets_it(keyring: Keyring, database: Database) -> None:
     await keyring.require_own()
     await keyring.rotate()
     other = Keyring(database.http, OTHER, origin="BOOKGEN_SECRET_KEY")
@@ -81,7 +79,9 @@ async def test_a_shared_database_needs_a_configured_secret_and_an_embedded_one_d
     assert Tokens(OTHER).verify(token, TokenType.ACCESS).account_id == 7
 
 
-async def test_keys_can_be_rotated_and_reset_from_the_command_line(database: Database, dsn: str, tmp_path: Path) -> None:
+async def test_keys_can_be_rotated_and_reset_from_the_command_line(
+    database: Database, dsn: str, tmp_path: Path
+) -> None:
     told = {"BOOKGEN_DATABASE_URL": dsn, "BOOKGEN_SECRET_KEY": SECRET_KEY}
 
     rotated = await run(tmp_path, "keys", "rotate", **told)

@@ -77,7 +77,9 @@ async def test_password_guesses_on_account_deletion_are_limited(open_door: OpenD
     assert outcomes == [400] * 3 + [429] * 2
 
 
-async def test_deleting_an_account_without_a_password_needs_a_recent_sign_in(open_door: OpenDoor, google: GoogleServer) -> None:
+async def test_deleting_an_account_without_a_password_needs_a_recent_sign_in(
+    open_door: OpenDoor, google: GoogleServer
+) -> None:
     door = await open_door(google_api_base=google.base)
     google.grant("t", sub="1", email="ada@example.com")
     _, body = await door.post("/auth/google/", {"access_token": "t"})

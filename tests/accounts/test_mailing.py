@@ -84,9 +84,7 @@ async def waiting(door: Door) -> int:
     return count
 
 
-async def test_a_letter_is_sent_by_smtp_right_after_the_request(
-    open_door: OpenDoor, smtp: tuple[Mailbox, int]
-) -> None:
+async def test_a_letter_is_sent_by_smtp_right_after_the_request(open_door: OpenDoor, smtp: tuple[Mailbox, int]) -> None:
     mailbox, port = smtp
     door = await open_door(smtp_url=f"smtp://us%40er:p%2Fw@127.0.0.1:{port}", mail_from="Books <b@books.example>")
     worker = asyncio.create_task(door.mailing.run())
@@ -150,7 +148,9 @@ async def test_the_outbox_holds_complete_files_that_only_the_owner_can_read(door
     assert re.search(rb"^http://books\.example/verify-email/\w+/[\w-]{43}/\r?$", file.read_bytes(), re.MULTILINE)
 
 
-async def test_a_letter_appears_in_the_outbox_only_when_it_is_complete(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_letter_appears_in_the_outbox_only_when_it_is_complete(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[Path] = []
     replace = Path.replace
 

@@ -247,7 +247,9 @@ async def test_one_of_five_concurrent_confirmations_of_an_address_succeeds(door:
     assert sorted(status for status, _ in outcomes) == [200] + [400] * 4
 
 
-async def test_with_mandatory_verification_the_old_address_stays_while_a_new_one_is_pending(open_door: OpenDoor) -> None:
+async def test_with_mandatory_verification_the_old_address_stays_while_a_new_one_is_pending(
+    open_door: OpenDoor,
+) -> None:
     door = await open_door(email_verification="mandatory")
     await door.register("ada")
     await door.call("GET", await door.link("verify-email"))

@@ -151,7 +151,9 @@ async def test_logout_always_succeeds_and_clears_the_cookie(door: Door) -> None:
         assert set(await reply.json()) == {"message"}
 
 
-async def test_closed_registration_refuses_new_accounts_and_lets_existing_ones_sign_in(open_door: OpenDoor, door: Door) -> None:
+async def test_closed_registration_refuses_new_accounts_and_lets_existing_ones_sign_in(
+    open_door: OpenDoor, door: Door
+) -> None:
     await door.register("ada")
     closed = await open_door(registration="closed")
 
@@ -303,9 +305,7 @@ async def test_a_queue_full_of_strangers_delays_no_owner_at_home_and_no_valid_to
         ({"username": "ada@googlemail.com"}, "username"),
     ],
 )
-async def test_easy_passwords_and_lookalike_names_are_refused(
-    door: Door, form: dict[str, str], field: str
-) -> None:
+async def test_easy_passwords_and_lookalike_names_are_refused(door: Door, form: dict[str, str], field: str) -> None:
     status, answer = await door.post("/auth/register/", ADA | form)
 
     assert (status, answer["error"]["code"], set(answer["error"]["details"])) == (400, "VALIDATION_ERROR", {field})

@@ -90,9 +90,7 @@ async def test_twenty_concurrent_registrations_from_one_address_make_five_accoun
 
 
 @pytest.mark.parametrize("around", ["203.0.113.{}", "2001:db8:1:{}::1"])
-async def test_neighbouring_addresses_share_a_limit(
-    open_door: OpenDoor, model: TextModel, around: str
-) -> None:
+async def test_neighbouring_addresses_share_a_limit(open_door: OpenDoor, model: TextModel, around: str) -> None:
     door = await open_door(model=model)
 
     outcomes = [await register(door, f"reader{number}", around.format(number)) for number in range(1, 26)]
@@ -100,9 +98,7 @@ async def test_neighbouring_addresses_share_a_limit(
     assert outcomes == [201] * 20 + [429] * 5
 
 
-async def test_a_refused_registration_names_the_limit_and_is_not_counted(
-    open_door: OpenDoor, model: TextModel
-) -> None:
+async def test_a_refused_registration_names_the_limit_and_is_not_counted(open_door: OpenDoor, model: TextModel) -> None:
     door = await open_door(model=model)
     for number in range(5):
         await register(door, f"reader{number}")

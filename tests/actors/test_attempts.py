@@ -24,7 +24,9 @@ def no_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recovery, "BACK_OFF", (0.0, 0.0))
 
 
-async def test_a_run_that_crashes_its_process_without_progress_is_quarantined(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_run_that_crashes_its_process_without_progress_is_quarantined(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
     account, book = await shelf.outlined()
     model.free, model.poison = True, {book}
     process = await start()
@@ -119,7 +121,9 @@ async def test_no_crash_is_charged_when_a_process_takes_a_run_over_from_its_own_
         assert (await shelf.run(book))["crash_count"] == 0
 
 
-async def test_a_new_reply_resets_the_crash_count_and_a_repeated_one_does_not(begun: BeginRun, supervisor: Supervisor, shelf: Shelf) -> None:
+async def test_a_new_reply_resets_the_crash_count_and_a_repeated_one_does_not(
+    begun: BeginRun, supervisor: Supervisor, shelf: Shelf
+) -> None:
     account, book = await begun()
     await shelf.pool.execute("UPDATE run SET crash_count = 2")
     run_id = await shelf.value("SELECT id FROM run")

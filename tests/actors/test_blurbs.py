@@ -272,7 +272,9 @@ async def test_a_refusal_by_the_model_is_not_retried(
     assert await author.blurb() == ""
 
 
-async def test_an_unexpected_error_ends_the_drafting(start: Start, model: Model, shelf: Shelf, author: Novelist) -> None:
+async def test_an_unexpected_error_ends_the_drafting(
+    start: Start, model: Model, shelf: Shelf, author: Novelist
+) -> None:
     async def broken(material: Material, steps: Steps) -> str:
         raise ZeroDivisionError
 

@@ -82,7 +82,9 @@ async def test_a_reply_that_never_becomes_a_chapter_is_recorded_as_paid(
     await shelf.until("SELECT count(*) = 1 FROM model_call WHERE book_id = $1", book)
 
 
-async def test_a_reply_whose_chapter_arrives_too_late_is_recorded_as_paid(begun: BeginRun, model: Model, shelf: Shelf) -> None:
+async def test_a_reply_whose_chapter_arrives_too_late_is_recorded_as_paid(
+    begun: BeginRun, model: Model, shelf: Shelf
+) -> None:
     _, book = await begun()
     await shelf.pool.execute("UPDATE run SET epoch = epoch + 1, owner = gen_random_uuid() WHERE book_id = $1", book)
 
@@ -117,9 +119,7 @@ async def test_a_second_generate_is_refused_while_a_run_is_active(
         await supervisor.ask(account, book, Generate())
 
 
-async def test_a_pause_is_answered_while_a_chapter_is_in_flight(
-    begun: BeginRun, supervisor: Supervisor
-) -> None:
+async def test_a_pause_is_answered_while_a_chapter_is_in_flight(begun: BeginRun, supervisor: Supervisor) -> None:
     account, book = await begun()
 
     run = await supervisor.ask(account, book, Pause())
@@ -211,9 +211,7 @@ async def test_the_status_counts_the_words_of_the_chapter_in_flight(
     assert await shelf.value("SELECT words_written FROM run") == 3
 
 
-async def test_statuses_read_together_each_belong_to_their_own_book(
-    begun: BeginRun, supervisor: Supervisor
-) -> None:
+async def test_statuses_read_together_each_belong_to_their_own_book(begun: BeginRun, supervisor: Supervisor) -> None:
     books = [await begun() for _ in range(5)]
     (one, _), (_, other) = books[:2]
     supervisor.statuses.forget_all()
@@ -498,9 +496,7 @@ async def test_the_words_of_a_failed_run_are_charged_once_when_it_is_resumed(
     assert await words_generated(shelf, account) == 12
 
 
-async def test_writing_a_book_again_charges_its_words_again(
-    supervisor: Supervisor, model: Model, shelf: Shelf
-) -> None:
+async def test_writing_a_book_again_charges_its_words_again(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
     account, book = await shelf.outlined(chapters=1)
     model.free = True
     for times in (1, 2):
@@ -509,7 +505,9 @@ async def test_writing_a_book_again_charges_its_words_again(
         assert await words_generated(shelf, account) == 4 * times
 
 
-async def test_an_edit_made_during_the_call_wins_over_the_models_text(begun: BeginRun, model: Model, shelf: Shelf) -> None:
+async def test_an_edit_made_during_the_call_wins_over_the_models_text(
+    begun: BeginRun, model: Model, shelf: Shelf
+) -> None:
     _, book = await begun(chapters=1)
 
     await shelf.pool.execute(
@@ -572,7 +570,9 @@ async def test_two_books_never_use_the_same_allowance(supervisor: Supervisor, sh
     await supervisor.ask(account, second, Generate())
 
 
-async def test_a_run_stopped_after_a_finished_chapter_keeps_its_hold(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+async def test_a_run_stopped_after_a_finished_chapter_keeps_its_hold(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
     account = await shelf.account("free")
     first, second = await shelf.book(account), await shelf.book(account)
     await supervisor.ask(account, first, Generate())

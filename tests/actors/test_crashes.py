@@ -79,9 +79,7 @@ async def test_a_crashed_actor_does_not_give_up_a_run_that_another_process_owns(
     assert (await shelf.run(book))["status"] == "error"
 
 
-async def test_a_message_about_a_deleted_book_is_ignored(
-    supervisor: Supervisor, model: Model, shelf: Shelf
-) -> None:
+async def test_a_message_about_a_deleted_book_is_ignored(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
     account, book = await shelf.outlined(chapters=1)
     run = await supervisor.ask(account, book, Generate())
     await model.wait_until_asked(book, 1)
@@ -256,7 +254,9 @@ async def test_the_accounts_daily_cap_counts_all_its_books(start: Start, model: 
         await shelf.until_status(book, expected)
 
 
-async def test_the_servers_daily_cap_counts_every_account_and_is_logged(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_the_servers_daily_cap_counts_every_account_and_is_logged(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
     supervisor = await start(price=lambda _model, _usage: 2_000_000, caps=CostCaps(day=7_000_000))
     model.free = True
     reached = metrics.COST_CAPS_REACHED.labels("day")
@@ -311,7 +311,9 @@ async def test_usage_without_a_known_price_is_not_counted_as_free(
     assert await shelf.value("SELECT cost_micros FROM model_call") is None
 
 
-async def test_a_row_that_the_database_refuses_fails_its_own_book_only(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+async def test_a_row_that_the_database_refuses_fails_its_own_book_only(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
     pairs = [(account, await shelf.book(account, chapters=2)) for account in [await shelf.account() for _ in range(3)]]
     bad = pairs[0][1]
     await shelf.pool.execute(f"ALTER TABLE chapter ADD CONSTRAINT refuse CHECK (book_id <> {bad} OR content = '')")

@@ -34,7 +34,9 @@ from .conftest import Model, Shelf, Start, supervising, until
 EDITS_USED = "SELECT ai_edits_used FROM usage_period WHERE account_id = $1"
 
 
-async def test_a_drafted_outline_becomes_the_chapters_of_the_book(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+async def test_a_drafted_outline_becomes_the_chapters_of_the_book(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
     account, book = await shelf.outlined(chapters=0)
     model.free = True
 
@@ -133,7 +135,9 @@ async def test_chapters_of_another_book_cannot_be_reworked(supervisor: Superviso
         await supervisor.run_job(account, book, ReworkChapters((await shelf.chapter_id(other, 1),), ""))
 
 
-async def test_the_former_text_of_a_rewritten_chapter_becomes_a_revision(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+async def test_the_former_text_of_a_rewritten_chapter_becomes_a_revision(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
     account, book = await shelf.outlined()
     await shelf.pool.execute("UPDATE chapter SET content = 'Old.' WHERE chapter_number = 2")
     call = asyncio.create_task(supervisor.run_job(account, book, RewriteChapter(await shelf.chapter_id(book, 2), 2)))

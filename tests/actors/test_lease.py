@@ -104,9 +104,7 @@ async def test_an_expired_lease_cancels_the_work_in_flight(begun: BeginRun, star
     assert owner.resources.boot_id != before
 
 
-async def test_a_lease_whose_row_is_gone_is_lost(
-    begun: BeginRun, start: Start, model: Model, shelf: Shelf
-) -> None:
+async def test_a_lease_whose_row_is_gone_is_lost(begun: BeginRun, start: Start, model: Model, shelf: Shelf) -> None:
     owner = await start()
     _, book = await begun(owner)
     before = owner.resources.boot_id
@@ -185,7 +183,9 @@ async def test_a_late_response_does_not_shorten_a_lease_renewed_since_then(
     assert process.lease.ends_at == due
 
 
-async def test_a_lease_that_was_slow_to_acquire_is_renewed_at_once(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_lease_that_was_slow_to_acquire_is_renewed_at_once(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
     process, _ = await start(), await start()
     register, answered = processes.register, list[float]()
 
@@ -265,9 +265,7 @@ async def test_after_a_clock_jump_no_run_is_claimed_from_a_process_that_has_not_
     assert (await shelf.run(book))["owner"] == other.resources.boot_id
 
 
-async def test_a_process_started_after_a_clock_jump_does_not_delete_live_processes(
-    start: Start, shelf: Shelf
-) -> None:
+async def test_a_process_started_after_a_clock_jump_does_not_delete_live_processes(start: Start, shelf: Shelf) -> None:
     owner = await start()
     await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 hour'")
     newcomer = await start()
@@ -292,7 +290,9 @@ async def test_a_process_that_saw_a_clock_jump_does_not_delete_live_processes(st
     assert await shelf.pool.fetchval(KNOWN, owner.resources.boot_id)
 
 
-async def test_a_process_that_lost_its_lease_deletes_no_other_process_before_it_holds_a_new_one(start: Start, shelf: Shelf) -> None:
+async def test_a_process_that_lost_its_lease_deletes_no_other_process_before_it_holds_a_new_one(
+    start: Start, shelf: Shelf
+) -> None:
     owner, other = await start(), await start()
     other.lease._held_from = -math.inf
     other.lease._lost()
@@ -304,7 +304,9 @@ async def test_a_process_that_lost_its_lease_deletes_no_other_process_before_it_
     assert await shelf.pool.fetchval(KNOWN, owner.resources.boot_id)
 
 
-async def test_the_runs_of_a_dead_process_on_this_machine_are_claimed_without_waiting(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_the_runs_of_a_dead_process_on_this_machine_are_claimed_without_waiting(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
     account, book = await shelf.outlined()
     gone = uuid.uuid4()
     await shelf.pool.execute(
@@ -410,9 +412,7 @@ async def test_no_run_is_claimed_between_a_lost_lease_and_the_next(start: Start,
     assert (await shelf.run(book))["owner"] == process.resources.boot_id
 
 
-async def test_a_single_process_with_an_expired_lease_takes_no_run_before_it_renews(
-    start: Start, shelf: Shelf
-) -> None:
+async def test_a_single_process_with_an_expired_lease_takes_no_run_before_it_renews(start: Start, shelf: Shelf) -> None:
     process = await start()
     account, book = await shelf.outlined()
     process.lease._ran_out()
@@ -460,9 +460,7 @@ async def test_a_start_completes_only_after_a_sweep_under_a_lease(
     assert swept[:2] == [False, True]
 
 
-async def test_a_lease_that_expires_during_the_start_is_renewed(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_lease_that_expires_during_the_start_is_renewed(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     sweep, swept = Supervisor.sweep, []
 
     async def run_out_at_first(supervisor: Supervisor) -> bool:

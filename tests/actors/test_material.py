@@ -77,7 +77,9 @@ async def test_an_edit_during_a_call_is_in_the_material_of_the_next_call(
     assert material.chapters[1].content == f"Text of {(book, 2)}."
 
 
-async def test_a_book_that_waits_for_a_slot_is_loaded_when_it_gets_one(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_book_that_waits_for_a_slot_is_loaded_when_it_gets_one(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
     supervisor = await start(chapters_at_once=1)
     ours = [(account, await shelf.book(account, chapters=2)) for account in [await shelf.account() for _ in "ab"]]
     for account, book in ours:
@@ -157,9 +159,7 @@ async def test_the_digest_of_a_very_long_text_is_valid_until_the_text_changes(sh
     assert _summaries(material) == ["What was noted later."]
 
 
-async def test_a_very_long_text_is_cut_when_it_is_loaded_for_the_next_chapter(
-    begun: BeginRun, model: Model
-) -> None:
+async def test_a_very_long_text_is_cut_when_it_is_loaded_for_the_next_chapter(begun: BeginRun, model: Model) -> None:
     _, book = await begun(chapters=2)
 
     model.answer(book, 1, "Word for word. " * (MAX_TEXT_CHARACTERS // 10))

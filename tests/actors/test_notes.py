@@ -111,9 +111,7 @@ async def test_a_chapter_that_its_author_edits_is_noted_again(
     assert model.asked["digest", 1] == 2
 
 
-async def test_a_rewritten_chapter_is_noted_at_once(
-    writer: Supervisor, model: HeldNotes, shelf: Shelf
-) -> None:
+async def test_a_rewritten_chapter_is_noted_at_once(writer: Supervisor, model: HeldNotes, shelf: Shelf) -> None:
     account, book = await shelf.outlined(chapters=3)
     model.let_go.set()
     await writer.ask(account, book, Generate())

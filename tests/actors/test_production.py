@@ -353,9 +353,7 @@ async def test_one_use_pays_for_one_production(supervisor: Supervisor, shelf: Sh
         await author.ask(supervisor)
 
 
-async def test_a_production_needs_an_image_for_its_cover(
-    supervisor: Supervisor, shelf: Shelf, author: Idea
-) -> None:
+async def test_a_production_needs_an_image_for_its_cover(supervisor: Supervisor, shelf: Shelf, author: Idea) -> None:
     await shelf.pool.execute("UPDATE plan SET features = features || '{\"ai_images_per_month\": 0}'")
 
     with pytest.raises(QuotaExceeded) as refused:

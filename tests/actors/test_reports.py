@@ -165,9 +165,7 @@ async def test_deleting_a_report_before_anything_is_read_costs_no_check(database
 
 
 @pytest.mark.parametrize("what", ["report", "book"])
-async def test_deleting_a_report_with_suggestions_costs_a_check(
-    database: Database, tmp_path: Path, what: str
-) -> None:
+async def test_deleting_a_report_with_suggestions_costs_a_check(database: Database, tmp_path: Path, what: str) -> None:
     model = Proofreader()
     async with serving(database, tmp_path, model=model) as visitor:
         author, book_id = await author_of_a_book(visitor)
@@ -184,9 +182,7 @@ async def test_deleting_a_report_with_suggestions_costs_a_check(
         assert used["proofreading_checks_used"] == 1
 
 
-async def test_a_deleted_report_makes_no_further_calls(
-    database: Database, tmp_path: Path
-) -> None:
+async def test_a_deleted_report_makes_no_further_calls(database: Database, tmp_path: Path) -> None:
     model = Proofreader()
     async with serving(database, tmp_path, model=model) as visitor:
         author, book_id = await author_of_a_book(visitor)
@@ -242,9 +238,7 @@ async def test_deleting_a_productions_report_keeps_the_replies_of_the_run(databa
         assert await database.http.fetchval(STEPS) == 1
 
 
-async def test_a_crashed_report_ends_as_an_error_and_leaves_its_book_free(
-    database: Database, tmp_path: Path
-) -> None:
+async def test_a_crashed_report_ends_as_an_error_and_leaves_its_book_free(database: Database, tmp_path: Path) -> None:
     model = Proofreader()
     async with serving(database, tmp_path, model=model) as visitor:
         author, book_id = await author_of_a_book(visitor)

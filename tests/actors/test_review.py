@@ -278,7 +278,9 @@ async def test_a_run_paused_after_the_reading_continues_with_the_answer(
     assert (model.asked[READING], model.asked[ANSWER]) == (1, 1)
 
 
-async def test_a_requested_review_changes_nothing_in_the_book(supervisor: Supervisor, shelf: Shelf, model: Model) -> None:
+async def test_a_requested_review_changes_nothing_in_the_book(
+    supervisor: Supervisor, shelf: Shelf, model: Model
+) -> None:
     account, book = await shelf.outlined(2, "pro")
     texts = "UPDATE chapter SET content = format('Text of (%s, %s).', book_id, chapter_number), word_count = 4"
     await shelf.pool.execute(texts)

@@ -106,7 +106,9 @@ async def test_the_next_book_starts_when_a_web_process_stops_the_first(
     await model.wait_until_asked(second, 1)
 
 
-async def test_the_run_of_a_dead_actors_process_waits_for_another_actors_process(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_the_run_of_a_dead_actors_process_waits_for_another_actors_process(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
     web, actors = await start(role=WEB), await start(role=ACTORS)
     account, book = await shelf.outlined()
     await web.ask(account, book, Generate())
@@ -120,7 +122,9 @@ async def test_the_run_of_a_dead_actors_process_waits_for_another_actors_process
     await model.wait_until_asked(book, 1, times=2)
 
 
-async def test_a_web_process_makes_the_model_calls_of_its_own_requests(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_web_process_makes_the_model_calls_of_its_own_requests(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
     web = await start(role=WEB)
     account, book = await shelf.outlined(chapters=0)
     call = asyncio.create_task(web.run_job(account, book, DraftOutline()))

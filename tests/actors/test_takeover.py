@@ -130,7 +130,9 @@ async def test_a_paused_run_is_not_written_by_the_next_process(
     assert await shelf.value("SELECT count(*) FROM chapter WHERE status = 'pending'") == 3
 
 
-async def test_a_drain_that_completes_wastes_no_model_call(begun: BeginRun, start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_drain_that_completes_wastes_no_model_call(
+    begun: BeginRun, start: Start, model: Model, shelf: Shelf
+) -> None:
     first = await start()
     account, book = await begun(first)
     model.answer(book, 1)
@@ -354,9 +356,7 @@ async def test_a_process_that_joined_while_nobody_listened_is_counted_on_reconne
     await until(lambda: here.resources.other_processes == 1)
 
 
-async def test_a_message_about_a_replaced_run_is_ignored(
-    start: Start, model: Model, shelf: Shelf
-) -> None:
+async def test_a_message_about_a_replaced_run_is_ignored(start: Start, model: Model, shelf: Shelf) -> None:
     here, elsewhere = await start(), await start()
     account, book = await shelf.outlined()
     await here.ask(account, book, Generate())

@@ -37,7 +37,7 @@ LIVES = {"credits": 6, "guest": 5, "plan": 13, "upgrade": 12, "downgrade": 8, "c
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("flow", ENDS)
-async def test_a_death_before_any_step_changes_no_end(dsn, flow):
+async def test_killing_the_process_before_any_step_does_not_change_the_outcome(dsn, flow):
     stripe = FakeStripe()
     url = await stripe.start()
 

@@ -49,7 +49,7 @@ async def check(world: World, book: int, server: ImageServer) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("point", ["picture.before", "picture.store", "picture.after", "checkpoint.before"])
 @pytest.mark.parametrize("nth", [1, 3])
-async def test_killed_at_a_picture_the_book_completes_with_one_picture_a_spread(
+async def test_a_book_killed_at_a_picture_completes_with_one_picture_a_spread(
     world: World, server: ImageServer, point: str, nth: int
 ) -> None:
     author = await world.author()
@@ -65,7 +65,7 @@ async def test_killed_at_a_picture_the_book_completes_with_one_picture_a_spread(
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
-async def test_random_kills_repeat_one_picture_each_at_most(
+async def test_each_random_kill_repeats_at_most_one_picture(
     world: World, server: ImageServer, dice: random.Random, kills: int
 ) -> None:
     author = await world.author()

@@ -18,7 +18,7 @@ from tests.chaos.world import World
 HOUR = 3600
 
 
-async def test_a_blocked_loop_is_reported_and_loses_no_lease(world: World) -> None:
+async def test_a_blocked_loop_is_reported_and_keeps_its_lease(world: World) -> None:
     process = await world.serve("step.after:block=5@2")
     author = await world.author()
     book = await world.book(author)
@@ -35,7 +35,7 @@ async def test_a_blocked_loop_is_reported_and_loses_no_lease(world: World) -> No
     await world.check()
 
 
-def test_no_lease_and_no_wait_of_a_run_is_reckoned_by_the_wall_clock() -> None:
+def test_leases_and_waits_do_not_use_the_wall_clock() -> None:
     readers = {
         f"{file.name}: {ast.unparse(node)}"
         for file in (ROOT / "bookgen/actors").glob("*.py")
@@ -51,7 +51,7 @@ WALL_CLOCKS = {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "
 
 @pytest.mark.long
 @pytest.mark.timeout(200)
-async def test_a_wall_clock_that_jumps_by_hours_moves_no_lease(world: World, tmp_path: Path) -> None:
+async def test_a_wall_clock_that_jumps_by_hours_does_not_affect_leases(world: World, tmp_path: Path) -> None:
     offset = tmp_path / "offset"
     offset.write_text(str(-HOUR))
     settings = {"PYTHONPATH": f"{ROOT / 'tests/chaos/jumping_clock'}:{ROOT}", "JUMPING_CLOCK": str(offset)}

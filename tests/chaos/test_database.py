@@ -41,7 +41,9 @@ async def test_a_finished_text_waits_for_the_database(world: World, proxy: PgPro
 
 
 @pytest.mark.parametrize("verb", [pytest.param("pause", marks=pytest.mark.long), "stop"])
-async def test_a_commit_whose_answer_was_cut_off_is_answered_truly(world: World, proxy: PgProxy, verb: str) -> None:
+async def test_a_command_whose_commit_response_was_lost_is_answered_correctly(
+    world: World, proxy: PgProxy, verb: str
+) -> None:
     process = await world.serve()
     author = await world.author()
     book = await world.book(author)
@@ -57,7 +59,7 @@ async def test_a_commit_whose_answer_was_cut_off_is_answered_truly(world: World,
 
 
 @pytest.mark.long
-async def test_a_generate_whose_commit_was_cut_off_is_accepted_once(world: World, proxy: PgProxy) -> None:
+async def test_a_generate_request_whose_commit_response_was_lost_is_accepted_once(world: World, proxy: PgProxy) -> None:
     process = await world.serve()
     author = await world.author()
     book = await world.book(author)
@@ -77,7 +79,9 @@ async def test_a_generate_whose_commit_was_cut_off_is_accepted_once(world: World
 
 
 @pytest.mark.long
-async def test_a_last_chapter_whose_commit_was_cut_off_completes_its_run_once(world: World, proxy: PgProxy) -> None:
+async def test_a_last_chapter_whose_commit_response_was_lost_completes_its_run_once(
+    world: World, proxy: PgProxy
+) -> None:
     process = await world.serve()
     author = await world.author()
     first, second = await world.book(author, chapters=1), await world.book(author, chapters=1)
@@ -97,7 +101,7 @@ async def test_a_last_chapter_whose_commit_was_cut_off_completes_its_run_once(wo
 
 
 @pytest.mark.long
-async def test_chapters_survive_connections_that_are_reset_all_the_time(world: World, proxy: PgProxy) -> None:
+async def test_chapters_survive_connections_that_are_reset_again_and_again(world: World, proxy: PgProxy) -> None:
     process = await world.serve()
     authors = [await world.author() for _ in range(3)]
     books = [await world.book(author) for author in authors]
@@ -116,7 +120,7 @@ async def test_chapters_survive_connections_that_are_reset_all_the_time(world: W
 
 
 @pytest.mark.long
-async def test_a_slow_database_costs_time_and_nothing_else(world: World, proxy: PgProxy) -> None:
+async def test_a_slow_database_only_costs_time(world: World, proxy: PgProxy) -> None:
     process = await world.serve()
     author = await world.author()
     book = await world.book(author)

@@ -79,7 +79,7 @@ async def service(world: World) -> AsyncIterator[Full]:
 
 @pytest.mark.long
 @pytest.mark.small_disk
-async def test_on_a_disk_that_is_almost_full_no_book_is_started_and_others_go_on(world: World, service: Full) -> None:
+async def test_an_almost_full_disk_refuses_new_books_and_lets_running_ones_finish(world: World, service: Full) -> None:
     process, disk = service.process, service.disk
     author, other = await world.author(), await world.author()
     going, refused = await world.book(author), await world.book(other)
@@ -105,7 +105,7 @@ async def test_on_a_disk_that_is_almost_full_no_book_is_started_and_others_go_on
 @pytest.mark.long
 @pytest.mark.small_disk
 @pytest.mark.timeout(300)
-async def test_a_full_disk_fails_no_run_and_is_over_when_there_is_room(world: World, service: Full) -> None:
+async def test_a_full_disk_fails_no_run_and_recovers_when_there_is_space(world: World, service: Full) -> None:
     process, disk = service.process, service.disk
     author = await world.author()
     book = await world.book(author, chapters=6, words=1500)
@@ -131,7 +131,7 @@ async def test_a_full_disk_fails_no_run_and_is_over_when_there_is_room(world: Wo
 @pytest.mark.long
 @pytest.mark.small_disk
 @pytest.mark.timeout(300)
-async def test_a_server_that_a_full_disk_took_down_comes_back_when_there_is_room(world: World, service: Full) -> None:
+async def test_a_server_stopped_by_a_full_disk_comes_back_when_there_is_space(world: World, service: Full) -> None:
     process, disk = service.process, service.disk
     author = await world.author()
     book = await world.book(author, chapters=6, words=1500)

@@ -64,7 +64,7 @@ async def storm(world: World, process: Process, authors: list[Author]) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-async def test_what_is_over_leaves_no_task_no_connection_and_no_file(world: World) -> None:
+async def test_finished_work_leaves_no_task_no_connection_and_no_file(world: World) -> None:
     process = await world.serve(BOOKGEN_MODEL_TIMEOUT="10")  # a server on one's own machine is given minutes otherwise
     authors = [await world.author() for _ in range(AUTHORS)]
     await storm(world, process, authors)

@@ -29,7 +29,7 @@ async def over(world: World, process: Process, poison: int) -> bool:
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-async def test_a_poisonous_book_among_good_ones_is_quarantined_alone(world: World) -> None:
+async def test_only_the_book_that_kills_its_process_is_quarantined(world: World) -> None:
     authors = [await world.author() for _ in range(6)]
     books = [await world.book(author) for author in authors]
     poison = books[2]
@@ -52,7 +52,7 @@ async def test_a_poisonous_book_among_good_ones_is_quarantined_alone(world: Worl
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-async def test_a_lone_book_in_whose_call_the_process_dies_three_times_is_set_aside(world: World) -> None:
+async def test_a_single_book_whose_call_kills_the_process_three_times_is_quarantined(world: World) -> None:
     process = await world.serve()
     author = await world.author()
     book = await world.book(author)
@@ -72,7 +72,7 @@ async def test_a_lone_book_in_whose_call_the_process_dies_three_times_is_set_asi
 
 
 @pytest.mark.long
-async def test_a_rate_limited_provider_costs_no_run_and_blocks_no_command(world: World) -> None:
+async def test_a_rate_limited_provider_fails_no_run_and_blocks_no_command(world: World) -> None:
     process = await world.serve()
     author = await world.author()
     book = await world.book(author)
@@ -111,7 +111,7 @@ async def test_an_outage_of_the_provider_fails_no_book(world: World) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(200)
-async def test_a_killed_embedded_server_comes_back_and_no_run_fails(world: World, tmp_path: Path) -> None:
+async def test_a_killed_embedded_server_restarts_and_no_run_fails(world: World, tmp_path: Path) -> None:
     data = tmp_path / "data"
     process = await world.serve(BOOKGEN_DATABASE_URL="", BOOKGEN_DATA_DIR=str(data))
     visitor = EmbeddedPostgres(data)
@@ -136,7 +136,7 @@ async def test_a_killed_embedded_server_comes_back_and_no_run_fails(world: World
 
 @pytest.mark.long
 @pytest.mark.timeout(200)
-async def test_the_second_process_of_a_data_folder_outlives_the_first(world: World, tmp_path: Path) -> None:
+async def test_the_second_process_on_a_data_folder_survives_the_first(world: World, tmp_path: Path) -> None:
     data = tmp_path / "data"
     embedded = {"BOOKGEN_DATABASE_URL": "", "BOOKGEN_DATA_DIR": str(data)}
     first = await world.serve(**embedded)

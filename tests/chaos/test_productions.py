@@ -79,7 +79,7 @@ async def check(world: World, painter: ImageServer, book: int, images: int, call
 
 
 @pytest.mark.parametrize("point", ["cover.made", pytest.param("phasedone.after@2", marks=pytest.mark.long)])
-async def test_killed_in_a_phase_the_production_is_finished_by_the_next_process(
+async def test_the_next_process_finishes_a_production_killed_in_any_phase(
     world: World, painter: ImageServer, point: str
 ) -> None:
     author, book = await an_idea(world)
@@ -97,7 +97,7 @@ async def test_killed_in_a_phase_the_production_is_finished_by_the_next_process(
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
-async def test_killed_again_and_again_at_any_point_every_production_is_finished_once(
+async def test_productions_killed_repeatedly_at_any_point_finish_once(
     world: World, painter: ImageServer, dice: random.Random, kills: int
 ) -> None:
     killed = books = 0

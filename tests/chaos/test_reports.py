@@ -69,7 +69,7 @@ async def until_its_moment(world: World, process: Process, author: Author, book:
 
 
 @pytest.mark.timeout(120 + 20 * KILLS)
-async def test_killed_at_any_moment_a_report_is_completed_once(world: World, dice: random.Random) -> None:
+async def test_a_report_killed_at_any_moment_completes_once(world: World, dice: random.Random) -> None:
     await world.pool.execute("""UPDATE plan SET features = features || '{"proofreading_checks_per_month": 100000}'""")
     world.model.configure(delay=CALL_SECONDS)
     author, books, in_flight = await world.author(), 0, 0

@@ -7,7 +7,7 @@ import asyncio
 from tests.chaos.world import World
 
 
-async def test_a_book_asked_of_a_web_process_is_written_by_actors_and_outlives_their_kill(world: World) -> None:
+async def test_a_book_started_at_a_web_process_survives_a_kill_of_its_actors_process(world: World) -> None:
     web = await world.serve(BOOKGEN_ROLE="web")
     author = await world.author()
     book = await world.book(author)

@@ -46,7 +46,7 @@ async def paid(pool: asyncpg.Pool, dsn: str, tmp_path: Path, provider: BillingMo
 
 
 @pytest.mark.timeout(3600)
-async def test_kills_in_mid_call_pass_no_cap_and_book_no_call_twice(
+async def test_kills_during_calls_exceed_no_cap_and_record_no_call_twice(
     paid: World, provider: BillingModels, dice: random.Random
 ) -> None:
     authors = [await paid.author() for _ in range(AUTHORS)]

@@ -32,7 +32,7 @@ TAKEN_FROM = """
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-async def test_runs_are_shared_after_a_kill_after_a_freeze_and_after_a_rolling_update(world: World) -> None:
+async def test_runs_are_spread_evenly_after_a_kill_and_a_freeze_and_a_rolling_update(world: World) -> None:
     settings = {"BOOKGEN_CHAPTERS_AT_ONCE": str(RUNS), "BOOKGEN_MODEL_CONCURRENCY": str(RUNS)}
     processes = [await world.serve(**settings) for _ in range(PROCESSES)]
     world.model.configure(delay=2.0)

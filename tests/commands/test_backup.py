@@ -16,7 +16,7 @@ IS_WHOLE = """
 TOLD = {"BOOKGEN_BACKUP_PASSPHRASE": "a grey weighbridge in the rain"}
 
 
-async def test_a_drilled_backup_restores_into_an_empty_folder_or_database_and_its_runs_wait(
+async def test_a_verified_backup_restores_into_an_empty_folder_or_database_and_its_runs_wait(
     tmp_path: Path, empty_dsn: str
 ) -> None:
     first, second, file = tmp_path / "first", tmp_path / "second", tmp_path / "books.backup"

@@ -182,7 +182,9 @@ async def served(client: Client) -> AsyncIterator[str]:
 
 @pytest.mark.checker("mcp-conformance")
 @pytest.mark.parametrize("revision", REVISIONS)
-async def test_the_protocols_own_suite_passes_in_all_that_is_offered(url: str, revision: str, tmp_path: Path) -> None:
+async def test_the_conformance_suite_of_the_protocol_passes_for_everything_offered(
+    url: str, revision: str, tmp_path: Path
+) -> None:
     judge = await asyncio.create_subprocess_exec(
         CONFORMANCE / "node", CONFORMANCE / "conformance", "server", "--url", url, "--requirements", revision,
         "--expected-failures", EXPECTED, "--output-dir", tmp_path / "results",

@@ -93,7 +93,7 @@ async def kill_one(dice: random.Random, seconds: float, agent: Agent, service: S
 
 
 @pytest.mark.timeout(120 + 60 * BOOKS)
-async def test_every_book_is_made_once_whichever_process_is_killed(
+async def test_every_book_is_created_once_whichever_process_is_killed(
     tmp_path: Path, dsn: str, pool: asyncpg.Pool, port: int
 ) -> None:
     dice, kills = random.Random(SEED), Counter[str]()

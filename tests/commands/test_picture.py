@@ -65,21 +65,21 @@ def picture(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_terminal_that_draws_sixels_shows_the_picture(picture: Path) -> None:
+def test_a_terminal_with_sixel_support_shows_the_picture(picture: Path) -> None:
     said = said_by_the_program(picture, SIXELS)
 
     assert b"\x1bP" in said
     assert b"over" in said
 
 
-def test_a_terminal_that_draws_nothing_is_sent_nothing(picture: Path) -> None:
+def test_a_terminal_without_picture_support_gets_no_picture(picture: Path) -> None:
     said = said_by_the_program(picture, PLAIN)
 
     assert b"\x1bP" not in said
     assert said.rstrip().endswith(b"over")
 
 
-def test_where_nobody_looks_nothing_is_asked(picture: Path) -> None:
+def test_the_terminal_is_not_queried_if_the_output_is_not_a_terminal(picture: Path) -> None:
     program = subprocess.run(
         [sys.executable, "-c", SHOW, str(picture)],
         stdin=subprocess.DEVNULL,
