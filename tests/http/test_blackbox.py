@@ -59,7 +59,7 @@ async def registered(visitor: BlackboxCaller, name: str) -> BlackboxCaller:
     return visitor.with_token(watch(answer["tokens"]["access"]))
 
 
-async def test_every_row_of_the_contract_answers_as_written(
+async def test_every_endpoint_of_the_contract_answers_as_specified(
     visitor: BlackboxCaller, stripe: FakeStripe, tmp_path: Path
 ) -> None:
     ada = await registered(visitor, "ada")
