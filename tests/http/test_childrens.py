@@ -387,7 +387,7 @@ GIVE_UP_KEEPING = "SELECT pg_cancel_backend(pid) FROM pg_locks WHERE relation = 
 PAID = "SELECT count(*) = 1 FROM model_call WHERE stage = 'illustration' AND images = 1"
 
 
-async def test_a_paid_picture_is_recorded_even_if_its_run_stops_while_it_is_scaled(
+async def test_a_paid_picture_is_recorded_even_if_its_run_stops_before_it_is_processed(
     open_api: OpenApi, server: ImageServer
 ) -> None:
     pool = HeldRenderPool()

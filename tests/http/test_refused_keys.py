@@ -51,7 +51,7 @@ async def until_told(api: Api, book_id: int, words: str) -> str:
 
 
 @pytest.mark.parametrize(("provider", "refusal", "reason"), REFUSALS)
-async def test_the_book_waits_says_so_and_continues_by_itself(
+async def test_the_book_waits_and_says_so_and_continues_by_itself(
     open_api: OpenApi,
     models: ModelServer,
     monkeypatch: pytest.MonkeyPatch,
@@ -79,7 +79,7 @@ async def test_the_book_waits_says_so_and_continues_by_itself(
     assert tuple(run) == (0, None)
 
 
-async def test_who_waits_for_an_answer_is_told_at_once(open_api: OpenApi, models: ModelServer) -> None:
+async def test_a_request_that_waits_for_the_model_fails_at_once(open_api: OpenApi, models: ModelServer) -> None:
     api = await serving(open_api, models, "anthropic")
     book = await api.outlined(chapter_count=1, target_word_count=200)
     models.script(fault("status", status=401, times=FOREVER))

@@ -13,7 +13,7 @@ OF_FILES = (*(each.path for each in FORMATS.values()), "preview_pdf", "generate_
 
 
 @pytest.mark.timeout(600)
-async def test_the_service_does_what_its_document_says(api: Api) -> None:
+async def test_the_service_behaves_as_its_openapi_document_says(api: Api) -> None:
     """Every operation gets its examples and, unless it makes files, one generated request: the same in every run."""
     await api.written()
 

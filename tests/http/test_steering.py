@@ -79,7 +79,7 @@ async def book_in(state: str, api: Api, author: SteeredAuthor) -> dict[str, Any]
 
 
 @pytest.mark.parametrize(("message", "state", "status", "what"), CELLS)
-async def test_every_message_in_every_state(
+async def test_every_command_gets_the_specified_answer_in_every_state(
     api: Api, author: SteeredAuthor, message: str, state: str, status: int, what: str
 ) -> None:
     book = await book_in(state, api, author)
@@ -105,7 +105,7 @@ async def test_every_message_in_every_state(
 
 
 @pytest.mark.parametrize("state", STATES)
-async def test_the_book_says_what_its_run_means_for_it(api: Api, author: SteeredAuthor, state: str) -> None:
+async def test_the_status_of_the_book_follows_its_run(api: Api, author: SteeredAuthor, state: str) -> None:
     book = await book_in(state, api, author)
 
     shown = (await api.get(f"/books/{book['id']}/")).body
