@@ -40,7 +40,7 @@ def given(monkeypatch: pytest.MonkeyPatch):
     return set_all
 
 
-def test_a_call_is_given_up_at_the_bound_that_is_set_also_when_that_is_the_default(given) -> None:
+def test_a_call_ends_at_the_configured_timeout_even_if_it_equals_the_default(given) -> None:
     async def asked() -> float:
         async with ModelServer() as server:
             server.configure(**SLOW)
@@ -54,7 +54,7 @@ def test_a_call_is_given_up_at_the_bound_that_is_set_also_when_that_is_the_defau
     assert run(asked()) < 180
 
 
-def test_without_one_a_slow_server_of_ones_own_is_waited_for(given) -> None:
+def test_without_a_timeout_a_slow_local_server_is_waited_for(given) -> None:
     async def asked() -> StopReason:
         async with ModelServer() as server:
             server.configure(**SLOW)
@@ -67,7 +67,7 @@ def test_without_one_a_slow_server_of_ones_own_is_waited_for(given) -> None:
 
 
 @pytest.mark.parametrize(("settings", "at_once"), [({}, 1), ({"BOOKGEN_MODEL_CONCURRENCY": 4}, 4)], ids=["open", "set"])
-def test_so_many_calls_go_out_at_once_from_the_start_as_are_set(given, settings, at_once) -> None:
+def test_the_configured_number_of_calls_is_made_at_once_from_the_start(given, settings, at_once) -> None:
     async def asked() -> int:
         async with ModelServer() as server:
             server.configure(**SLOW)

@@ -32,7 +32,7 @@ MINUTE_AND_A_QUARTER = 75.0  # seconds of a call: four fifths of a limit are as 
         ({"x-ratelimit-limit-requests": "0"}, None),
     ],
 )
-def test_the_narrowest_limit_counts(headers, calls) -> None:
+def test_the_lowest_limit_counts(headers, calls) -> None:
     limits = RateLimits()
 
     limits.answered(headers, USED, MINUTE_AND_A_QUARTER)
@@ -40,7 +40,7 @@ def test_the_narrowest_limit_counts(headers, calls) -> None:
     assert limits.calls == calls
 
 
-def test_longer_calls_are_more_at_once() -> None:
+def test_longer_calls_allow_more_calls_at_once() -> None:
     short, long = RateLimits(), RateLimits()
     for limits, seconds in ((short, 15.0), (long, 60.0)):
         limits.answered({"x-ratelimit-limit-requests": "100"}, USED, seconds)
@@ -49,7 +49,7 @@ def test_longer_calls_are_more_at_once() -> None:
 
 
 @pytest.mark.parametrize("make", PROVIDERS.values(), ids=PROVIDERS)
-async def test_a_provider_hears_its_limits_from_the_answers(server, make) -> None:
+async def test_a_provider_learns_its_limits_from_response_headers(server, make) -> None:
     provider = make(server)
 
     await provider.attempt(chapter_request())
@@ -82,7 +82,7 @@ class LimitedProvider(Provider):
 
 
 @pytest.mark.parametrize(("follows", "most"), [(True, 3), (False, 5)])
-async def test_a_model_makes_as_many_calls_at_once_as_its_provider_has_room_for(follows, most) -> None:
+async def test_a_model_makes_as_many_concurrent_calls_as_its_provider_allows(follows, most) -> None:
     provider = LimitedProvider()
     model = RetryingModel(provider, pacing=Pacing(concurrency=5), follows=follows)
     await model.complete(chapter_request())
