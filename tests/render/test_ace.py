@@ -23,7 +23,7 @@ ACE = Path(__file__).with_name("ace.js")
 
 @pytest.mark.checker("Ace", "chromium")
 @pytest.mark.timeout(300)
-def test_ace_passes_without_an_assertion(small: Rendered, make: Make, tmp_path: Path) -> None:
+def test_ace_reports_no_assertion(small: Rendered, make: Make, tmp_path: Path) -> None:
     text = with_picture(make("A [link](https://example.org).[^1]\n\n[^1]: A note.", watermark=True))
     books = {
         "rich": small.epub,

@@ -32,7 +32,7 @@ for file in sys.argv[1:]:
 
 
 @pytest.mark.checker("EPUBCheck")
-def test_epubcheck_has_no_message(small: Rendered, make: Make, tmp_path: Path) -> None:
+def test_epubcheck_reports_nothing(small: Rendered, make: Make, tmp_path: Path) -> None:
     printed = ExportSettings(dedication="For Wren", isbn="978-3-16-148410-0", publisher="Quay")
     books = {
         "rich": small.epub,

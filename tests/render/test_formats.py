@@ -77,7 +77,7 @@ def changes(format: str, name: str) -> bool:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_format_names_the_settings_that_change_its_file(format: str) -> None:
+def test_a_format_lists_exactly_the_settings_that_change_its_file(format: str) -> None:
     effective = {each.name for each in fields(ExportSettings) if changes(format, each.name)}
 
     assert FORMATS[format].settings == effective

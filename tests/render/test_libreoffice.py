@@ -30,7 +30,7 @@ def folder(small: Rendered, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_its_text_is_the_manuscript_word_for_word(folder: Path, small: Rendered) -> None:
+def test_libreoffice_shows_the_manuscript_word_for_word(folder: Path, small: Rendered) -> None:
     """Its plain text has the notes' numbers but not the notes; list marks and scene breaks are its own."""
     bare = replace(small.manuscript, chapters=tuple(replace(each, notes=()) for each in small.manuscript.chapters))
     wanted = plain(" ".join(manuscript_words(bare, signs=False)))
@@ -44,19 +44,19 @@ def plain(text: str) -> list[str]:
     return [NOTE.sub("", word) for word in text.split() if not LIST_MARK.fullmatch(word)]
 
 
-def test_its_pages_have_the_trim(folder: Path) -> None:
+def test_libreoffice_shows_pages_of_the_trim_size(folder: Path) -> None:
     with pikepdf.open(folder / "book.pdf") as pdf:
         assert {tuple(round(float(side)) for side in page.mediabox) for page in pdf.pages} == {(0, 0, 432, 648)}
 
 
-def test_its_letters_are_those_of_the_fonts_in_the_document(folder: Path) -> None:
+def test_libreoffice_uses_the_embedded_fonts(folder: Path) -> None:
     with pikepdf.open(folder / "book.pdf") as pdf:
         fonts = {str(font.BaseFont) for page in pdf.pages for font in page.Resources.get("/Font", {}).values()}
 
     assert {"Roman-Regular", "Italic-Italic"} <= {name.partition("SourceSerif4")[2] for name in fonts}
 
 
-def test_the_contents_have_the_numbers_of_its_own_pages(folder: Path, small: Rendered) -> None:
+def test_the_table_of_contents_has_libreoffices_own_page_numbers(folder: Path, small: Rendered) -> None:
     pages = lines(folder)
     (contents,) = [page for page in pages if page[0] == "Contents"]
     for chapter in small.manuscript.chapters:
@@ -65,7 +65,7 @@ def test_the_contents_have_the_numbers_of_its_own_pages(folder: Path, small: Ren
         assert entry.split(".")[-1].split()[-1] == opener[-1], chapter.title
 
 
-def test_a_running_head_is_on_every_page_but_those_where_a_chapter_begins(folder: Path, small: Rendered) -> None:
+def test_a_running_head_is_on_every_page_except_chapter_openings(folder: Path, small: Rendered) -> None:
     titles = [chapter.title for chapter in small.manuscript.chapters]
     pages = lines(folder)
     first = next(number for number, page in enumerate(pages) if opens(page))

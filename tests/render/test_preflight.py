@@ -19,7 +19,7 @@ NEWER = ("The CIDSet entry is missing", "part must be 1", "conformance level mus
 
 
 @pytest.mark.parametrize("case", ["rich", "pictures", "signed pictures", "watermark", "from the right"])
-def test_preflight_finds_only_that_the_standard_is_a_newer_one(
+def test_preflight_reports_only_that_the_standard_is_newer(
     case: str, small: Rendered, make: Make, tmp_path: Path
 ) -> None:
     file = tmp_path / "book.pdf"

@@ -8,7 +8,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 
 
-def test_every_check_names_tests_that_there_are() -> None:
+def test_every_check_in_the_readme_names_existing_tests() -> None:
     rows = re.findall(r"^\| (\d+) \|.*$", (HERE / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
     named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", (HERE / "README.md").read_text(encoding="utf-8"))
 

@@ -21,7 +21,7 @@ def cover() -> Picture:
 
 
 @pytest.mark.parametrize("trim", TRIMS.values(), ids=TRIMS)
-def test_a_cover_fills_the_page_uncut_and_unstretched(trim) -> None:
+def test_a_cover_fills_the_page_without_cropping_or_stretching(trim) -> None:
     page = extended(cover(), trim.width, trim.height)
 
     with Image.open(io.BytesIO(page.data)) as image:
@@ -36,7 +36,7 @@ def test_a_cover_fills_the_page_uncut_and_unstretched(trim) -> None:
     assert right[2] > 150 > right[0]
 
 
-def test_a_picture_of_the_pages_proportions_keeps_its_bytes() -> None:
+def test_a_picture_with_the_pages_proportions_keeps_its_bytes() -> None:
     original = cover()
 
     assert extended(original, 100, 160) is original
