@@ -66,7 +66,7 @@ PARTS += [f"services.{path.stem}" for path in (PACKAGE / "services").glob("[!_]*
 
 
 @pytest.mark.parametrize("room", PARTS)
-def test_a_room_imports_only_what_lies_below(room: str) -> None:
+def test_a_package_imports_only_packages_below_it(room: str) -> None:
     allowed = MAY_IMPORT[room] | {room}
 
     strangers = {
@@ -79,7 +79,7 @@ def test_a_room_imports_only_what_lies_below(room: str) -> None:
     assert not strangers
 
 
-def test_no_module_imports_what_imports_it() -> None:
+def test_there_are_no_import_cycles() -> None:
     below = {_name(file): {name for name in imported(file) if name != _name(file)} for file in PACKAGE.rglob("*.py")}
 
     graphlib.TopologicalSorter(below).prepare()  # CycleError names the circle
@@ -96,7 +96,7 @@ def test_no_module_imports_what_imports_it() -> None:
         ("answers/*.py", r"edge|\w+_schemas"),
     ],
 )
-def test_what_http_is_made_of_points_one_way(part: str, below: str) -> None:
+def test_imports_inside_http_point_one_way(part: str, below: str) -> None:
     strangers = {
         f"{file.name}: {name}"
         for file in (PACKAGE / "http").glob(part)
@@ -107,7 +107,7 @@ def test_what_http_is_made_of_points_one_way(part: str, below: str) -> None:
     assert not strangers
 
 
-def test_the_form_of_a_request_or_an_answer_is_found_beside_its_handlers() -> None:
+def test_the_schema_of_a_request_or_answer_is_next_to_its_handlers() -> None:
     elsewhere = {
         f"{file.relative_to(PACKAGE)}: {node.name}"
         for file in files("http")
@@ -184,7 +184,7 @@ CLASS = re.compile(r"^[ \t]*class (\w+)[(:\[]", re.M)  # to parse the whole tree
 ASKED_FOR = {"Meta"}  # the name of an inner class, as marshmallow and Django want it
 
 
-def test_no_protocol_is_checked_at_run_time() -> None:
+def test_no_protocol_is_checked_with_isinstance() -> None:
     # A base class with defaults says what a provider can do; a check against a Protocol costs more than the call.
     assert not [file for file in PACKAGE.rglob("*.py") if "runtime_checkable" in file.read_text()]
 

@@ -35,7 +35,7 @@ def numbers(version: str) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("lock", DECLARED)
-def test_everything_declared_is_pinned_within_its_bounds_with_its_hashes(lock: str) -> None:
+def test_every_dependency_is_pinned_within_its_bounds_with_hashes(lock: str) -> None:
     versions = pinned(lock)
 
     for declared in DECLARED[lock]:
@@ -52,13 +52,13 @@ def test_every_dependency_has_an_upper_bound(declared: str) -> None:
 
 
 @pytest.mark.parametrize("lock", DECLARED)
-def test_a_lock_names_no_place_to_get_things_from(lock: str) -> None:
+def test_the_lock_files_name_no_package_index(lock: str) -> None:
     text = (ROOT / lock).read_text()
 
     assert not re.search(r"://|@ |--index|--find-links|^/|\.whl|\.tar", text, re.MULTILINE)
 
 
-def test_make_installs_from_the_locks_and_asks_for_every_hash() -> None:
+def test_make_installs_from_the_lock_files_and_checks_every_hash() -> None:
     makefile = (ROOT / "Makefile").read_text()
 
     for lock in DECLARED:

@@ -30,7 +30,7 @@ def make(folder: Path, target: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_uv_gets_the_path_of_a_recent_enough_python(tmp_path: Path) -> None:
+def test_uv_is_given_a_python_that_is_new_enough(tmp_path: Path) -> None:
     """By its name uv might take an older one, or fetch one."""
     program(tmp_path / "python3", f'exec "{sys.executable}" "$@"')
     program(tmp_path / "uv", 'printf "%s\\n" "$@"')
@@ -40,7 +40,7 @@ def test_uv_gets_the_path_of_a_recent_enough_python(tmp_path: Path) -> None:
     assert made.stdout.split() == ["venv", "-q", "--python", sys.executable, ".venv"]
 
 
-def test_without_a_python_that_is_new_enough_it_says_so(tmp_path: Path) -> None:
+def test_without_a_recent_python_make_says_so(tmp_path: Path) -> None:
     for name in ("python3", "python3.14", "python3.13", "python3.12", "python3.11"):
         program(tmp_path / name, "exit 1")
     program(tmp_path / "uv", "echo called")
@@ -52,7 +52,7 @@ def test_without_a_python_that_is_new_enough_it_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("failing", ["ruff", "mypy", "pytest", None])
-def test_a_failure_of_any_check_fails_make_test(tmp_path: Path, failing: str | None) -> None:
+def test_make_test_fails_if_any_check_fails(tmp_path: Path, failing: str | None) -> None:
     (tmp_path / ".venv/bin").mkdir(parents=True)
     for prerequisite in ("pyproject.toml", "requirements-test.lock", ".venv/bin/python", ".venv/.test"):
         (tmp_path / prerequisite).touch()

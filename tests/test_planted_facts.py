@@ -18,7 +18,7 @@ def books() -> tuple[Carrier, ...]:
     return tuple(carriers(tuple(read("known"))))
 
 
-def test_every_template_of_every_language_has_what_its_kind_needs() -> None:
+def test_every_template_has_what_its_kind_needs_in_every_language() -> None:
     languages = [set(read(name)) for name in (*LISTS, "honest")]
 
     assert len(languages[0]) == rows.MIN_LANGUAGES
@@ -27,7 +27,7 @@ def test_every_template_of_every_language_has_what_its_kind_needs() -> None:
     assert {book.language for book in books()} == languages[0]
 
 
-def test_nine_of_ten_planted_contradictions_are_found_with_both_passages_and_nothing_else() -> None:
+def test_nine_of_ten_planted_contradictions_are_found_with_both_passages_and_no_false_alarm() -> None:
     count = bench.planted(books(), each=1)
 
     assert count.of(["known"]).share == 1
@@ -35,7 +35,7 @@ def test_nine_of_ten_planted_contradictions_are_found_with_both_passages_and_not
     assert count.alarms == []
 
 
-def test_what_looks_like_a_contradiction_and_is_none_is_left_alone_and_so_are_books_as_they_are() -> None:
+def test_apparent_contradictions_and_unchanged_books_raise_no_alarm() -> None:
     true = bench.honest(books(), each=1)
 
     assert true.alarms == []
@@ -44,7 +44,7 @@ def test_what_looks_like_a_contradiction_and_is_none_is_left_alone_and_so_are_bo
     assert true.facts > 300
 
 
-def test_rules_that_find_nothing_or_accuse_a_true_book_miss_the_bars(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rules_that_find_nothing_or_accuse_a_correct_book_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plant, "editor_findings", lambda *_: [])
 
     bars = rows.verdicts(bench.planted(books(), each=1), Honest(words=100_000, alarms=["one", "two"]))

@@ -28,7 +28,7 @@ TO_GO = {
 }
 
 
-def test_each_private_attribute_of_another_package_is_named_with_its_reason() -> None:
+def test_each_use_of_another_packages_private_attribute_is_listed_with_its_reason() -> None:
     found = {(str(file.relative_to(PACKAGE)), name) for file in PACKAGE.rglob("*.py") for name in foreign_in(file)}
     for known in (_names_of, _defined):
         known.cache_clear()  # whole trees, which the collector would walk in every later test
@@ -49,7 +49,7 @@ def test_each_private_attribute_of_another_package_is_named_with_its_reason() ->
         ("_socket = 1\ndef f(a):\n    return a.__class__", []),
     ],
 )
-def test_a_private_attribute_is_found_unless_it_is_ours(tmp_path: Path, source: str, names: list[str]) -> None:
+def test_a_private_attribute_is_reported_unless_it_is_our_own(tmp_path: Path, source: str, names: list[str]) -> None:
     file = tmp_path / "some.py"
     file.write_text(source)
 

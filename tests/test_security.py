@@ -181,7 +181,7 @@ CHECKLIST = {
 
 
 @pytest.mark.parametrize("proof", CHECKLIST.values(), ids=CHECKLIST)
-def test_every_line_of_the_checklist_has_its_test(proof: str) -> None:
+def test_every_item_of_the_checklist_has_its_test(proof: str) -> None:
     file, name = proof.split(" ")
     texts = [path.read_text() for path in TESTS.rglob(f"{file}.py")]
 

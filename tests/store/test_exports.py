@@ -28,7 +28,7 @@ async def kept(pool: asyncpg.Pool) -> set[str]:
     return {row["digest"] for row in await pool.fetch("SELECT digest FROM export_file")}
 
 
-async def test_an_accounts_files_are_kept_up_to_so_many_bytes_and_the_oldest_go(
+async def test_the_stored_files_of_an_account_are_limited_in_bytes_and_the_oldest_go(
     pool: asyncpg.Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exports, "KEPT_PER_ACCOUNT", 100)
@@ -42,7 +42,7 @@ async def test_an_accounts_files_are_kept_up_to_so_many_bytes_and_the_oldest_go(
     assert await kept(pool) == {"another's", "file 2", "file 3"}
 
 
-async def test_the_newest_file_is_kept_whatever_its_size(pool: asyncpg.Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_newest_file_is_stored_whatever_its_size(pool: asyncpg.Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exports, "KEPT_PER_ACCOUNT", 100)
     (book,) = await account_with(pool, 1)
     await exports.keep(pool, book, "small", "pdf", b"x" * 10)
@@ -52,7 +52,7 @@ async def test_the_newest_file_is_kept_whatever_its_size(pool: asyncpg.Pool, mon
     assert await kept(pool) == {"large"}
 
 
-async def test_a_books_files_are_kept_up_to_so_many(pool: asyncpg.Pool) -> None:
+async def test_the_stored_files_of_a_book_are_limited_in_number(pool: asyncpg.Pool) -> None:
     (book,) = await account_with(pool, 1)
 
     for at in range(exports.KEPT_PER_BOOK + 2):

@@ -76,7 +76,7 @@ async def test_a_checkpoint_reads_only_its_own_run(restored: asyncpg.Connection)
     assert await restored.fetchval(CHAPTERS_READ) - chapters_before <= 20
 
 
-async def test_taking_runs_over_reads_each_but_a_few_times(restored: asyncpg.Connection) -> None:
+async def test_claiming_runs_reads_each_run_a_few_times_only(restored: asyncpg.Connection) -> None:
     before = await restored.fetchval(RUNS_READ)
     assert len(await ownership.claim(restored, uuid4(), BATCH)) == BATCH
     assert await restored.fetchval(RUNS_READ) - before <= 4 * RUNS

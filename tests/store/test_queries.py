@@ -25,12 +25,12 @@ QUERIES = [
 
 
 @pytest.mark.parametrize("query", QUERIES)
-async def test_query_is_valid(pool: asyncpg.Pool, query: str) -> None:
+async def test_every_query_is_valid(pool: asyncpg.Pool, query: str) -> None:
     async with pool.acquire() as connection:
         await connection.prepare(query)
 
 
-def test_a_query_stands_above_the_first_function_that_runs_it() -> None:
+def test_a_query_is_defined_above_the_first_function_that_uses_it() -> None:
     far = []
     for module, _, name in (str(query.id).rpartition(".") for query in QUERIES):
         definitions = [node for node in statements(module) if isinstance(node, DEFINITIONS)]

@@ -63,7 +63,7 @@ OF_ADA = """
 
 
 @pytest.mark.parametrize("release", RELEASES, ids=lambda path: path.stem)
-async def test_a_database_of_a_release_gets_the_schema_of_a_new_one_and_keeps_its_books(
+async def test_the_database_of_a_release_migrates_to_the_new_schema_and_keeps_its_books(
     empty_dsn: str, dsn: str, release: Path
 ) -> None:
     loading = await asyncpg.connect(empty_dsn)
@@ -88,7 +88,7 @@ async def test_a_database_of_a_release_gets_the_schema_of_a_new_one_and_keeps_it
         await new.close()
 
 
-def test_there_is_a_dump_of_every_release() -> None:
+def test_every_release_has_a_schema_dump() -> None:
     changes = (Path(__file__).parents[2] / "CHANGELOG.md").read_text()
     released = [line.removeprefix("## ") for line in changes.splitlines() if line.startswith("## ")][1:]
 

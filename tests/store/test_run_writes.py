@@ -66,7 +66,7 @@ def strings(file: Path) -> Iterator[str]:
             yield node.value
 
 
-def test_every_statement_that_writes_a_run_stands_in_one_of_three_files() -> None:
+def test_every_statement_that_writes_a_run_is_in_one_of_three_files() -> None:
     writers = {
         str(file.relative_to(PACKAGE))
         for file in PACKAGE.rglob("*.py")
@@ -105,13 +105,13 @@ def decided() -> dict[tuple[RunStatus, RunStatus], set[str]]:
     return found
 
 
-def test_what_is_decided_and_what_save_lets_through_are_the_same() -> None:
+def test_the_transitions_in_decide_and_in_save_are_the_same() -> None:
     allowed = {(before, after) for before, targets in TRANSITIONS.items() for after in targets}
 
     assert decided().keys() == allowed
 
 
-def test_a_new_run_is_decided_on_only_where_none_is_active() -> None:
+def test_a_new_run_is_inserted_only_if_none_is_active() -> None:
     for status in RunStatus:
         state = a_state(a_run(status), 2, slot_free=True)
         try:
@@ -144,7 +144,7 @@ async def stored(pool: asyncpg.Pool, status: RunStatus) -> Run:
 
 
 @pytest.mark.parametrize("status", RunStatus)
-async def test_save_writes_a_run_into_the_states_that_it_may_get_into_and_no_other(
+async def test_save_allows_exactly_the_specified_transitions(
     pool: asyncpg.Pool, stored: Run, status: RunStatus
 ) -> None:
     for after in RunStatus:
@@ -251,7 +251,7 @@ STORED = """
 
 @pytest.mark.parametrize("write", WRITTEN_IN, ids=lambda write: write.__name__)
 @pytest.mark.parametrize("status", RunStatus)
-async def test_a_statement_writes_a_run_in_its_states_and_no_other(
+async def test_each_statement_writes_runs_in_its_own_states_only(
     pool: asyncpg.Pool, stored: Run, status: RunStatus, write: Callable[[asyncpg.Pool, Run], Awaitable[None]]
 ) -> None:
     before = await pool.fetchrow(STORED)
@@ -263,7 +263,7 @@ async def test_a_statement_writes_a_run_in_its_states_and_no_other(
     assert after["status"] == (RUNNING if write is promote and status is QUEUED else status)
 
 
-def test_the_table_at_the_head_of_the_file_says_what_is_tested_here() -> None:
+def test_the_table_in_the_module_docstring_matches_these_tests() -> None:
     rows = {
         name.lower(): set(RunStatus) if states.startswith("any") else {RunStatus(word) for word in states.split(", ")}
         for name, states in re.findall(r"^ {4}(\w+) {2,}(\w+(?:, \w+)*) {2,}\w", (runs.__doc__ or ""), re.M)

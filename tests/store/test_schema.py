@@ -19,5 +19,5 @@ WITHOUT_INDEX = """
 """
 
 
-async def test_what_goes_with_a_deleted_row_is_found_by_an_index(pool: asyncpg.Pool) -> None:
+async def test_rows_deleted_by_a_cascade_are_found_by_an_index(pool: asyncpg.Pool) -> None:
     assert [row[0] for row in await pool.fetch(WITHOUT_INDEX, KEPT)] == []

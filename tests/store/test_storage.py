@@ -44,7 +44,7 @@ ONE_OF_EACH = """
 """
 
 
-async def test_each_column_of_a_book_counts_or_is_named_as_small(pool: asyncpg.Pool) -> None:
+async def test_each_column_of_a_book_counts_towards_storage_or_is_listed_as_small(pool: asyncpg.Pool) -> None:
     columns = {(table, name) for table, name in await pool.fetch(COLUMNS_OF_BOOKS) if table not in UNCOUNTED}
 
     small = {(table, name) for table, names in SMALL.items() for name in names}
@@ -52,7 +52,7 @@ async def test_each_column_of_a_book_counts_or_is_named_as_small(pool: asyncpg.P
 
 
 @pytest.mark.parametrize(("table", "name"), [each for each in TEXTS if each != ("book", "character_sheet_key")])
-async def test_a_text_counts_by_its_bytes(pool: asyncpg.Pool, table: str, name: str) -> None:
+async def test_a_text_counts_by_its_size_in_bytes(pool: asyncpg.Pool, table: str, name: str) -> None:
     account_id = await pool.fetchval(ONE_OF_EACH)
     before = await storage.stored(pool, account_id)
 
@@ -61,7 +61,7 @@ async def test_a_text_counts_by_its_bytes(pool: asyncpg.Pool, table: str, name: 
     assert await storage.stored(pool, account_id) == before + 2_000
 
 
-async def test_an_authors_bible_counts_by_its_bytes(pool: asyncpg.Pool) -> None:
+async def test_the_authors_bible_counts_by_its_size_in_bytes(pool: asyncpg.Pool) -> None:
     account_id = await pool.fetchval(ONE_OF_EACH)
     before = await storage.stored(pool, account_id)
 
