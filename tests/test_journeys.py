@@ -224,7 +224,9 @@ async def test_a_finished_book_is_not_written_twice(tmp_path: Path, dsn: str, mo
     assert "Use --new to write it again" in said
 
 
-async def test_a_sample_is_written_again_once_there_is_a_model(tmp_path: Path, dsn: str, models: ModelServer) -> None:
+async def test_a_sample_book_is_generated_again_once_there_is_a_model(
+    tmp_path: Path, dsn: str, models: ModelServer
+) -> None:
     words = ("write", "The Salt Road", "--chapters", "2", "--words", "1500", "--format", "pdf", "--out", str(tmp_path))
     await run(tmp_path, *words, BOOKGEN_DATABASE_URL=dsn)
 

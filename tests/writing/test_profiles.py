@@ -136,7 +136,7 @@ async def book(model: Any, number: int) -> list[ChapterDraft]:
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
-def test_every_profile_ends_as_documented_and_no_nonsense_ends_as_a_book(profile: ServerProfile) -> None:
+def test_every_server_profile_ends_as_documented_and_no_nonsense_becomes_a_book(profile: ServerProfile) -> None:
     if profile.ends:
         with pytest.raises(UpstreamAIError, match=profile.ends):
             run(written(profile))

@@ -47,7 +47,7 @@ def paragraphs(texts: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("count", [3, 5, 10, 20])
-async def test_the_book_has_the_whole_story_and_no_finding(count: int) -> None:
+async def test_the_sample_book_has_the_whole_story_and_no_findings(count: int) -> None:
     texts, findings = await written(count)
 
     note, *told = paragraphs(texts)
@@ -57,7 +57,7 @@ async def test_the_book_has_the_whole_story_and_no_finding(count: int) -> None:
 
 
 @pytest.mark.parametrize(("language", "words"), [("de", 2_800), ("fr", 2_900), ("es", 3_000)])
-async def test_the_other_stories_are_told_whole(language: str, words: int) -> None:
+async def test_the_other_sample_stories_are_complete(language: str, words: int) -> None:
     texts, findings = await written(4, content_language=language, target_word_count=words)
 
     assert paragraphs(texts)[1:] == paragraphs([each.text for each in told_in(language, 1)])
