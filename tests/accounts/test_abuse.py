@@ -1,4 +1,4 @@
-"""Who may register: no throw-away address, no alias, no third account of one browser, nobody banned."""
+"""Registration limits: disposable addresses, aliases, browsers and banned callers."""
 
 from __future__ import annotations
 

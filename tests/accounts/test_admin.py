@@ -1,4 +1,4 @@
-"""The staff's overview."""
+"""The overview for staff."""
 
 from __future__ import annotations
 

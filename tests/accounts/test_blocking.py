@@ -1,4 +1,4 @@
-"""Blocked accounts: out at every door of a process as soon as it hears of the block."""
+"""Blocked accounts: every process refuses them as soon as it is notified."""
 
 from __future__ import annotations
 
@@ -100,14 +100,14 @@ async def test_cached_rights_are_at_most_five_seconds_old(door: Door) -> None:
 async def test_the_rights_of_active_callers_are_refreshed_before_they_expire(
     door: Door, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blocking, "MAX_READS", 1)  # more than one statement takes
+    monkeypatch.setattr(blocking, "MAX_READS", 1)  # a statement can read more accounts than this
     gone, calling, other = [(await door.register(name))["user"]["id"] for name in ("ada", "bea", "cleo")]
     now = 1000.0
     rights = RightsCache(door.database.http, clock=lambda: now)
     for account_id in (gone, calling, other):
         await rights.of(account_id)
 
-    for _ in range(20):  # a call every fifteen seconds, of the other every five
+    for _ in range(20):  # one caller calls every fifteen seconds, the other every five
         for _ in range(3):
             now += blocking.LOOK_EVERY_SECONDS
             await rights.renew()

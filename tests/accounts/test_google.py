@@ -1,4 +1,4 @@
-"""Google sign-in: whose token it is, whom it was given to, and which account it opens."""
+"""Google sign-in: whose token it is, which client it is for, and which account it opens."""
 
 from __future__ import annotations
 

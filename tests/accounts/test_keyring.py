@@ -1,4 +1,4 @@
-"""The keys that sign tokens: replaced one after the other, and never different from host to host."""
+"""The keys that sign tokens: their rotation, and that all hosts use the same ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def test_a_new_key_signs_once_every_process_knows_it_and_the_old_one_stays
     await keyring.rotate()
     await keyring.load(tokens)
     at_first = tokens.sign(TokenType.ACCESS, 7)
-    assert another.verify(at_first, TokenType.ACCESS).account_id == 7  # of the old key
+    assert another.verify(at_first, TokenType.ACCESS).account_id == 7  # signed with the old key
 
     await database.http.execute(AGE, "16 seconds")
     await keyring.load(tokens)

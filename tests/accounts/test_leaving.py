@@ -1,4 +1,4 @@
-"""An account that its holder deletes: what it takes, what is gone afterwards, and who may not."""
+"""Deleting an account: what is deleted, and who may do it."""
 
 from __future__ import annotations
 

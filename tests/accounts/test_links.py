@@ -1,4 +1,4 @@
-"""Mailed links: verify, reset, magic sign-in. Each is good once, for a while, for one address."""
+"""Mailed links (verify, reset, magic sign-in): each works once, for a limited time, for one address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Letters: worded in text and HTML, sent once by one of several processes, tried again until they are gone."""
+"""Letters: their text and HTML, sending by one of several processes, and retries."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KEPT_OF_A_LETTER = {"id", "purpose", "email", "account_id", "details", "attempts
 
 
 class Mailbox:
-    """What an SMTP server took in."""
+    """What an SMTP server received."""
 
     def __init__(self) -> None:
         self.letters: asyncio.Queue[EmailMessage] = asyncio.Queue()
@@ -62,7 +62,7 @@ async def smtp() -> AsyncIterator[tuple[Mailbox, int]]:
 
 
 class Unreliable:
-    """Refuses as often as it is told to, then takes everything."""
+    """Refuses `refusals` letters, then accepts everything."""
 
     def __init__(self, refusals: int) -> None:
         self.refusals = refusals
@@ -206,7 +206,7 @@ async def test_the_metrics_show_why_letters_fail_until_one_succeeds(door: Door) 
 
 
 def failing() -> set[str]:
-    """The reasons that the metric shows."""
+    """The reasons shown in the metric."""
     return {sample.labels["reason"] for metric in MAIL_FAILING.collect() for sample in metric.samples if sample.value}
 
 
@@ -217,7 +217,7 @@ def free_port() -> int:
 
 
 class UntilBoth:
-    """Takes a letter once two are being sent; the second is still on its way when the table of letters is gone."""
+    """Accepts letters once two are being sent. The table is gone before the second one can be deleted."""
 
     def __init__(self, db: asyncpg.Pool) -> None:
         self._db = db

@@ -1,4 +1,4 @@
-"""Passwords: argon2id, off the loop, and only so many at once."""
+"""Passwords: argon2id off the event loop, with a bounded queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The profile: what it shows, what may be changed, and what a new address means."""
+"""The profile: its fields, what may be changed, and changes of the address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proving an address: what a stranger set before ends, a change waits for it, and the old address takes it back."""
+"""Verifying an address: it ends what a stranger set before, and the old address can undo a change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is secret at the front door stays out of the logs."""
+"""Secrets of the account endpoints stay out of the log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.fakes.google_server import GoogleServer
 
 
 async def visit_every_door(door: Door) -> set[str]:
-    """Uses each call with secrets of its own, rightly and wrongly; the secrets."""
+    """Make every call with its own secrets, valid and invalid. Returns the secrets."""
     password, wrong = f"{CANARY}-password", f"{CANARY}-wrong"
     browser = {"X-Browser-Fingerprint": f"{CANARY}-browser"}
     body = await door.register("ada", password=password, headers=browser)

@@ -1,4 +1,4 @@
-"""Limits that guard passwords and money: what is taken at one process is gone at all of them."""
+"""Limits that protect passwords and money are shared by all processes."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ async def test_guesses_at_one_account_are_limited_across_addresses(open_door: Op
     details = outcomes[-1][1]["error"]["details"]
     assert [status for status, _ in outcomes] == [401] * 4 + [429] * 2
     assert details["scope"] == "login"
-    assert 4 * 3600 < details["reset_seconds"] <= 5 * 3600  # an address has them all again within an hour
+    assert 4 * 3600 < details["reset_seconds"] <= 5 * 3600  # all guesses are available again within an hour
 
 
 async def test_correct_passwords_are_not_limited(open_door: OpenDoor) -> None:
@@ -299,7 +299,7 @@ async def test_a_queue_full_of_strangers_delays_no_owner_at_home_and_no_valid_to
         ({"email": "ada.lovelace@example.com", "password": "ada.lovelace"}, "password"),
         ({"email": "ada.lovelace@example.com", "password": "ada.lovelace@example.com"}, "password"),
         ({"username": "аda"}, "username"),  # the first letter is Cyrillic
-        ({"username": "сосо"}, "username"),  # all of them are, and look Latin
+        ({"username": "сосо"}, "username"),  # all letters are Cyrillic and look Latin
         ({"username": "ɑda"}, "username"),
         ({"username": "bea@example.com"}, "username"),
         ({"username": "ada@googlemail.com"}, "username"),

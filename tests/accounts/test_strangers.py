@@ -1,4 +1,4 @@
-"""Where free books are written at the operator's cost: who may have a model called, and how many accounts register."""
+"""Free books at the operator's cost: who may use the model, and how many accounts may register."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def register(door: Door, name: str, address: str = HOME) -> int:
 
 
 async def ask_models(door: Door, token: str) -> set[tuple[int, str]]:
-    """The statuses and codes of every call that has a model called, about books that do not exist."""
+    """The statuses and codes of every call that uses a model, for books that do not exist."""
     assert len(MODEL_CALLS) == 9
     answers = [await door.post(path.replace("{id}", "404"), token=token) for path in MODEL_CALLS]
     return {(status, answer["error"]["code"]) for status, answer in answers}

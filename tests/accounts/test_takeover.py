@@ -1,4 +1,4 @@
-"""Attacks on an account by way of its e-mail address: what a stranger keeps of it, and what a stolen token can do."""
+"""Attacks through the e-mail address: what a stranger keeps, and what a stolen token can do."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def log_in(door: Door, password: str) -> tuple[int, Any]:
 
 
 async def text_of(door: Door, subject: str) -> str:
-    """The newest letter with such a subject."""
+    """The newest letter whose subject contains the text."""
     letters = [letter for letter in await door.letters() if subject in letter["Subject"]]
     return str(letters[-1].get_body(("plain",)).get_content())  # type: ignore[union-attr]
 

@@ -1,4 +1,4 @@
-"""Tokens: what is signed here, and what of the rest is believed."""
+"""Tokens: what is signed, and what is accepted."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def encoded(part: Any) -> str:
 
 
 def forged(claims: Any, *, header: Any = None, key: str = KEY) -> str:
-    """A token whose signature is HS256 over whatever it says."""
+    """A token with these claims, signed with HS256."""
     signed = f"{encoded(header or {'alg': 'HS256', 'typ': 'JWT'})}.{encoded(claims)}"
     return f"{signed}.{encoded(hmac.digest(key.encode(), signed.encode(), hashlib.sha256))}"
 

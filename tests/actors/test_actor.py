@@ -1,4 +1,4 @@
-"""A mailbox, without any book."""
+"""The mailbox of an actor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bookgen.errors import Conflict, RateLimited, Unavailable
 
 
 class Echo(Actor):
-    """Answers with the message; `gate` keeps it busy."""
+    """Answers with the message. `gate` keeps it busy."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A run is tried again after the death of its process, with a back-off, and set aside after three deaths in a row."""
+"""Runs are retried with a back-off after a crash of their process, and quarantined after three crashes in a row."""
 
 from __future__ import annotations
 

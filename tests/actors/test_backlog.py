@@ -1,4 +1,4 @@
-"""What waits in memory while the database is away is bounded, and what no longer fits is not lost in silence."""
+"""Texts that wait in memory during a database outage are limited, and a dropped text is reported."""
 
 from __future__ import annotations
 

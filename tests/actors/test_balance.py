@@ -1,4 +1,4 @@
-"""Runs are spread over the living processes, whoever starts, stops or was away."""
+"""Runs are spread evenly over the live processes."""
 
 from __future__ import annotations
 

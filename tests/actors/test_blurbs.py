@@ -1,4 +1,4 @@
-"""Blurbs drafted in the background: after the run, once, never over an author's, and never in a book's way."""
+"""Background blurbs: drafted once after a run, never over the author's, and never delaying a book."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ NEWEST_DIGEST = """
     SELECT d.summary FROM digest d JOIN chapter c ON c.id = d.chapter_id
      WHERE c.book_id = $1 ORDER BY d.created_at DESC LIMIT 1
 """
-NOTE = 98  # as the number of a chapter
+NOTE = 98  # used as a chapter number
 DUE = "UPDATE blurb_draft SET due_at = now() WHERE owner IS NULL"
 
 
 class Novelist:
-    """An account whose book of one chapter is written."""
+    """An account with a book of one written chapter."""
 
     def __init__(self, shelf: Shelf, account: int, book: int) -> None:
         self.shelf, self.account, self.book = shelf, account, book
@@ -40,7 +40,7 @@ class Novelist:
         return cls(shelf, *await shelf.outlined(1))
 
     async def write(self, supervisor: Supervisor) -> None:
-        """Has the book written to its end."""
+        """Run the book to its end."""
         await supervisor.ask(self.account, self.book, Generate())
         await self.shelf.until_status(self.book, "completed")
 
@@ -58,7 +58,7 @@ async def author(shelf: Shelf) -> Novelist:
 
 @pytest.fixture
 async def supervisor(start: Start, model: Model, author: Novelist) -> Supervisor:
-    """Its model answers all but the call for the blurb."""
+    """A supervisor whose model answers every call except the one for the blurb."""
     model.free = True
     model.kept.add((author.book, BLURB))
     return await start(draft_blurb=draft_blurb)

@@ -1,4 +1,4 @@
-"""A book's run as its owner steers it."""
+"""A book's run and its owner's commands."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def test_a_run_whose_chapters_keep_being_emptied_ends_in_an_error_and_leav
     change = "UPDATE plan SET features = features || $1 WHERE slug = 'free'"
     await shelf.pool.execute(change, {"max_word_count_per_book": 2})
     first = await shelf.chapter_id(book, 1)
-    model.answer(book, 1)  # four words, and four more
+    model.answer(book, 1)  # four words, then four more
     await model.wait_until_asked(book, 2)
     async with shelf.pool.acquire() as connection:
         await editing.save_chapter(connection, Quota(billing=True), account, first, {"content": ""})

@@ -1,4 +1,4 @@
-"""Bugs, outages and bounds around the actors of one process."""
+"""Errors, outages and limits around the actors of one process."""
 
 from __future__ import annotations
 
@@ -494,4 +494,6 @@ async def test_a_process_without_runs_has_no_tasks_and_no_connections_in_use(
             await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
 
     pools = (database.runs, database.http)
-    await until(lambda: all(pool.get_size() == pool.get_idle_size() for pool in pools))  # a look for blurbs may be on
+    await until(
+        lambda: all(pool.get_size() == pool.get_idle_size() for pool in pools)
+    )  # the search for blurbs may be running

@@ -1,4 +1,4 @@
-"""A command that fails leaves the chapter in flight alone."""
+"""A failing command does not affect the chapter in flight."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def test_a_column_added_by_a_newer_process_breaks_no_command_and_no_chapte
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     pairs = [await begun(), await begun()]
-    for pair in pairs:  # prepares every statement on its connection
+    for pair in pairs:  # prepares every statement on this connection
         await supervisor.ask(*pair, Pause())
         await supervisor.ask(*pair, Resume())
 

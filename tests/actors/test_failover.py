@@ -1,4 +1,4 @@
-"""A database that fails over or stalls: nothing crashes, and what is paid for is kept until it is back."""
+"""A database that fails over or stalls crashes nothing, and paid replies are kept until it is back."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def test_a_paid_reply_waits_until_a_read_only_server_accepts_writes_again(
     await on_connections(supervisor.resources.pool, "SET default_transaction_read_only = on")
 
     model.answer(book, 1)
-    await until(lambda: len(seen) > 3)  # tries
+    await until(lambda: len(seen) > 3)  # several retries
     unready, crashed = supervisor.unready, supervisor.crashes.books
     await shelf.pool.execute(f'SET default_transaction_read_only = off; ALTER DATABASE "{name}" RESET ALL')
     model.free = True

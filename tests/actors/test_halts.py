@@ -1,4 +1,4 @@
-"""A pause in the middle of a chapter, with the real writing: between its text, its repair and its digest."""
+"""A pause inside a chapter, with the real writing code: between its text, its repair and its digest."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FLAW = (
 
 
 class Gated(OfflineModel):
-    """Answers like the offline model. A call of the stage `held` waits until `let_go`; chapters have a flaw."""
+    """Answers like the offline model. Calls of the stage `held` wait for `let_go`, and chapters have a flaw."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ async def test_a_drain_between_the_calls_of_a_chapter_makes_no_call_and_keeps_th
 
 
 class Down(Provider):
-    """A provider that is never there."""
+    """A provider that is always unreachable."""
 
     name = "down"
 

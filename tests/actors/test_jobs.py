@@ -1,4 +1,4 @@
-"""Model work on a book outside a run."""
+"""Model work outside a run: outlines, reworks and rewritten chapters."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ async def test_a_job_begun_right_after_another_one_keeps_the_book(
     late, end = asyncio.Event(), jobs.end
 
     async def end_late(db: DB, book_id: int, owner: UUID) -> bool:
-        if isinstance(db, asyncpg.Pool):  # not in the transaction that saves what the job brought
+        if isinstance(db, asyncpg.Pool):  # not inside the transaction that saves the result of the job
             await late.wait()
         return await end(db, book_id, owner)
 
@@ -275,7 +275,7 @@ async def test_a_job_begun_right_after_another_one_keeps_the_book(
 
 
 async def asleep(supervisor: Supervisor, shelf: Shelf) -> None:
-    """A process that does not renew its lease is thought dead; what it works on it may bring all the same."""
+    """Let the lease of a process expire, so that others consider it dead while its work continues."""
     boot_id = supervisor.resources.boot_id
     await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 second' WHERE boot_id = $1", boot_id)
 

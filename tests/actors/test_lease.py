@@ -1,4 +1,4 @@
-"""The right to write runs: taken, renewed, lost in time, and what of the former one comes late."""
+"""The lease of a process: acquired, renewed, lost, and late responses for an earlier one."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def test_a_command_that_spans_a_lost_lease_starts_its_run_once(
     run = await process.ask(account, book, Generate())
 
     assert run.owner == process.resources.boot_id
-    assert process.recovery._is_busy_with(run)  # or the next sweep would begin it a second time
+    assert process.recovery._is_busy_with(run)  # otherwise the next sweep would begin it a second time
     await model.wait_until_asked(book, 1)
 
 
@@ -200,7 +200,7 @@ async def test_a_lease_that_was_slow_to_acquire_is_renewed_at_once(
     def counts_from_the_answer() -> bool:
         return bool(answered) and process.lease.ends_at >= answered[0] + lease.FENCE_SECONDS
 
-    async with asyncio.timeout(lease.RENEW_SECONDS / 2):  # the next renewal would be later
+    async with asyncio.timeout(lease.RENEW_SECONDS / 2):  # the next regular renewal would be later
         await until(counts_from_the_answer)
 
 
@@ -227,7 +227,7 @@ async def test_a_lease_that_was_slow_to_renew_is_renewed_once_more(
 async def test_concurrent_attempts_acquire_one_lease(start: Start, shelf: Shelf) -> None:
     process = await start()
 
-    process.lease._lost()  # which takes another one
+    process.lease._lost()  # and acquires another one
     await asyncio.gather(process.lease.take(), process.lease.take())
 
     assert process.resources.lease_state is LeaseState.HELD
@@ -258,7 +258,7 @@ async def test_after_a_clock_jump_no_run_is_claimed_from_a_process_that_has_not_
     await other.lease.renew()
     await other.sweep()
     untouched = await shelf.run(book)
-    other.lease._settled_at = 0.0  # the owner has had its time
+    other.lease._settled_at = 0.0  # the grace period of the owner is over
     await other.sweep()
 
     assert (untouched["owner"], untouched["epoch"]) == (owner.resources.boot_id, 1)
@@ -273,7 +273,7 @@ async def test_a_process_started_after_a_clock_jump_does_not_delete_live_process
     await newcomer._prune()
 
     assert await shelf.pool.fetchval(KNOWN, owner.resources.boot_id)
-    newcomer.lease._held_from = -math.inf  # the owner has had its time
+    newcomer.lease._held_from = -math.inf  # the grace period of the owner is over
     await newcomer._prune()
     assert not await shelf.pool.fetchval(KNOWN, owner.resources.boot_id)
 

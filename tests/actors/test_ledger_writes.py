@@ -1,4 +1,4 @@
-"""What model calls have used is entered in the ledger, whatever becomes of the work that was paid for."""
+"""The usage of model calls is recorded whatever happens to the work they were for."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def test_the_usage_of_a_failed_call_is_recorded_even_if_its_run_is_stopped
 
 
 class Garbled(Provider):
-    """A provider whose every reply nobody can read. It is paid all the same."""
+    """A provider whose replies cannot be read. They cost money all the same."""
 
     name = "garbled"
 

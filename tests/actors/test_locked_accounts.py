@@ -1,4 +1,4 @@
-"""An account whose slot a transaction has locked, and that it keeps nobody else waiting."""
+"""A locked account does not delay other accounts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .conftest import BeginRun, Model, Shelf, Start
 
 @contextlib.asynccontextmanager
 async def locked(dsn: str, account: int) -> AsyncIterator[None]:
-    """As by a process that was cut off in the middle of a transaction."""
+    """Lock the account's slot, like a process that was cut off inside a transaction."""
     other = await asyncpg.connect(dsn)
     async with other.transaction():
         await other.execute("SELECT FROM account_slot WHERE account_id = $1 FOR UPDATE", account)
@@ -27,7 +27,7 @@ async def locked(dsn: str, account: int) -> AsyncIterator[None]:
 
 
 async def waiting_although_its_slot_is_free(supervisor: Supervisor, begun: BeginRun, shelf: Shelf) -> tuple[int, int]:
-    """An account and its book whose run nobody has promoted."""
+    """An account and its book, whose queued run was not promoted although the slot is free."""
     account, first = await begun(supervisor, chapters=1)
     second = await shelf.book(account, 1)
     await supervisor.ask(account, second, Generate())

@@ -1,4 +1,4 @@
-"""What a chapter is written from: the book as it stands, read again only where somebody has changed it."""
+"""The material of a chapter: the current book, loaded again only after someone else changed it."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ async def test_a_book_that_waits_for_a_slot_is_loaded_when_it_gets_one(
     await until(lambda: supervisor.counts()["running"] == 2)
     model.answer(first, 1)
     await model.wait_until_asked(second, 1)
-    await shelf.until("SELECT current_chapter = 2 FROM run WHERE book_id = $1", first)  # and waits for its place
+    await shelf.until("SELECT current_chapter = 2 FROM run WHERE book_id = $1", first)  # and waits for a slot
 
     await shelf.pool.execute("UPDATE chapter SET summary = 'Mine.' WHERE book_id = $1", first)
     model.free = True
@@ -115,14 +115,14 @@ async def test_an_edit_that_holds_up_a_checkpoint_is_in_the_material_of_the_next
 
 
 async def test_writing_a_book_of_very_long_chapters_needs_little_memory(shelf: Shelf) -> None:
-    """Ten chapters of a million characters each, that their author has pasted in."""
+    """Ten chapters of a million characters each, pasted in by the author."""
     account, book = await shelf.outlined(chapters=10)
     await shelf.pool.execute(
         """UPDATE chapter SET content = 'It began in ' || chapter_number || '. ' || repeat('Слово за словом. ', 58800)
                                         || 'It ended.' WHERE book_id = $1""",
         book,
     )
-    await load_material(shelf.pool, account, book)  # what a connection learns at its first use is no matter here
+    await load_material(shelf.pool, account, book)  # memory that a connection allocates on first use is not counted
 
     tracemalloc.start()
     try:
@@ -131,7 +131,9 @@ async def test_writing_a_book_of_very_long_chapters_needs_little_memory(shelf: S
     finally:
         tracemalloc.stop()
 
-    assert peak < 10 * 5 * MAX_TEXT_CHARACTERS  # two bytes a character, and what is on its way; whole they are 20 MB
+    assert (
+        peak < 10 * 5 * MAX_TEXT_CHARACTERS
+    )  # two bytes per character, and what is in transit; complete, they are 20 MB
     text = material.chapters[6].content
     assert text.startswith("It began in 7. Слово")
     assert text.endswith("словом. It ended.")
@@ -169,7 +171,7 @@ async def test_a_very_long_text_is_cut_when_it_is_loaded_for_the_next_chapter(be
 
 
 def _summaries(material: Material) -> list[str | None]:
-    """What is known of the present texts."""
+    """The digests of the current texts."""
     digests = [stored_digest(material, chapter) for chapter in material.chapters]
     return [digest and digest.summary for digest in digests]
 

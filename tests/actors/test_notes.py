@@ -1,4 +1,4 @@
-"""Where the text of earlier chapters is in view, each is noted beside the next one, and kept with it."""
+"""While earlier chapters are in view, each is noted during the next one, and the note is stored with it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PAID_TWICE = """
 
 
 class HeldNotes(OfflineModel):
-    """Answers like the offline model. Chapter 2 waits until `let_go`, notes until `answers_notes`."""
+    """Answers like the offline model. Chapter 2 waits for `let_go`, notes wait for `answers_notes`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ async def test_every_chapter_except_the_last_is_noted_once(writer: Supervisor, m
 async def test_a_chapter_is_written_while_the_note_of_the_previous_one_is_pending(
     writer: Supervisor, model: HeldNotes, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(notes, "SECONDS", 0.5)  # long enough to ask
+    monkeypatch.setattr(notes, "SECONDS", 0.5)  # long enough to make the call
     account, book = await shelf.outlined(chapters=3)
     model.let_go.set()
     model.answers_notes.clear()

@@ -1,4 +1,4 @@
-"""Productions: a run from an idea to the files, phase by phase."""
+"""Productions: from an idea to the files, phase by phase."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bookgen.models import RevisionMode, RunMode, RunPhase, RunStatus
 from .conftest import BLURB, READERS, Model, Shelf, Start, Studio, crash, draft_blurb, refuse_blurb
 
 PRODUCE = Generate(automated=True, again=True)
-# In a language for which no checker is loaded.
+# A language without a checker.
 IDEA = "UPDATE book SET chapter_count = 2, status = 'draft', content_language = 'nl' WHERE id = $1"
 OWN_A_USE = """
     WITH owned AS (
@@ -49,7 +49,7 @@ async def supervisor(start: Start, studio: Studio, model: Model) -> Supervisor:
 
 
 class Idea:
-    """An account that owns a use of the add-on, and its idea of a book of two chapters."""
+    """An account that owns one use of the add-on, and its idea for a book of two chapters."""
 
     def __init__(self, shelf: Shelf, account: int, book: int) -> None:
         self.shelf, self.account, self.book = shelf, account, book
@@ -79,7 +79,7 @@ async def author(shelf: Shelf) -> Idea:
 
 
 class HeldPhase:
-    """Keeps a phase from ending until it is let go."""
+    """Keeps a phase from ending until it is released."""
 
     def __init__(self, phase: RunPhase, author: Idea, model: Model, studio: Studio) -> None:
         call = {
@@ -172,7 +172,7 @@ async def test_a_pause_finishes_the_current_phase_and_begins_no_other(
     assert '"status_message":"Paused; still ' in await author.status(supervisor)
     held.let_go()
 
-    if phase is RunPhase.FILES:  # nothing is left to be done
+    if phase is RunPhase.FILES:  # no work is left
         await shelf.until_status(author.book, "completed")
         return
     await shelf.until("SELECT call_started_at IS NULL FROM run WHERE book_id = $1", author.book)

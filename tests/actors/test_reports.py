@@ -1,4 +1,4 @@
-"""A report outlives the process that makes it, and what was paid is not paid again."""
+"""A report survives the process that makes it and pays for no call twice."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def author_of_a_book(visitor: Api) -> tuple[Api, int]:
 
 
 async def one_chapter_read(author: Api, model: Proofreader, book_id: int) -> dict[str, Any]:
-    """A new report, whose first chapter is read and for whose second the model is being asked."""
+    """A new report whose first chapter has been read and whose second is in flight."""
     model.asked.clear()
     model.may_answer.set()
     model.one_by_one = True
@@ -58,7 +58,7 @@ async def test_a_report_continues_in_the_next_process_and_repeats_at_most_one_ca
         report = (await author.post("/proofreading-reports/", {"book": book_id})).body
         await asyncio.wait_for(before.asked.wait(), 30)
         before.asked.clear()
-        await asyncio.wait_for(before.asked.wait(), 30)  # the second chapter's call, which is never answered
+        await asyncio.wait_for(before.asked.wait(), 30)  # the call for the second chapter, which is never answered
 
     async with serving(database, tmp_path, model=after) as visitor:
         again = replace(visitor, access=author.access, account_id=author.account_id)
@@ -97,7 +97,7 @@ async def test_a_process_that_stops_releases_its_report(database: Database, tmp_
         supervisor = visitor.services.supervisor
         reports, supervisor.resources.draining = supervisor.reports, True
         reports.halt()
-        before.may_answer.set()  # the call in flight is answered, and the next one is not made
+        before.may_answer.set()  # the call in flight is answered and no other is made
         await asyncio.gather(*reports.tasks)
 
         assert (await author.get(f"/proofreading-reports/{report['id']}/")).body["status"] == "running"
@@ -114,7 +114,7 @@ async def test_a_report_whose_rules_fail_ends_with_the_reason_and_costs_no_check
 ) -> None:
     async with serving(database, tmp_path, model=Proofreader()) as visitor:
         author, book_id = await author_of_a_book(visitor)
-        monkeypatch.setattr(processes, "start", EXECUTE)  # what is forked has its memory already
+        monkeypatch.setattr(processes, "start", EXECUTE)  # a forked process already has its memory
         monkeypatch.setattr(reading, "survey", partial(survey, memory=64 * 2**20))
         report = (await author.post("/proofreading-reports/", {"book": book_id})).body
 
@@ -135,7 +135,7 @@ async def test_a_chapter_edited_before_its_turn_is_read_with_its_new_text(databa
         await author.patch(path, {"content": f"{text}\n\nIt was of of no use to anybody."})
         model.may_answer.clear()
         report = (await author.post("/proofreading-reports/", {"book": book_id})).body
-        await asyncio.wait_for(model.asked.wait(), 60)  # of the first chapter; the rules have read both
+        await asyncio.wait_for(model.asked.wait(), 60)  # for the first chapter; the rules have read both
 
         await author.patch(path, {"content": f"Nobody knew.\n\n{text}"})
         model.may_answer.set()
@@ -215,7 +215,7 @@ async def test_the_replies_of_failed_and_deleted_reports_are_deleted(database: D
         deleted = await one_chapter_read(author, model, book_id)
         assert (await author.delete(f"/proofreading-reports/{deleted['id']}/")).status == 204
         assert await database.http.fetchval(STEPS) == 0
-        model.may_answer.set()  # the reply to the call in flight comes when there is no report any more
+        model.may_answer.set()  # the reply to the call in flight arrives after the report is gone
         await asyncio.gather(*tasks)
 
         assert await database.http.fetchval(STEPS) == 0

@@ -1,4 +1,4 @@
-"""Chapters written again on many drafts at once: what they may write is reserved before a call is made."""
+"""Rewriting chapters of many drafts at once: their words are reserved before a call is made."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def drafts(shelf: Shelf, account: int, count: int, words: int) -> list[tup
 async def test_twenty_concurrent_drafts_stay_within_the_limit_on_unpaid_words(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account("starter")  # 30,000 words of books that nothing has paid for
+    account = await shelf.account("starter")  # 30,000 words of unpaid books
     jobs = await drafts(shelf, account, 20, 15_000)
 
     calls = [asyncio.create_task(supervisor.run_job(account, *job)) for job in jobs]

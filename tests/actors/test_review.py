@@ -1,4 +1,4 @@
-"""The editor's reading: what it changes in a production, what it leaves to the author, and readings on demand."""
+"""The editor's reading: what it changes in a production, what it leaves to the author, and readings on request."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def edit(number: int, chapter: int, passage: str, replacement: str) -> dict[str,
 
 
 def found(model: Model, book: int) -> None:
-    """The editor finds something in each chapter; the author changes the first and declines the second."""
+    """The editor finds something in each chapter. The author model changes the first and declines the second."""
     others = [{"chapter": 1, "quote": f"({book}, 1)"}]
     model.findings = json.dumps(
         {"findings": [finding(1, "Text of"), finding(2, "Text of", severity="minor", others=others)]}
@@ -75,7 +75,7 @@ async def supervisor(start: Start, studio: Studio, model: Model) -> Supervisor:
 
 
 async def first_chapter_written(supervisor: Supervisor, author: Idea, model: Model) -> None:  # noqa: F811
-    """Start the production and hold it at its second chapter."""
+    """Start the production and stop at its second chapter."""
     model.kept.add((author.book, 2))
     await author.ask(supervisor)
     await model.wait_until_asked(author.book, 2)

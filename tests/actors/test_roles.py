@@ -1,4 +1,4 @@
-"""A process that only serves requests leaves the books to those that write them."""
+"""A web process serves requests and leaves the writing to other processes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_commands_at_a_web_process_reach_the_process_that_owns_the_run(
 
 
 async def nothing(*, takes_over: bool) -> None:
-    """A sweep that takes no run."""
+    """A sweep that claims no run."""
 
 
 async def test_a_run_between_two_owners_is_not_shown_as_waiting_for_its_model(

@@ -1,4 +1,4 @@
-"""A chapter of whose last reply nothing comes."""
+"""Chapters without progress."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ async def test_a_chapter_that_waited_for_the_database_is_not_a_stall(
 async def test_a_paused_call_keeps_its_turn_for_as_long_as_the_call_may_take(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    """A slow server of one's own is given more than three minutes: nobody else begins meanwhile."""
+    """A slow local server may take more than three minutes per call. No other run begins meanwhile."""
     model.call_seconds = 3_600.0
     account, book = await begun()
     other = await shelf.book(account)

@@ -1,4 +1,4 @@
-"""A chapter that its author changes is summed up anew, once, with the real writing."""
+"""An edited chapter is summed up once more, with the real writing code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .conftest import Shelf, supervising
 
 
 class Counting(OfflineModel):
-    """Answers like the offline model; the second chapter waits until `let_go`."""
+    """Answers like the offline model. The second chapter waits for `let_go`."""
 
     def __init__(self) -> None:
         super().__init__()

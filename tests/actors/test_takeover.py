@@ -1,4 +1,4 @@
-"""Runs outlive the process that wrote them, and two processes share them."""
+"""Runs survive the process that writes them, and two processes share them."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ async def test_the_owners_status_shows_at_once_what_another_process_did(begun: B
 async def test_a_notification_makes_the_owner_read_the_run_before_it_shows_the_status(
     begun: BeginRun, start: Start
 ) -> None:
-    owner, other = await start(), await start()  # of which the first does not know yet
+    owner, other = await start(), await start()  # the first process does not know of the second yet
     account, book = await begun(owner)
     assert b'"running"' in await owner.statuses.read(account, book)
 

@@ -1,4 +1,4 @@
-"""Who watches a run whose model is away reads since when, why, and until when it is waited for."""
+"""The status of a run whose model is unreachable says since when, why, and for how long it will wait."""
 
 from __future__ import annotations
 

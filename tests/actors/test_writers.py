@@ -1,4 +1,4 @@
-"""A book keeps its writer: what one model has begun, another one does not finish unless the operator says so."""
+"""A book keeps its writer: another model continues it only if the operator says so."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REAL, OTHER, OFFLINE = "anthropic:claude-test", "openai:gpt-test", "offline"
 
 
 class NamedModel(Model):
-    """The model of the tests under a name of its own, which it leaves in its chapters."""
+    """A test model with a name, which it records with its chapters."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ Process = Callable[..., Awaitable[tuple[Supervisor, NamedModel]]]
 
 @pytest.fixture
 async def process(database: Database) -> AsyncIterator[Process]:
-    """Starts a process that has the model of this name. `named`: by its operator; `free`: it answers at once."""
+    """Starts a process with this model. `named`: the operator has named it; `free`: it answers at once."""
     async with contextlib.AsyncExitStack() as running:
 
         async def process(name: str, *, named: bool = False, free: bool = False) -> tuple[Supervisor, NamedModel]:
@@ -51,7 +51,7 @@ async def process(database: Database) -> AsyncIterator[Process]:
 
 
 async def begun_by(process: Process, shelf: Shelf, name: str = REAL) -> tuple[Supervisor, int, int]:
-    """A book of three chapters, of which a process with this model has written the first and asks for the second."""
+    """A book of three chapters. A process with this model has written the first and asks for the second."""
     supervisor, model = await process(name)
     account, book = await shelf.outlined(3)
     await supervisor.ask(account, book, Generate())
@@ -106,7 +106,7 @@ async def test_a_waiting_run_continues_when_its_model_is_back(process: Process, 
     await without.sweep()
     epoch = (await shelf.run(book))["epoch"]
 
-    _, model = await process(REAL, free=True)  # beside the one that has no key
+    _, model = await process(REAL, free=True)  # next to a process without a key
 
     await shelf.until_status(book, "completed")
     assert model.asked == {(book, 2): 1, (book, 3): 1}
@@ -185,7 +185,7 @@ async def test_sample_text_never_replaces_a_chapter_of_a_real_model(process: Pro
             await without.run_job(account, book, job)
     assert sum(offline.asked.values()) == 0
 
-    await without.run_job(account, book, DraftOutline())  # a book that is planned afresh has no writer yet
+    await without.run_job(account, book, DraftOutline())  # a new outline resets the writer
     await without.ask(account, book, Generate())
     await shelf.until_status(book, "completed")
     assert await writers(shelf, book) == [OFFLINE] * 3
@@ -213,7 +213,7 @@ async def test_processes_with_different_models_do_not_take_each_others_runs(proc
 
 
 class UnnamedModel(NamedModel):
-    """The only model of a server of one's own, which tells its name once it is `there`."""
+    """The only model of a local server, which reports its name once it is `there`."""
 
     def __init__(self, *, there: bool) -> None:
         super().__init__("openai:auto")
@@ -254,7 +254,7 @@ async def test_a_run_whose_models_name_is_unknown_records_it_with_its_first_chap
         await service.ask(account, book, Generate())
         await model.wait_until_asked(book, 1)
         before = (await shelf.run(book))["writer"]
-        model.name = OTHER  # as its first call finds out
+        model.name = OTHER  # its first call finds out the name
         model.answer(book, 1)
         await shelf.until_status(book, "completed")
 
