@@ -43,9 +43,8 @@ class Model(TextModel):
 
     `free`: answer every call at once, except those in `kept`. `poison`: books whose replies never become a chapter; the
     work hangs, as if the process was killed at that moment. `given`: the material of each chapter, by book. `bound`:
-    the
-    reported time limit of a call in seconds. A proofreader's calls count as calls of book 0, one per chapter; the other
-    readers are in READERS.
+    the reported time limit of a call in seconds. A proofreader's calls count as calls of book 0, one per chapter; the
+    other readers are in READERS.
     """
 
     name = "scripted"

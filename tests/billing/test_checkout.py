@@ -1,4 +1,4 @@
-"""Buying: hosted sessions, changes in place, the portal, invoices, and a server without keys."""
+"""Purchases: hosted sessions, plan changes in place, the portal, invoices, and a server without keys."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ async def test_a_declined_change_leaves_the_plan_as_it_was(pool, quota, payments
 async def test_a_refused_change_leaves_no_checkout_open(pool, payments, stripe, make_account, subscribe, status):
     account = await make_account()
     await subscribe(account)
-    stripe.wire.faults.extend([None, None, status])  # the subscription is read, the price found
+    stripe.wire.faults.extend([None, None, status])  # the subscription has been read and the price found
 
     with pytest.raises(Conflict):
         await payments.buy_plan(account, "pro", "monthly", NOWHERE)
@@ -232,7 +232,7 @@ async def test_buying_another_plan_undoes_a_cancellation(pool, payments, stripe,
 
 @pytest.fixture
 def canceling(stripe, subscribe, deliver):
-    """The subscription of an account that has canceled its plan for the end of the period."""
+    """The subscription of an account whose plan is cancelled for the end of the period."""
 
     async def canceling(account_id):
         await subscribe(account_id)
@@ -246,10 +246,10 @@ def canceling(stripe, subscribe, deliver):
 
 @pytest.fixture
 def lose_keep(payments, stripe):
-    """An upgrade that is paid, while the call that takes the cancellation back does not get through."""
+    """A paid upgrade, whose call to undo the cancellation fails."""
 
     async def lose_keep(account_id):
-        # Read, marked, price looked for, product and price made, changed, read, and kept in three tries.
+        # Read, marked, price looked up, product and price created, changed, read, and three tries to undo.
         stripe.wire.faults.extend([None] * 7 + [503] * 3)
         with pytest.raises(Unavailable):
             await payments.buy_plan(account_id, "pro", "monthly", NOWHERE)
@@ -362,7 +362,7 @@ async def test_concurrent_checkouts_create_one_customer(pool, payments, stripe, 
 async def test_a_customer_deleted_at_the_processor_can_buy_again(
     pool, clock, quota, payments, stripe, make_account, subscribe, deliver
 ):
-    """As after the change from test keys to live ones."""
+    """As after switching from test keys to live keys."""
     account = await make_account()
     await subscribe(account)
     stripe.forget_business()
@@ -383,7 +383,7 @@ async def test_a_customer_deleted_at_the_processor_can_buy_again(
 async def test_a_request_whose_response_was_lost_is_retried_with_the_same_key(payments, stripe, make_account):
     account = await make_account()
     await payments.buy_credits(account, "single", NOWHERE)
-    stripe.wire.faults.extend([None, "lose"])  # the price is found, the session made
+    stripe.wire.faults.extend([None, "lose"])  # the price has been found and the session created
 
     await payments.buy_credits(account, "single", NOWHERE)
 
@@ -415,7 +415,7 @@ async def test_a_changed_price_becomes_a_new_price_with_the_same_lookup_key(pool
 
 @pytest.mark.parametrize("change", [{"currency": "eur"}, {"metadata": {}}, {"active": False}])
 async def test_an_archived_or_foreign_price_is_not_used(pool, payments, stripe, make_account, deliver, change):
-    """A payment by it would be in another currency than was offered, or of nothing that we know, or be refused."""
+    """The price may be in another currency than offered, for an unknown product, or refused."""
     account = await make_account()
     await payments.buy_plan(account, "starter", "monthly", NOWHERE)
     [price] = [each for each in stripe.objects.values() if each["object"] == "price"]

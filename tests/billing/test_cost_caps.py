@@ -1,4 +1,4 @@
-"""Caps on cost hold for calls at once, for calls whose end nobody saw, and across the midnight between two days."""
+"""Cost caps hold for concurrent calls, for calls that never ended, and across midnight."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bookgen.store.database import open_pool
 MICROS = 1_000_000
 ANY = Usage(calls=1, input_tokens=1)
 MODEL = "scripted"
-# So many calls of a millionth, so many days from now.
+# This many calls at a millionth each, this many days from now.
 ENTERED = """
     INSERT INTO model_call (stage, model, call_id, cost_micros, created_at)
     SELECT 'chapter', 'scripted', gen_random_uuid(), 1, now() + $2 * interval '1 day' FROM generate_series(1, $1::int)
@@ -42,7 +42,7 @@ async def entered(of: CostBudget, call_id: UUID, cost: int) -> None:
 
 
 async def refused(*calls: Awaitable[UUID]) -> int:
-    """How many of the calls found no room."""
+    """How many of the calls found no budget."""
     ends = await asyncio.gather(*calls, return_exceptions=True)
     assert all(isinstance(end, UUID | CostCapReached) for end in ends), ends
     return sum(isinstance(end, CostCapReached) for end in ends)

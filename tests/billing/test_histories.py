@@ -1,4 +1,4 @@
-"""Whatever happens to an account, its books add up after each step."""
+"""Whatever happens to an account, its balances add up after each step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bench import money
 from tests.billing.histories import DEEDS, History
 
-# Always the same lives here; `python -m bench.money` lives ten thousand others.
+# Always the same histories here. `python -m bench.money` runs ten thousand others.
 deeds = st.lists(st.tuples(st.sampled_from(DEEDS), st.integers(0, 2**16)), min_size=10, max_size=40)
 
 

@@ -1,4 +1,4 @@
-"""The database itself keeps the ledger: append-only, and its sum is the balance."""
+"""The database enforces the ledger: it is append-only, and its sum is the balance."""
 
 from __future__ import annotations
 

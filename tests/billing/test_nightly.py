@@ -1,4 +1,4 @@
-"""The service reconciles payments each night by itself, in one of its processes."""
+"""One process of the service reconciles payments each night."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOWHERE = ReturnUrls()
 
 @pytest.fixture
 async def open_nightly(pool, open_payments, clock):
-    """Each one is as in a process of its own; the night is due."""
+    """Returns a new nightly job, as in a separate process. The night is due."""
     await reconciliation.plan(pool, clock())
     return lambda: NightlyReconcile(pool, open_payments().upkeep(), clock)
 

@@ -1,4 +1,4 @@
-"""How many outlines of a period cost no AI edit."""
+"""How many outlines in a period cost no AI edit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of a paid plan: a larger one at once, a smaller one when the paid period ends, and calls that get lost."""
+"""Changes of a paid plan: upgrades at once, downgrades at the end of the paid period, and calls that fail."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def subscribe(payments, stripe, deliver):
 
 @pytest.fixture
 def planned(pool):
-    """The plan that the account changes to when its paid period ends."""
+    """The plan that the account changes to at the end of its paid period."""
 
     async def planned(account_id):
         present = await subscriptions.find(pool, account_id)
@@ -232,11 +232,11 @@ def test_a_schedule_whose_change_has_happened_plans_nothing_more():
 
 @pytest.fixture
 def lose_phases(payments, stripe, subscribe):
-    """A smaller plan was chosen, and the call that plans it did not get through, so that an empty schedule is left."""
+    """A downgrade whose second call failed, so that an empty schedule is left at the processor."""
 
     async def lose_phases(account_id):
         subscription = await subscribe(account_id)
-        # Read, price looked for, product and price made, schedule made, and phases sent in three tries.
+        # Read, price looked up, product and price created, schedule created, and three tries to send the phases.
         stripe.wire.faults.extend([None] * 5 + [503] * 3)
         with pytest.raises(Unavailable):
             await payments.buy_plan(account_id, "starter", "monthly", NOWHERE)
@@ -280,7 +280,7 @@ async def test_a_planned_change_whose_response_was_lost_appears_with_its_event(
 ):
     account = await make_account()
     await subscribe(account)
-    # Read, price looked for, product and price made, schedule made, phases sent, and read in three tries.
+    # Read, price looked up, product and price created, schedule created, phases sent, and three tries to read.
     stripe.wire.faults.extend([None] * 6 + [503] * 3)
     with pytest.raises(Unavailable):
         await payments.buy_plan(account, "starter", "monthly", NOWHERE)
@@ -311,7 +311,7 @@ async def test_a_refused_upgrade_leaves_the_planned_change_as_it_was(
     account = await make_account()
     await subscribe(account, "starter", "yearly")
     await payments.buy_plan(account, "starter", "monthly", NOWHERE)
-    # Read, released, price looked for, product and price made, and changed.
+    # Read, released, price looked up, product and price created, and changed.
     stripe.wire.faults.extend([None] * 5 + [402])
 
     with pytest.raises(Conflict, match="declined"):

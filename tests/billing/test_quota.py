@@ -1,4 +1,4 @@
-"""Allowances: held at the start of a run, consumed once at its end, given back when nothing was written."""
+"""Allowances: held at the start of a run, consumed once at its end, given back if nothing was written."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ async def test_a_stopped_book_keeps_its_hold_and_continues_on_it(
 
 
 async def wrote(pool, account, book, words, status="stopped"):
-    """A run of the book."""
+    """Insert a run of the book that wrote this many words."""
     return await pool.fetchval(
         """INSERT INTO run (id, book_id, account_id, status, mode, total, words_written)
            VALUES (gen_random_uuid(), $1, $2, $3, 'full', 3, $4) RETURNING id""",
@@ -148,7 +148,7 @@ async def test_a_hold_pays_for_three_times_its_words_over_any_number_of_runs(
 ):
     account = await make_account()
     book = await make_book(account)
-    await wrote(pool, account, book, 1_000_000)  # before
+    await wrote(pool, account, book, 1_000_000)  # before the hold
     for _ in range(2):
         run, _ = await hold(account, book)
         await wrote(pool, account, book, 25_000)
@@ -161,7 +161,7 @@ async def test_a_hold_pays_for_three_times_its_words_over_any_number_of_runs(
     await wrote(pool, account, book, 1)
     with pytest.raises(QuotaExceeded, match="Resuming it uses another book"):
         await quota.require_words_left(pool, standing, run, 10_000)
-    await quota.require_words_left(pool, standing, run, 20_001)  # by a plan that was larger when it began
+    await quota.require_words_left(pool, standing, run, 20_001)  # under a larger plan at its start
 
 
 async def test_a_book_rewritten_beyond_its_hold_needs_another_allowance(

@@ -1,4 +1,4 @@
-"""Payments through the real service as a process of its own."""
+"""Payments through the real service in a separate process."""
 
 from __future__ import annotations
 

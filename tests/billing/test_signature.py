@@ -1,4 +1,4 @@
-"""A signature holds for five minutes in either direction, to the second."""
+"""A signature is valid for five minutes in either direction, to the second."""
 
 from __future__ import annotations
 

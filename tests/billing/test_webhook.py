@@ -1,4 +1,4 @@
-"""Events from the processor: applied once, whatever comes twice, late, out of order or forged."""
+"""Events from the processor: applied once, however often, late, in whatever order or by whomever they are sent."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ async def test_events_in_any_order_with_repetitions_have_the_same_outcome(
 
 
 async def test_older_data_never_replaces_newer_data(pool, open_payments, stripe, make_account, subscribe, deliver):
-    """Two processes: one has read the plan before it ended, and comes to apply it after."""
+    """Of two processes, one has read the plan before it ended and applies it afterwards."""
     account = await make_account()
     subscription = await subscribe(account)
     await deliver()
@@ -573,7 +573,7 @@ async def test_an_event_of_a_bought_plan_waits_until_the_subscription_can_be_rea
     account = await make_account()
     await subscribe(account)
     (bought,) = [each for each in stripe.events if each["type"] == "checkout.session.completed"]
-    stripe.wire.faults.extend([None, 503, 503, 503])  # the session is read
+    stripe.wire.faults.extend([None, 503, 503, 503])  # the session has been read
 
     with pytest.raises(Unavailable):
         await payments.receive(*stripe.delivery(bought))
@@ -652,7 +652,7 @@ async def test_a_guest_with_a_known_address_gets_the_credits_and_no_sign_in_link
 
 
 async def claim(pool, account, email):
-    """The account in the hands of whoever proves its address, as the mailed sign-in link does."""
+    """Verify the address of an account, as the mailed sign-in link does."""
     async with pool.acquire() as connection, connection.transaction():
         return await proof.prove_own(connection, account, email, datetime.now(UTC))
 
@@ -747,7 +747,7 @@ async def test_two_purchases_by_one_new_guest_make_one_account(pool, payments, s
 
 
 async def _forget(pool):
-    """Everything that the events did, so that they can come again in another order."""
+    """Delete everything that the events did, so that they can be sent again in another order."""
     async with pool.acquire() as connection, connection.transaction():
         await connection.execute("ALTER TABLE credit_transaction DISABLE TRIGGER USER")
         await connection.execute("DELETE FROM credit_transaction; DELETE FROM credit_lot; DELETE FROM wallet")

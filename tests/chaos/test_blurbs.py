@@ -1,4 +1,4 @@
-"""A blurb survives kill -9, and no call for it holds up its book."""
+"""A blurb survives `kill -9`, and no blurb call holds up its book."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Callers that go away, that come all at once, and that find every connection taken."""
+"""Callers that disconnect, that come all at once, and that find every connection in use."""
 
 from __future__ import annotations
 

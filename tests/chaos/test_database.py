@@ -1,4 +1,4 @@
-"""The database goes away, answers late or not at all: no run fails, no finished text is lost."""
+"""The database is unreachable, slow or silent: no run fails and no finished text is lost."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ async def test_a_generate_request_whose_commit_response_was_lost_is_accepted_onc
     author = await world.author()
     book = await world.book(author)
     world.model.configure(delay=20)
-    await world.generate(process, author, book)  # the first run of a book is accepted without a COMMIT to cut off
+    await world.generate(
+        process, author, book
+    )  # the first run of a book is accepted without a COMMIT that could be cut off
     await world.model.arrived(1)
     await world.steer(process, author, book, "stop")
     world.model.configure(delay=0.1)

@@ -1,4 +1,4 @@
-"""A disk that fills up under the embedded database, on a small file system of the process's own."""
+"""A disk that fills up under the embedded database, on a small file system for one process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ asyncio.run(app.serve(config.load(), least_free={LEAST_FREE}))
 
 @dataclass
 class Disk:
-    """The file system of a process, seen from outside of its namespace."""
+    """The file system of a process, seen from outside its namespace."""
 
     folder: Path
 
@@ -57,11 +57,11 @@ class Full:
 
 @pytest.fixture
 async def service(world: World) -> AsyncIterator[Full]:
-    """`bookgen serve` with its data folder on the small disk, and the world's pool on its database."""
+    """`bookgen serve` with its data folder on the small disk, and the world's pool connected to its database."""
     data = world.folder / "data"
     data.mkdir()
     sockets = Path(tempfile.mkdtemp(prefix="disk-"))
-    sockets.chmod(0o711)  # the server may run as another user
+    sockets.chmod(0o711)  # the server may run as a different user
     command = on_a_small_disk(data, DISK, [sys.executable, "-c", SERVE])
     process = await world.serve(
         command=command, BOOKGEN_DATABASE_URL="", BOOKGEN_DATA_DIR=str(data), TMPDIR=str(sockets)
@@ -154,6 +154,6 @@ async def test_a_server_stopped_by_a_full_disk_comes_back_when_there_is_space(wo
 
 
 async def fill_the_log(world: World) -> None:
-    """Until the server has no room for what makes commits durable; then it ends itself."""
+    """Write until the server has no space for its write-ahead log, which makes it stop."""
     while True:
         await world.pool.execute("SELECT pg_logical_emit_message(true, 'fill', repeat('x', 100000))")

@@ -1,4 +1,4 @@
-"""kill -9 at named instructions: nothing acknowledged is lost, nothing is written or paid for twice."""
+"""`kill -9` at named fault points: nothing acknowledged is lost, and nothing is written or paid for twice."""
 
 from __future__ import annotations
 

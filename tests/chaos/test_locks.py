@@ -1,4 +1,4 @@
-"""Ordinary requests that write the same rows by several paths end without a deadlock and without an answer 503."""
+"""Concurrent requests that write the same rows end without a deadlock and without a 503."""
 
 from __future__ import annotations
 

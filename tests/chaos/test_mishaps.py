@@ -1,4 +1,4 @@
-"""Poisonous books, a provider that refuses, a database server that is killed."""
+"""Books that kill their process, a provider that refuses, a database server that is killed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def test_only_the_book_that_kills_its_process_is_quarantined(world: World)
     books = [await world.book(author) for author in authors]
     poison = books[2]
     process = await world.serve(f"checkpoint.before#{poison}:kill")
-    world.model.script(fault("hold", times=len(books)))  # no chapter is saved before all are accepted
+    world.model.script(fault("hold", times=len(books)))  # no chapter is saved before all runs are accepted
     for author, book in zip(authors, books, strict=True):
         await world.generate(process, author, book)
     await world.model.arrived(1)
@@ -116,7 +116,7 @@ async def test_a_killed_embedded_server_restarts_and_no_run_fails(world: World, 
     process = await world.serve(BOOKGEN_DATABASE_URL="", BOOKGEN_DATA_DIR=str(data))
     visitor = EmbeddedPostgres(data)
     dsn = await visitor.start()
-    await visitor.stop()  # it only joined; whether the server lives is the service's business
+    await visitor.stop()  # it only joined; the service decides whether the server lives
     world.pool = await open_pool(dsn, size=3)
     author = await world.author()
     book = await world.book(author, chapters=4)

@@ -1,4 +1,4 @@
-"""Two `bookgen serve` on one database: either answers, a dead or frozen one loses its runs, nothing is doubled."""
+"""Two `bookgen serve` on one database: either one answers, a dead or frozen one loses its runs, nothing is doubled."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def test_another_process_continues_the_runs_of_a_killed_one(world: World) 
 @pytest.mark.timeout(200)
 async def test_a_frozen_process_writes_nothing_after_it_wakes(world: World) -> None:
     other = await world.serve()
-    owner = await world.serve()  # which knows of the other from its start
+    owner = await world.serve()  # it knows of the other from its start
     author = await world.author()
     book = await world.book(author)
     world.model.configure(delay=0.5)
@@ -101,7 +101,7 @@ async def test_a_frozen_process_writes_nothing_after_it_wakes(world: World) -> N
 async def test_a_process_that_cannot_renew_its_lease_stops_before_another_takes_over(world: World, dsn: str) -> None:
     async with PgProxy(dsn) as proxy:
         other = await world.serve()
-        owner = await world.serve(BOOKGEN_DATABASE_URL=proxy.dsn)  # which knows of the other from its start
+        owner = await world.serve(BOOKGEN_DATABASE_URL=proxy.dsn)  # it knows of the other from its start
         author = await world.author()
         book = await world.book(author)
         world.model.configure(delay=60)
@@ -113,7 +113,7 @@ async def test_a_process_that_cannot_renew_its_lease_stops_before_another_takes_
 
         async with asyncio.timeout(30):
             await world.model.until(lambda: call.ended == "left")
-        assert len(world.model.requests) == 1  # it let go while its lease still held every other one off
+        assert len(world.model.requests) == 1  # it stopped while its lease still kept all others away
         assert "lease_lost" in owner.log
         world.model.configure(delay=0.1)
         await world.until_status(book, "completed")
@@ -192,7 +192,7 @@ async def test_a_stop_signal_during_a_start_changes_no_run(world: World, moment:
 
 
 async def test_kills_after_a_stop_signal_quarantine_no_book(world: World) -> None:
-    """As a container is stopped that is given less time than a call in flight takes."""
+    """As when a container is given less time to stop than a call in flight takes."""
     author = await world.author()
     book = await world.book(author)
     world.model.configure(delay=120)

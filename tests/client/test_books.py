@@ -49,7 +49,7 @@ async def test_a_book_is_created_written_and_saved(visitor: Api, tmp_path: Path)
 
 
 async def test_a_book_is_saved_in_the_formats_of_its_plan_by_default(open_api: OpenApi, tmp_path: Path) -> None:
-    service = await open_api(billing="on")  # the free plan exports PDF only
+    service = await open_api(billing="on")  # the free plan exports only PDF
     async with Client(address(service)) as client:
         await client.register("ada", "ada@example.com", PASSWORD)
         book = await client.books.create("The Salt Road", **SMALL)

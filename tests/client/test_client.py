@@ -1,4 +1,4 @@
-"""The client against a server that says what the test scripted."""
+"""The client against a server with scripted responses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Answer = tuple[int, Any] | tuple[int, Any, dict[str, str]]
 
 
 class Script:
-    """Answers each path with the next of its scripted answers, the last one for ever."""
+    """Answers each path with its next scripted response, and repeats the last one."""
 
     def __init__(self) -> None:
         self.answers: dict[str, list[Answer]] = {}

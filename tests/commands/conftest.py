@@ -1,4 +1,4 @@
-"""The commands on payments work with what the tests of billing work with."""
+"""The fixtures of the billing tests, for the payment commands."""
 
 from tests.billing.conftest import (  # noqa: F401
     clock,

@@ -1,4 +1,4 @@
-"""The operator's commands: each does its work in one transaction, says so, and leaves a trace of who and why."""
+"""The operator's account commands: each runs in one transaction and writes an audit entry with who and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A backup and the way back, as an operator makes them: two commands on two data folders."""
+"""Backup and restore, as an operator does them: two commands on two data folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands as processes: one clear line and a number for everything that is wrong."""
+"""The commands as processes: every error is one clear line and an exit code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LOGIN = ("--login", "ada", "--password", "correct horse 9")
 
 
 async def refused(folder: Path, *arguments: str, **settings: object) -> str:
-    """The one line that a command ends with, exit code 2."""
+    """The one line that a failing command prints. Its exit code is 2."""
     code, said, complained = await run(folder, *arguments, **settings)
     assert (code, said) == (2, ""), complained
     (line,) = complained.splitlines()
@@ -141,7 +141,7 @@ async def test_a_wrong_database_password_is_reported(tmp_path: Path, dsn: str) -
 
 
 async def test_a_schema_newer_than_the_code_stops_the_start(tmp_path: Path, dsn: str, pool: object) -> None:
-    for version in (9998, 9999):  # one alone is run on: a rollback needs it
+    for version in (9998, 9999):  # one migration ahead is accepted, because a rollback needs it
         await pool.execute(
             "INSERT INTO schema_migration (version, name, sha256) VALUES ($1, $2, '')", version, f"{version}_later.sql"
         )  # type: ignore[attr-defined]

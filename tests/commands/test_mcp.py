@@ -1,4 +1,4 @@
-"""`bookgen mcp`, spoken to by the protocol's own client over standard input and output."""
+"""`bookgen mcp`, called by the protocol's own client over standard input and output."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.service import environment
 
 __all__ = ["open_api", "visitor"]
 MOST_TOOLS = 10
-MOST_CHARACTERS = 13_500  # 3,400 tokens, of which the schemas of the answers take a third
+MOST_CHARACTERS = 13_500  # 3,400 tokens, a third of which are the schemas of the answers
 SMALL = {"title": "The Salt Road", "idea": "A widow smuggles salt.", "chapters": 2, "words": 400}
 
 
@@ -51,7 +51,7 @@ async def agent(folder: Path, api: Api, **options: Any) -> AsyncIterator[Client]
 
 @asynccontextmanager
 async def nearby(api: Api, folder: Path = Path(), **options: Any) -> AsyncIterator[Client]:
-    """The same without a process of its own, which takes longer than what it is asked for."""
+    """The same in this process, which is faster than starting another."""
     async with Account(str(api.client.make_url(""))) as account:
         await account.login("ada", PASSWORD)
         async with Client(build(account, sample=True, folder=folder), **options) as client:
@@ -78,7 +78,7 @@ async def refusal(client: Client, tool: str, **arguments: Any) -> str:
 
 @asynccontextmanager
 async def saving(account: Api, tmp_path: Path) -> AsyncIterator[tuple[Client, dict[str, int], Path]]:
-    """An agent that saves below a folder, a written book of it, and the folder."""
+    """An agent that saves below a folder, one of its written books, and the folder."""
     book = await account.written()
     root = tmp_path / "root"
     root.mkdir()
@@ -176,7 +176,7 @@ async def test_an_agent_creates_a_book(tmp_path: Path, account: Api) -> None:
         fact = await ask(client, "facts", **book, fact_id=fact["id"], value="seventy", status="intended")
         await ask(client, "chapter", **book, chapter_number=2, content="By hand.")
         chapter = await ask(client, "chapter", **book, chapter_number=2)
-        with pytest.raises(MCPError, match="did not declare"):  # it knows no tasks
+        with pytest.raises(MCPError, match="did not declare"):  # it does not support tasks
             await task(client, "get", started["task_id"])
         saved = await ask(client, "export", **book, folder=str(tmp_path / "out"), formats=["epub"])
         await ask(client, "chapter", **book, chapter_number=2, content="")
@@ -225,7 +225,7 @@ async def test_an_agent_produces_a_picture_book_and_creates_no_book_twice(accoun
 
 
 class FailingModel(HeldModel):
-    """Holds the chapters back until it is told to fail. It fails once the test knows the run's handle."""
+    """Holds the chapters back until it is told to fail, once the test knows the run's handle."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -239,7 +239,7 @@ class FailingModel(HeldModel):
 
 
 class Handle(Result):
-    """What a tool answers whose run is a task."""
+    """The answer of a tool whose run is a task."""
 
     task_id: str
     status: str
@@ -247,7 +247,7 @@ class Handle(Result):
 
 
 class TasksKnown(ClientExtension):
-    """A client that knows tasks, and what it was given."""
+    """A client with task support that records the handles it receives."""
 
     identifier = "io.modelcontextprotocol/tasks"
 
@@ -258,13 +258,13 @@ class TasksKnown(ClientExtension):
         return [ResultClaim(result_type="task", model=Handle, resolve=self._kept)]
 
     async def _kept(self, handle: Handle, _: ClaimContext) -> CallToolResult:
-        """The handle alone: what comes of it is asked for later, by anybody of the account."""
+        """Return only the handle. The result is requested later, by any client of the account."""
         self.handles.append(handle.task_id)
         return CallToolResult(content=[TextContent(type="text", text=json.dumps(handle.status))])
 
 
 class TaskAnswer(Result):
-    """Of a request on a task."""
+    """The answer to a request about a task."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -331,7 +331,7 @@ async def test_cancelling_a_task_stops_its_run_and_a_failed_task_gives_the_reaso
 
 
 class PricedModel(OfflineModel):
-    """Writes at a model's price."""
+    """Writes at the price of a model."""
 
     name = "anthropic:claude-haiku-5-5"
 

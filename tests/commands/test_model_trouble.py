@@ -1,4 +1,4 @@
-"""What a command's own server logs of its model is told at the terminal."""
+"""Model problems that a command's own server logs are printed in the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bookgen payments …`: setting the processor up, applying what waited, comparing both books."""
+"""`bookgen payments …`: setting up the processor, applying waiting events, reconciling."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ async def test_reconcile_ends_the_subscription_of_a_deleted_customer(
 async def test_replay_continues_past_objects_that_the_processor_no_longer_knows(
     pool, payments, stripe, make_account, deliver, command
 ):
-    """As after the change from test keys to live ones."""
+    """As after switching from test keys to live keys."""
     session = await payments.buy_credits(await make_account(), "single", NOWHERE)
     stripe.pay(session.session_id)
     stripe.refund(session.session_id)

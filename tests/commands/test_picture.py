@@ -1,4 +1,4 @@
-"""A cover in the terminal: drawn where the terminal says that it can, named where it can't."""
+"""A cover in the terminal: drawn if the terminal supports it, otherwise named."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from bookgen.commands.progress import Terminal
 Terminal().picture(Path(sys.argv[1]))
 print("over")
 """
-# What terminals answer when they are asked what they are: with 4 among it, one draws sixels.
+# Terminals' answers to the query for their attributes. One that draws sixels includes 4.
 SIXELS, PLAIN = b"\x1b[?62;4;22c", b"\x1b[?62;22c"
 
 
 def said_by_the_program(picture: Path, answer: bytes) -> bytes:
-    """What it writes to a terminal of 80 by 40 characters; the answer is there before the question."""
+    """The program's output to a terminal of 80 by 40 characters, whose answer is there before the query."""
     mine, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("4H", 40, 80, 800, 800))
     tty.setraw(its)
@@ -54,7 +54,7 @@ def said_by_the_program(picture: Path, answer: bytes) -> bytes:
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 1 << 16)
-    except OSError:  # the program has left
+    except OSError:  # the program has exited
         return b""
 
 

@@ -1,4 +1,4 @@
-"""`bookgen proof`, as it is used: by title, against a running server, also one that is killed while it reads."""
+"""`bookgen proof` as it is used: by title, against a running server, also one that is killed while it reads."""
 
 from __future__ import annotations
 

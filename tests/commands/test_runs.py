@@ -1,4 +1,4 @@
-"""The operator's hand on runs, beside a service that writes them."""
+"""The operator's commands on runs, next to a service that writes them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def service(database: Database, model: Model) -> AsyncIterator[Supervisor]
 
 @pytest.fixture
 def bookgen_runs(database: Database) -> Told:
-    """`bookgen runs LINE`; its exit code."""
+    """Run `bookgen runs LINE`. Returns its exit code."""
 
     async def told(line: str) -> int:
         parser = argparse.ArgumentParser()
@@ -110,7 +110,7 @@ async def test_cancelling_a_failed_run_clears_its_cached_status(
     model.fail(book, 1, retryable=True)
     await shelf.until_status(book, "error")
     service.registry.clear()
-    assert await shown(service, account, book) == "error"  # and is kept
+    assert await shown(service, account, book) == "error"  # and is cached
     assert service.statuses.kept(account, book)
 
     await bookgen_runs(f"cancel {run}")

@@ -1,4 +1,4 @@
-"""`bookgen verify` says what a file is marked with, and ends with a code for scripts."""
+"""`bookgen verify` prints the mark of a file and ends with an exit code for scripts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def book(source: SourceType | None = SourceType.MODEL) -> Manuscript:
 
 
 def verified(file: bytes, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    """The exit code, and what was printed."""
+    """Returns the exit code and the output."""
     path = folder / "file"
     path.write_bytes(file)
     code = main(["verify", str(path)])

@@ -1,4 +1,4 @@
-"""A person and an agent read errors in their own words."""
+"""Errors are worded for people and for agents."""
 
 import pytest
 
