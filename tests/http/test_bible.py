@@ -1,4 +1,4 @@
-"""The story bible from the outside: the author's entries win, and every chapter is written from them."""
+"""The story bible over the API: the author's entries win, and every chapter is written from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ADA = {"name": "Ada Brook", "description": "58, left-handed.", "wants": "A quiet
 
 
 class Listener(OfflineModel):
-    """Writes as the offline model does, and keeps what it was told."""
+    """Writes like the offline model and records its prompts."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, str]] = []

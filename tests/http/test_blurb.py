@@ -1,4 +1,4 @@
-"""The blurb of a book: set, changed and copied by its author, and printed where the idea never is."""
+"""The blurb of a book: set, changed and copied by its author, and printed. The idea is never printed."""
 
 from __future__ import annotations
 

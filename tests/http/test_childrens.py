@@ -1,4 +1,4 @@
-"""Children's books over the wire: made, planned, written, illustrated, paid for and exported."""
+"""Children's books over the API: created, planned, written, illustrated, paid for and exported."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def api(server: ImageServer, open_api: OpenApi) -> Api:
 
 
 async def ended(api: Api, book_id: int) -> dict[str, Any]:
-    """The status of the book's run once it is neither running nor paused."""
+    """The final status of the book's run."""
     tag = ""
     async with asyncio.timeout(60):
         while True:
@@ -282,7 +282,7 @@ async def test_deleting_a_book_deletes_its_pictures(api: Api) -> None:
 
 
 async def bought(api: Api) -> None:
-    """A single use of the add-on, paid for."""
+    """A paid single use of the add-on."""
     for statement in (
         "INSERT INTO checkout (account_id, kind, slug, billing, amount_cents, status)"
         " SELECT id, 'addon', 'childrens-book', 'per_use', 399, 'paid' FROM account",
@@ -293,14 +293,14 @@ async def bought(api: Api) -> None:
 
 
 async def uses(api: Api) -> tuple[int, int]:
-    """Those that are left, and those made in this period."""
+    """The uses left, and those made in this period."""
     (owned,) = (await api.get("/auth/addons/my_addons/")).body
     return owned["uses_remaining"], owned["uses_this_period"]
 
 
 @pytest.fixture
 async def shop(server: ImageServer, open_api: OpenApi) -> Api:
-    """The same where everything is paid for, on the free plan."""
+    """The same with billing, on the free plan."""
     settings = ModelSettings(access={"openai": Access("key", server.url)}, retries=1, retry_delay=0.01)
     images = build_image_model("openai:gpt-image-2.5-flare", settings)
     return await (await open_api(images=images, billing="on")).as_new_account("ada")

@@ -1,4 +1,4 @@
-"""What holds for every row of the route table, read from the table."""
+"""Rules for every route, checked against the route table."""
 
 import re
 from typing import Any
@@ -30,7 +30,7 @@ def named(route: Route) -> str:
 
 
 def filled(path: str, **ids: Any) -> str:
-    """The path with its ids; what is not given is one that nobody has."""
+    """The path with its ids. Missing ids are ones that do not exist."""
     return re.sub(r"{(\w+)}", lambda name: str(ids.get(name[1], "999999")), path)
 
 
@@ -114,7 +114,7 @@ async def test_the_id_of_another_account_answers_byte_for_byte_like_a_missing_on
 
 
 def told(reply: Reply) -> dict[str, str]:
-    """The headers but for the request's own id and what changes with every request."""
+    """The headers except those that differ in every response."""
     return {name: value for name, value in reply.headers.items() if name.lower() not in PASSING}
 
 

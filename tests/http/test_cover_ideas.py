@@ -1,4 +1,4 @@
-"""Covers of finished books: the design that a text model chooses, and the painter's prompt."""
+"""Covers of finished books: the design that a text model chooses, and the prompt for an image model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Covers and illustrations over the wire: made, chosen, paid for, served, and in every file."""
+"""Covers and illustrations over the API: created, selected, paid for, served, and included in every file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def picture(api: Api, url: str, **headers: str):
 
 
 def front_of(wrap: bytes) -> Image.Image:
-    """The right side of a print cover, without its bleed."""
+    """The right half of a print cover, without its bleed."""
     sheet = pypdfium2.PdfDocument(wrap)[0].render().to_pil()
     return sheet.crop((sheet.width - 9 - 6 * 72, 9, sheet.width - 9, sheet.height - 9))
 
@@ -92,11 +92,11 @@ async def test_concurrent_picture_and_chapter_requests_do_not_deadlock(api: Api,
     await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})
     pool = api.services.database.http
     async with pool.acquire() as rewriting, rewriting.transaction():
-        await rewriting.execute("SELECT FROM usage_period FOR UPDATE")  # where an edit is counted
+        await rewriting.execute("SELECT FROM usage_period FOR UPDATE")  # which is locked when an edit is counted
         made = asyncio.create_task(api.post(path, {}))
         while not await pool.fetchval(WAITS):  # noqa: ASYNC110 (the signal is a row)
             await asyncio.sleep(0.01)
-        await rewriting.execute("SELECT FROM book FOR NO KEY UPDATE NOWAIT")  # then the text is written
+        await rewriting.execute("SELECT FROM book FOR NO KEY UPDATE NOWAIT")  # and then when the text is saved
         await rewriting.execute("SELECT FROM chapter FOR UPDATE NOWAIT")
 
     assert (await made).status == 200

@@ -1,4 +1,4 @@
-"""The declaration of a book, and the marks of its files and pictures, through the API."""
+"""The AI declaration of a book, and the marks in its files and pictures."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def rewrite(api: Api, chapter: dict[str, Any], content: str) -> None:
 
 
 async def marks(api: Api, book: dict[str, Any]) -> set[str | None]:
-    """What the files of all formats say of their origin."""
+    """The origins declared in the files of all formats."""
     found = set()
     for kind, read in READERS.items():
         reply = await api.post(f"/books/{book['id']}/export_{kind}/", {})
@@ -226,7 +226,7 @@ async def test_pictures_of_an_image_model_are_marked_and_mark_the_file(open_api:
         painted = (await api.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {})).body
 
         assert in_picture(await shown(api, painted["image_url"])) == URI.format("trainedAlgorithmicMedia")
-        # The title is set over the model's picture.
+        # The title is drawn over the model's picture.
         assert in_picture(await shown(api, cover["image_url"])) == URI.format("compositeWithTrainedAlgorithmicMedia")
         assert (await declaration(api, book))["images"] == {"model": 2, "human": 0, "drawn": 0}
         assert await marks(api, book) == {URI.format("compositeWithTrainedAlgorithmicMedia")}

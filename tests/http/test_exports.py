@@ -1,4 +1,4 @@
-"""Exports over the wire: names that break nothing, settings, and what a client may count on in the headers."""
+"""Exports over the API: file names, settings, and the headers that clients rely on."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def test_exporting_a_book_without_text_is_a_conflict(api: Api, action: str
 
 
 async def of_three(api: Api, **emptied: str) -> dict[str, Any]:
-    """A book of three chapters, with these texts in some of them."""
+    """A book of three chapters, some of them with these texts."""
     book = await api.written(chapter_count=3, target_word_count=600)
     for chapter, content in emptied.items():
         path = f"/chapters/{book['chapters'][int(chapter.removeprefix('chapter')) - 1]['id']}/"
@@ -125,7 +125,7 @@ async def test_chapters_keep_their_numbers_when_others_are_missing_from_the_file
 
 
 async def texts_of_files(api: Api, book_id: int) -> dict[str, str]:
-    """What each of the book's files says."""
+    """The text of each file of the book."""
     files = {name: (await api.post(f"/books/{book_id}/export_{name}/", {})).raw for name in ("pdf", "docx", "epub")}
     texts = {"pdf": " ".join(page.get_textpage().get_text_bounded() for page in PdfDocument(files["pdf"]))}
     for name in ("docx", "epub"):
@@ -175,7 +175,7 @@ async def test_hostile_text_is_exported_or_refused_with_the_reason(api: Api, act
     assert (await api.post("/books/", {"title": title[:300]})).status == 400
     book = await api.written(title=title[:200])
     first, second = book["chapters"][:2]
-    text = "\n\n".join(CASES.values()).replace("\x00", "")  # which JSON could carry and PostgreSQL could not
+    text = "\n\n".join(CASES.values()).replace("\x00", "")  # JSON can contain it, PostgreSQL cannot
     for chapter in (first, second):
         assert (await api.patch(f"/chapters/{chapter['id']}/", {"content": text})).status == 200
 

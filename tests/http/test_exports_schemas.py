@@ -1,4 +1,4 @@
-"""The settings of an export, as a request gives them."""
+"""The settings of an export request."""
 
 import pytest
 

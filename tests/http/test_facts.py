@@ -1,4 +1,4 @@
-"""The facts of the story from the outside: noted after a chapter, corrected by its author, compared by rules."""
+"""The facts of the story over the API: noted after a chapter, corrected by the author, compared by rules."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ CHAPTER = "Tobias was dead by the morning.\n\nAda was 58, and did not feel it."
 
 
 class Noting(OfflineModel):
-    """Writes as the offline model does, and notes the given facts of a chapter, each with a passage of its own."""
+    """Writes like the offline model, and notes the given facts of a chapter, each with its own passage."""
 
     name = "noting"
 
     def __init__(self) -> None:
         self.told: list[str] = []
         self.noted: dict[int, list[tuple[str, str, str]]] = {**NOTED, 3: []}
-        self.begins_blurb = asyncio.Event()  # the last chapter is noted by then
+        self.begins_blurb = asyncio.Event()  # the last chapter has been noted by then
 
     async def complete(self, request: TextRequest) -> TextReply:
         reply = await super().complete(request)
@@ -59,7 +59,7 @@ def entry(kind: str, subject: str, value: str, quote: str) -> dict[str, str]:
 
 @pytest.fixture(params=["noting", "anthropic:claude-sonnet-5-5"], ids=["by digests", "in view"])
 def model(request: pytest.FixtureRequest) -> Noting:
-    """A model that is told digests of the earlier chapters, and one that has their text in view."""
+    """A model that gets digests of earlier chapters, and one that gets their text."""
     model = Noting()
     model.name = request.param
     return model
@@ -127,7 +127,7 @@ async def test_later_chapters_use_the_facts_as_the_author_corrected_them(
     assert changed == {**age, "value": "61 years old"}
     told = model.told[-1]
     assert "The author has decided this. It holds, whatever earlier chapters say:" in told
-    assert told.count("Ada: 61 years old") == (1 if in_view else 2)  # with the digest of its chapter, too
+    assert told.count("Ada: 61 years old") == (1 if in_view else 2)  # also in the digest of its chapter
     assert "Tobias dies: of the fever (intended: He is a ghost.)" in told
     assert "58 years old" not in told
     assert "Who wrote it?" not in told
@@ -157,7 +157,7 @@ async def test_facts_follow_the_current_text_and_keep_the_authors_decisions(auth
 
     await author.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": CHAPTER})
     assert await facts(author, book) == [act, thread]
-    await rewrite_last(author, book)  # which has the changed chapter read again
+    await rewrite_last(author, book)  # so that the changed chapter is read again
 
     death, age, *rest = await facts(author, book)
     assert rest == [act, thread]

@@ -11,7 +11,7 @@ from tests.http.conftest import Api, OpenApi
 
 
 class HeldModel(OfflineModel):
-    """The offline model, whose chapters wait until the test lets them go."""
+    """The offline model, whose chapters wait until the test releases them."""
 
     def __init__(self) -> None:
         self.gate = asyncio.Event()

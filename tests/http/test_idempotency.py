@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: what is sent again does nothing again, and is answered as it was the first time."""
+"""`Idempotency-Key`: a repeated request does nothing again and gets the first answer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KEY = {"Idempotency-Key": "6f1c5d0e-6f0a-4f0e-9d8e-0f6e4f2b7a11"}
 
 
 class HeldOutlineModel(OfflineModel):
-    """Holds its outlines until it may answer, or refuses the first one."""
+    """Holds its outlines until released, or refuses the first one."""
 
     def __init__(self) -> None:
         self.asked, self.may = asyncio.Event(), asyncio.Event()
@@ -185,7 +185,7 @@ async def test_a_request_killed_with_its_server_can_be_retried_with_its_key(tmp_
             kept = await ada.send("POST", "/books/", json=FORM, headers=KEY)
             async with asyncio.timeout(60):
                 while (drawn := await ada.send("POST", outline, headers=other)).status == 409:
-                    pass  # until the dead process's lease is over
+                    pass  # until the lease of the dead process expires
 
     assert (kept.status, kept.raw) == (201, made.raw)
     assert (drawn.status, len(drawn.body["chapters"])) == (200, 2)

@@ -1,4 +1,4 @@
-"""A change with `If-Match`: refused if the resource is another one than its caller has read."""
+"""`If-Match`: a change is refused if the resource is no longer the one that its caller has read."""
 
 from __future__ import annotations
 

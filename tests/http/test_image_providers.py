@@ -1,4 +1,4 @@
-"""Pictures from an image model: what goes out on the wire, and everything that may come back."""
+"""Pictures from an image model: the requests, and everything that may be returned."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def test_the_alt_text_of_an_illustration_is_its_prompt(api: Api, server: I
 
 
 def _bomb() -> bytes:
-    """A PNG of a few kilobytes that says it has 30,000 × 30,000 pixels."""
+    """A PNG of a few kilobytes that claims 30,000 × 30,000 pixels."""
     head = b"IHDR" + (30_000).to_bytes(4, "big") * 2 + b"\x08\x02\x00\x00\x00"
     body = b"IDAT" + zlib.compress(b"\0" * 1_000_000)
     chunks = (

@@ -1,4 +1,4 @@
-"""What `/metrics` tells of books, models, letters and the database, through the API."""
+"""The metrics about books, models, letters and the database, over the API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.composition import composed
 from tests.http.conftest import PASSWORD, Api, OpenApi
 
 PAGE = Path(__file__).parents[2] / "docs/operate.md"
-ADDRESS = r"(?P<host>[0-9a-fA-F.:]+)"  # what fail2ban has in the place of <HOST>
+ADDRESS = r"(?P<host>[0-9a-fA-F.:]+)"  # what fail2ban puts in the place of <HOST>
 
 Sample = tuple[str, frozenset[tuple[str, str]]]
 
@@ -90,7 +90,7 @@ async def test_queue_sizes_and_ages_cover_all_processes(open_api: OpenApi) -> No
     api = await open_api()
     pool = api.services.database.http
     assert (await figures.read(pool)).backup_age is None
-    api.services.supervisor.resources.awaits_operator = True  # so that nothing begins the runs
+    api.services.supervisor.resources.awaits_operator = True  # so that no run is started
     await pool.execute(ROWS)
 
     read = await scraped(api)

@@ -1,4 +1,4 @@
-"""Whatever is sent to an endpoint that takes a body: it is taken or refused by name, and never breaks anything."""
+"""Odd input to every endpoint that takes a body: accepted, or refused by field, and never an error 500."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def sent(api: Api, row: str, path: str, raw: bytes, content_type: str = "a
 
 @pytest.fixture
 async def ids(api: Api) -> dict[str, int]:
-    """What the account has, by the collection in which it has its path."""
+    """The account's ids, by the collection in their path."""
     book = await api.outlined()
     chapter = book["chapters"][0]["id"]
     await api.patch(f"/chapters/{chapter}/", {"content": "Mine is the the sea."})
@@ -92,7 +92,7 @@ async def test_every_field_accepts_or_refuses_any_value_without_an_error_500(api
 
 
 def misses(field: dict[str, Any], value: Any) -> bool:
-    """Whether the document itself says that the value has another type: JSON's, where a bool is no integer."""
+    """Whether the value has the wrong JSON type according to the OpenAPI document. A bool is not an integer."""
     types = field.get("type", [])
     types = {types} if isinstance(types, str) else set(types)
     is_of = {

@@ -1,4 +1,4 @@
-"""Parts of a book for who does not want all of it: `?fields=`, `Prefer: return=minimal`, and pages of the preview."""
+"""Parts of a book: `?fields=`, `Prefer: return=minimal`, and pages of the preview."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIMIT = 100_000
 
 @pytest.fixture
 async def long(api: Api) -> dict[str, Any]:
-    """A book of a hundred chapters, some of which have texts: 800 kB in all."""
+    """A book of a hundred chapters, some with texts: 800 kB in total."""
     book = await api.outlined(chapter_count=MANY, target_word_count=100_000)
     for chapter in book["chapters"]:
         await api.patch(f"/chapters/{chapter['id']}/", {"content": TEXT})

@@ -1,4 +1,4 @@
-"""One passage in other words: a suggestion that its author previews and applies, or leaves."""
+"""Regenerating one passage: a suggestion that the author can preview, apply or dismiss."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WISH = "Shorter, and without the weather."
 
 
 class PassageWriter(OfflineModel):
-    """Writes as the offline model does, and sends `reply` in a passage's place."""
+    """Writes like the offline model, and sends `reply` for a passage."""
 
     def __init__(self) -> None:
         self.reply, self.stop = NEW, StopReason.END

@@ -1,4 +1,4 @@
-"""Plans, credits, add-ons and the webhook over the wire."""
+"""Plans, credits, add-ons and the webhook over the API."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ async def test_of_two_starts_for_the_last_allowance_one_is_refused(buyer):
     details = refused.body["error"]["details"]
     assert refused.code == "quota_exceeded"
     assert (details["quota_type"], details["limit"], details["remaining"]) == ("books", 1, 0)
-    assert details["used"] in (0, 1)  # held for the other book, or spent if that is written already
+    assert details["used"] in (0, 1)  # held for the other book, or used if that is written already
     assert details["upgrade"]["plan"] == "starter"
 
 

@@ -1,4 +1,4 @@
-"""What the free plan refuses, and how it says so."""
+"""What the free plan refuses, and the messages."""
 
 import pytest
 
@@ -109,7 +109,7 @@ async def test_a_book_cannot_outgrow_the_hold_of_its_run(open_api: OpenApi, data
 
 
 async def grant(database: Database, account_id: int) -> None:
-    """A credit of 50,000 words."""
+    """Grant a credit of 50,000 words."""
     async with database.http.acquire() as connection, connection.transaction():
         await credits.grant(connection, account_id, 1, 50_000, CreditKind.BONUS, "Welcome")
 

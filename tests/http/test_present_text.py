@@ -1,4 +1,4 @@
-"""A status counts the text that a book has now, also when its outline or its chapters changed after the run."""
+"""A status counts the book's current text, also after its outline or chapters have changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FIGURES = ("generation_status", "completed_chapters", "total_chapters", "percent
 
 
 async def told(api: Api, book: int) -> dict[str, Any]:
-    """The figures of the status, which the detail form and the list form have too."""
+    """The counts of the status, which equal those in the detail form and the list form."""
     status = (await api.get(f"/books/{book}/generation-status/")).body
     detail = (await api.get(f"/books/{book}/")).body
     (listed,) = (await api.get("/books/")).body
@@ -55,7 +55,7 @@ async def test_the_answer_to_a_change_includes_the_updated_counts(api: Api) -> N
         ("regenerate-chapters", {"chapter_ids": [book["chapters"][0]["id"]]}),
         ("generate-outline", None),
     ):
-        await api.get(f"{path}/generation-status/")  # is kept until something changes
+        await api.get(f"{path}/generation-status/")  # cached until something changes
 
         progress = (await api.post(f"{path}/{action}/", body)).body["generation_progress"]
         answers.append((progress["completed_chapters"], progress["total_chapters"]))
@@ -98,7 +98,7 @@ async def test_a_long_poll_returns_when_a_new_outline_is_saved(api: Api) -> None
 
 
 class SlowOutliner(HeldModel):
-    """Waits in outlines."""
+    """Holds outlines until released."""
 
     async def complete(self, request: TextRequest) -> TextReply:
         if request.stage != "outline" or self.gate.is_set():
@@ -196,7 +196,7 @@ async def test_the_authors_own_text_does_not_complete_a_book_whose_run_was_stopp
 
 
 class Rewriter(HeldModel):
-    """Waits in the chapter `held`; none: in no chapter."""
+    """Holds the chapter `held` until released."""
 
     held: int | None = None
 

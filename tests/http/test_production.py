@@ -1,4 +1,4 @@
-"""Automated production over the wire: from an idea to files that are ready, and what each failure leaves behind."""
+"""Productions over the API: from an idea to finished files, and what each failure leaves behind."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def painting(server: ImageServer, open_api: OpenApi, proofreader: Proofrea
 
 
 async def with_texts(api: Api, language: str = "de") -> dict[str, Any]:
-    """A book whose author has written both chapters, with mistakes in the first; for German no checker is loaded."""
+    """A book with both chapters written by its author, the first with mistakes. German has no checker."""
     book = await api.outlined(content_language=language)
     for chapter, content in zip(book["chapters"], (FIRST, SECOND), strict=True):
         await api.patch(f"/chapters/{chapter['id']}/", {"content": content})

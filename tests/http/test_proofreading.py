@@ -1,4 +1,4 @@
-"""Reports from the outside: asked for, polled, worked through; nothing changes that was not shown."""
+"""Proofreading reports over the API: requested, polled and worked through. Only what was shown is changed."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ OF_NO_USE = TextReply('{"edits": [{"quote": 5}, "x"]}', StopReason.END, Usage(ca
 
 
 class Proofreader(OfflineModel):
-    """Writes as the offline model does, and proposes the given edits where their quotation stands."""
+    """Writes like the offline model, and proposes the given edits where their quotation occurs."""
 
     def __init__(self) -> None:
         self.edits: list[dict[str, str]] = []
         self.calls = 0
         self.may_answer = asyncio.Event()
         self.may_answer.set()
-        self.one_by_one = False  # whether each answer has to be allowed
+        self.one_by_one = False  # whether each reply waits to be released
         self.asked = asyncio.Event()
         self.failure: Exception | None = None
-        self.in_vain: dict[str, TextReply] = {}  # the reply to what has these words in it
+        self.in_vain: dict[str, TextReply] = {}  # the replies to prompts that contain these words
 
     async def complete(self, request: TextRequest) -> TextReply:
         if request.stage != STAGE:
@@ -71,7 +71,7 @@ def edit(quote: str, replacement: str, kind: str = "spelling", severity: str = "
 
 
 class Editor(OfflineModel):
-    """Writes as the offline model does under another name, and reads a book as an editor who has these findings."""
+    """Writes like the offline model under another name, and reviews a book with these findings."""
 
     name = "editor"
 
@@ -116,7 +116,7 @@ async def book(author: Api) -> dict[str, Any]:
 
 
 async def written(author: Api) -> dict[str, Any]:
-    """A book of two chapters whose author has made mistakes in the first."""
+    """A book of two chapters, with mistakes by its author in the first."""
     made = await author.outlined()
     for chapter, content in zip(made["chapters"], (FIRST, SECOND), strict=True):
         await author.patch(f"/chapters/{chapter['id']}/", {"content": content})

@@ -1,4 +1,4 @@
-"""What the quality gate changed in a model's text is shown and can be put back, through the API."""
+"""Changes by the quality gate are shown and can be undone over the API."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLACEHOLDER = "She met [insert name] on the quay."
 
 
 def careless(request: Any, brief: dict[str, Any], call: int) -> Any:
-    """In the first chapter the model announces its text, changes the language once, and leaves a blank."""
+    """In the first chapter the model announces its text, switches the language once, and leaves a placeholder."""
     text = obedient(request, brief, call)
     if brief["stage"] != "chapter" or brief["chapter_number"] != 1 or brief["part"] != 1:
         return text

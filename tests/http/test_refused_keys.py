@@ -1,4 +1,4 @@
-"""A provider that refuses the server's key or credit in mid-book: the book waits, says so, and continues by itself."""
+"""The provider refuses the server's key or credit during a book: the book waits, says so, and continues."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def models() -> AsyncIterator[ModelServer]:
 
 
 async def serving(open_api: OpenApi, models: ModelServer, provider: str) -> Api:
-    """A service whose model asks again at once."""
+    """A service whose model retries at once."""
     asked = PROVIDERS[provider](models)
     rules = RetryRules(first_delay=0.01, outage=3_600)
     model = RetryingModel(asked, pacing=Pacing(concurrency=8), rules=rules, lockout=Lockout(asked.name, 0.05, 0.05))

@@ -1,4 +1,4 @@
-"""What a GET answers can be sent back by PATCH, whole and with nulls, and changes nothing."""
+"""The body of a GET can be sent back with PATCH, whole and with nulls, and changes nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CHANGING = ("updated_at", "status_message")
 
 
 def lasting(body: dict[str, Any]) -> dict[str, Any]:
-    """The body without the time of its last save."""
+    """The body without its `updated_at`."""
     return {name: value for name, value in body.items() if name not in CHANGING}
 
 

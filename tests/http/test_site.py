@@ -221,7 +221,7 @@ async def test_metrics_need_loopback_or_a_token(open_api: OpenApi) -> None:
 
 
 async def test_metrics_are_refused_to_a_proxy_that_adds_no_header(open_api: OpenApi) -> None:
-    """nginx without further settings speaks HTTP/1.0 to what it stands before; others pass the outer host on."""
+    """By default nginx speaks HTTP/1.0 to its upstream; other proxies pass the outer host on."""
     visitor = await open_api(public_url="https://books.example.org")
     behind = await open_api(trusted_proxies="127.0.0.0/8")
 

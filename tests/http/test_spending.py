@@ -1,6 +1,6 @@
-"""No account, and no server, spends more in a day than its cap, by the provider's own bill.
+"""No account and no server exceeds its daily cap, by the provider's own bill.
 
-SPENDING=N tries so many histories instead of a few and prints what the worst of them cost.
+SPENDING=N tries N random days instead of a few and prints the most expensive one.
 """
 
 from __future__ import annotations

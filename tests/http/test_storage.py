@@ -1,4 +1,4 @@
-"""How much of text and pictures an account may keep, and that nothing grows on a full disk."""
+"""How much text and how many pictures an account may store, and what works on a full disk."""
 
 import asyncio
 
@@ -22,7 +22,7 @@ TWO_MEGABYTES = """
 
 @pytest.fixture
 async def small(open_api: OpenApi) -> Api:
-    """An account whose plan keeps one megabyte."""
+    """An account whose plan stores one megabyte."""
     api = await (await open_api(billing="on")).as_new_account("ada")
     await api.services.database.http.execute(
         """UPDATE plan SET features = features || '{"max_stored_mb": 1, "chapter_images": true}' WHERE slug = 'free'"""
@@ -39,7 +39,7 @@ async def kept(api: Api) -> int:
 
 
 async def filled(api: Api, **fields: int) -> dict:
-    """A book with which the account's megabyte is full but for a hundred bytes."""
+    """A book that leaves only a hundred bytes of the account's megabyte."""
     book = await api.outlined(**fields)
     room = MEGABYTE - await kept(api) - 100
     assert (await save(api, book["chapters"][0]["id"], room)).status == 200
@@ -265,7 +265,7 @@ async def test_a_limit_set_by_the_operator_applies_from_the_next_save(api: Api) 
     assert (await save(api, chapter, 300_000)).status == 200
 
 
-# What an account may still do on a full disk: steer, choose, buy, tell us who it is. None of it keeps more text.
+# What an account may do on a full disk: steer, select, buy, edit its profile. None of it stores more text.
 SMALL = {
     "/auth/profile/",
     "/auth/change-password/",

@@ -37,7 +37,7 @@ def path(book: dict[str, Any]) -> str:
 
 
 async def waiter(api: Api, book: dict[str, Any], seconds: int = 60) -> asyncio.Task[Reply]:
-    """Somebody who has the status and waits in the service for the next one."""
+    """A caller that has the status and is long polling for the next one."""
     before = len(api.services.supervisor.statuses.changes)
     known = (await api.get(path(book))).headers["ETag"]
     headers = {"If-None-Match": known, "Prefer": f"respond-async, wait={seconds}"}
@@ -171,7 +171,7 @@ def test_the_first_preferred_wait_counts_and_is_at_most_a_minute(headers: list[s
 async def test_an_account_blocked_during_a_long_poll_gets_no_status(
     api: Api, running: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(RightsCache, "known", lambda *_: None)  # as if the five seconds were over
+    monkeypatch.setattr(RightsCache, "known", lambda *_: None)  # as if the five seconds had passed
     waits = await waiter(api, running)
     await api.services.database.http.execute("UPDATE account SET blocked_at = now()")
 

@@ -1,4 +1,4 @@
-"""A whole book or a list that is kept is, at every read, what the database holds."""
+"""Cached books and lists always equal what is in the database."""
 
 from __future__ import annotations
 

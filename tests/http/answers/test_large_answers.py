@@ -1,4 +1,4 @@
-"""Answers of many megabytes: sent in pieces, to the letter, and to nobody who does not take them."""
+"""Answers of many megabytes: sent in pieces, complete, and cut off for clients that do not read them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def fill(api: Api, book: dict[str, Any], *, times: int) -> None:
 
 @pytest.fixture
 async def larger(api: Api, book: dict[str, Any]) -> None:
-    """So large that no socket's buffers take it."""
+    """Too large for the buffers of any socket."""
     await fill(api, book, times=200_000)
 
 
@@ -193,7 +193,7 @@ async def test_a_large_answer_that_is_read_too_slowly_is_cut_off(api: Api, monke
 
 @contextlib.asynccontextmanager
 async def stalling(api: Api) -> AsyncIterator[None]:
-    """A caller that asks for everything and takes next to nothing."""
+    """A client that requests everything and reads next to nothing."""
     client = socket.socket()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     client.setblocking(False)
@@ -208,5 +208,5 @@ async def stalling(api: Api) -> AsyncIterator[None]:
 
 async def until(happened: Any) -> None:
     async with asyncio.timeout(20):
-        while not happened():  # noqa: ASYNC110 (of another task, which tells nobody)
+        while not happened():  # noqa: ASYNC110 (the signal is the state of another task)
             await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Answers that the caller already has: tags that change with the answer, and 304 without a body."""
+"""Conditional requests: ETags that change with the answer, and 304 without a body."""
 
 from __future__ import annotations
 

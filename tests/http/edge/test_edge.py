@@ -1,4 +1,4 @@
-"""The edge itself: bodies, budgets, headers, failures."""
+"""The HTTP edge: bodies, rate limits, headers, failures."""
 
 import asyncio
 import io
@@ -127,7 +127,7 @@ async def test_a_wrong_content_type_is_400_under_non_field_errors(edge: Api) -> 
 
 
 async def test_a_body_without_a_content_type_is_not_accepted_as_json(edge: Api) -> None:
-    """A page of any origin may send one without asking first."""
+    """A page of any origin may send one without a preflight."""
     answer = await edge.raw(
         b'POST /api/v1/echo/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 15\r\n\r\n{"text": "hi" }'
     )

@@ -1,4 +1,4 @@
-"""Callers who mean no good leave the others unaffected."""
+"""Hostile callers do not affect the others."""
 
 import asyncio
 import contextlib
@@ -168,7 +168,7 @@ async def test_a_client_that_does_not_read_its_answer_is_cut_off(visitor: Api, m
     monkeypatch.setattr(ConnectionCounts, "leave", lambda *_: gone.set())
     request = b"GET /docs-assets/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
     async with listening(visitor) as port, connected(port) as (_, writer):
-        writer.write(request * 30)  # more than the sockets' buffers take
+        writer.write(request * 30)  # more than the buffers of the sockets hold
 
         async with asyncio.timeout(20):
             await gone.wait()
@@ -189,14 +189,14 @@ async def connected(port: int) -> AsyncIterator[Connection]:
 
 
 async def hung_up(peer: Connection) -> None:
-    """Has the server end this connection."""
+    """Make the server close this connection."""
     reader, writer = peer
     writer.write(b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     await reader.read()
 
 
 async def asked(peer: Connection) -> bytes:
-    """The first line of an answer on this connection; nothing when the other side has hung up."""
+    """The first line of a response on this connection, or nothing if it is closed."""
     reader, writer = peer
     writer.write(b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
     try:
@@ -218,7 +218,7 @@ def test_an_ipv6_network_counts_as_one_client_and_trusted_proxies_are_not_counte
 
 @contextlib.asynccontextmanager
 async def listening(visitor: Api) -> AsyncIterator[int]:
-    """The service once more, on the runner that it has in earnest."""
+    """A second server with the runner that the service uses in production."""
     runner = BoundedRunner(visitor.client.app)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -243,7 +243,7 @@ async def test_a_flood_of_addresses_does_not_reset_the_budget_of_an_account(open
 
 
 async def from_addresses(visitor: Api, count: int) -> list[int]:
-    """The status of a request from each of so many addresses, on one connection."""
+    """The statuses of requests from this many addresses, on one connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", visitor.client.port)
     statuses = []
     for number in range(count):

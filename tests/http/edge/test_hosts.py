@@ -1,4 +1,4 @@
-"""The host names that the service answers to: a page whose name an attacker points at this machine reads nothing."""
+"""The host names that the service answers to, as a protection against DNS rebinding."""
 
 from __future__ import annotations
 

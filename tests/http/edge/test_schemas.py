@@ -66,7 +66,7 @@ def test_every_list_in_a_request_has_a_maximum_length() -> None:
 
 
 def test_trimming_a_text_takes_linear_time() -> None:
-    """A pattern that looks for blanks at the end would begin anew at each: 40 billion steps."""
+    """A pattern that searches for trailing spaces would start again at each: 40 billion steps."""
     text = f"a{' ' * 200_000}b"
 
     assert load(Long(), {"text": f"\ufeff {text}\u00ad\n"}) == {"text": text}
