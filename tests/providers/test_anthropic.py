@@ -1,4 +1,4 @@
-"""What is particular to Anthropic: cached prefixes, effort, structured output."""
+"""Features of Anthropic: cached prefixes, effort, structured output."""
 
 from __future__ import annotations
 

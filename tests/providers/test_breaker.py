@@ -1,4 +1,4 @@
-"""A provider that is down is left alone, and nobody's book fails of it."""
+"""The circuit breaker: an unreachable provider is not called, and no book fails because of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.providers.calls import chapter_request, chat, steady
 
 
 class AbsentProvider(Provider):
-    """A provider that is away for so many attempts."""
+    """A provider that is unreachable for the first `lasting` attempts."""
 
     name = "outage"
 

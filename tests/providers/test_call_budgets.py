@@ -1,4 +1,4 @@
-"""Room is made for the cost of each try before it goes out, and given back when the provider charges nothing."""
+"""The cost of each try is reserved before it is sent, and released if the provider charges nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SONNET, TERRA = "anthropic:claude-sonnet-5-5", "openai:gpt-6.1-terra"
 
 
 class Room:
-    """A CallBudget with room for so many tries."""
+    """A CallBudget that allows this many tries."""
 
     def __init__(self, tries: int = 100) -> None:
         self.tries = tries

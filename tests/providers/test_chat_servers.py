@@ -1,4 +1,4 @@
-"""OpenAI-compatible servers as they really are."""
+"""OpenAI-compatible servers with their known differences."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ async def test_a_web_page_instead_of_a_reply_is_reported_as_a_wrong_address(serv
 
 
 async def test_an_unreachable_address_is_reported_with_the_reason() -> None:
-    # A server of one's own wants some key or none, which is no secret.
+    # A local server needs some key, which is not a secret.
     provider = OpenAIProvider("local", Access("local", "http://localhost:1/v1"))
 
     with pytest.raises(CallFailed) as refused:

@@ -1,4 +1,4 @@
-"""Every try of a model call is counted, with what became of it, what it cost and how it waited."""
+"""Every try of a model call is counted, with its outcome, its cost and its wait."""
 
 from __future__ import annotations
 

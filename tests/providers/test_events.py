@@ -1,4 +1,4 @@
-"""The stream of a model is read as it was sent, however its bytes are split over the reads."""
+"""The event stream of a model is parsed the same however its bytes are split over reads."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def events_of(*reads: bytes) -> list[dict[str, object]]:
 
 
 def splits(stream: bytes) -> Iterator[list[bytes]]:
-    """At each byte, at every byte, and with reads that bring nothing."""
+    """The stream split at each byte, into single bytes, and with empty reads."""
     yield from ([stream[:at], stream[at:]] for at in range(len(stream)))
     single = [stream[at : at + 1] for at in range(len(stream))]
     yield single
@@ -51,7 +51,7 @@ def splits(stream: bytes) -> Iterator[list[bytes]]:
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
 async def test_events_are_parsed_the_same_however_the_reads_split_them(end) -> None:
-    stream = STREAM.replace(b"\n", end) + end  # a read that ends in CR waits for what might be its LF
+    stream = STREAM.replace(b"\n", end) + end  # a read that ends in CR waits for a possible LF
 
     assert all([await events_of(*reads) == EVENTS for reads in splits(stream)])
 
@@ -116,7 +116,9 @@ async def test_a_finished_reply_keeps_its_connection_open_for_a_cloud_provider(s
 
 
 class HangsUp:
-    """A server that says it keeps its connections, and closes each at its second request. `asked`: their ports."""
+    """A server that promises to keep connections and closes each at its second request. `asked`: the ports of its
+    clients.
+    """
 
     body = (
         b'data: {"choices": [{"delta": {"content": "It rained all day."}}]}\n\n'
@@ -128,7 +130,10 @@ class HangsUp:
         self.asked: list[int] = []
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.closing(writer), contextlib.suppress(asyncio.IncompleteReadError):  # whoever asks may have left
+        with (
+            contextlib.closing(writer),
+            contextlib.suppress(asyncio.IncompleteReadError),
+        ):  # the client may have disconnected
             for answer in (self.head % len(self.body) + self.body, b""):
                 asked = await reader.readuntil(b"\r\n\r\n")
                 length = re.search(rb"content-length: (\d+)", asked.lower())

@@ -181,7 +181,7 @@ async def test_a_slow_trickle_ends_at_the_total_deadline(server, make) -> None:
 
 
 async def assert_ends_within(provider, least: float, most: float, kind: FailureKind = FailureKind.AWAY) -> None:
-    await provider._client()  # importing an SDK is not what is measured
+    await provider._client()  # importing an SDK is not part of the measurement
     started = time.monotonic()
     with pytest.raises(CallFailed) as failed:
         await provider.attempt(chapter_request(600))

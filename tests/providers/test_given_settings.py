@@ -1,4 +1,4 @@
-"""Bounds that the operator has set are kept as they are set; those left open follow what the server shows."""
+"""Limits set by the operator are kept. Those left open follow what the server shows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def given(monkeypatch: pytest.MonkeyPatch):
-    """Settings, and an address that a server of one's own has."""
+    """Settings with the address of a local server."""
 
     def set_all(server: ModelServer, **settings: object) -> config.Config:
         monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
@@ -74,7 +74,7 @@ def test_the_configured_number_of_calls_is_made_at_once_from_the_start(given, se
             model = build_model(given(server, **settings))
             calls = [asyncio.create_task(model.complete(chapter_request())) for _ in range(MANY)]
             await server.arrived(at_once)
-            await asyncio.sleep(SLOW["delay"] / 2)  # of virtual time: whatever goes out at once has arrived
+            await asyncio.sleep(SLOW["delay"] / 2)  # of virtual time: all concurrent calls have arrived
             arrived = len(server.requests)
             await asyncio.gather(*calls)
             await model.close()

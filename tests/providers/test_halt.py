@@ -1,4 +1,4 @@
-"""A call that is no longer wanted is not tried again and waits for nothing."""
+"""A call that is no longer wanted is not retried and does not wait."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.providers.calls import chapter_request
 
 
 class Gate(Provider):
-    """A provider that answers, or fails as `failing` says, when it is let go."""
+    """A provider that answers, or fails with `failing`, once it is released."""
 
     name = "gate"
 
@@ -43,7 +43,7 @@ class Gate(Provider):
 
 
 def patient(provider: Gate) -> RetryingModel:
-    """It would wait for minutes."""
+    """A model with a back-off of minutes."""
     return RetryingModel(
         provider,
         pacing=Pacing(concurrency=1),

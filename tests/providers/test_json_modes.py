@@ -1,4 +1,4 @@
-"""JSON is asked for in the best way that a server knows, whatever words it has for the others."""
+"""JSON is requested in the best mode that a server supports, however it refuses the others."""
 
 from __future__ import annotations
 

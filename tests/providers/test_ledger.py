@@ -1,4 +1,4 @@
-"""What we say was used is what the server says it told, to the token."""
+"""The recorded usage equals what the server reported, to the token."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A provider that refuses this server's key or credit costs no run its book: it is waited for, however long.
+"""A provider that refuses the server's key or credit fails no run: it is waited for as long as it takes.
 
-The clock is virtual, everything else is real: the intervals, the retries, the SDK, the sockets.
+The clock is virtual. Everything else is real: the intervals, the retries, the SDK, the sockets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.providers.calls import chapter_request
 from tests.virtual_time import run
 
 FOREVER = 10**9
-OUTAGE = 3_600.0  # seconds that a run waits for a model that is away
+OUTAGE = 3_600.0  # seconds that a run waits for an unreachable model
 ANTHROPIC, CHAT, RESPONSES = "anthropic:claude-sonnet-5-5", "openai:local", "openai:gpt-6.1-terra"
 BALANCE = "Your credit balance is too low to access the Anthropic API."
 KEY, CREDIT = "does not accept this server's key", "says that this server's credit with it is spent"

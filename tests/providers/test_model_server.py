@@ -1,4 +1,4 @@
-"""The scripted provider itself, as another process uses it."""
+"""The scripted provider, used by another process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The offline model: sample text of the asked length, in the book's own terms."""
+"""The offline model: sample text of the requested length, about the people and things of the book."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An outage is waited out by a run, however few books there are, and costs it no try."""
+"""A run waits through an outage, whatever the number of books, and it costs no try."""
 
 from __future__ import annotations
 

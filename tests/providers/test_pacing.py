@@ -1,4 +1,4 @@
-"""Calls at once and calls a minute, fairly between accounts."""
+"""Concurrent calls and calls per minute, shared fairly by accounts."""
 
 from __future__ import annotations
 

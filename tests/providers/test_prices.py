@@ -1,4 +1,4 @@
-"""Prices as data: integer micro-units, and no guess where none is known."""
+"""Prices as data: integer millionths, and no guess for an unknown price."""
 
 from __future__ import annotations
 

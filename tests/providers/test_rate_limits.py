@@ -1,4 +1,4 @@
-"""As many calls at once as the limits that a provider tells have room for."""
+"""The number of concurrent calls follows the limits that a provider reports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from bookgen.providers.text import StopReason, TextReply, TextRequest
 from tests.providers.calls import PROVIDERS, chapter_request
 
 USED = Usage(calls=1, input_tokens=3_000, output_tokens=1_000, cache_read_tokens=6_000)
-MINUTE_AND_A_QUARTER = 75.0  # seconds of a call: four fifths of a limit are as many calls at once as it has a minute
+MINUTE_AND_A_QUARTER = (
+    75.0  # seconds per call: at four fifths of a limit there are as many concurrent calls as the limit has per minute
+)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +64,7 @@ async def test_a_provider_learns_its_limits_from_response_headers(server, make) 
 
 
 class LimitedProvider(Provider):
-    """Answers when as many calls are under way as it has room for."""
+    """Answers once the number of calls it has capacity for is in flight."""
 
     name = "limited"
     calls_at_once: int | None = 3

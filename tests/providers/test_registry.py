@@ -1,4 +1,4 @@
-"""From the settings to the model that writes, and to the one behind it."""
+"""From the settings to the model and its fallback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is particular to OpenAI's Responses."""
+"""Features of OpenAI's Responses protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The phrase lists: every slot has a list, in every language."""
+"""The phrase lists: every placeholder has a list in every language."""
 
 from __future__ import annotations
 

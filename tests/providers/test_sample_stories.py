@@ -1,4 +1,4 @@
-"""The sample stories: whole in any division, for the books that are about as long, with notes that fit their text."""
+"""The sample stories: complete in any division, used for books of similar length, with notes that match their text."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def planned(number: int) -> dict[str, object]:
 
 
 async def chapter(number: int, *said: str, part: int = 1, parts: int = 1, words: int = 2000, **fields: object) -> str:
-    """A part of a chapter of a book whose outline is the story's."""
+    """A part of a chapter of a book with the story's outline."""
     told = telling_for(Brief({**BOOK, **fields}, ""))
     title = told.chapters[number - 1].title if told else ""
     asked = {"chapter_title": title, "part": part, "parts": parts, "words": words, "task": "write", **fields}

@@ -1,4 +1,4 @@
-"""How many calls a server serves at once is found out, and a server with one slot starves nobody."""
+"""How many calls a server handles at once is learned, and a server with one slot starves no book."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.providers.test_registry import build_text_model, settings
 
 
 class HeldCalls:
-    """HeldCalls that begin and end when the test says so."""
+    """Calls that begin and end when the test says so."""
 
     def __init__(self, slots: Slots) -> None:
         self.slots = slots
@@ -41,7 +41,7 @@ async def test_it_starts_with_one_call_and_adds_one_while_replies_stream_at_the_
 
 
 async def two_calls(slots: Slots, *, told: float, after: float) -> None:
-    """The reply of one is told for so many seconds while the other waits, whose first word comes `after` its end."""
+    """One reply streams for `told` seconds while the other waits, whose first word comes `after` seconds later."""
     calls = HeldCalls(slots)
     (await calls.begin()).answered()
     second = await calls.begin()

@@ -1,4 +1,4 @@
-"""A call is given the time that the server has shown to need, and what came before its bound is used."""
+"""Deadlines follow the speed that a server has shown, and text received before a deadline is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers and gateways that do not stream, whatever they are asked."""
+"""Servers and gateways that never stream."""
 
 from __future__ import annotations
 

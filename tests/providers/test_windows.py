@@ -1,4 +1,4 @@
-"""How much a model's context window holds is learned from its server, and what does not fit is not sent again."""
+"""The size of a model's context window is learned from its server, and a prompt that does not fit is not sent again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def test_the_context_window_is_read_from_the_error_of_each_kind_of_server(
         with pytest.raises(PromptTooLong) as refused:
             await model.complete(of_length(40_000, max_tokens=1_000))
 
-    told = words != "mlx"  # which says no number
+    told = words != "mlx"  # except "mlx", whose error has no number
     assert (3_900 <= refused.value.window <= 4_096) if told else refused.value.window < 8_000
     assert len(server.requests) == 1
     assert not refused.value.retryable

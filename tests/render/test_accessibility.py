@@ -1,4 +1,4 @@
-"""The digital PDF as assistive technology meets it: two checkers of PDF/UA-1 that share no code find nothing."""
+"""The digital PDF for assistive technology: two PDF/UA-1 checkers that share no code report nothing."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.render.test_settings import with_picture
 LINKED = "See [the *old* harbour](https://example.org/a) and [it](https://example.org/a), there. " * 3
 
 
-# Not asked: that a letter of Arabic has one glyph, and that a link follows the paragraph in whose midst it stands.
+# Not required: one glyph for each Arabic letter, and a link outside its paragraph.
 NOT_ASKED = ("TXT-004", "ORD-001")
 
 
 def outloud_finds(file: Path) -> list[object]:
-    import outloud  # here, as below, so that only who runs this loads it
+    import outloud  # imported here, as below, so that it loads only when needed
 
     result = outloud.check(str(file), skip=NOT_ASKED)
     broken = [rule for rule in result.runs if rule.status == "crashed"]

@@ -1,4 +1,4 @@
-"""What a worker says is data, whatever it says."""
+"""The answers of a render worker are treated as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fresh machine: no fonts of its own, no network, nothing installed but what the package asks for."""
+"""A fresh machine: no fonts, no network, nothing installed except the declared dependencies."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-# Every script that is promised without fonts of the machine, in every format, while the machine's own font
-# folders are empty and every connection is refused.
+# Every script that is supported without system fonts, in every format, with empty font folders and
+# no network.
 PROGRAM = """
 import socket, sys
 

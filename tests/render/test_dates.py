@@ -1,4 +1,4 @@
-"""A file's dates are its book's: its last change, by whatever hand, and never the hour of the export."""
+"""The dates in a file are those of the book's last change and never the time of the export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Word document as the Open XML rules and a typist see it."""
+"""The Word document, checked against the Open XML rules and by its appearance."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ def test_the_document_embeds_its_fonts_with_the_letters_of_the_book(
 
 
 def shown(data: bytes, key: str) -> bytes:
-    """What an application makes of an embedded font: its first 32 bytes have been hidden under the key."""
+    """The embedded font as an application decodes it: its first 32 bytes are obfuscated with the key."""
     mask = bytes.fromhex(key.strip("{}").replace("-", ""))[::-1] * 2
     return bytes(byte ^ other for byte, other in zip(data[:32], mask, strict=True)) + data[32:]
 
 
 def test_each_chapters_running_head_shows_its_own_title(small: Rendered) -> None:
-    """To readers that work out no fields too."""
+    """Also in readers that do not compute fields."""
     sections = list(docx.Document(io.BytesIO(small.docx)).sections)[1:]
 
     shown = ["".join(each.text or "" for each in section.header._element.iter(f"{W}t")) for section in sections]

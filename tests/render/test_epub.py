@@ -1,4 +1,4 @@
-"""The EPUB's inside: navigation, page list, accessibility."""
+"""The inside of the EPUB: navigation, page list, accessibility."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text that means harm, or that nobody thought of: a file or a clear refusal, never a crash."""
+"""Hostile or unexpected text gives a file or a clear refusal, never a crash."""
 
 from __future__ import annotations
 
@@ -182,13 +182,13 @@ def test_exponential_markdown_is_read_quickly_as_plain_text(text: str) -> None:
 
     blocks, notes = parse(text, "A title", str)
 
-    assert time.process_time() - began < 10  # an hour and more without the bounds
+    assert time.process_time() - began < 10  # more than an hour without the limits
     assert notes == ()
     typed = "".join(span.text for block in blocks if isinstance(block, Paragraph) for span in block.spans)
     assert "".join(typed.split()) == "".join(text.split())
 
 
-# `manuscript` refuses the chapter before the format matters, so one format for each text suffices.
+# `manuscript` refuses the chapter before the format matters, so one format for each text is enough.
 @pytest.mark.parametrize(
     ("text", "kind"),
     [("```\n" + "a\n" * 100_000, "pdf"), ("a\\\n" * 30_001, "epub")],

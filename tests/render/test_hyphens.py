@@ -1,4 +1,4 @@
-"""Words are divided where pyphen, whose patterns these are, divides them."""
+"""Words are hyphenated where pyphen, the source of the patterns, hyphenates them."""
 
 from __future__ import annotations
 

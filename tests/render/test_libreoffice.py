@@ -1,4 +1,4 @@
-"""LibreOffice opens the document, with the manuscript's words on pages of the trim."""
+"""LibreOffice opens the document and shows the manuscript's words on pages of the trim size."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def folder(small: Rendered, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_libreoffice_shows_the_manuscript_word_for_word(folder: Path, small: Rendered) -> None:
-    """Its plain text has the notes' numbers but not the notes; list marks and scene breaks are its own."""
+    """Its plain text has the numbers of notes but not their text. List markers and scene breaks are its own."""
     bare = replace(small.manuscript, chapters=tuple(replace(each, notes=()) for each in small.manuscript.chapters))
     wanted = plain(" ".join(manuscript_words(bare, signs=False)))
     text = (folder / "book.txt").read_text(encoding="utf-8-sig")
@@ -74,12 +74,12 @@ def test_a_running_head_is_on_every_page_except_chapter_openings(folder: Path, s
 
 
 def opens(page: list[str]) -> bool:
-    """Whether a chapter begins on it; the letters of its number are spaced."""
+    """Whether a chapter begins on the page. The letters of its number are spaced."""
     return page[0].replace(" ", "").startswith("CHAPTER")
 
 
 def lines(folder: Path) -> list[list[str]]:
-    """Of each page, from top to bottom, without the empty ones."""
+    """The non-empty lines of each page from top to bottom."""
     with pypdfium2.PdfDocument(folder / "book.pdf") as pdf:
         texts = [page.get_textpage().get_text_bounded() for page in pdf]
     return [[line.strip() for line in text.splitlines() if line.strip()] for text in texts]

@@ -1,4 +1,4 @@
-"""Every file and picture says how it was made, in the place that its format has for it."""
+"""Every file and picture declares how it was made, in the standard place of its format."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ READERS: dict[str, Callable[[bytes], str | None]] = {"pdf": in_pdf, "epub": in_e
 
 
 def signed_picture() -> Picture:
-    """As the service stores it."""
+    """A picture as the service stores it."""
     marked = with_mark(red_picture(), SourceType.MODEL)
     return replace(marked, data=CredentialSigner(new_identity()).signed(marked.data, SourceType.MODEL))
 

@@ -1,4 +1,4 @@
-"""The start says which languages have no font, and what to install."""
+"""The start reports which languages have no font and what to install."""
 
 import pytest
 import structlog

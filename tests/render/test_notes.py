@@ -1,4 +1,4 @@
-"""A note stands once, wherever it is called from and however often."""
+"""A note is printed once, wherever and however often it is called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Books that nobody designs for, on every page size: all of their text is on a page and none on other text."""
+"""Extreme books on every page size: all text is on a page and none overlaps."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_measuring_and_setting_give_the_same_pages(settings: ExportSettings, lan
 
 
 def outside(layout: Layout) -> list[str]:
-    hang = 0.7  # of the size: a mark may stand outside the measure, and no further
+    hang = 0.7  # share of the type size: punctuation may hang this far outside the margin
     return [
         mark.line.text
         for page in layout.pages

@@ -1,4 +1,4 @@
-"""A book of one chapter: no contents, no number, and a title only where the title page does not say it already."""
+"""A book of one chapter: no table of contents, no number, and no title that the title page already has."""
 
 from __future__ import annotations
 

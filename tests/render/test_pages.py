@@ -1,4 +1,4 @@
-"""Pages as a typesetter looks at them."""
+"""Pages by a typesetter's rules."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_nothing_is_closer_to_the_trim_than_half_an_inch(rich: Rendered) -> None
             if isinstance(mark, TextMark):
                 left = placed.x + mark.x + mark.line.x
                 assert left >= SAFE - 0.01
-                assert left + mark.line.width <= layout.width - SAFE + mark.size * 0.4  # a hanging stop or hyphen
+                assert left + mark.line.width <= layout.width - SAFE + mark.size * 0.4  # a hanging full stop or hyphen
                 assert SAFE <= placed.y + mark.dy <= layout.height - SAFE
             elif isinstance(mark, Image):
                 assert SAFE <= placed.x + mark.x <= layout.width - SAFE
@@ -157,7 +157,7 @@ def test_a_long_table_repeats_its_header_on_every_page(make: Make) -> None:
 
 
 def opening(text: str, make: Make, language: str = "en") -> list[TextMark]:
-    """The lines of a chapter's first page, the dropped letter among them."""
+    """The lines of a chapter's first page, including the drop cap."""
     layout = render(make(text, language=language), ExportSettings(drop_caps=True)).layout
     page = next(page for page in layout.pages if page.anchors)
     return [mark for _, mark in body(page) if mark.element.role == "P"]
@@ -193,7 +193,7 @@ def test_a_right_to_left_book_is_mirrored(make: Make) -> None:
 
     assert layout.rtl
     assert left_edge(first) > 0
-    assert any(line.x > 50 for line in last_lines)  # a short last line stands at the right
+    assert any(line.x > 50 for line in last_lines)  # a short last line is aligned right
 
 
 def furniture(page: object) -> list[TextMark]:

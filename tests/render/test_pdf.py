@@ -1,4 +1,4 @@
-"""The PDF as a printer's preflight and a screen reader see it."""
+"""The PDF for a printer's preflight and for a screen reader."""
 
 from __future__ import annotations
 

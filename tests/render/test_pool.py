@@ -1,4 +1,4 @@
-"""Worker processes: bounded, timed, replaced when they die, and never in the loop's way."""
+"""Render workers: limited in memory and time, replaced when they die, and never blocking the event loop."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def job(kind: str = "epub", **changes: object) -> Job:
 
 @pytest.fixture(autouse=True)
 def executed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers are started as the service starts them, and not forked as in other tests."""
+    """Workers start as in the service, and are not forked as in other tests."""
     monkeypatch.setattr(processes, "start", EXECUTE)
 
 
@@ -49,12 +49,12 @@ async def pool() -> AsyncIterator[RenderPool]:
 
 @dataclass(frozen=True)
 class Broken:
-    """No job at all: the worker fails on it, as it would on a bug of ours."""
+    """An invalid job that makes the worker raise, as a bug would."""
 
 
 @dataclass(frozen=True)
 class Vast:
-    """A job that takes all the memory that there is."""
+    """A job that uses all available memory."""
 
     @property
     def book(self) -> bytes:
@@ -192,7 +192,7 @@ async def test_rendering_a_long_book_does_not_block_the_event_loop(pool: RenderP
 
 @pytest.mark.parametrize("kind", ["pdf", "docx", "epub", "pages"])
 async def test_rendering_hostile_text_does_not_block_the_event_loop(kind: str, pool: RenderPool) -> None:
-    # The pages of five thousand rows are the most that a worker ever says at once.
+    # The pages of five thousand rows are the largest answer of a worker.
     texts = [*CASES.values(), table(5_000 if kind == "pages" else 1_000), ""]
     title = ("<b>An uncommonly long title</b> that goes on " * 8)[:300]
     chapters = [
@@ -208,13 +208,13 @@ async def test_rendering_hostile_text_does_not_block_the_event_loop(kind: str, p
 
 
 async def watched(rendering: Awaitable[bytes]) -> tuple[bytes, float]:
-    """What is rendered, and the longest that the loop was held up meanwhile."""
+    """The result of rendering, and the longest time that the event loop was blocked."""
     rendering = asyncio.ensure_future(rendering)
     spent = 0.0
-    gc.disable()  # what thousands of tests have left on the heap is not the loop's work
+    gc.disable()  # objects left by other tests are not the loop's work
     try:
         while not rendering.done():
-            started = time.thread_time()  # the loop's own work, whatever else the machine does
+            started = time.thread_time()  # CPU time of the loop, whatever else runs on the machine
             await asyncio.sleep(0)
             spent = max(spent, time.thread_time() - started)
             await asyncio.wait([rendering], timeout=0.002)

@@ -1,4 +1,4 @@
-"""The file as the programs see it that most readers are made of."""
+"""The PDF as poppler sees it, which most readers on Linux use."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_paragraph_is_extracted_as_one_text(file: Path, rich: Rendered) -> Non
 
 @pytest.mark.parametrize("language", FROM_THE_RIGHT)
 def test_right_to_left_text_is_extracted_letter_for_letter(language: str, make: Make, tmp_path: Path) -> None:
-    """In reading order again, which is poppler's work; where Amiri's letters lean over, it may see a space between."""
+    """Poppler restores the reading order. Where Amiri's letters overlap, it may insert a space."""
     sample = " ".join([FROM_THE_RIGHT[language]] * 12)
     file = tmp_path / "book.pdf"
     file.write_bytes(render(make(("1", sample), language=language)).pdf)

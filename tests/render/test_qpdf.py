@@ -1,4 +1,4 @@
-"""qpdf reads the file to its end without a complaint."""
+"""qpdf reads the whole file without a complaint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of checks names every check, and tests that there are."""
+"""The table of checks in the README names existing tests."""
 
 from __future__ import annotations
 

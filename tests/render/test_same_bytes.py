@@ -1,4 +1,4 @@
-"""The same book gives the same bytes, whoever makes them and when."""
+"""The same book gives the same bytes in any process at any time."""
 
 from __future__ import annotations
 

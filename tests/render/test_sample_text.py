@@ -1,4 +1,4 @@
-"""Every file says which of its text is sample text: on its first page, and in each such chapter."""
+"""Every file labels sample text on its first page and in each chapter of it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def book_with(writers: list[str], **changes: object) -> tuple[Book, list[Chapter
 
 
 def pages(file: str, writers: list[str], settings: ExportSettings = PLAIN, **changes: object) -> list[str]:
-    """The text of the file: its pages, or those of an EPUB in the order of their names."""
+    """The text of the file, page by page; of an EPUB, in the order of its documents."""
     book, chapters = book_with(writers, **changes)
     made = perform(Job(file, book, chapters, "A. Author", settings, watermark=False))
     assert isinstance(made, bytes)

@@ -1,4 +1,4 @@
-"""Scenes drawn for children's books: the same figures on every picture, places and hours by the words of the story."""
+"""Drawn scenes of children's books: figures that stay the same, places and times of day from the story's words."""
 
 from __future__ import annotations
 
@@ -140,7 +140,10 @@ def test_an_uploaded_picture_is_re_encoded_and_anything_else_is_refused() -> Non
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG"])
 def test_a_picture_with_unreadable_metadata_is_accepted(kind: str) -> None:
-    orientation, date = (0x0112, 3, 1, 6), (0x0132, 11, 1, 0x3FC00000)  # the date is a number, which none is
+    orientation, date = (
+        (0x0112, 3, 1, 6),
+        (0x0132, 11, 1, 0x3FC00000),
+    )  # the date is stored as a number, which none of them is
     tags = b"".join(struct.pack("<HHII", *tag) for tag in (orientation, date))
     told = io.BytesIO()
     with Image.open(io.BytesIO(red_picture(400, 300).data)) as painted:

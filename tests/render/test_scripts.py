@@ -1,4 +1,4 @@
-"""The world's scripts, shaped by fonts that come with the package or with the machine."""
+"""The scripts of the world, set in fonts of the package or of the machine."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_the_preview_leaves_bidirectional_order_to_the_browser(make: Make) -> No
     *_, page = html_pages(render(make(("1", written), language="he")).layout)
 
     assert f'direction:rtl">{written}</div>' in page["html"]
-    assert "direction:ltr" in page["html"].partition(">")[0]  # wherever the page is shown
+    assert "direction:ltr" in page["html"].partition(">")[0]  # wherever the page is embedded
 
 
 @pytest.mark.parametrize("language", HERE)
@@ -154,7 +154,7 @@ def test_no_line_begins_with_a_closing_mark(language: str, make: Make) -> None:
 def test_a_system_font_is_used_for_characters_that_the_built_in_fonts_lack(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As the refusal advises."""
+    """As the error message advises."""
     rare = FALLBACKS[-1]
     monkeypatch.setattr(typeface, "FALLBACKS", FALLBACKS[:-1])
     monkeypatch.setattr(system, "_FOLDERS", (str(tmp_path),))
@@ -202,7 +202,7 @@ def test_the_first_paragraph_is_indented_in_languages_that_indent_all_of_them(
 @pytest.mark.parametrize(
     ("font", "body", "word"),
     [
-        ("serif", None, "ψυχὴν"),  # the body face has no grave accent
+        ("serif", None, "ψυχὴν"),  # the body font has no grave accent
         ("serif", faces.PLAYFAIR.source, "χειμώνα"),  # and these have a few Greek letters, for formulas
         ("serif", faces.OSWALD.source, "ΧΕΙΜΩΝΑ"),
         ("dyslexic", None, "İçindekiler"),

@@ -1,4 +1,4 @@
-"""What models and authors really send comes out in every format as they mean it."""
+"""Markdown from models and authors is rendered as intended in every format."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def lines(layout: Layout) -> Iterator[tuple[Page, str]]:
 
 
 def chapter(book: Rendered) -> str:
-    """Of the EPUB, without its page breaks."""
+    """The chapter of the EPUB without its page markers."""
     return re.sub("<span[^>]*></span>", "", text_of(book.epub, "EPUB/chapter001.xhtml"))
 
 
@@ -153,7 +153,7 @@ def test_word_and_e_readers_keep_a_small_table_together_and_may_break_a_long_one
 
 
 def left_edges(layout: Layout) -> dict[str, float]:
-    """Where each line of the chapters begins, from the left of the page."""
+    """The left edge of each line of the chapters."""
     return {
         placed.mark.line.text: placed.x + placed.mark.x + placed.mark.line.x
         for page in layout.pages

@@ -1,4 +1,4 @@
-"""What comes out of every file is what went in, word for word."""
+"""The text of every file is the manuscript, word for word."""
 
 from __future__ import annotations
 

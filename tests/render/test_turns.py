@@ -1,4 +1,4 @@
-"""An account has two jobs at once, and its others wait in its own line."""
+"""An account runs two render jobs at a time, and its other jobs wait in its own queue."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GREEDY, CALM = 1, 2
 
 
 class HeldJobs:
-    """Jobs that last until they are let go; `begun` in the order in which they had their turn."""
+    """Jobs that last until released. `begun` lists them in the order they started."""
 
     def __init__(self, turns: AccountTurns) -> None:
         self._turns = turns
@@ -80,7 +80,7 @@ async def test_a_finished_account_leaves_no_state_behind(work: HeldJobs) -> None
 
 
 class HandSetClock:
-    """Seconds that pass when they are set."""
+    """A clock that advances when it is set."""
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -1,4 +1,4 @@
-"""Typewriter marks become printer's marks, as each language wants them."""
+"""Typewriter punctuation becomes typographic punctuation by the rules of each language."""
 
 from __future__ import annotations
 

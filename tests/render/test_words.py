@@ -1,4 +1,4 @@
-"""Words keep the style they are asked for."""
+"""Words keep the requested style."""
 
 from bookgen.render.fonts.hyphens import Hyphens
 from bookgen.render.fonts.typeface import Typeface

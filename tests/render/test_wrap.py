@@ -1,4 +1,4 @@
-"""The print wrap: the printers' boxes to the hundredth of an inch, a barcode that reads, and no colour but inks."""
+"""The print wrap: page boxes to the hundredth of an inch, a barcode that scans, and print colours only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bookgen.render.trim import INCH, TRIMS
 from tests.render.conftest import Make
 from tests.render.test_settings import with_picture
 
-PAGE = {"white": 0.002252, "cream": 0.0025}  # inches, as the printer's own page says
+PAGE = {"white": 0.002252, "cream": 0.0025}  # inches, from the printer's own page
 
 
 @pytest.mark.parametrize("paper", PAGE)

@@ -1,4 +1,4 @@
-"""Covers that are drawn here: nothing cut, nothing hidden, everything readable, in every script."""
+"""Drawn covers: nothing cut, nothing hidden, everything readable, in every script."""
 
 import io
 import itertools
@@ -28,7 +28,7 @@ from bookgen.render.pool import RenderPool
 from tests.render.cover.books import WORDS, book, subject
 from tests.render.cover.judge import NEAR, alike, boxes, draw, looks, pixels
 
-# Numbers of books whose titles fill the sheet.
+# Numbers of books whose titles fill the cover.
 A_TITLE_FOR_POSTERS_ALONE = 5000
 TITLES_THAT_LEAVE_NO_FIGURE = (5210, 6970)
 A_TITLE_DOWN_TO_THE_ROOFS = 3145
@@ -47,7 +47,7 @@ def painted(seed: str) -> list[str]:
 @pytest.mark.parametrize("family", DESIGNS)
 def test_no_text_of_any_design_is_cut_or_hidden_or_too_small_in_any_script(family: str) -> None:
     place = list(DESIGNS).index(family)
-    for number in range(place, 18 * 7, 28):  # the families together meet each script three times or more
+    for number in range(place, 18 * 7, 28):  # together, the designs are tested with each script at least three times
         _, copy, _ = book(number)
         assert list(boxes(drawn(copy, family, number), copy)) == [], (number, copy)
 
@@ -197,7 +197,7 @@ def test_a_model_may_choose_exactly_what_can_be_drawn() -> None:
 
 
 def art(**told: object) -> bytes:
-    """The shapes of an emblem without its texts, as seen."""
+    """The visible shapes of an emblem without its texts."""
     told = {"palettes": ("pine",), "motif": "key", "mood": "calm", **told}
     drawing = draw_front(
         Copy("A", "", "", "en"),

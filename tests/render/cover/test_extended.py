@@ -1,4 +1,4 @@
-"""A cover on a page of other proportions."""
+"""A cover on a page of different proportions."""
 
 import io
 
@@ -11,7 +11,7 @@ from bookgen.render.trim import TRIMS
 
 
 def cover() -> Picture:
-    """Red at the left, blue at the right, and a circle's box in the middle that would show any stretching."""
+    """Red on the left, blue on the right, and a circle in the middle that would show stretching."""
     image = Image.new("RGB", (1600, 2560), "#cc0000")
     image.paste("#0000cc", (800, 0, 1600, 2560))
     image.paste("#ffffff", (700, 1180, 900, 1380))
