@@ -1,4 +1,4 @@
-"""Backups that the service makes by itself: by one process at a time, drilled, and the oldest deleted only then."""
+"""Scheduled backups: made by one process at a time and verified before the oldest are deleted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OLD = [f"bookgen-2026010{day}T000000Z.backup" for day in range(1, 4)]
 
 @pytest.fixture
 def folder(tmp_path: Path, dsn: str, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the backups. The command that makes them gets the test's database and passphrase."""
+    """The backup folder. The backup command gets the test's database and passphrase."""
     for name, value in (
         ("BOOKGEN_DATABASE_URL", dsn), ("BOOKGEN_DATA_DIR", str(tmp_path / "data")),
         ("BOOKGEN_BACKUP_PASSPHRASE", PASSPHRASE),
@@ -69,7 +69,7 @@ async def test_a_failure_is_logged_and_counted_and_deletes_no_backup(
     service, before = schedule(database, folder), counted("failed")
 
     await service.look()
-    await service.look()  # not again at once
+    await service.look()  # not again immediately
 
     assert counted("failed") - before == 1
     told = [json.loads(line) for line in log_lines.getvalue().splitlines() if "backup_failed" in line]

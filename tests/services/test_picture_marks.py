@@ -1,4 +1,4 @@
-"""Pictures are marked and signed once; no mark is worth a picture."""
+"""Pictures are marked and signed once, and a failed mark does not lose the picture."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IDENTITY = new_identity()
 
 
 def manifest_of(picture: bytes) -> tuple[str, dict[str, Any]]:
-    """The validation state and the manifest, by the library's own reader with its own settings."""
+    """The validation state and the manifest, read by the library with its default settings."""
     with c2pa.Reader("image/jpeg", io.BytesIO(picture)) as reader:
         told = json.loads(reader.json())
     return told["validation_state"], told["manifests"][told["active_manifest"]]

@@ -1,4 +1,4 @@
-"""Who wrote the words of a chapter, found in its text and the texts that it replaced."""
+"""Who wrote the words of a chapter, computed from its text and its earlier texts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def later(minutes: int) -> datetime:
 
 
 def chapter(content: str, *, writer: str = MODEL, written: int | None = 0) -> Chapter:
-    """Written by the model so many minutes after noon."""
+    """A chapter written by the model this many minutes after noon."""
     at = None if written is None else later(written)
     return replace(ANY, content=content, word_count=count_words(content), writer=writer, written_at=at)
 
@@ -36,7 +36,7 @@ def chapter(content: str, *, writer: str = MODEL, written: int | None = 0) -> Ch
 def former(
     minutes: int, origin: str, *, writer: str = MODEL, written: int | None = 0, id: int | None = None
 ) -> FormerText:
-    """Replaced so many minutes after noon."""
+    """A revision replaced this many minutes after noon."""
     at = None if written is None else later(written)
     return FormerText(minutes if id is None else id, ANY.id, origin, writer, at, later(minutes))
 

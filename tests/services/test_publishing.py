@@ -165,12 +165,12 @@ async def test_a_character_without_a_font_is_named_in_the_error(
 def test_a_file_name_keeps_the_title_without_forbidden_characters() -> None:
     assert file_name('Über "Wörter": a/b', "pdf") == "Über Wörter a b.pdf"
     assert file_name("...", "epub") == "book.epub"
-    assert file_name("漢" * 200, "pdf") == f"{'漢' * 66}.pdf"  # a name has 255 bytes
+    assert file_name("漢" * 200, "pdf") == f"{'漢' * 66}.pdf"  # a file name has at most 255 bytes
     assert file_name("A \u202efdp.gpj\u202c \u2066title", "pdf") == "A fdp.gpj title.pdf"
 
 
 class HeldPool(RenderPool):
-    """Renders nothing until it is told to, and knows of the jobs that were called off."""
+    """Renders nothing until released, and records cancelled jobs."""
 
     def __init__(self) -> None:
         super().__init__(workers=1)

@@ -1,4 +1,4 @@
-"""A few schedules of the simulation; `make simulate` runs as many as it is asked for."""
+"""A few schedules of the simulation. `make simulate` runs as many as requested."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def simulate(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """In a process of its own: a simulation takes the clock, chance and the logs away from all else."""
+    """Run in a separate process, because a simulation replaces the clock, random numbers and logs."""
     command = [sys.executable, "-m", "tests.sim", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
