@@ -1,4 +1,4 @@
-"""The audit of the locks by the advisories that lie beside them."""
+"""The audit of the lock files against a checkout of the advisories."""
 
 from __future__ import annotations
 

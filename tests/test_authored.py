@@ -1,4 +1,4 @@
-"""The bench of recorded books: what it sees, and that it runs."""
+"""The bench of recorded books runs, and detects planted faults."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A secret in the log fails a run of tests, whoever logged it."""
+"""A secret in the log fails a run of tests, whatever logged it."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""A program that is missing is named, with how to get it; in CI that is a failure."""
+"""A missing checker is named with how to install it. In CI it is a failure."""
 
 from __future__ import annotations
 

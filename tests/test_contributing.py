@@ -1,4 +1,4 @@
-"""What the pages for engineers name is there."""
+"""The files and folders named in the pages for engineers exist."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_every_recipe_lists_files_of_the_product_and_of_the_tests(recipe: str) -
 
 @pytest.mark.parametrize(("recipe", "path"), [(recipe, path) for recipe in RECIPES for path in RECIPES[recipe]])
 def test_every_file_in_a_recipe_matches_existing_files_of_its_kind(recipe: str, path: str) -> None:
-    """What stands in capitals is whoever's who follows the recipe: the tree has others of the same form."""
+    """Capitals are placeholders: the repository must have other files of the same form."""
     assert list(ROOT.glob(re.sub(r"[A-Z]{4,}", "*", path)))
 
 

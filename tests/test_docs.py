@@ -1,4 +1,4 @@
-"""What the README and the documentation say of settings and commands is what the code does."""
+"""The settings and commands in the README and the documentation match the code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IN_README = (
 
 
 def settings() -> Iterator[tuple[str, str, str, str]]:
-    """Name, default, what it takes, meaning: as the documentation writes them."""
+    """The name, default, values and meaning of each setting, as the documentation writes them."""
     for field, name in names().items():
         info = Config.model_fields[field]
         takes = info.json_schema_extra["takes"] if isinstance(info.json_schema_extra, dict) else ""

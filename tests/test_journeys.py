@@ -1,4 +1,4 @@
-"""An idea becomes a book, through the real service, its real database and the real SDKs."""
+"""From an idea to a book, through the real service, its real database and the real SDKs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def texts(client: Client, book_id: int) -> list[str]:
 
 
 def lost_sentences(call: Call, book: dict[str, Any]) -> list[str]:
-    """The finished sentences of a reply to a chapter's call that neither the book nor its notes of changes have."""
+    """The complete sentences of a chapter reply that are in neither the book nor its change notes."""
     if call.stage != "chapter" or call.ended != "answered":
         return []
     sentences = re.split(r"(?<=[.!?])\s+", call.reply.strip())
@@ -66,7 +66,7 @@ def lost_sentences(call: Call, book: dict[str, Any]) -> list[str]:
 
 
 def length_findings(book: dict[str, Any]) -> list[int]:
-    """The chapters whose notes say that their length is far from their budget."""
+    """The chapters whose notes say that their length is far from the budget."""
     return [note["chapter_number"] for note in book["quality"] if note["kind"] == "length"]
 
 
@@ -402,7 +402,7 @@ async def test_a_failing_provider_still_gives_a_book_and_a_ledger_exact_to_the_t
     async with ServiceProcess(tmp_path, **settings) as service, Client(service.url) as client:
         book_id = await begun(await signed_in(client), chapter_count=4, target_word_count=4000)
         status = await client.finished(book_id, every=0.2)
-        while not (book := await client.book(book_id))["blurb"]:  # noqa: ASYNC110 (the answer of the last call)
+        while not (book := await client.book(book_id))["blurb"]:  # noqa: ASYNC110 (the signal is the answer of the last call)
             await asyncio.sleep(0.2)
 
     usage = book["usage"]

@@ -109,7 +109,7 @@ PROXIES = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
 @pytest.mark.parametrize(
     ("peer", "forwarded", "client"),
     [
-        ("203.0.113.9", ["198.51.100.1"], "203.0.113.9"),  # not from a proxy: the header is hearsay
+        ("203.0.113.9", ["198.51.100.1"], "203.0.113.9"),  # not from a proxy, so the header is ignored
         ("10.0.0.1", ["198.51.100.1"], "198.51.100.1"),
         ("10.0.0.1", ["1.1.1.1, 198.51.100.1"], "198.51.100.1"),  # only the last untrusted hop counts
         ("10.0.0.1", ["1.1.1.1", "198.51.100.1, 10.2.3.4"], "198.51.100.1"),

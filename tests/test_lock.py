@@ -1,4 +1,4 @@
-"""What `make` installs: pinned, with the hash of every file, and all that is declared and nothing from elsewhere."""
+"""The lock files that `make` installs from: pinned versions with hashes, every dependency, and no package index."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def normal(name: str) -> str:
 
 
 def pinned(lock: str) -> dict[str, tuple[int, ...]]:
-    """The version of each package, in numbers; everything in the file must be one."""
+    """The version of each package as numbers. Every line of the file must be pinned."""
     text = (ROOT / lock).read_text().replace("\n", "")
     assert PINNED.sub("", text).strip() == ""
     return {match[1]: numbers(match[2]) for match in PINNED.finditer(text)}

@@ -23,7 +23,7 @@ def set_up(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def make(folder: Path, target: str) -> subprocess.CompletedProcess[str]:
-    # Not the settings of the make that runs the tests.
+    # Without the settings of the make that runs these tests.
     environment = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MAKELEVEL", "PYTHON")}
     environment["PATH"] = f"{folder}:/usr/bin:/bin"
     command = ["make", "-f", str(ROOT / "Makefile"), target]
@@ -31,7 +31,7 @@ def make(folder: Path, target: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_uv_is_given_a_python_that_is_new_enough(tmp_path: Path) -> None:
-    """By its name uv might take an older one, or fetch one."""
+    """Given only the name, uv might take an older Python or download one."""
     program(tmp_path / "python3", f'exec "{sys.executable}" "$@"')
     program(tmp_path / "uv", 'printf "%s\\n" "$@"')
 

@@ -1,4 +1,4 @@
-"""The metrics: named as Prometheus wants it, few values a label, and all of them on the operator's page."""
+"""The metrics: named by Prometheus' conventions, with few label values, and all on the operator's page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import bookgen.metrics  # noqa: F401 (declares them)
 from tests.metrics_source import declared
 
 PAGE = Path(__file__).parent.parent / "docs/operate.md"
-# Each of these has values that the code, the settings or the route table list.
+# The values of each of these labels are listed in the code, the settings or the route table.
 BOUNDED = {
     *("cap", "code", "currency", "format", "kind", "limit_class", "method", "model", "outcome", "pool", "provider"),
     *("reason", "route", "state", "status", "way"),

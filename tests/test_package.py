@@ -1,4 +1,4 @@
-"""What the wheel holds beside modules. Hatchling takes the files of the package that Git does not ignore."""
+"""The files in the wheel besides modules. Hatchling includes the files of the package that Git does not ignore."""
 
 from __future__ import annotations
 

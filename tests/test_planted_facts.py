@@ -1,4 +1,4 @@
-"""What the rules over facts find of planted contradictions: a small version of `python -m bench.facts`."""
+"""How many planted contradictions the rules over facts find: a small version of `python -m bench.facts`."""
 
 from __future__ import annotations
 

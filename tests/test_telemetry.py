@@ -100,7 +100,7 @@ def test_a_log_that_cannot_be_written_does_not_fail_a_request(logging_as: Callab
 
 @pytest.fixture
 def logging_as() -> Iterator[Callable[..., io.StringIO]]:
-    """Logs in this form and level to what is given back, until the test is over."""
+    """A logger with this format and level until the test ends."""
 
     def logged(form: str, level: str) -> io.StringIO:
         stream = io.StringIO()

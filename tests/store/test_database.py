@@ -71,7 +71,7 @@ async def test_a_connection_whose_transaction_failed_to_begin_can_be_used_again(
 async def test_waiting_callers_get_connections_in_order_of_arrival_while_some_are_returned(
     dsn: str,
 ) -> None:
-    """Each holds it for a while, and all of them together for much longer than the patience."""
+    """Each holds it for a while, and all together for much longer than the wait limit."""
     pool, served = await open_pool(dsn, size=1, patience=0.1), list[int]()
 
     async def use(number: int) -> None:
@@ -156,7 +156,7 @@ async def test_a_connection_that_received_a_shutdown_message_is_not_used_again(d
         pid = await deaf.fetchval("SELECT pg_backend_pid()")
         await pool.execute("SELECT pg_terminate_backend($1)", pid)
         await proxy.last_words.wait()
-        for _ in range(100):  # until what came has been read
+        for _ in range(100):  # until the received data has been read
             await asyncio.sleep(0)
 
         with pytest.raises(Unavailable):
@@ -216,7 +216,7 @@ async def test_a_turn_given_to_a_cancelled_caller_passes_to_the_next(dsn: str) -
     held = await pool.acquire()
     gone, next_one = asyncio.create_task(use()), asyncio.create_task(use())
     await asyncio.sleep(0)
-    await pool.release(held)  # its turn has come, and it has not heard of it
+    await pool.release(held)  # its turn has come and it has not noticed yet
     gone.cancel()
     await asyncio.wait_for(next_one, 5)
     assert gone.cancelled()

@@ -1,4 +1,4 @@
-"""Finished files are kept up to a bound for each book and each account; the oldest go first."""
+"""Finished files are stored up to a limit per book and per account. The oldest are deleted first."""
 
 from __future__ import annotations
 

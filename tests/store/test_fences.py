@@ -1,4 +1,4 @@
-"""What lets a finished chapter in, and everything that shuts it out: each alone."""
+"""The conditions under which a finished chapter is committed, and each one that refuses it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def committed(pool: asyncpg.Pool, row: FinishedChapter) -> Checkpoint | No
 
 @pytest.fixture
 async def row(pool: asyncpg.Pool) -> FinishedChapter:
-    """The first chapter of a run, begun by a process whose lease has run out, on its way into the database."""
+    """The first chapter of a run, begun by a process whose lease has expired, ready to be committed."""
     run_id = uuid4()
     await pool.execute(BOOK, run_id, OWNER)
     start = await begun(pool, run_id)

@@ -1,4 +1,4 @@
-"""The ledger of model calls: each is entered once, whatever is repeated."""
+"""The ledger of model calls: each call is recorded once, however often it is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One lock order: read from each statement here, and from the transactions of every test by `tests/locks.py`."""
+"""The lock order: read from each statement here, and from the transactions of every test by `tests/locks.py`."""
 
 from __future__ import annotations
 

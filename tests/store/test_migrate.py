@@ -124,7 +124,7 @@ async def test_a_migration_blocked_by_a_transaction_is_retried(empty_dsn: str, f
     (folder / "0003_third.sql").write_text("ALTER TABLE two ADD COLUMN name text; CREATE INDEX ON one (id);")
     service = await asyncpg.connect(empty_dsn)
     async with service.transaction():
-        await service.execute("SET LOCAL deadlock_timeout = '1min'")  # so that it is the migration that gives way
+        await service.execute("SET LOCAL deadlock_timeout = '1min'")  # so that the migration gives way
         await service.execute("UPDATE one SET id = 2")
         migration = asyncio.create_task(migrate(empty_dsn, folder))
         while not await service.fetchval(WAITS_FOR_ONE):  # noqa: ASYNC110 (the signal is a row)

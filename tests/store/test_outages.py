@@ -1,4 +1,4 @@
-"""What passes by itself is waited out; what does not is told at once."""
+"""Temporary errors are retried, and permanent ones are raised at once."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def test_a_cancellation_replaced_by_an_error_still_ends_the_wait() -> None
         begun.set()
         try:
             await asyncio.Event().wait()
-        finally:  # as a connection does that can't be given back, because its way is cut
+        finally:  # like a connection that cannot be returned because its network is cut
             raise TimeoutError
 
     waiting = asyncio.create_task(through_outages(operation))

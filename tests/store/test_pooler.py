@@ -1,4 +1,4 @@
-"""Behind a real PgBouncer in transaction mode: what works, and what a start says when it can't."""
+"""Behind a real PgBouncer in transaction mode: what works, and what a start reports if it cannot."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KEPT = "SELECT count(*) FROM pg_prepared_statements WHERE statement = 'SELECT 42
 
 @pytest.fixture
 async def direct(dsn: str) -> AsyncIterator[str]:
-    """The database by TCP, which is how the pooler reaches it."""
+    """A connection to the database by TCP, as the pooler uses it."""
     async with PgProxy(dsn) as proxy:
         yield proxy.dsn
 
@@ -89,11 +89,11 @@ async def test_the_lease_and_the_notifications_bypass_the_pooler(behind: Databas
     assert heard.get_nowait() == 7
     pids = {await behind.lease.fetchval("SELECT pg_backend_pid()") for _ in range(2)}
     async with behind.lease.acquire() as connection:
-        assert pids == {connection.get_server_pid()}  # a pooler gives a number of its own
+        assert pids == {connection.get_server_pid()}  # a pooler returns its own process id
 
 
 async def test_migrations_ignore_the_limits_set_on_the_role(behind: Database, tmp_path: Path) -> None:
-    """They take as long as they take, and wait for another process that migrates."""
+    """Migrations may take any time, and wait for another process that migrates."""
     name = behind.direct_dsn.rpartition("/")[2].partition("?")[0]
     await command(behind.direct_dsn, f"ALTER ROLE CURRENT_USER IN DATABASE {name} SET statement_timeout = '20ms'")
     await command(behind.direct_dsn, f"ALTER ROLE CURRENT_USER IN DATABASE {name} SET lock_timeout = '20ms'")

@@ -1,4 +1,4 @@
-"""Leases of processes: what of a dead one is kept."""
+"""The rows of processes: which dead ones are kept."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ RUN = """
 
 
 async def living(pool: asyncpg.Pool) -> UUID:
-    """A process that has a lease."""
+    """A process with a lease."""
     boot_id = uuid4()
     await processes.register(pool, boot_id, "here", 2, "", 30)
     return boot_id
 
 
 async def died(pool: asyncpg.Pool, status: str) -> UUID:
-    """A process that is gone, and the run that it had."""
+    """A dead process and its run."""
     boot_id = uuid4()
     await pool.execute(DIED, boot_id)
     await pool.execute(RUN, status, boot_id)

@@ -1,4 +1,4 @@
-"""Old rows that nobody needs are deleted, and no others."""
+"""Old rows that are no longer needed are deleted, and no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table `run` is written in three files, and only in ways that `decide` and its statements agree on."""
+"""The table `run` is written in three files only, in ways that agree with `decide`."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ MESSAGES: list[Command | Event] = [
 
 
 def strings(file: Path) -> Iterator[str]:
-    """The strings of the file; of one without any verb that writes none, which takes no parsing."""
+    """The strings of the file, or none if it contains no verb that writes (which saves parsing it)."""
     source = file.read_text()
     for node in ast.walk(ast.parse(source)) if WRITES.search(source) else ():
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -91,7 +91,7 @@ def a_state(run: Run, todo: int, *, slot_free: bool) -> BookState:
 
 
 def decided() -> dict[tuple[RunStatus, RunStatus], set[str]]:
-    """What `decide` makes of a run in each state, by any message, whatever else is the case; by which messages."""
+    """The transitions that `decide` makes in any situation, with the messages that cause them."""
     found: dict[tuple[RunStatus, RunStatus], set[str]] = {}
     cases = product(RunStatus, MESSAGES, (0, 2), (True, False), (0, MAX_CRASHES))
     for status, message, todo, slot_free, crashes in cases:
@@ -136,7 +136,7 @@ A_RUN = """
 
 @pytest.fixture
 async def stored(pool: asyncpg.Pool, status: RunStatus) -> Run:
-    """A run in `status` that is being written by a process whose lease has run out."""
+    """A run in `status` that is being written by a process whose lease has expired."""
     await pool.execute(A_RUN, uuid4(), status, OWNER)
     run = await runs.newest(pool, await pool.fetchval("SELECT id FROM book"))
     assert run
@@ -225,7 +225,7 @@ async def promote(pool: asyncpg.Pool, run: Run) -> None:
 
 
 QUEUED, RUNNING, PAUSED = RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.PAUSED
-# As the table at the head of `store/runs.py` says.
+# The same as the table in the docstring of `store/runs.py`.
 WRITTEN_IN: dict[Callable[[asyncpg.Pool, Run], Awaitable[None]], set[RunStatus]] = {
     begin: {RUNNING},
     begin_phase: {RUNNING},

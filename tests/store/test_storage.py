@@ -1,4 +1,4 @@
-"""What an account stores: every text column of its books counts, and a new one cannot be forgotten."""
+"""What an account stores: every text column of its books counts, and a new column cannot be forgotten."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from bookgen.store import storage
 from bookgen.store.rows import text_names
 
 TEXTS = [(table, name) for table, noun in storage.COUNTED.items() for name in text_names(noun)]
-# Covered by the bytes that a book and a chapter count besides their texts: words of a fixed list, and what is bounded.
+# Covered by the bytes that a book and a chapter count besides their texts: enumerated values and bounded fields.
 SMALL = {
     "book": {"age_range", "bible", "bible_changes", "characters", "cover_idea", "funding_source", "kind", "status"},
     "chapter": {"quality", "status"},
     "chapter_revision": {"origin"},
     "media": {"key", "source_type"},
 }
-# Tables whose rows go with their book and that only the service writes.
+# Tables whose rows belong to a book and that only the service writes.
 UNCOUNTED = {
     "book_job", "cover", "digest", "dismissal", "export_file", "fact", "illustration", "report", "run", "step",
     "suggestion",
 }  # fmt: skip
-# The columns of variable length of a book, and of every table whose rows are deleted with it.
+# The variable-length columns of a book and of every table whose rows are deleted with it.
 COLUMNS_OF_BOOKS = """
     WITH RECURSIVE gone(id) AS (
         SELECT 'book'::regclass::oid

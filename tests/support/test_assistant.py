@@ -1,4 +1,4 @@
-"""The support assistant answers from the documents, within bounds, and knows no account."""
+"""The support assistant answers from the documents, within limits, and sees no account."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -104,7 +104,7 @@ async def test_a_question_without_an_answer_in_the_documents_is_answered_as_unkn
 
 
 class WithoutDatabase(AssistantModel):
-    """A model whose call can't be reserved."""
+    """A model whose call cannot be reserved."""
 
     async def complete(self, _request):
         raise Unavailable
@@ -133,7 +133,7 @@ async def test_the_assistants_calls_are_in_the_ledger_and_count_towards_the_dail
 
 
 class CutOff(AssistantModel):
-    """A model during whose call the database goes away."""
+    """A model during whose call the database becomes unreachable."""
 
     def __init__(self, proxy, ended):
         super().__init__()

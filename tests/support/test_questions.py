@@ -1,4 +1,4 @@
-"""Questions that people ask, without a language model: answered from the service's own tables, in their language."""
+"""Common questions, without a language model: answered from the service's own tables, in their language."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The blurb of a finished book: what the model is given, and which replies are taken."""
+"""The blurb of a finished book: its prompt, and which replies are accepted."""
 
 from __future__ import annotations
 

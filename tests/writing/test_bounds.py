@@ -1,4 +1,4 @@
-"""Whatever a model answers, a chapter ends after a bounded number of calls: in a text or in a typed error."""
+"""Whatever a model answers, a chapter ends after a limited number of calls, in a text or in a typed error."""
 
 from contextlib import suppress
 

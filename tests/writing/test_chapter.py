@@ -1,4 +1,4 @@
-"""Chapters keep their length, whole and without a seam, whatever a model does to the replies."""
+"""Chapters keep their length, complete and joined without gaps, whatever happens to the replies."""
 
 import random
 import re
@@ -217,7 +217,7 @@ async def test_a_model_that_repeats_itself_forever_is_stopped():
 
 
 def runs_away(second: float, stop: StopReason = StopReason.END):
-    """A model that writes twice what it is asked for, and `second` times as much when it is asked to be tighter."""
+    """A model that writes twice the requested words, and `second` times the words when asked to be concise."""
 
     def answer(request, brief, call):
         if brief["stage"] != "chapter":

@@ -1,4 +1,4 @@
-"""What a model says about its task is removed and recorded. No line of the book is removed with it."""
+"""A model's remarks about its task are removed and recorded. No line of the book is removed."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""A chapter in another language is told by the words of all its paragraphs, also from the languages next to it."""
+"""A chapter in the wrong language is detected by the words of all its paragraphs, also in similar languages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a chapter call is given: the book, every earlier chapter, the open threads, the tail; in an order for caches."""
+"""The prompt of a chapter: the book, every earlier chapter, open threads and the last lines, ordered for caching."""
 
 import itertools
 import json

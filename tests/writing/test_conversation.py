@@ -1,4 +1,4 @@
-"""A chapter's turns stay whole while they fit, then the oldest stretches give way."""
+"""The turns of a chapter stay whole while they fit. Then the oldest text is dropped first."""
 
 from bookgen.providers.text import Message
 from bookgen.writing.conversation import is_whole, marked, within

@@ -1,4 +1,4 @@
-"""The design of a cover: what the model is told, and what becomes of its words."""
+"""The design of a cover: the prompt, and how the model's choice is read."""
 
 import json
 from dataclasses import replace
@@ -27,7 +27,7 @@ FULL = {"families": ["emblem", "horizon", "arches"], "motif": "bell", "palettes"
 
 
 def finished():
-    """A book of six chapters, the first of which has the passage, and the last the end."""
+    """A book of six chapters. The first has the passage, the last the end."""
     material = some_material(6, words=50)
     texts = ["# I\n\n“Where is the quay, and where the brass bell, and where the station, the quay and the whistle of "
              "our old friend the ferryman of the quay?” he said.\n\nShort.\n\n" + PASSAGE,

@@ -1,4 +1,4 @@
-"""Long paragraphs that stand twice: removed where that is certain, else reported."""
+"""Long paragraphs that occur twice: removed where it is certain, otherwise reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a book will take is said before it is written, and an unknown price is said to be unknown."""
+"""The cost and time of a book are estimated before it is written, and an unknown price is reported as unknown."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -19,7 +19,7 @@ from tests.writing.scripted import a_book, obedient, some_material
 
 
 def price(model: str, usage: Usage) -> int | None:
-    """Anthropic's usual proportions, in micro-units."""
+    """Anthropic's usual price ratios, in millionths."""
     cached = usage.cache_write_tokens * 2.5 + usage.cache_read_tokens * 0.2
     return round(usage.input_tokens * 2 + usage.output_tokens * 10 + cached)
 
@@ -142,7 +142,7 @@ def test_the_estimate_for_the_offline_model_is_under_a_minute():
 
 
 class Counted(Estimates):
-    """Says how often it had to work something out."""
+    """Counts how often an estimate was computed."""
 
     def __init__(self, most=2_000):
         self.worked_out = 0

@@ -1,4 +1,4 @@
-"""What code draws for a story: names, trades and towns, and which premise of several is planned."""
+"""Suggestions drawn by code for a story: names, trades and towns, and which of several premises is used."""
 
 import json
 import subprocess
@@ -118,7 +118,7 @@ def test_every_language_has_names_and_each_is_in_one_list_only(language: str) ->
     assert not set(names.surnames) & {*names.women, *names.men}
 
 
-# In 400 books chance takes some name to 2 %; the whole measurement is `python -m bench.names`.
+# In 400 books a name may reach 2 % by chance. The full measurement is `python -m bench.names`.
 async def test_no_name_is_frequent_across_books_and_hardly_any_is_a_cliche_of_models() -> None:
     offered, offline = drawn("en", 400), await planned("en", 400)
 

@@ -1,4 +1,4 @@
-"""The chapters that no later chapter has had noted: the last one, and those that have changed since."""
+"""Notes of chapters that no later chapter has caused: the last one, and those edited since."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.writing.test_continuity import written
 
 
 def a_book(chapters: int, *, noted: int, writer: str = "some model", **fields: object) -> Material:
-    """A book whose chapters are all written, and the first ones noted."""
+    """A book whose chapters are all written and whose first ones are noted."""
     material = written(chapters, upto=chapters)
     done = tuple(replace(chapter, writer=writer) for chapter in material.chapters)
     digests = {number: digest for number, digest in material.digests.items() if number <= noted}

@@ -1,4 +1,4 @@
-"""What is no text of the book is neither a chapter nor an outline: asked for again, then an honest error."""
+"""Nonsense is accepted neither as a chapter nor as an outline: it is requested again, and then it is an error."""
 
 import json
 import re

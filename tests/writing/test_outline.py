@@ -1,4 +1,4 @@
-"""Outlines have as many chapters as were asked for, whatever a model sends."""
+"""Outlines have the requested number of chapters, whatever a model sends."""
 
 import contextlib
 import json
@@ -232,7 +232,7 @@ async def test_an_extremely_long_plan_is_given_in_part():
 async def test_the_requested_length_of_a_summary_follows_its_chapter(book, length):
     steps = Scripted(obedient)
 
-    with contextlib.suppress(UpstreamAIError):  # the script knows no Chinese
+    with contextlib.suppress(UpstreamAIError):  # the script does not support Chinese
         await draft_outline(a_book(chapter_count=10, bible={}, **book), steps)
 
     assert f"a summary of {length}" in steps.calls[0][0].messages[0].text

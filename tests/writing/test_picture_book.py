@@ -1,4 +1,4 @@
-"""Children's books in writing: a plan, then texts that the age can read and what their pictures show."""
+"""Writing children's books: a plan, then texts for the age, and descriptions of their pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prompts read as an author would read them."""
+"""Prompts read well."""
 
 from __future__ import annotations
 

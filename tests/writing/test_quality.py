@@ -1,4 +1,4 @@
-"""The gate reports what may spoil a book, without a token. It changes only what is certain, and records it."""
+"""The quality gate reports flaws without a model call. It changes only what is certain, and records the change."""
 
 import random
 from dataclasses import replace
@@ -339,7 +339,7 @@ async def test_a_repetitive_model_is_told_which_sentences_to_avoid():
 
 
 def says_also(paragraph):
-    """A model that does what it is asked and says `paragraph` too, in the first part of a chapter."""
+    """A model that does what it is asked and also says `paragraph` in the first part of a chapter."""
 
     def answer(request, brief, call):
         text = obedient(request, brief, call)

@@ -1,4 +1,4 @@
-"""Texts are looked at once while they are short, and no long one is kept."""
+"""Results for short texts are cached, and long texts are not kept."""
 
 from __future__ import annotations
 

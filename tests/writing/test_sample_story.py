@@ -1,4 +1,4 @@
-"""A sample story through the writer itself: chapter by chapter, its texts, notes and findings."""
+"""A sample story through the writing code: chapter by chapter, with its texts, notes and findings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def offline(request: TextRequest, brief: dict[str, Any], call: int) -> TextReply
 
 
 async def written(count: int, **fields: Any) -> tuple[list[str], list[Finding]]:
-    """The texts of a book as the offline model writes it, and what the quality gate says of them."""
+    """The texts of a book written by the offline model, and the findings of the quality gate."""
     steps = Scripted(offline)
     book = a_book(chapter_count=count, genre="Literary fiction", bible={}, **fields)
     outline = await draft_outline(book, steps)

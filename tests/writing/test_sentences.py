@@ -1,4 +1,4 @@
-"""Sentence ends are told from abbreviations, in every script, and text is cut only there."""
+"""The ends of sentences are distinguished from abbreviations in every script, and text is cut only there."""
 
 import pytest
 

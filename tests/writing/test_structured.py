@@ -1,4 +1,4 @@
-"""JSON is read through whatever a model wraps it in, and never made up."""
+"""JSON is read through whatever surrounds it, and never made up."""
 
 import json
 import random

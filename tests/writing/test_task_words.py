@@ -1,4 +1,4 @@
-"""A model's words to its user are told from an author's, and a refusal from the beginning of a story."""
+"""A model's remarks to its user are distinguished from the author's text, and a refusal from the start of a story."""
 
 from __future__ import annotations
 

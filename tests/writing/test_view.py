@@ -1,4 +1,4 @@
-"""Earlier chapters stand word for word in the prompt of a chapter, as far as the model's context window reaches."""
+"""Earlier chapters are in the prompt of a chapter word for word, as far as the context window allows."""
 
 import asyncio
 import itertools
@@ -27,13 +27,13 @@ LARGE = 200_000
 
 
 def room_for(material, chapters):
-    """A context window in which only so many of the written chapters have room."""
+    """A context window with space for this many of the written chapters."""
     sizes = sorted(size(each.content) for each in material.chapters if each.content)
     return WINDOW + sum(sizes[-chapters:])
 
 
 def edited(material, number):
-    """The book after its author has changed that chapter, of which nothing is noted now."""
+    """The book after its author edited this chapter, which has no notes now."""
     changed = replace(material.chapters[number - 1], content=prose(300, number * 10_000 + 5_000))
     return replace(material, chapters=tuple(changed if each.id == changed.id else each for each in material.chapters))
 
@@ -184,7 +184,7 @@ async def test_a_chapter_with_nothing_left_to_write_after_it_is_noted_at_once():
 
 
 class SlowNotes(Scripted):
-    """Notes are answered only after the reply of the chapter has come, or never."""
+    """Notes are answered only after the chapter's reply, or never."""
 
     def __init__(self, *, ever):
         super().__init__(obedient)
@@ -206,13 +206,13 @@ class SlowNotes(Scripted):
 
 
 class LateFirstWord(Scripted):
-    """Counts the notes that are asked for before the chapter's reply begins."""
+    """Counts the notes requested before the chapter's reply begins."""
 
     early = 0
 
     async def reply(self, request, *, attempt=0):
         if request.stage == "chapter":
-            for _ in range(5):  # whatever is ready to run has run
+            for _ in range(5):  # everything that can run has run
                 await compute(int)
             self.early += len(self.of_stage("digest"))
         return await super().reply(request, attempt=attempt)

@@ -1,4 +1,4 @@
-"""A book is told how its kind is written, for its readers, in its language."""
+"""The instructions for a book follow its kind, its readers and its language."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The same promises over the real SDKs, on both protocols, as the server saw the calls."""
+"""The same guarantees over the real SDKs, on both protocols, as seen by the server."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The embedded server under real kills."""
+"""The embedded server under `kill -9`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ STARTER = textwrap.dedent("""
 
 @pytest.fixture(scope="session")
 async def initialised(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder whose server was started once and stopped. A copy of it saves a test its initdb."""
+    """A data folder whose server was started once and stopped. Copying it saves a test its initdb."""
     folder = tmp_path_factory.mktemp("cluster") / "data"
     server = EmbeddedPostgres(folder)
     await server.start()
@@ -53,7 +53,7 @@ async def initialised(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 async def server(tmp_path: Path, initialised: Path) -> AsyncIterator[EmbeddedPostgres]:
-    """On a 0700 folder of this user's (pytest makes it so), like a clone in a private home."""
+    """A server in a folder with mode 0700 (as pytest creates it), like a clone in a private home."""
     copy = ["cp", "-a", str(initialised), str(tmp_path / "data")]
     await asyncio.to_thread(subprocess.run, copy, check=True)
     server = EmbeddedPostgres(tmp_path / "data")
@@ -90,7 +90,7 @@ async def query(dsn: str, sql: str) -> Any:
 
 
 async def until(answer: Callable[[], Awaitable[Any]]) -> Any:
-    """The first answer that is no connection error."""
+    """The first result that is not a connection error."""
     async with asyncio.timeout(30):
         while True:
             try:
@@ -138,7 +138,7 @@ async def test_a_stop_leaves_no_socket_and_a_start_clears_a_stale_one(server: Em
 async def test_another_process_can_connect_with_read_access_to_the_folder_only(
     server: EmbeddedPostgres, tmp_path: Path
 ) -> None:
-    """As beside a service with PrivateTmp: the temporary folder, the lock and the cluster are out of reach."""
+    """As next to a service with PrivateTmp: the temporary folder, the lock and the cluster are inaccessible."""
     dsn = await server.start()
     (cluster,) = (tmp_path / "data").glob("pg*/PG_VERSION")
     cluster.parent.rename(tmp_path / "hidden")

@@ -1,4 +1,4 @@
-"""Facts that cannot both be true, and those that only look so."""
+"""Facts that cannot both be true, and facts that only seem so."""
 
 from __future__ import annotations
 

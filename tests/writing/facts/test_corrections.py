@@ -1,4 +1,4 @@
-"""What the author has corrected, where the book surely says otherwise."""
+"""The author's corrections, where the book clearly says otherwise."""
 
 from __future__ import annotations
 

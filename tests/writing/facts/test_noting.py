@@ -1,4 +1,4 @@
-"""The facts of a reply: only those that the chapter bears out, in the order of its text."""
+"""The facts in a reply: only those that the chapter supports, in the order of its text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model may only mark passages: what it says is placed beyond doubt, small and honest about its kind, or dropped."""
+"""A model only marks passages. Each edit is placed without doubt, small and correctly classified, or dropped."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CONTENT = "The lamp whent out.\n\nShe said it's light was gone, and the lamp was
 
 
 class ScriptedEdits:
-    """Answers every call with the same reply and keeps what was asked."""
+    """Answers every call with the same reply and records the requests."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -154,7 +154,7 @@ async def test_a_reply_without_a_valid_edit_does_not_mean_a_clean_chapter(text: 
 
 
 class RefusesOne(ScriptedEdits):
-    """Refuses the stretch that has these words in it."""
+    """Refuses the part that contains these words."""
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
         reply = await super().reply(request, attempt=attempt)
@@ -206,7 +206,7 @@ def test_a_paragraph_longer_than_a_window_is_divided_at_its_sentences(content: s
 
 
 class SmallWindow(ScriptedEdits):
-    """Refuses what is longer than its context window."""
+    """Refuses prompts longer than its context window."""
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
         size = sum(tokens(part.text) for part in (*request.system, *request.messages)) + request.max_tokens

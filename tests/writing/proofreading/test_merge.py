@@ -1,4 +1,4 @@
-"""Corrections of rules, model and checker as one list: what two say is said once, what only one believes is not."""
+"""Corrections of rules, model and checker merged into one list, without duplicates or unconfirmed guesses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Applying changes what was shown and nothing else, whatever is applied and in which order."""
+"""Applying suggestions changes what was shown and nothing else, in any order."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""In novels of twelve languages the proofreader sees nothing, and finds what is planted in them.
+"""In novels of twelve languages the proofreader reports nothing, and finds every planted mistake.
 
-Five hundred words of each stand here; `make proofing` takes two million.
+Five hundred words of each are here; `make proofing` reads two million.
 """
 
 from __future__ import annotations

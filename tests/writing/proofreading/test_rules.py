@@ -1,4 +1,4 @@
-"""Rules are silent on good prose and find what is planted in it."""
+"""The rules report nothing in good prose and find planted mistakes."""
 
 from pathlib import Path
 

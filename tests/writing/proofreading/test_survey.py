@@ -1,4 +1,4 @@
-"""The survey of a book comes back from its process as it was made there, and as nothing but data."""
+"""The survey of a book is transferred from its process unchanged, as data."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_an_invalid_answer_is_not_accepted_as_a_survey(answer: bytes) -> None:
         Survey.read(answer)
 
 
-@pytest.mark.timeout(60)  # a rule whose time grows with the square of a word takes minutes
+@pytest.mark.timeout(60)  # a rule with quadratic time in the length of a word takes minutes
 @pytest.mark.parametrize("unit", ["[", '"“', "a,", "1234567890", "a", "](", "][", "[^", "a@", "<", "* ", "`a"])
 def test_endless_text_does_not_slow_down_a_rule(unit: str) -> None:
     chapters = [replace(CHAPTERS[0], content=unit * (100_000 // len(unit)))]

@@ -1,4 +1,4 @@
-"""An edit is applied within its bounds or leaves no trace, and all text around it stays as it is."""
+"""An edit is applied within its limits or not at all, and all text around it stays the same."""
 
 from __future__ import annotations
 
@@ -372,7 +372,7 @@ PIECES = ("", " ", "lamp", "at ten", ".", " Nobody came.", "*", "**very**", "\n\
 
 @st.composite
 def an_edit(draw: st.DrawFn, number: int, content: str) -> PassageEdit:
-    """An edit of a random passage, whose end may lie within a word or in another paragraph."""
+    """An edit of a random passage, which may end inside a word or in another paragraph."""
     start = draw(st.integers(0, len(content) - 2))
     passage = content[start : start + draw(st.integers(1, 120))]
     cut = draw(st.integers(0, len(passage)))
@@ -387,7 +387,7 @@ edits_of_a_chapter = st.sampled_from(NAME_DAY.chapters).flatmap(
 
 
 def replaced(content: str, kept: list[PassageEdit]) -> str:
-    """The text with these edits; where one puts nothing in place of its passage, a space beside it goes too."""
+    """The text with these edits. Where one removes its passage, an adjacent space is removed too."""
     for edit in sorted(kept, key=lambda each: -content.index(each.passage)):
         left, _, right = content.partition(edit.passage)
         if not edit.replacement and left.endswith(" ") and right[:1] in ("", " ", "\n"):

@@ -1,4 +1,4 @@
-"""A reading and a revision, from the book to the new texts, with a model that is played by recorded answers."""
+"""A review and a revision, from the book to the new texts, with recorded answers as the model."""
 
 from __future__ import annotations
 

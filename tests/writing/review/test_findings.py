@@ -1,4 +1,4 @@
-"""A finding is kept only if the text has what it quotes; what is dropped is counted by its reason."""
+"""A finding is kept only if the text contains its quotation. Dropped findings are counted by reason."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_of_overlapping_replacements_the_one_for_the_worse_finding_is_kept():
     [
         ("had *never* liked", "had never liked"),
         ("at ten.", "at ten.\n\nIt was late."),
-        ("er heart sank", "er heart rose"),  # has a second place in the chapter
+        ("er heart sank", "er heart rose"),  # it occurs a second time in the chapter
         ("at ten.", "at ten."),
         ("at ten.", "at ten, " + "or nearly ten, " * 60),
     ],

@@ -1,4 +1,4 @@
-"""A book that fits a call is read whole. Any other is read in parts that overlap and leave nothing out."""
+"""A book that fits the context window is read whole. A longer one is read in overlapping parts without gaps."""
 
 import re
 

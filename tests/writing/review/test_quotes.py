@@ -1,4 +1,4 @@
-"""A quotation is found where the text has it word for word, however it is set."""
+"""A quotation is found where the text has it word for word, whatever the typography."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""An editor reads the book whole, with its plan beside it, and is told nothing of who wrote it."""
+"""An editor reads the whole book with its plan, and is not told who wrote it."""
 
 from __future__ import annotations
 

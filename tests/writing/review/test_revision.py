@@ -1,4 +1,4 @@
-"""The author sees the book and the findings, and answers with edits of passages or with reasons to decline."""
+"""The author model sees the book and the findings, and answers with edits or with reasons to decline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A revision by the service's own rule, over many simulated books."""
+"""Revisions by the service's own rules, over many simulated books."""
 
 from random import Random
 
