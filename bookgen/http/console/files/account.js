@@ -1,4 +1,4 @@
-// The account: who one is, how one signs in, and how this page looks.
+// The account: profile, sign-in, and the look of this page.
 
 import { patch, post } from "./api.js";
 import { html, useState } from "./hooks.js";
@@ -11,7 +11,7 @@ export default function Account() {
   const { data: user, error, reload } = useResource("/auth/profile/");
   if (!user) return html`<${Waiting} error=${error} />`;
   const leave = async () => {
-    await post("/auth/logout/").catch(() => {}); // what counts is that this device forgets the tokens
+    await post("/auth/logout/").catch(() => {}); // what matters is that this device drops the tokens
     signOut();
     go("#/");
   };

@@ -1,4 +1,4 @@
-// A book's cover: its picture, or a drawn tile that is always the same for the same title.
+// A book's cover: its picture, or a drawn placeholder that depends only on the title.
 
 import { html } from "./hooks.js";
 import { inLanguage } from "./format.js";
@@ -21,20 +21,20 @@ export function Cover({ book, large = false }) {
     </div>`;
 }
 
-// In hundredths of the cover's width: the room for a line, and how wide a letter is for its size.
+// In hundredths of the cover's width: the space for a line, and the width of a letter relative to its size.
 const ROOM = 80;
 const LETTER = 0.62;
-// Scripts that break a line anywhere between two letters.
+// Scripts that can break a line between any two characters.
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
-/** The size of a title's letters at which its longest word stays in one piece. */
+/** The font size at which the longest word of the title fits on a line. */
 function size(title) {
   const words = title.split(/[\s-]+/).filter((word) => !UNSPACED.test(word));
   const longest = Math.max(1, ...words.map((word) => word.length));
   return Math.max(4, Math.min(title.length > 28 ? 9.2 : 12.5, ROOM / (LETTER * longest))).toFixed(1);
 }
 
-/** Pictures come from this page's own origin, under whatever name it is known to the reader. */
+/** Pictures come from this page's own origin, under whatever host name the reader uses. */
 export function local(url) {
   const at = url.indexOf("/media/");
   return at < 0 ? url : new URL(`../..${url.slice(at)}`, import.meta.url).href;
