@@ -198,7 +198,7 @@ class Service:
     async def working(self) -> AsyncIterator[None]:
         """A context in which the background work runs: sending letters, watching blocks, payments, runs and backups.
 
-        Letters are asked for by requests, and their links lead to a process that answers requests.
+        Letters are sent where requests are served, since requests create them and their links lead back there.
         """
         with contextlib.ExitStack() as background:
             background.enter_context(_running(self.keyring.watch(self.tokens)))
@@ -223,8 +223,8 @@ async def build(config: Config, **overrides: Unpack[Overrides]) -> AsyncIterator
 async def open_database(config: Config, *, create: bool = False) -> AsyncIterator[Database]:
     """A context with the connection pools of a migrated database, embedded or at the configured URL.
 
-    Only with `create` is it made and migrated, as the service does. A command refuses what is missing: in a wrong
-    folder it would otherwise answer from a new and empty database.
+    It is created and migrated only with `create`, as the service does. A command refuses a missing database: in a wrong
+    folder it would otherwise use a new, empty one.
     """
     prepare: Callable[[str, Path], Awaitable[object]] = migrate if create else require_migrated
     async with postgres(config, create=create) as address:
@@ -238,9 +238,8 @@ async def open_database(config: Config, *, create: bool = False) -> AsyncIterato
 
 
 def postgres(config: Config, *, create: bool = True) -> AbstractAsyncContextManager[PostgresAddress]:
-    """A context with the configured PostgreSQL server, up and running.
-
-    Without `create` it raises NoDatabase where no embedded database has been made yet.
+    """A context with the configured PostgreSQL server running. Without `create` it raises NoDatabase if no embedded
+    database exists.
     """
     return running_postgres(
         reveal(config.database_url),
@@ -404,7 +403,9 @@ def _context_tokens(config: Config, model: TextModel) -> int:
 
 
 def _picture_marks(config: Config) -> PictureMarks:
-    """With the server's own key, made at the first start. With no place to keep it, pictures are not signed."""
+    """The marks of pictures, signed with the server's own key, which the first start creates. If it cannot be stored,
+    pictures are not signed.
+    """
     if config.mark_origin == "off":
         return PictureMarks(on=False)
     try:
@@ -415,7 +416,7 @@ def _picture_marks(config: Config) -> PictureMarks:
 
 
 def build_keyring(config: Config, database: Database, *, create: bool = True) -> Keyring:
-    """The keys that sign tokens. Without `create` it raises StartupError where the service's secret is not at hand."""
+    """The keys that sign tokens. Without `create` it raises StartupError if the service's secret is missing."""
     file = config.data_dir / "secret.key"
     if not create and config.secret_key is None and not file.exists():
         raise StartupError(f"There is no {file}. Set BOOKGEN_DATA_DIR or BOOKGEN_SECRET_KEY as the service has it.")
@@ -451,7 +452,7 @@ def build_payments(config: Config, database: Database, wake_mail: Callable[[], N
 
 
 def _payments(config: Config, database: Database, wake_mail: Callable[[], None]) -> Payments:
-    """The payments of a running service. Warns if billing is on, but payments cannot be made or confirmed."""
+    """The payments of a running service. Logs a warning if billing is on but payments cannot be made or confirmed."""
     if config.billing_enabled and not config.stripe_secret_key:
         log.warning(
             "nothing_can_be_bought",

@@ -101,7 +101,7 @@ def setting(default: Any, takes: str, meaning: str, **bounds: Any) -> Any:
 
 
 def rate(limit: LimitClass) -> Any:
-    """The setting of a limit class, with the default and the meaning that its table gives."""
+    """The setting of a limit class, with the default and meaning from its table."""
     return setting(limit.default, f"a rate like {limit.default}", limit.meaning)
 
 
@@ -122,7 +122,7 @@ class Sizes:
 
 
 class Config(BaseSettings):
-    """The operator's settings, built by `load`. Objects get single values of it, never the whole."""
+    """The operator's settings, built by `load`. Other code gets single values, never the whole object."""
 
     model_config = SettingsConfigDict(
         frozen=True,

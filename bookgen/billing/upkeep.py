@@ -22,7 +22,7 @@ Facts = dict[str, Any]
 
 
 class Side(NamedTuple):
-    """How objects of one kind are compared and brought up to date."""
+    """How to compare and update objects of one kind."""
 
     read: Callable[[str], Awaitable[Effect]]
     facts: Callable[[DB, str], Awaitable[Facts]]

@@ -48,7 +48,7 @@ SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class DrillReport:
-    """What the drill has proved. `export`: the id of the book whose file is byte-equal; None if no file was made."""
+    """The drill's result. `export`: the id of the book whose file equals the original; None if no file was made."""
 
     seconds: float
     tables: int
@@ -118,7 +118,7 @@ A_BOOK = """
 
 
 async def export_of_a_book(connection: asyncpg.Connection) -> dict[str, str | int] | None:
-    """The digest of a file of the book that was changed last, for the drill. None if no book has text."""
+    """The digest of a file of the most recently changed book, for the drill. None if no book has text."""
     row = await connection.fetchrow(A_BOOK)
     if row is None:
         return None
@@ -142,7 +142,7 @@ async def export_digest(connection: asyncpg.Connection, account_id: int, book_id
 
 @contextlib.contextmanager
 def _scratch_folder(data_dir: Path) -> Iterator[Path]:
-    """A folder beside the database, where the disk is known to be large. Folders of drills that were killed go."""
+    """A folder next to the database, where the disk is large enough. Removes folders left by killed drills."""
     for left in data_dir.glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError), _locked(left):
             shutil.rmtree(left, ignore_errors=True)
@@ -159,7 +159,7 @@ def _scratch_folder(data_dir: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """The lock of a drill that is under way. Raises BlockingIOError if another process has it."""
+    """The lock of a running drill. Raises BlockingIOError if another process has it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
