@@ -171,7 +171,7 @@ class LinkPurpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """What a chapter written again takes: AI edits, and words of books that nothing has paid for."""
+    """What rewriting a chapter costs: AI edits, and words in unpaid books."""
 
     edits: int
     unpaid_words: int
@@ -554,9 +554,9 @@ MAX_FACT_CHARACTERS = 300  # of a fact's subject, value or quote
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a chapter says about the story. `quote` is the passage of the chapter that says so.
+    """What a chapter says about the story. `quote`: its passage. `value`: the current value.
 
-    `value` is what holds. If the author has corrected it, `noted` is the value that the model had noted; else empty.
+    If the author has corrected the value, `noted` is the value that the model noted; otherwise it is empty.
     """
 
     chapter_number: int
@@ -572,7 +572,7 @@ class Fact:
 
     @property
     def told(self) -> str:
-        """The fact as later chapters are told it."""
+        """The fact as it is worded in the prompts of later chapters."""
         event = f" {self.event.replace('_', ' ')}" if self.event else ""
         intent = f" (intended: {self.reason})" if self.status is FactStatus.INTENDED and self.reason else ""
         return f"{self.subject}{event}: {self.value}{intent}"
@@ -584,7 +584,7 @@ class Fact:
 
     @property
     def is_told(self) -> bool:
-        """Whether later chapters are told of it. That somebody acted says nothing; threads are told on their own."""
+        """Whether later chapters are given it. That someone acted is no information; threads are listed separately."""
         apart = self.kind in (FactKind.THREAD_OPENED, FactKind.THREAD_CLOSED) or self.event is FactEvent.ACTS
         return self.status is not FactStatus.WRONG and not apart
 

@@ -1,4 +1,4 @@
-"""How work waits while the database is away: whether it can be reached, and what waits in memory until it is back."""
+"""How work waits during a database outage: whether the database is reachable, and what waits in memory."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Backlog:
 
     @asynccontextmanager
     async def keeping(self, size: int) -> AsyncIterator[None]:
-        """Count `size` bytes as waiting inside the context. Raises Dropped there if they have to go."""
+        """Count `size` bytes as waiting inside the context. Raises Dropped there if they must be dropped."""
         waiting = WaitingReply(size)
         self._waiting.append(waiting)
         try:
@@ -138,9 +138,8 @@ class Backlog:
 
 
 class LedgerWrites:
-    """Owns the tasks that write to the ledger, which finish whatever happens to the work that was paid for.
-
-    `tasks`: the unfinished ones.
+    """Owns the tasks that write to the ledger, which finish even if the paid work is cancelled. `tasks`: the unfinished
+    ones.
     """
 
     def __init__(self) -> None:

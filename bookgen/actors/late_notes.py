@@ -1,4 +1,4 @@
-"""Notes of chapters that no later chapter has had made: of the last one above all, and of those that changed since."""
+"""Notes of chapters that no later chapter has caused: mainly the last one, and chapters edited since."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from bookgen.store import material as store
 
 
 async def note_rest(resources: Resources, account_id: int, book_id: int, steps: StoredSteps) -> None:
-    """Have the chapters noted that have no current note, and store each note at once.
+    """Have the chapters without a current note noted, and store each note at once.
 
-    A note that fails is asked for again the next time; nothing else fails with it. Raises NotFound and CallsHalted.
+    A failed note is retried next time; nothing else fails with it. Raises NotFound and CallsHalted.
     """
     through_outages = resources.health.through_outages
     material = await through_outages(lambda: load_material(resources.pool, account_id, book_id))

@@ -1,4 +1,4 @@
-"""A book as writing needs it, and an outline on its way into the database."""
+"""A book as the writing code needs it, and an outline to be saved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator's command does with books, beside the processes that write them."""
+"""What an operator's command does to books while other processes may write them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bookgen.store.database import Database
 
 
 async def delete_books(database: Database, quota: Quota, account_id: int) -> None:
-    """Delete every book of the account with its run. A process that writes one gives up its call."""
+    """Delete every book of the account with its run. A process that writes one cancels its call."""
     transactions = Transactions(OperatorProcess(database.runs, quota))
     for book in await books.titles(database.http, account_id):
         with contextlib.suppress(NotFound):  # deleted by somebody else meanwhile

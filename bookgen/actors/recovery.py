@@ -188,7 +188,7 @@ def _key(run: Run) -> Key:
 async def every(
     seconds: float, work: Callable[[], Awaitable[bool | None]], resources: Resources, *, again: float | None = None
 ) -> None:
-    """Repeat `work` until cancelled; no failure ends it. `work` returns False if it did not ask the database.
+    """Repeat `work` until cancelled; no failure ends it. `work` returns False if it did not query the database.
 
     `again`: the seconds until the next try after an outage.
     """

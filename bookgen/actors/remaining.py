@@ -1,4 +1,4 @@
-"""How long a run still takes: at its own pace, or before it has one at the speed of its model."""
+"""How long a run will still take: at its own pace or, before it has one, at the speed of its model."""
 
 from __future__ import annotations
 

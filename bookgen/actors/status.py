@@ -1,4 +1,4 @@
-"""GenerationStatus: a run as its owner sees it, kept encoded until it changes, and who waits for the change."""
+"""GenerationStatus: a run as its owner sees it, cached in encoded form, and the requests that wait for a change."""
 
 from __future__ import annotations
 
@@ -358,7 +358,7 @@ class Statuses:
         self.changes.tell(book_id)
 
     def book_changed(self, book_id: int) -> None:
-        """The same for a book whose account is unknown, as in another process's notification."""
+        """Like `account_changed`, for a book whose account is unknown, as in another process's notification."""
         for account_id, books in list(self._kept.items()):
             self._drop(account_id, book_id, books.get(book_id))
         self.changes.tell(book_id)
