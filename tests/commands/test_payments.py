@@ -38,7 +38,7 @@ async def test_a_dry_run_of_sync_lists_what_is_missing_and_creates_nothing(strip
 async def test_a_sync_creates_everything_and_the_next_one_finds_nothing_to_do(stripe, command):
     lines = await command("sync", "--apply")
 
-    assert lines[-1].startswith("webhook: made; set STRIPE_WEBHOOK_SECRET=whsec_")
+    assert lines[-1].startswith("webhook: created; set STRIPE_WEBHOOK_SECRET=whsec_")
     assert await command("sync", "--apply") == ["nothing to do"]
     tags = {each["metadata"]["bookgen"] for each in stripe.objects.values() if each["object"] == "price"}
     assert len(tags) == 11
@@ -50,9 +50,12 @@ async def test_a_sync_creates_everything_and_the_next_one_finds_nothing_to_do(st
     [
         (
             {"status": "disabled"},
-            "webhook: not sent are charge.dispute.closed, charge.dispute.created, charge.dispute.",
+            "webhook: missing events: charge.dispute.closed, charge.dispute.created, charge.dispute.",
         ),
-        ({"enabled_events": ["checkout.session.completed", "charge.refunded"]}, "webhook: not sent are charge.dispute"),
+        (
+            {"enabled_events": ["checkout.session.completed", "charge.refunded"]},
+            "webhook: missing events: charge.dispute",
+        ),
     ],
 )
 async def test_sync_adds_missing_events_to_the_webhook(stripe, command, change, says):
