@@ -251,7 +251,7 @@ def _answer(request: web.Request, found: BookVersion, loaded: LoadedBook, code: 
 
 
 def _part(request: web.Request, found: BookVersion, loaded: LoadedBook, code: int, view: BookView) -> web.Response:
-    """What the caller wants to see of the book. Its ETag is the book's, so that it also guards a change."""
+    """The requested part of the book. Its ETag is the book's, so that it also works in If-Match."""
     estimated, known = _estimated(_estimate(request, loaded.book, loaded.chapters)), Known(request)
     tag = _tag(found.version, estimated, loaded.progress if found.active else None)
     if known.by_tag(minimal_tag(tag) if view.minimal and request.method in READS else tag):

@@ -52,7 +52,7 @@ class Slots:
             self._freed.set()
 
     def share(self, processes: int) -> None:
-        """Keep to this process's part of the most calls. What a server serves, each process measures itself."""
+        """Keep to this process's share of the maximum. Each process measures for itself what a server can handle."""
         self._processes = processes
         self._freed.set()
 

@@ -217,7 +217,7 @@ class TextModel(ABC):
 
     @property
     def outage(self) -> Outage | None:
-        """The outage that runs wait for now."""
+        """The current outage, which runs wait for; None if there is none."""
         return None
 
     @property
@@ -244,7 +244,7 @@ class TextModel(ABC):
         return
 
     def share(self, processes: int) -> None:
-        """Keep to this process's part of the provider's limits, which `processes` processes share."""
+        """Keep to this process's share of the provider's limits, which `processes` processes share."""
         return
 
     def hold_back(self, name: str, seconds: float) -> None:
