@@ -47,7 +47,7 @@ def new_identity() -> str:
 
 
 def _certificate(key: Ed25519PrivateKey, authority: Ed25519PrivateKey) -> Certificate:
-    """What C2PA asks of a certificate: version 3, these uses of the key, and who signed it."""
+    """A certificate as C2PA requires it: version 3, with these key usages and an issuer."""
     from cryptography import x509
     from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
@@ -95,7 +95,9 @@ class CredentialSigner:
         self._key, self._chain = key.encode(), (mark + certificates).encode()
 
     def signed(self, picture: bytes, source: SourceType) -> bytes:
-        """The JPEG with a manifest that names its source. SigningFailed. Takes milliseconds, the first time longer."""
+        """The JPEG with a manifest that names its source. Raises SigningFailed. Takes milliseconds, longer the first
+        time.
+        """
         import c2pa
 
         created = {"action": "c2pa.created", "digitalSourceType": source.uri}

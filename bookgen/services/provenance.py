@@ -89,7 +89,7 @@ def share(chapter: Chapter, compared: Sources, texts: Mapping[int, str]) -> Shar
 
 
 def _is_as_written(chapter: Chapter, former: Sequence[FormerText]) -> bool:
-    """Whether nobody has changed the text since the model wrote it."""
+    """Whether the text is unchanged since the model wrote it."""
     changes = [each for each in former if each.origin not in NO_AUTHORS]
     if chapter.written_at is None:  # written before that was noted, or copied with its book
         return not changes

@@ -55,7 +55,7 @@ TAKE_FROM = """
 
 
 async def take_from(db: DB, name: str, caller: str, *, capacity: int, rate: float) -> tuple[bool, float]:
-    """Take one token from the bucket of a caller, as `take` does from that of an account."""
+    """Take one token from a caller's bucket, like `take` for an account's bucket."""
     row = await db.fetchrow(TAKE_FROM, name, caller, float(capacity), rate)
     if row is None:
         return False, 0.0
@@ -66,5 +66,5 @@ GIVE_BACK = "UPDATE caller_bucket SET tokens = least($3::float8, tokens + 1) WHE
 
 
 async def give_back(db: DB, name: str, caller: str, *, capacity: int) -> None:
-    """Return a token to the bucket of a caller."""
+    """Return a token to a caller's bucket."""
     await db.execute(GIVE_BACK, name, caller, float(capacity))

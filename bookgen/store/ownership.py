@@ -198,5 +198,5 @@ RELEASE_ALL = """
 
 
 async def release_all(db: DB) -> None:
-    """Free every run that has not ended from the process that wrote it, in a restored copy where none of them lives."""
+    """Release every active run from its former process, in a restored copy where no process is alive."""
     await db.execute(RELEASE_ALL)

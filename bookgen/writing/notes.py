@@ -23,7 +23,7 @@ SECONDS = 30.0  # that a finished chapter waits for a note that was begun with i
 
 
 def is_noted_later(draft: WorkingDraft, content: str) -> bool:
-    """Whether the chapter will be noted beside the next one: that one is still to be written, and shows its text."""
+    """Whether the chapter will be noted while the next one is written, whose prompt must have room for it."""
     following = draft.material.after(draft.chapter.chapter_number)
     if following is None or size(content) > draft.room:
         return False
@@ -32,10 +32,10 @@ def is_noted_later(draft: WorkingDraft, content: str) -> bool:
 
 @asynccontextmanager
 async def noting(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest], None]) -> AsyncIterator[None]:
-    """Note the chapters in view that have no digest, beside the block. `on_digest` receives each digest.
+    """Note the chapters in view that have no digest, in parallel with the block. `on_digest` receives each digest.
 
-    It begins with the first word of the chapter's reply, since only then the chapter's prompt is in the provider's
-    cache. A note that fails is asked for again with the next chapter.
+    It starts at the first word of the chapter's reply, because only then is the prompt in the provider's cache. A
+    failed note is retried with the next chapter.
     """
     if not (unnoted := _unnoted(draft)):
         yield
@@ -106,7 +106,7 @@ async def _note(
 
 
 async def _asked(chapter: Chapter, threads: Sequence[str], draft: WorkingDraft, steps: Steps) -> Digest | None:
-    """The digest from the prompt that the chapter's reply has begun with, or from the chapter alone if that is less."""
+    """Request the digest with the cached prompt of the chapter, or with the chapter's text alone if that is cheaper."""
     sizes = {
         each.chapter_number: block.tokens for each, block in zip(draft.view.chapters, draft.view.blocks, strict=True)
     }

@@ -110,7 +110,7 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
 
 
 def _settled(book: Book, window: int) -> str:
-    """What its author has settled, for the first call; empty if that is nothing."""
+    """What the author has decided, for the first call; empty if nothing."""
     if not book.authored_bible:
         return ""
     return SETTLED.format(settled=planning.bible(book.authored_bible, window))

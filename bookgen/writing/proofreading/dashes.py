@@ -1,4 +1,4 @@
-"""Dashes between words: one set unlike all the others of the book, by hyphens above all."""
+"""Dashes between words that differ from all others in the book, mainly hyphens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names and terms that are spelt unlike the bible: one letter off, rare, and no word of the language."""
+"""Finds misspelt names and terms of the bible: one letter off, rare, and not a word of the language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Spaces and marks that no language sets so: doubled spaces, a space before a comma, none after it, doubled marks."""
+"""Spacing and punctuation that is wrong in any language: double spaces, a space before a comma, none after it, doubled
+marks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences that stand twice in the book."""
+"""Sentences that occur twice in the book."""
 
 from __future__ import annotations
 

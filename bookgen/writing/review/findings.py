@@ -52,9 +52,9 @@ class TextSpan:
 
 @dataclass(frozen=True, slots=True)
 class EditorFinding:
-    """What an editor has found. `quote` is what the chapter has at `place`.
+    """A finding of an editor. `quote`: the text at `place`. `others`: further passages that belong to it.
 
-    `others` are the other passages that belong to it. `replacement` mends it at `place`; None if there is none.
+    `replacement`: the fix at `place`; None if there is none.
     """
 
     kind: FindingKind
@@ -177,7 +177,7 @@ def _replacement(proposed: str, place: TextSpan, content: str) -> str | None:
 
 
 def _merged_into(found: list[EditorFinding], finding: EditorFinding) -> bool:
-    """Whether one of the findings says the same; it then has the other passages of both."""
+    """Whether one of the findings is the same; it then gets the passages of both."""
     for index, known in enumerate(found):
         if _say_the_same(known, finding):
             new = [each for each in finding.places if not any(each.overlaps(other) for other in known.places)]
@@ -188,7 +188,7 @@ def _merged_into(found: list[EditorFinding], finding: EditorFinding) -> bool:
 
 
 def _say_the_same(one: EditorFinding, other: EditorFinding) -> bool:
-    """Whether both are of one kind and about the same passages: two of them, or the only one that either has."""
+    """Whether both are of one kind and about the same passages."""
     if one.kind is not other.kind:
         return False
     shared = sum(any(each.overlaps(place) for place in other.places) for each in one.places)

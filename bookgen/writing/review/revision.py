@@ -102,7 +102,7 @@ class PassageEdit:
 
 @dataclass(frozen=True, slots=True)
 class BookRevision:
-    """The author's answer: edits, and by the number of a finding why it is declined. Nothing in it is checked."""
+    """The author model's answer: edits, and reasons for declined findings by number. Nothing in it is checked yet."""
 
     edits: tuple[PassageEdit, ...]
     declined: Mapping[int, str]
