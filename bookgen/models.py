@@ -593,8 +593,9 @@ class Fact:
 class Digest:
     """What later chapters must know about a finished one. `content_hash` is the hash of the text it summarises.
 
-    `facts` and threads are as they are told, with the author's corrections. `settled` are those facts that the author
-    has corrected or calls intended. `noted` are the facts of a digest that was just made; None if it was stored before.
+    `facts` and threads are in the form for prompts, with the author's corrections. `settled` are the facts that the
+    author has corrected or calls intended. `noted` are the facts of a digest that was just made; None if it was stored
+    before.
     """
 
     chapter_number: int

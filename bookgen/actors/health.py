@@ -99,8 +99,8 @@ class WaitingReply:
 class Backlog:
     """The replies that wait in memory for the database. Beyond `most_bytes` the oldest one is dropped.
 
-    Finished chapters are not counted: all of their replies but the last are stored, and no chapter is begun while the
-    database is unavailable.
+    Finished chapters are not counted: only their last reply is not stored yet, and no chapter is started during an
+    outage.
     """
 
     def __init__(self, most_bytes: int = MAX_BYTES) -> None:

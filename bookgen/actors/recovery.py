@@ -1,4 +1,4 @@
-"""Take over the runs of dead processes and begin runs that nobody writes, at the start and every few seconds.
+"""Takes over the runs of dead processes and starts runs that nobody writes, at the start and every few seconds.
 
 The first sweep is the recovery after a crash. Later sweeps repair what a lost notification left behind.
 """

@@ -174,7 +174,7 @@ class Resources:
 
     @property
     def any_writer(self) -> bool:
-        """Whether this process may continue what another model has begun. Sample text never continues a book."""
+        """Whether this process may continue what another model has started. Sample text never continues a book."""
         return self.names_model and self.model.name != SAMPLE_WRITER
 
     @property

@@ -129,8 +129,9 @@ class Written:
 
 @dataclass(slots=True, eq=False)
 class ChapterWork(WorkInFlight[Written]):
-    """The work on a chapter. `material`: the book, once the work has its place; `earlier`: new digests of earlier
-    chapters."""
+    """The work on a chapter. `material`: the book, set when the model is free for the work; `earlier`: new digests of
+    earlier chapters.
+    """
 
     material: Material | None = None
     earlier: list[Digest] = field(default_factory=list)
