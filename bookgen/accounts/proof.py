@@ -1,8 +1,8 @@
 """The effects of verifying an e-mail address, by a mailed link or by Google.
 
 Once the owner of an address verifies it, whoever registered it before must have no access to the account. A link that
-changes an account's address, on the other hand, works only for the owner of that account: a stranger who followed it
-would get into an account that its owner can take back.
+changes an account's address, on the other hand, works only for the owner of that account: otherwise a stranger who
+opened it would use an account that its owner can take back.
 """
 
 from __future__ import annotations

@@ -48,10 +48,10 @@ class Upgraded:
 
 
 class Payments:
-    """Buys and manages plans, credits and add-ons.
+    """Buys and manages plans, credits and add-ons. Without a gateway nothing can be bought, and valid requests are
+    refused.
 
-    Without a gateway nothing can be bought, and a valid request is told so. With `sells` False the gateway serves
-    earlier purchases only.
+    With `sells` False the gateway serves earlier purchases only.
     """
 
     def __init__(

@@ -137,7 +137,7 @@ class SyncBook:
         return self
 
     def produce(self, on_progress: OnProgress | None = None, *, every: float = POLL_SECONDS) -> SyncBook:
-        """From the idea to files that are ready, in one run. WritingEnded when it ends before."""
+        """Write the book from the idea to finished files, in one run. Raises WritingEnded if the run ends before."""
         self._run(self._book.produce(on_progress, every=every))
         return self
 

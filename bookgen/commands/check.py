@@ -105,8 +105,8 @@ async def data_folder(settings: Config) -> str:
         folder = folder.parent
     if folder != settings.data_dir.absolute():
         if os.access(folder, os.W_OK):
-            return f"{settings.data_dir} is made by the first start"
-        raise StartupError(f"BOOKGEN_DATA_DIR={settings.data_dir} can't be made in {folder}. Make it writable.")
+            return f"{settings.data_dir} is created at the first start"
+        raise StartupError(f"BOOKGEN_DATA_DIR={settings.data_dir} can't be created in {folder}. Make it writable.")
     owner = folder.stat().st_uid
     if owner not in (os.geteuid(), 0) and not os.access(folder, os.W_OK):
         return f"{settings.data_dir} belongs to another user, as whom the service has to run"

@@ -122,7 +122,7 @@ async def approval(book_id: int, context: Context) -> Approval | Elicit[Approval
 
 
 class Tools:
-    """The tools, over one account's client. What each does is told to the model in its docstring."""
+    """The tools, over one account's client. Their docstrings tell the model what they do."""
 
     def __init__(self, client: Client, folder: Path) -> None:
         """`folder`: the one below which files are saved."""

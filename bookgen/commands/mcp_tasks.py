@@ -101,7 +101,7 @@ class Tasks(Extension):
         return {}
 
     async def _status(self, task_id: str) -> JSON:
-        """Of the run with that id, which is the latest of one of the account's books."""
+        """The status of the run with that id, which must be the latest run of one of the account's books."""
         try:
             book = self._books.get(task_id) or await self._book_of(task_id)
             status = await self._client.status_or_none(book["id"]) if book else None

@@ -232,7 +232,7 @@ class TextModel(ABC):
 
     @property
     def call_seconds(self) -> float:
-        """The longest bound of the calls in flight, or the bound of the last call if there are none."""
+        """The longest time limit of the calls in flight, or that of the last call if there are none."""
         return CALL_SECONDS
 
     async def find_name(self) -> None:
@@ -248,7 +248,7 @@ class TextModel(ABC):
         return
 
     def hold_back(self, name: str, seconds: float) -> None:
-        """Make no call of the model `name` for `seconds`: another process was told to pause."""
+        """Make no call of the model `name` for `seconds`, because its provider asked another process for a pause."""
         return
 
     async def close(self) -> None:
@@ -257,5 +257,5 @@ class TextModel(ABC):
 
 
 def known_name(model: TextModel) -> str | None:
-    """Return the model's name, or None if its server has not told it yet."""
+    """Return the model's name, or None if its server has not sent it yet."""
     return None if model.name.endswith(f":{THE_ONLY_ONE}") else model.name

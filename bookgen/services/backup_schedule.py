@@ -83,7 +83,7 @@ class BackupSchedule:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def look(self) -> None:
-        """Make a backup if one is due and no other process is making one."""
+        """Make a backup if it is time for one and no other process is making one."""
         if not self._may_begin() or time.monotonic() < self._not_before:
             return
         connection = await connect_unbounded(self._dsn)

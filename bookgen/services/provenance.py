@@ -131,7 +131,7 @@ def _runs(texts: Iterable[str], run: int) -> Runs:
 
 
 def _covered(words: Sequence[str], runs: Runs, run: int) -> list[bool]:
-    """For each word, whether it stands in one of the runs."""
+    """For each word, whether it is in one of the runs."""
     covered = [False] * len(words)
     for at in range(len(words) - run + 1):
         if tuple(words[at : at + run]) in runs:

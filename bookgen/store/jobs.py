@@ -19,7 +19,7 @@ TAKE = """
 
 
 async def take(connection: asyncpg.Connection, book_id: int, owner: UUID, kind: str, takes: Rewrite | None) -> None:
-    """Record that the book's job has begun. The caller has checked that no living process has one on this book.
+    """Record that the book's job has started. The caller has checked that no living process has one on this book.
 
     `takes`: what a rewritten chapter uses once it is saved.
     """

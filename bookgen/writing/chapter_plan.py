@@ -187,5 +187,5 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _is_same(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether most words of the shorter text stand in the other."""
+    """Whether most words of the shorter text are in the other."""
     return bool(one and other) and 2 * len(one & other) >= min(len(one), len(other))

@@ -178,7 +178,7 @@ def _writing(text: int, parts: int, prompt: _Prompt, before: int) -> tuple[Usage
 
 
 def _reading(cached: int, new: int) -> Usage:
-    """A call that notes what a chapter has told."""
+    """A call that notes the facts of a chapter."""
     if cached < MIN_CACHED_TOKENS:
         return Usage(calls=1, input_tokens=cached + new, output_tokens=DIGEST_REPLY)
     return Usage(calls=1, input_tokens=new, output_tokens=DIGEST_REPLY, cache_read_tokens=cached)

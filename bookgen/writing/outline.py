@@ -118,8 +118,11 @@ def _settled(book: Book, window: int) -> str:
 
 @dataclass(slots=True)
 class _Plan:
-    """An outline while it is drafted. `given`: what the first call is told about drawn material; `most`: chapters that
-    a reply is asked for; `apart`: the bible has one of its own; `form_shown`: an example shows the form of a reply."""
+    """An outline while it is drafted.
+
+    `given`: what the first call is told about drawn material; `most`: the number of chapters requested per reply;
+    `apart`: the bible is requested in a separate call; `form_shown`: an example shows the form of a reply.
+    """
 
     book: Book
     given: str = ""

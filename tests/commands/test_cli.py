@@ -72,7 +72,7 @@ async def test_a_command_does_not_migrate_the_schema(tmp_path: Path, empty_dsn: 
 async def test_check_lists_what_the_first_start_creates_and_creates_nothing(tmp_path: Path) -> None:
     _, said, _ = await run(tmp_path, "check")
 
-    assert "is made by the first start" in said
+    assert "is created at the first start" in said
     assert "none yet in" in said
     assert not (tmp_path / "data").exists()
 

@@ -31,7 +31,7 @@ class Manifest:
 
 @dataclass(slots=True)
 class Contents:
-    """What was read of a backup. `export`: the digest of a file that was made of the book when it was backed up."""
+    """What was read from a backup. `export`: the digest of a file that was made of the book when it was backed up."""
 
     manifest: Manifest
     digests: dict[str, TableDigest] = field(default_factory=dict)

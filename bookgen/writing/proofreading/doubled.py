@@ -43,7 +43,7 @@ _REASON = Reason(SuggestionType.GRAMMAR, Severity.MAJOR, "Repeated word.", "doub
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """By chapter id."""
+    """The corrections by chapter id."""
     pattern = _PATTERN.get(book.primary)
     if pattern is None:
         return

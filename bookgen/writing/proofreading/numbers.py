@@ -28,7 +28,7 @@ _PATTERNS = (
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """By chapter id."""
+    """The corrections by chapter id."""
     for pattern, explanation in _PATTERNS:
         reason = Reason(SuggestionType.CONSISTENCY, Severity.INFO, explanation, "number_style")
         found = [

@@ -14,7 +14,7 @@ from bookgen.writing.proofreading.structure import ReadingBudget, keeps_structur
 
 @dataclass(slots=True)
 class Placement:
-    """A chapter's suggestions in `content`: those that stand in it, and the ids of those applied and stale."""
+    """A chapter's suggestions in `content`: those found in it, and the ids of those applied and stale."""
 
     content: str
     standing: list[Suggestion] = field(default_factory=list)

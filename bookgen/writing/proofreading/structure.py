@@ -61,9 +61,9 @@ class ReadingBudget:
 
 
 def keeps_structure(content: str, start: int, end: int, replacement: str) -> bool:
-    """Whether `replacement` can stand for `content[start:end]` and only words are changed by it.
+    """Whether `replacement` for `content[start:end]` changes words only.
 
-    In a paragraph of more than MAX_PARAGRAPH_CHARACTERS characters it never can.
+    In a paragraph of more than MAX_PARAGRAPH_CHARACTERS characters it never counts as such.
     """
     first, last = paragraph(content, start, end)
     if "\n" in replacement or "\n" in content[start:end] or last - first > MAX_PARAGRAPH_CHARACTERS:

@@ -40,7 +40,8 @@ class UnreadableSurvey(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What rules and a checker see in a book, by chapter id; a checker's with whether each has proved right.
+    """What rules and a checker find in a book, by chapter id; the checker's findings with whether each rule is
+    reliable.
 
     `versions` are those of the contents that were read.
     """

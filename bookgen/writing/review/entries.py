@@ -19,10 +19,9 @@ OTHER_PLACE = "Chapter {chapter}: “{quote}”"
 
 @dataclass(frozen=True, slots=True)
 class ReportEntry:
-    """One entry of a report. `chapter` is as it was read.
+    """One entry of a report. `chapter` is as it was read. `is_applied`: the change is in the book.
 
-    `is_applied`: the change is in the book. `has_replacement`: the correction can be applied; if False, the entry is a
-    finding that its author has to mend.
+    `has_replacement`: the correction can be applied; if False, the entry is a finding for its author to fix.
     """
 
     chapter: Chapter
@@ -59,7 +58,7 @@ def entries(material: Material, review: BookReview, answer: AuthorsAnswer | None
 
 
 def _outcomes(answer: AuthorsAnswer | None, number: int) -> Sequence[EditOutcome]:
-    """What became of the edits that answer this finding, those that change nothing left out."""
+    """The results of the edits that answer this finding, without those that change nothing."""
     outcomes = answer.revised.outcomes if answer else ()
     return [each for each in outcomes if each.edit.finding == number and each.dropped is not DropReason.NO_CHANGE]
 

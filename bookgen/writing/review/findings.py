@@ -210,7 +210,7 @@ def _without_competing_replacements(
 
 
 def as_correction(finding: EditorFinding, content: str) -> Correction:
-    """The finding as a suggestion of a report; without a replacement it has its own quote as one."""
+    """The finding as a suggestion of a report; without a replacement it repeats its quote as the replacement."""
     explanation = " ".join(filter(None, (finding.why, finding.remedy)))
     reason = Reason(SUGGESTION_TYPES[finding.kind], finding.severity, explanation, SOURCE)
     replacement = finding.quote if finding.replacement is None else finding.replacement
