@@ -397,7 +397,7 @@ def _backup_schedule(
 
 
 def _context_tokens(config: Config, model: TextModel) -> int:
-    """The most tokens of a call that reads the whole book: the model's window, as far as the operator allows it."""
+    """The maximum tokens of a call that reads the whole book: the model's window, or less if configured."""
     window = prices().context_window(model.name) or WINDOW
     return min(window, config.context_tokens or window)
 

@@ -98,7 +98,7 @@ class Recovery:
         await ownership.set_aside(pool)
 
     async def _tell_of_waiting(self) -> None:
-        """Log once for each model which runs wait for it because this process has another one."""
+        """Log once for each model which runs wait for it because this process has a different one."""
         resources = self._resources
         waiting = {} if resources.any_writer else await ownership.waiting(resources.pool, resources.boot_id)
         for writer in waiting.keys() - self._waiting.keys():

@@ -1,6 +1,6 @@
-"""Work on a run that takes minutes: a chapter, or a phase of a production.
+"""Work on a run that takes minutes: a chapter, or a phase of a production. Each is a task beside the mailbox.
 
-Each is a task beside the mailbox. This module says how it is halted, what comes of it and what its failures are called.
+This module defines how the work is halted, its result, and the names of its failures.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class ChapterWork(WorkInFlight[Written]):
         return chapter
 
     def finished(self, written: Written) -> FinishedChapter:
-        """The chapter as it goes into the database, with the last reply if that is not stored yet."""
+        """The chapter as it is saved in the database, with the last reply if that is not stored yet."""
         draft = written.draft
         return FinishedChapter(
             run_id=self.run.id,

@@ -160,8 +160,9 @@ class Payments:
             return await open_for(await customers.instead_of(customer, account_id))
 
     async def _require_only_page(self, account_id: int, offer: Offer, checkout_id: int, session_id: str) -> None:
-        """Close the other open pages, because two could be paid twice. Of two opened together, at least one finds the
-        other, since each is recorded before it looks.
+        """Close the other open pages, because two could be paid twice.
+
+        If two are opened at the same time, at least one finds the other, since each is recorded before it looks.
         """
         gateway = self._configured().gateway
         others = await payments.open_pages(self._db, account_id, offer.kind, offer.slug)

@@ -120,7 +120,7 @@ class SyncBook:
 
     @property
     def missing_chapters(self) -> tuple[int, ...]:
-        """The numbers of the chapters that the files saved last lack, for want of text."""
+        """The numbers of the chapters without text, which are missing in the files saved last."""
         return self._book.missing_chapters
 
     def reload(self) -> SyncBook:

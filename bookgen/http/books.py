@@ -217,7 +217,7 @@ async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> 
 
 
 def _tag(version: str, estimated: Mapping[str, Any], progress: Mapping[str, Any] | None) -> str:
-    """The ETag of a book. `progress`: of an active run, whose row does not show work in flight."""
+    """The ETag of a book. `progress`: that of an active run, whose row does not show work in flight."""
     return tag_of(replies.dump([version, estimated, progress]))
 
 

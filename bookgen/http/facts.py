@@ -44,8 +44,8 @@ async def read_fact(request: web.Request) -> web.Response:
     "outline",
     "Correct or exempt a fact",
     "Your decision takes precedence over the text. Later chapters get the `value` that you send; a report lists the "
-    "passages that clearly still have the former one. With `intended` and your `reason` a contradiction is accepted and "
-    "not reported again. A `wrong` fact is ignored. Send `If-Match` to avoid overwriting someone else's change.",
+    "passages that clearly still have the former one. With `intended` and your `reason` a contradiction is accepted "
+    "and not reported again. A `wrong` fact is ignored. Send `If-Match` to avoid overwriting someone else's change.",
 )
 @json_schema(shapes.FactChangesSchema)
 @response_schema(shapes.FactSchema)

@@ -154,11 +154,11 @@ class PromptTooLong(UpstreamAIError):
 
 @dataclass(frozen=True, slots=True)
 class TextReply:
-    """The reply to a request.
+    """The reply to a request. `model`: the name of the model that answered (it may be the fallback), as in the price
+    table and the ledger.
 
-    `model`: the name of the model that answered (it may be the fallback), as in the price table and the ledger.
-    `usage`: of the call that answered; `also`: of the failed calls before it. `json_mode`: the way in which the server
-    was asked for JSON, if it may not support all of them.
+    `usage`: that of the call that answered; `also`: that of the failed calls before it. `json_mode`: the way in which
+    the server was asked for JSON, if it may not support all of them.
     """
 
     text: str

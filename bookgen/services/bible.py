@@ -134,9 +134,9 @@ async def _correct_facts(connection: Connection, before: Book, changed: Book) ->
 
 
 def authors_changes(book: Book, sent: Mapping[str, Any]) -> dict[str, Any]:
-    """What an author has changed of the bible, as it is stored. A field without a value is None: its entry goes.
+    """What an author has changed in the bible, in the stored form.
 
-    A field that is sent back as it was read stays the model's.
+    A field without a value is None: its entry is removed. A field sent back unchanged still counts as the model's.
     """
     stored = {name: _stored(value) for name, value in sent.items()}
     present = bible_of(book)

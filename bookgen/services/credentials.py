@@ -122,7 +122,7 @@ class CredentialSigner:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """The newest manifest of a file. `intact`: its signature is good, and the file is as it was signed.
+    """The newest manifest of a file. `intact`: its signature is valid, and the file is unchanged since it was signed.
 
     `trusted`: the certificate is on the trust list of the reader, which has none for a server's own key.
     """
@@ -134,7 +134,7 @@ class Credential:
 
 
 def read_credential(data: bytes, content_type: str) -> Credential | None:
-    """The file's C2PA manifest, if it has one. InvalidInput if it has one that cannot be read."""
+    """The file's C2PA manifest; None if it has none. Raises InvalidInput if it cannot be read."""
     import c2pa
 
     try:

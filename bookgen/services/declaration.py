@@ -50,7 +50,7 @@ class Declaration:
 
 
 async def declare(db: DB, account_id: int, book_id: int) -> Declaration:
-    """The declaration of the account's book. NotFound."""
+    """The declaration of the account's book. Raises NotFound."""
     must_exist(await books.find(db, account_id, book_id))
     outline = await chapters.of_book(db, book_id)
     written = [each for each in outline if each.content.strip()]

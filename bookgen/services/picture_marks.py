@@ -1,4 +1,4 @@
-"""Marks of origin in pictures, put in once, before a picture is stored."""
+"""Marks of origin in pictures, inserted once, before a picture is stored."""
 
 from __future__ import annotations
 

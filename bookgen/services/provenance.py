@@ -140,7 +140,7 @@ def _covered(words: Sequence[str], runs: Runs, run: int) -> list[bool]:
 
 
 def _scaled(counted: Weights, words: int) -> Share:
-    """In words of the chapter's own count, to which the parts add up."""
+    """The counts in units of the chapter's own word count, so that the parts add up to it."""
     total = sum(counted)
     if not total:
         return Share()

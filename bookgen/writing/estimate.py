@@ -163,8 +163,10 @@ def _chapters(basis: Basis, told: int, room: int) -> Iterator[Usage]:
 
 
 def _writing(text: int, parts: int, prompt: _Prompt, before: int) -> tuple[Usage, int]:
-    """The calls that write a chapter, each of which reads the prefix that the one before cached. Also the tokens that
-    stand before the chapter's last stretch."""
+    """The calls that write a chapter, each of which reads the prefix that the previous one cached.
+
+    Also the tokens before the chapter's last stretch.
+    """
     stretch = text // parts
     task = TASK + (TAIL + EDGES + min(before, 20) * THREAD if before else 0)
     turns = [task + place * (TURN + stretch) for place in range(parts)]  # what lies before each next turn

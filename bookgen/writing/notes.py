@@ -54,8 +54,8 @@ async def noting(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest]
 async def note_rest(material: Material, steps: Steps) -> AsyncIterator[Digest]:
     """The digests of written chapters that have no current one, at most of the last MAX_NOTED.
 
-    The last chapter of a book is one of them, and so is a chapter that its author has changed. A book without any text
-    by a model gets none, nor does a children's book. A note that fails is left out. Raises CallsHalted.
+    These are the last chapter of a book and chapters that its author has changed. Books without any text by a model,
+    and children's books, get none. A failed note is left out. Raises CallsHalted.
     """
     known = {each.chapter_number: digest for each in material.chapters if (digest := stored_digest(material, each))}
     for chapter in _rest(material, known):

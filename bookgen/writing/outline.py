@@ -219,8 +219,10 @@ class _Plan:
         return self._request(task, form, with_bible=self.window >= WINDOW)
 
     def _planned_kind(self, last: int) -> Book | None:
-        """The book if this piece has plans of its chapters too: not in a small window, nor from a model that would
-        echo their form."""
+        """The book, if this piece also has plans of its chapters; otherwise None.
+
+        A small context window has no room for plans, and some models would echo their form.
+        """
         if not last or self.window < WINDOW or not self.form_shown:
             return None
         return replace(self.book, bible=self.bible) if self.bible else self.book

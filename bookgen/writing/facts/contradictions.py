@@ -260,7 +260,7 @@ def _births(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
 
 
 def _causes(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
-    """An event comes before the event that it follows from. An event with several dates is left alone."""
+    """An event is dated before the event that it follows from. Events with several dates are skipped."""
     dated = {
         event: facts[0]
         for event, facts in _of(story, FactEvent.ON).items()

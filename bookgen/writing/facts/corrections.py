@@ -62,7 +62,7 @@ def with_changes(
 ) -> list[Mapping[str, str]]:
     """The known changes of the bible, and those from `before` to `after`: {"name", "was", "is"}, the newest last.
 
-    `name` is that of the changed entry; it is `was` if the entry has got another name.
+    `name` is the name of the changed entry; if the entry was renamed, it is the old name, as in `was`.
     """
     found = [(name, *map(" ".join, change)) for name, change in _changed_entries(before, after)]
     found += [(name, name, new) for name, new in _renamed(before, after)]

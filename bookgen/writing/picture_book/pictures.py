@@ -53,7 +53,7 @@ The story begins:
 
 
 def cover(book: Book, spreads: Sequence[Chapter], wish: str) -> str:
-    """The prompt for the cover. `wish`: the line with what the owner wants of it, which comes first."""
+    """The prompt for the cover. `wish`: the line with the owner's wishes, which comes first."""
     hero = cast(book)[0].partition(":")[0]
     return COVER.format(wish=wish, hero=hero, figures=figures(book), story=told(book, spreads), look=_look(book))
 

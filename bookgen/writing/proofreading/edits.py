@@ -115,7 +115,7 @@ async def proposed(
 ) -> list[Correction]:
     """The corrections that the model proposes in a window. `context`: the tokens that the call may have.
 
-    ModelRefused; UnusableReply.
+    Raises ModelRefused and UnusableReply.
     """
     told = await structured.ask(_request(book, chapter, window, context), steps, _read)
     return await compute(_placed, told, chapter.content, window)

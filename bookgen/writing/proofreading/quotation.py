@@ -79,9 +79,9 @@ def narration(text: ChapterText) -> str:
 
 
 def unclosed(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """Speech that is a paragraph's whole end and has no closing mark, and brackets that are not closed, by chapter id.
+    """Unclosed speech at the end of a paragraph, and unclosed brackets, by chapter id.
 
-    Speech that goes on in the next paragraph is opened again there, and closed only at its end: that is right.
+    Speech that continues in the next paragraph is correct if it is opened again there and closed only at its end.
     """
     pair = marks(book)
     for chapter_id, text in book.texts.items():

@@ -70,8 +70,8 @@ class RevisedBook:
 async def apply(material: Material, findings: Sequence[EditorFinding], revision: BookRevision) -> RevisedBook:
     """The book with the edits that are kept. All text outside their passages stays as it is, byte for byte.
 
-    The edits that answer a finding are applied together or not at all, since each may rely on the others; where a
-    device comes too often, each edit stands alone.
+    The edits that answer a finding are applied together or not at all, since each may rely on the others. For a device
+    that is used too often, each edit is independent.
     """
     edits, dropped = dict(enumerate(revision.edits)), dict[int, EditOutcome]()
     while True:

@@ -155,7 +155,7 @@ def _place(passage: QuotedPassage, contents: Mapping[int, str], after: int = 0) 
 
 
 def _other_places(passages: Sequence[QuotedPassage], place: TextSpan, contents: Mapping[int, str]) -> list[TextSpan]:
-    """Where the other passages of a finding stand; the same words quoted again are their next place."""
+    """The places of the other passages of a finding. If the same words are quoted again, the next place is meant."""
     found: list[TextSpan] = []
     for passage in passages:
         other = _place(passage, contents)
@@ -167,7 +167,7 @@ def _other_places(passages: Sequence[QuotedPassage], place: TextSpan, contents: 
 
 
 def _replacement(proposed: str, place: TextSpan, content: str) -> str | None:
-    """The replacement if it can be put in place of the quote, which then has no second place in the chapter."""
+    """The replacement, if it can replace the quote and the quote then occurs only once in the chapter."""
     quote = content[place.start : place.end]
     if not proposed or proposed == quote or len(proposed) > MAX_REPLACEMENT_CHARACTERS:
         return None
@@ -198,7 +198,7 @@ def _say_the_same(one: EditorFinding, other: EditorFinding) -> bool:
 def _without_competing_replacements(
     findings: Sequence[EditorFinding], dropped: Counter[RejectionReason]
 ) -> list[EditorFinding]:
-    """The findings, of whose replacements none overlaps that of a worse finding."""
+    """The findings without replacements that overlap the replacement of a worse finding."""
     kept: list[EditorFinding] = []
     for finding in findings:
         competes = finding.replacement is not None and any(

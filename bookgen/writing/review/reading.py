@@ -261,7 +261,7 @@ def _heading(portion: Portion) -> str:
 def read_claims(reply: Mapping[str, Any]) -> list[FindingClaim]:
     """The findings of a reply, unchecked.
 
-    Malformed if the reply has no list of findings, or entries of which none quotes a passage.
+    Raises Malformed if the reply has no list of findings, or if it has entries but none quotes a passage.
     """
     listed = reply.get("findings")
     if not isinstance(listed, list):
