@@ -59,7 +59,7 @@ class Sizes:
 
 
 class Config(BaseSettings):
-    """The operator's settings, built by `load`. Objects get single values of it, never the whole."""
+    """The operator's settings, built by `load`. Other code gets single values, never the whole object."""
 
     model_config = SettingsConfigDict(
         frozen=True,

@@ -1,4 +1,4 @@
-"""The words in which a model designs a cover: all that `render.cover` can draw, and nothing else."""
+"""The vocabulary in which a model designs a cover: exactly what `render.cover` can draw."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ MOTIFS = (
 
 @dataclass(frozen=True, slots=True)
 class CoverIdea:
-    """A design of a cover. `families` and `palettes`: the best first. Any of it may be empty.
+    """A design of a cover. `families` and `palettes`: the best first. Any field may be empty.
 
-    The families have the emblem only if there is a motif for it.
+    The families include the emblem only if there is a motif for it.
     """
 
     families: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class CoverIdea:
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> CoverIdea:
-        """The idea that was stored as JSON, without words that this version no longer draws."""
+        """The stored idea, without words that this version cannot draw."""
         families = known(stored.get("families"), FAMILIES)
         palettes = known(stored.get("palettes"), PALETTES)
         (motif,) = known(stored.get("motif"), MOTIFS)[:1] or ("",)

@@ -72,9 +72,9 @@ class PersonNames:
 
 @cache
 def pool(tag: str) -> PersonNames:
-    """All names of a language; none if Faker has none of it. No name is in two of the lists.
+    """All names of a language; none if Faker has none.
 
-    Left out are names of women and men alike, and surnames that are given names too.
+    No name is in two of the lists. Names for both women and men, and surnames that are also given names, are left out.
     """
     tag = tag.lower().replace("_", "-")
     entry = tag if tag in REGIONS else tag.split("-")[0]
@@ -105,7 +105,7 @@ def is_womans(name: str, tag: str) -> bool | None:
 
 
 def _union(providers: Iterable[Any], name: str) -> set[str]:
-    """What the lists of a name have together, without entries that are spelt like common words."""
+    """The common names of the lists, without entries that are spelt like ordinary words."""
     found = (getattr(each, name, ()) for each in providers)
     lists = (names for names in found if isinstance(names, Collection))
     return {entry for names in lists for entry in names if _is_spelt_as_name(entry)}

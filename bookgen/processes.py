@@ -28,7 +28,7 @@ def _search_path() -> str:
 
 
 def give_to_owner_of(folder: Path, descriptor: int) -> None:
-    """Let a file or folder that root made belong to the user of its folder, so that this user can go on with it."""
+    """Give a file or folder created by root to the owner of its folder, who can then use it."""
     if os.geteuid() == 0 and (status := folder.stat()).st_uid != os.fstat(descriptor).st_uid:
         os.fchown(descriptor, status.st_uid, status.st_gid)
 

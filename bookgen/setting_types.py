@@ -112,7 +112,7 @@ def setting(default: Any, takes: str, meaning: str, **bounds: Any) -> Any:
 
 
 def rate(limit: LimitClass) -> Any:
-    """The setting of a limit class, with the default and the meaning that its table gives."""
+    """The setting of a limit class, with the default and meaning from its table."""
     return setting(limit.default, f"a rate like {limit.default}", limit.meaning)
 
 

@@ -21,13 +21,13 @@ LOCKS = ("requirements.lock", "requirements-test.lock")
 
 
 def pinned(lock: Path) -> list[tuple[str, Version]]:
-    """Packages and their versions; older Pythons may have another one."""
+    """The pinned packages and their versions. A package may have several, for different Python versions."""
     pins = (line.split(" ")[0].partition("==") for line in lock.read_text().splitlines() if line[:1].isalnum())
     return [(canonicalize_name(name.partition("[")[0]), Version(version)) for name, _, version in pins]
 
 
 def met(folder: Path, versions: Sequence[tuple[str, Version]]) -> Iterator[str]:
-    """A sentence for each advisory that is not withdrawn and covers one of these versions."""
+    """One sentence for each advisory in force that covers one of these versions."""
     for name, version in versions:
         for file in sorted((folder / "vulns" / name).glob("*.yaml")):
             advisory = yaml.load(file.read_text(), yaml.CSafeLoader)
@@ -40,7 +40,7 @@ def met(folder: Path, versions: Sequence[tuple[str, Version]]) -> Iterator[str]:
 
 
 def covers(affected: dict[str, Any], version: Version) -> bool:
-    """Whether the version is listed or lies in a range."""
+    """Whether the advisory lists the version or a range that contains it."""
     return str(version) in affected.get("versions", ()) or any(
         _lies_in(events, version) for events in _ranges(affected)
     )
@@ -55,7 +55,7 @@ def _ranges(affected: dict[str, Any]) -> list[list[dict[str, str]]]:
 
 
 def _lies_in(events: list[dict[str, str]], version: Version) -> bool:
-    """The last event at or below the version decides, in the order of versions."""
+    """Whether the range covers the version: the last event at or below it decides."""
     inside = False
     for event in sorted(events, key=lambda event: Version(next(iter(event.values())))):
         ((kind, at),) = event.items()

@@ -21,7 +21,7 @@ import pytest
 from bookgen.telemetry import configure_logs
 
 CANARY = "canary5e21b7"
-# A JWT, a link in an e-mail, a payment processor's signature. The service makes these, so no fixture can mark them.
+# A JWT, a mailed link, a payment signature. The service makes these, so no fixture can mark them.
 SHAPES = (
     r"eyJ[\w-]{8,}\.[\w-]{4,}\.",
     r"/(?:reset-password|verify-email|magic-login|undo-email|approve-email)/[\w-]+/[\w-]{16,}",
@@ -85,7 +85,7 @@ def log_as_the_service_does() -> None:
 @pytest.fixture
 def log_lines() -> Iterator[io.StringIO]:
     """The log lines of the test, in the service's format."""
-    log_as_the_service_does()  # a command that ran in this process has set up logs of its own
+    log_as_the_service_does()  # a command in this process has reconfigured logging
     with kept.listening() as lines:
         yield lines
 

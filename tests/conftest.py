@@ -28,7 +28,7 @@ pytest_plugins = ("tests.canaries", "tests.checkers", "tests.locks", "tests.slow
 # Durability is tested on separate clusters. Here it would only cost time.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}
 
-# Checkers on Java are started for one file each: to compile them for speed takes half of what they use.
+# Java checkers run for one file each; compiling them for speed would take half of their time.
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
@@ -37,7 +37,7 @@ class Cluster:
 
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="bookgen-test-"))
-        bindir = os.environ.get("BOOKGEN_PG_BINDIR")  # any other PostgreSQL than the bundled one
+        bindir = os.environ.get("BOOKGEN_PG_BINDIR")  # any PostgreSQL other than the bundled one
         self._server = EmbeddedPostgres(self._folder, Path(bindir) if bindir else None, settings=FAST)
         self.dsn = asyncio.run(self._open())
 
@@ -71,7 +71,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    gc.freeze()  # what was imported stays: the collector need not walk it in every test
+    gc.freeze()  # so that garbage collection skips imported objects in every test
     gc.enable()
     if hasattr(session.config, "workerinput"):  # so that no test waits for it
         until_loaded()
@@ -79,10 +79,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: pytest.Item) -> None:
-    """In an xdist run the controller owns the cluster, and the process that all others are forked from.
-
-    That one loads while the tests are collected.
-    """
+    """In an xdist run the controller owns the cluster and the fork server, which loads during test collection."""
     if not hasattr(node.config, "cluster"):
         gc.enable()  # only the workers collect tests
         node.config.forkserver = begin_to_load()
@@ -155,7 +152,7 @@ def pool(database: Database) -> asyncpg.Pool:
 
 
 async def end_tasks() -> None:
-    """Check that the test left nothing running, which could disturb the next one."""
+    """Check that the test left nothing running that could disturb the next one."""
     left = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:
         task.cancel()

@@ -1,7 +1,7 @@
-"""What every process of the service would load anew: imported once, by the one that they are forked from.
+"""Imports that every process of the service needs, loaded once by the process that all others are forked from.
 
-The providers' and the payment processor's SDKs, the checker's dictionary, the fonts, the patterns of hyphenation: up to
-four seconds of CPU for each of hundreds of processes.
+The SDKs of the providers and the payment processor, the checker's dictionary, the fonts and the hyphenation patterns
+take up to four seconds of CPU, for each of hundreds of processes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from multiprocessing import reduction
 
 import anthropic
 import openai
-import stripe  # noqa: F401 (the import is what is wanted)
+import stripe  # noqa: F401 (imported for its side effects)
 
 from bench.render import corpus
 from bookgen.render.cover.job import Copy, CoverJob

@@ -1,4 +1,4 @@
-"""Checks that the transactions of every test take their locks in the order that `services/editing.py` writes down."""
+"""Checks that the transactions of every test take their locks in the order given in `services/editing.py`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from bookgen.store.database import Connection
 
 RANKS = ("account", "account_slot", "subscription", "run", "book", "chapter", "report")
-# The row of the subscription is locked in its place.
+# An upsert locks the row of the subscription first.
 STANDS_FOR = {"usage_period": "subscription"}
 
 WRITES = r"(?:UPDATE|DELETE\s+FROM|INSERT\s+INTO(?=\s+usage_period))\s+(?P<written>[a-z_]+)"

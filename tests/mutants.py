@@ -42,8 +42,8 @@ from tests import reached
 ROOT = Path(__file__).parent.parent
 EXPLAINED = Path(__file__).with_suffix(".toml")
 BAR = 0.95
-SECONDS = 600  # for a mutant or a file of tests; one that takes longer hangs, which is noticed
-TEST_SECONDS = 45  # for a test of a mutant
+SECONDS = 600  # seconds for a mutant or a test file; longer means that it hangs
+TEST_SECONDS = 45  # seconds for one test of a mutant
 LOADED = (
     "aiohttp",
     "asyncpg",
@@ -65,7 +65,7 @@ FILES = (
     "http/auth", "http/edge/admission", "http/edge/bodies", "http/edge/connection", "http/edge/headers",
     "http/edge/lines", "http/edge/middleware", "http/edge/pieces",
 )  # fmt: skip
-# Those that see a change: they run in the process that has it, and wait for no time.
+# Tests that see a mutation: they run in the mutated process and wait for no timer.
 TESTS = [
     f"tests/{name}.py"
     for name in (
@@ -96,7 +96,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Mutant:
-    """`before` and `after`: the line that differs."""
+    """`before` and `after`: the changed line."""
 
     file: str
     line: int
@@ -109,12 +109,12 @@ class Mutant:
 
     @property
     def name(self) -> str:
-        """The same for the same change of the same file."""
+        """An identifier that stays the same for the same change of the same file."""
         return f"{self.file} {hashlib.sha256(self.source.encode()).hexdigest()[:16]}"
 
     @property
     def lines(self) -> range:
-        """Those of the statement that is changed; of one with a body those of its head, but all of a function."""
+        """The lines of the changed statement; for a compound statement those of its head, but all of a function."""
         tree = ast.parse((ROOT / "bookgen" / f"{self.file}.py").read_text())
         around = [
             range(node.lineno, (_head_end(node) or node.end_lineno or 0) + 1)
@@ -177,7 +177,7 @@ def mutant_at(place: Place) -> Mutant | None:
 
 
 def _program(source: str) -> str:
-    """What runs of a source: annotations and docstrings don't, nor does how a dataclass lies in memory."""
+    """What executes of a source: no annotations, no docstrings, no dataclass layout."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         match node:
@@ -193,7 +193,7 @@ def _program(source: str) -> str:
 
 
 def _head_end(statement: ast.stmt) -> int | None:
-    """The last line of its head, where that is not all of it. What a function's head says is seen by its callers."""
+    """The last line of a compound statement's head. A function has none, because callers see its head."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef) or not hasattr(statement, "body"):
         return None
     return max(int(statement.body[0].lineno) - 1, statement.lineno)
@@ -211,7 +211,7 @@ def survives(mutant: Mutant, tests: Sequence[str], dsn: str) -> bool:
 
 
 def _forked(run: Callable[[], int]) -> int:
-    """What it returns, called in a process of its own; 1 when it takes too long."""
+    """The result of the function, called in a forked process; 1 on a timeout."""
     pid = os.fork()
     if pid == 0:
         code = 1
@@ -246,7 +246,7 @@ def _measure(into: Path, test: str, dsn: str) -> int:
 
 
 def all_reached(folder: Path, tests: Sequence[str], dsn: str) -> reached.Reached:
-    """What these files of tests reach, measured where that is not known."""
+    """What these test files reach, measured if it is not cached."""
     found = reached.Reached()
     for test in tests:
         path = reached.kept_in(folder, FILES, test)

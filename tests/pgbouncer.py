@@ -36,9 +36,9 @@ DROP_ROLE_SETTINGS = "ALTER ROLE CURRENT_USER IN DATABASE {} RESET ALL"
 
 @asynccontextmanager
 async def pgbouncer(dsn: str, more: str = "") -> AsyncIterator[str]:
-    """The DSN of a pool of four connections in transaction mode. `dsn` leads to the server by TCP.
+    """The DSN of a pool of four connections in transaction mode.
 
-    What the service has the role remember of the database is forgotten at the end.
+    `dsn` leads to the server by TCP. Settings that the service stores on the role are removed at the end.
     """
     parts = urlsplit(dsn)
     folder = Path(tempfile.mkdtemp(prefix="bookgen-pgbouncer-"))

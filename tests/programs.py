@@ -1,7 +1,7 @@
-"""`bookgen ARGUMENTS`, or a worker of the service, as a process of its own, forked from one that has all of it loaded.
+"""`bookgen ARGUMENTS`, or a worker of the service, as a process forked from one that has everything loaded.
 
-To import it is most of a start, and the suite starts hundreds. What is forked is killed, frozen and told like any other
-process: it has a number, a folder, an environment and streams of its own.
+Importing is most of a start, and the suite starts hundreds. A forked process can be killed, frozen and signalled like
+any other: it has its own id, folder, environment and streams.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FORKING.set_forkserver_preload(
 )
 
 
-# Where the process is that all others are forked from, and what it lets in by: names of multiprocessing's own.
+# The address and the key of the fork server: names from multiprocessing.
 ADDRESS = ("_forkserver_address", "_forkserver_authkey")
 
 
@@ -46,7 +46,7 @@ def share(address: dict[str, Any]) -> None:
     """Make this process use a fork server that another process has started."""
     for name, value in address.items():
         setattr(forkserver._forkserver, name, value)
-    forkserver._forkserver._forkserver_alive_fd = os.open(os.devnull, os.O_RDONLY)  # that it ends is not for us to say
+    forkserver._forkserver._forkserver_alive_fd = os.open(os.devnull, os.O_RDONLY)  # this process must not stop it
     _start_no_other()
 
 
@@ -57,7 +57,7 @@ def until_loaded() -> None:
     first.join()
 
 
-EXECUTE = processes.start  # what the tests put `start_worker` in the place of
+EXECUTE = processes.start  # what the tests use instead of `start_worker`
 
 
 class Program:
@@ -72,14 +72,14 @@ class Program:
     async def start(
         cls, arguments: Sequence[str], *, folder: Path, environment: Mapping[str, str], out: int, err: int
     ) -> Program:
-        """`out`, `err`: descriptors of files or pipes. There is nothing to read on its standard input."""
+        """`out`, `err`: descriptors of files or pipes. Standard input is empty."""
         with os.fdopen(os.open(os.devnull, os.O_RDONLY)) as nothing:
             streams = [_Handed(each) for each in (nothing.fileno(), out, err)]
             return await cls._forked(_command, streams, dict(environment), str(folder), list(arguments))
 
     @classmethod
     async def _forked(cls, become: Callable[..., None], *told: Any) -> Self:
-        process = FORKING.Process(target=become, args=told, daemon=True)  # none outlives the tests
+        process = FORKING.Process(target=become, args=told, daemon=True)  # no program outlives the tests
         await asyncio.to_thread(process.start)
         return cls(process)
 
@@ -114,7 +114,7 @@ class Program:
 
 
 class _Handed:
-    """A descriptor that is given along to the process which is started."""
+    """A descriptor that is passed to the started process."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -131,7 +131,7 @@ class _Handed:
 
 
 class WorkerProcess(Program):
-    """With pipes for its input and output; made by `start_worker`."""
+    """Has pipes for its input and output; made by `start_worker`."""
 
     stdin: asyncio.StreamWriter
     stdout: asyncio.StreamReader
@@ -180,7 +180,7 @@ async def _reader(pipe: IO[bytes]) -> asyncio.StreamReader:
 
 
 def _own(pipe: IO[bytes]) -> IO[bytes]:
-    """The same, closed by nobody else."""
+    """A duplicate that nobody else closes."""
     return os.fdopen(os.dup(pipe.fileno()), pipe.mode, 0)
 
 
@@ -194,7 +194,7 @@ def _command(streams: list[_Handed], environment: dict[str, str], folder: str, a
 
 
 def _own_server(streams: list[_Handed], environment: dict[str, str], folder: str) -> None:
-    """Ends with the command that it is of."""
+    """Ends with the command that owns it."""
 
     def end_with_it() -> None:
         multiprocessing.parent_process().join()  # type: ignore[union-attr]
@@ -213,7 +213,7 @@ def _worker(streams: list[_Handed], environment: dict[str, str], module: str, me
 
 
 def _fork_what_it_starts() -> None:
-    """From the process that this one was forked from, too."""
+    """Start programs from the fork server too."""
     multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
     _start_no_other()
     processes.start = start_worker  # type: ignore[assignment]

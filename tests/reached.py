@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parent.parent
-# In one process, which may have loaded large packages before.
+# A process that may have loaded large packages before.
 HERE = ("-p", "no:xdist", "-p", "no:cacheprovider", "--tb=no", "-W", "ignore:Module already imported")
-MOST_SECONDS = 60.0  # of tests, as they were measured, for a mutant
-ANY = ""  # the context of what is not in a test: imports
-READ_TABLES = "tests/http/test_contract.py"  # what imports leave behind: routes, and what is documented of them
+MOST_SECONDS = 60.0  # seconds of tests for a mutant, as measured
+ANY = ""  # the context of lines run outside tests: imports
+READ_TABLES = "tests/http/test_contract.py"  # data built by imports: routes and their documentation
 
 
 class Watcher:
@@ -59,8 +59,9 @@ class Reached:
                 self._lines.setdefault(file, {}).setdefault(int(line), set()).update(tests)
 
     def tests_of(self, file: str, lines: Collection[int]) -> list[str]:
-        """Those that reach one of these lines, the quickest first, as many as take MOST_SECONDS; of the file's and of
-        READ_TABLES, where only its import reaches them."""
+        """The tests that reach one of these lines, the quickest first, within MOST_SECONDS. For lines reached only by
+        imports: the file's tests and READ_TABLES.
+        """
         of_file = self._lines.get(file, {})
         found = {test for line in lines for test in of_file.get(line, ())}
         if found <= {ANY}:

@@ -1,4 +1,4 @@
-"""The audit of the locks by the advisories that lie beside them."""
+"""The audit of the lock files against a checkout of the advisories."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ affected:
         ("", "1.9.3", "1.9.4", False),
     ],
 )
-def test_a_locked_version_is_told_where_an_advisory_covers_it(
+def test_a_locked_version_covered_by_an_advisory_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], events: str, versions: str, locked: str, told: bool
 ) -> None:
     lock = _checkout(tmp_path, ADVISORY.format(events=events, versions=versions), locked)
@@ -40,7 +40,7 @@ def test_a_locked_version_is_told_where_an_advisory_covers_it(
     assert (f"some-package {locked}: PYSEC-2024-1" in capsys.readouterr().out) is told
 
 
-def test_a_withdrawn_advisory_is_none(tmp_path: Path) -> None:
+def test_a_withdrawn_advisory_is_ignored(tmp_path: Path) -> None:
     text = ADVISORY.format(events="", versions="1.0") + "withdrawn: 2024-02-01T00:00:00Z\n"
 
     assert advisories.main(str(tmp_path), str(_checkout(tmp_path, text, "1.0"))) == 0
@@ -51,7 +51,7 @@ def test_a_folder_without_advisories_fails_the_audit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lock", advisories.LOCKS)
-def test_every_package_of_a_lock_is_audited(lock: str) -> None:
+def test_every_locked_package_is_audited(lock: str) -> None:
     lines = (advisories.ROOT / lock).read_text().splitlines()
 
     assert len(advisories.pinned(advisories.ROOT / lock)) == sum("==" in line and line[0] != " " for line in lines) > 40

@@ -1,4 +1,4 @@
-"""Who may import whom, as `docs/architecture.md` says."""
+"""The import rules of `docs/architecture.md`."""
 
 import ast
 import graphlib
@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "bookgen"
 NOUNS = {"models", "errors", "words", "names", "cover_words", "threads", "processes"}
 PROTOCOLS = {"providers.text", "providers.images"}
 OUTSIDE = {"providers.google", "providers.mail"}
-# What callers may choose from: data that stands beside what is made of it.
+# Choices offered to callers: data next to the code that uses it.
 CHOICES = {"render.formats", "render.settings", "render.trim"}
 SERVICE = {"billing", "files", "metrics", "store", "writing", "render"} | PROTOCOLS | NOUNS
 SERVICES = {"accounts", "services", "support"}
@@ -64,16 +64,16 @@ MAY_IMPORT = {
     "http": {"actors", "billing", "files", "metrics", "store", "limits", "telemetry"} | SERVICES | CHOICES | NOUNS,
     "client": {"errors", "words"},
 }
-# The composition root and the commands see everything.
+# The composition root and the commands may import everything.
 OPEN = {"app", "commands", "__main__", "__init__"}
 ROOMS = sorted(path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists())
-# A room that is judged as a whole, or one of the services, which see different rooms.
+# A package judged as a whole, or one of the services, which may import different packages.
 PARTS = [room for room in ROOMS if room not in OPEN | {"services"}]
 PARTS += [f"services.{path.stem}" for path in (PACKAGE / "services").glob("[!_]*.py")]
 
 
 @pytest.mark.parametrize("room", PARTS)
-def test_a_room_imports_only_what_lies_below(room: str) -> None:
+def test_a_package_imports_only_packages_below_it(room: str) -> None:
     allowed = MAY_IMPORT[room] | {room}
 
     strangers = {
@@ -86,10 +86,10 @@ def test_a_room_imports_only_what_lies_below(room: str) -> None:
     assert not strangers
 
 
-def test_no_module_imports_what_imports_it() -> None:
+def test_there_are_no_import_cycles() -> None:
     below = {_name(file): {name for name in imported(file) if name != _name(file)} for file in PACKAGE.rglob("*.py")}
 
-    graphlib.TopologicalSorter(below).prepare()  # CycleError names the circle
+    graphlib.TopologicalSorter(below).prepare()  # CycleError names the cycle
 
 
 def test_the_imports_of_actors_have_at_most_nine_floors() -> None:
@@ -112,7 +112,7 @@ def test_the_imports_of_actors_have_at_most_nine_floors() -> None:
         ("answers/*.py", r"edge|\w+_schemas"),
     ],
 )
-def test_what_http_is_made_of_points_one_way(part: str, below: str) -> None:
+def test_imports_inside_http_point_one_way(part: str, below: str) -> None:
     strangers = {
         f"{file.name}: {name}"
         for file in (PACKAGE / "http").glob(part)
@@ -123,7 +123,7 @@ def test_what_http_is_made_of_points_one_way(part: str, below: str) -> None:
     assert not strangers
 
 
-def test_the_form_of_a_request_or_an_answer_is_found_beside_its_handlers() -> None:
+def test_the_schema_of_a_request_or_answer_is_next_to_its_handlers() -> None:
     elsewhere = {
         f"{file.relative_to(PACKAGE)}: {node.name}"
         for file in files("http")
@@ -174,7 +174,9 @@ def _name(file: Path) -> str:
 
 @cache
 def import_nodes(file: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
-    """The imports of the file. The rest of its tree is not kept: the collector would walk it in every later test."""
+    """The imports of the file. The rest of its tree is dropped, because garbage collection would traverse it in every
+    test.
+    """
     return tuple(
         node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)
     )
@@ -197,7 +199,7 @@ def imported(file: Path) -> frozenset[str]:
 
 
 def _module(package: str, name: str) -> str:
-    """`from bookgen.store import books` names the module `store.books`; of a class only its module counts."""
+    """The module of `from bookgen.store import books` is `store.books`; for a class it is the module of the class."""
     path = PACKAGE / package.replace(".", "/") / name
     return f"{package}.{name}" if path.is_dir() or path.with_suffix(".py").exists() else package
 
@@ -212,13 +214,13 @@ def outside_packages(file: Path) -> set[str]:
     return names
 
 
-MIRROR = "bookgen/client/errors.py"  # says to callers what bookgen/errors.py says within
-CLASS = re.compile(r"^[ \t]*class (\w+)[(:\[]", re.M)  # to parse the whole tree takes a hundred times as long
-ASKED_FOR = {"Meta"}  # the name of an inner class, as marshmallow and Django want it
+MIRROR = "bookgen/client/errors.py"  # repeats the classes of bookgen/errors.py for callers
+CLASS = re.compile(r"^[ \t]*class (\w+)[(:\[]", re.M)  # parsing the whole tree takes a hundred times as long
+ASKED_FOR = {"Meta"}  # the name of an inner class in marshmallow and Django
 
 
-def test_no_protocol_is_checked_at_run_time() -> None:
-    # A base class with defaults says what a provider can do; a check against a Protocol costs more than the call.
+def test_no_protocol_is_checked_with_isinstance() -> None:
+    # A base class with defaults describes a provider. A check against a Protocol takes longer than the call.
     assert not [file for file in PACKAGE.rglob("*.py") if "runtime_checkable" in file.read_text()]
 
 

@@ -1,4 +1,4 @@
-"""The bench of recorded books: what it sees, and that it runs."""
+"""The bench of recorded books runs, and detects planted faults."""
 
 from dataclasses import replace
 
@@ -11,13 +11,13 @@ from bench.authored.service import press
 SENT = "One bell rang. Two men came in.\n\n“Late,” she said.\n\nSnow on the sill,  \nsnow on the stove.\n"
 
 
-def test_white_space_alone_is_no_difference():
+def test_a_difference_in_white_space_is_not_a_loss():
     spaced = "\n\nOne bell rang.  Two men came in. \n\n\n“Late,” she said.\n\nSnow on the sill,   \nsnow on the stove."
 
     assert compare(SENT, spaced).is_none
 
 
-def test_a_lost_sentence_a_changed_word_and_a_lost_line_break_are_seen():
+def test_a_lost_sentence_or_word_or_line_break_is_detected():
     lost = compare(SENT, SENT.replace(" Two men came in.", ""))
     changed = compare(SENT, SENT.replace("Two men", "Three men"))
     joined = compare(SENT, SENT.replace("sill,  \n", "sill, "))
@@ -29,7 +29,7 @@ def test_a_lost_sentence_a_changed_word_and_a_lost_line_break_are_seen():
     assert (unmarked.words, unmarked.lines) == (0, 1)
 
 
-async def test_a_book_goes_through_the_service_and_what_is_lost_of_it_is_seen(tmp_path):
+async def test_a_book_is_sent_through_the_service_and_its_losses_are_detected(tmp_path):
     (book,) = read_books(["bademeister"])
     async with press(tmp_path) as service:
         written = await service.print(book)
@@ -52,7 +52,7 @@ async def test_a_book_goes_through_the_service_and_what_is_lost_of_it_is_seen(tm
     assert [each.is_kept for each in verdicts([marred])][1:4] == [False, False, False]
 
 
-async def test_a_planted_fault_that_stays_is_not_counted_as_found():
+async def test_a_planted_fault_that_is_still_there_does_not_count_as_found():
     (book,) = read_books(["bademeister"])
     unknown = "Zwei Möwen sahen zu."
     stays = Plant("meta text", book, 1, unknown, f"{book.text(1)}\n\n{unknown}")
@@ -62,13 +62,13 @@ async def test_a_planted_fault_that_stays_is_not_counted_as_found():
     assert (outcome.found, outcome.lost) == ("", ())
 
 
-def test_every_kind_of_fault_is_planted_twenty_times_or_more():
+def test_every_kind_of_fault_is_planted_at_least_twenty_times():
     made = list(plants(read_books([])))
 
     assert {kind: sum(each.kind == kind for each in made) >= 20 for kind in KINDS} == dict.fromkeys(KINDS, True)
 
 
-def test_every_book_says_its_licence_and_origin():
+def test_every_book_states_its_licence_and_origin():
     for book in read_books([]):
         origin = (BOOKS / book.name / "ORIGIN.md").read_text(encoding="utf-8")
         assert origin.startswith("Licence: CC0-1.0\n"), book.name

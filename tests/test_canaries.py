@@ -1,4 +1,4 @@
-"""A secret in the log fails a run of tests, whoever logged it."""
+"""A secret in the log fails a run of tests, whatever logged it."""
 
 import asyncio
 import os
@@ -36,7 +36,7 @@ async def run_of_tests(folder: Path, line: str, *options: str) -> tuple[int, str
 
 
 @pytest.mark.parametrize("line", LEAKS.values(), ids=LEAKS)
-async def test_a_leak_fails_the_run_though_every_test_passed(tmp_path: Path, line: str) -> None:
+async def test_a_leak_fails_the_run_even_if_every_test_passed(tmp_path: Path, line: str) -> None:
     code, said = await run_of_tests(tmp_path, line)
 
     assert "1 passed" in said

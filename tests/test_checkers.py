@@ -1,4 +1,4 @@
-"""A program that is missing is named, with how to get it; in CI that is a failure."""
+"""A missing checker is named with how to install it. In CI it is a failure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def without_qpdf(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("without_qpdf")
-def test_a_missing_checker_is_a_skip_that_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_checker_skips_its_test_and_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "false")
 
     with pytest.raises(pytest.skip.Exception, match=r"missing: qpdf \(apt-get install qpdf\)"):
@@ -27,14 +27,14 @@ def test_a_missing_checker_is_a_skip_that_says_how_to_get_it(monkeypatch: pytest
 
 
 @pytest.mark.usefixtures("without_qpdf")
-def test_a_missing_checker_is_a_failure_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_checker_is_a_failure_with_ci_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
 
     with pytest.raises(pytest.fail.Exception, match=r"missing: qpdf \(apt-get install qpdf\)"):
         checkers.require("qpdf")
 
 
-def test_an_installed_program_skips_no_test() -> None:
+def test_an_installed_checker_skips_no_test() -> None:
     checkers.require()
 
 

@@ -16,7 +16,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_without_any_setting_the_defaults_hold() -> None:
+def test_without_settings_the_defaults_apply() -> None:
     settings = config.load()
 
     assert (settings.host, settings.port, settings.data_dir) == ("127.0.0.1", 8000, Path("data"))
@@ -27,15 +27,13 @@ def test_without_any_setting_the_defaults_hold() -> None:
 @pytest.mark.parametrize(
     ("cores", "sizes"), [(1, Sizes(32, 4, 8, 1)), (2, Sizes(64, 8, 16, 1)), (64, Sizes(256, 16, 32, 2))], ids=str
 )
-def test_how_much_a_process_does_at_once_follows_the_machine(
-    monkeypatch: pytest.MonkeyPatch, cores: int, sizes: Sizes
-) -> None:
+def test_concurrency_follows_the_machine(monkeypatch: pytest.MonkeyPatch, cores: int, sizes: Sizes) -> None:
     monkeypatch.setattr(config.os, "sched_getaffinity", lambda _: range(cores))
 
     assert config.load().sizes == sizes
 
 
-def test_how_much_a_process_does_at_once_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrency_can_be_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"CHAPTERS_AT_ONCE": "5", "DATABASE_POOL": "3", "HTTP_POOL": "7"}.items():
         monkeypatch.setenv(f"BOOKGEN_{name}", value)
 
@@ -43,7 +41,7 @@ def test_how_much_a_process_does_at_once_can_be_set(monkeypatch: pytest.MonkeyPa
     assert (sizes.chapters_at_once, sizes.run_connections, sizes.http_connections) == (5, 3, 7)
 
 
-def test_a_config_can_not_be_changed() -> None:
+def test_a_config_is_immutable() -> None:
     with pytest.raises(ValidationError):
         config.load().port = 1
 
@@ -134,7 +132,7 @@ def test_a_config_can_not_be_changed() -> None:
         ("BOOKGEN_ZZZZZZZZ", "1", "BOOKGEN_ZZZZZZZZ is not a setting."),
     ],
 )
-def test_a_wrong_setting_is_one_line_that_names_it(
+def test_an_invalid_setting_is_reported_in_one_line_that_names_it(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, line: str
 ) -> None:
     monkeypatch.setenv(name, value)
@@ -154,7 +152,7 @@ def test_the_time_between_backups_is_read_with_its_unit(
     assert config.load().backup_seconds == seconds
 
 
-def test_a_model_without_its_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_without_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BOOKGEN_MODEL", "openai:some-model")
     with pytest.raises(StartupError, match=r"^BOOKGEN_MODEL=openai:some-model needs OPENAI_API_KEY\.$"):
         config.load()
@@ -163,7 +161,7 @@ def test_a_model_without_its_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     assert config.load().model == "openai:some-model"
 
 
-def test_every_problem_has_its_own_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_problem_is_on_its_own_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BOOKGEN_PORT", "abc")
     monkeypatch.setenv("BOOKGEN_HOSTS", "x")
 
@@ -173,7 +171,9 @@ def test_every_problem_has_its_own_line(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(str(refused.value).splitlines()) == 2
 
 
-def test_a_dotenv_file_is_read_and_the_environment_wins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_dotenv_file_is_read_and_the_environment_takes_precedence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / ".env").write_text("BOOKGEN_PORT=9000\nBOOKGEN_HOST=0.0.0.0\nOTHER=1\n")
     monkeypatch.setenv("BOOKGEN_HOST", "::1")
 
@@ -183,7 +183,7 @@ def test_a_dotenv_file_is_read_and_the_environment_wins(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("line", ['BOOKGEN_MODEL="openai:x', "BOOKGEN_PORT: 8001", "BOOKGEN_PORT 8001"])
-def test_a_line_of_the_dotenv_file_that_is_no_setting_is_named(
+def test_an_invalid_line_in_the_dotenv_file_is_named(
     tmp_path: Path, line: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / ".env").write_text(f"# ours\nOTHER='a b' # theirs\n{line}\n")
@@ -194,14 +194,14 @@ def test_a_line_of_the_dotenv_file_that_is_no_setting_is_named(
     assert not caplog.records
 
 
-def test_a_setting_in_small_letters_is_refused(tmp_path: Path) -> None:
+def test_a_setting_in_lower_case_is_refused(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("bookgen_port=8001\n")
 
     with pytest.raises(StartupError, match=r"^bookgen_port is not a setting\. Did you mean BOOKGEN_PORT\?$"):
         config.load()
 
 
-def test_a_folder_may_begin_with_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_may_start_with_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ada")
     (tmp_path / ".env").write_text("BOOKGEN_DATA_DIR=~/books\n")
 
@@ -216,27 +216,27 @@ def test_an_unknown_name_in_the_dotenv_file_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", [b"BOOKGEN_PORT=\xff\n", b"\xff\xfeB\0"])
-def test_a_dotenv_file_that_is_no_text_is_named(tmp_path: Path, given: bytes) -> None:
+def test_a_dotenv_file_that_is_not_text_is_named(tmp_path: Path, given: bytes) -> None:
     (tmp_path / ".env").write_bytes(given)
 
     with pytest.raises(StartupError, match=r"^\.env can't be read: it is not UTF-8\.$"):
         config.load()
 
 
-def test_an_empty_setting_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_setting_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BOOKGEN_DATABASE_URL", "")
     monkeypatch.setenv("DATABASE_URL", "postgresql://u@h/d")
 
     assert config.reveal(config.load().database_url) == "postgresql://u@h/d"
 
 
-def test_lists_are_written_with_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lists_are_separated_by_commas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BOOKGEN_ALLOWED_ORIGINS", "https://a.example, http://b.example:3000")
 
     assert config.load().allowed_origins == ("https://a.example", "http://b.example:3000")
 
 
-def test_billing_turns_on_with_a_payment_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_payment_key_turns_billing_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STRIPE_SECRET_KEY", "sk_test_x")
     assert config.load().billing_enabled
 
@@ -244,14 +244,14 @@ def test_billing_turns_on_with_a_payment_key(monkeypatch: pytest.MonkeyPatch) ->
     assert not config.load().billing_enabled
 
 
-def test_secrets_do_not_show_in_the_config(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_hidden_when_the_config_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BOOKGEN_DATABASE_URL", "postgresql://u:hush@h/d")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-hush")
 
     assert "hush" not in repr(config.load())
 
 
-def test_every_setting_says_what_it_takes_and_means() -> None:
+def test_every_setting_documents_its_values_and_meaning() -> None:
     for field in Config.model_fields.values():
         assert isinstance(field.json_schema_extra, dict)
         assert field.json_schema_extra["takes"]

@@ -1,4 +1,4 @@
-"""What the pages for engineers name is there."""
+"""The files and folders named in the pages for engineers exist."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_most_common_additions_have_a_recipe() -> None:
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_every_recipe_lists_files_of_the_product_and_of_its_tests(recipe: str) -> None:
+def test_every_recipe_lists_files_of_the_product_and_of_the_tests(recipe: str) -> None:
     folders = {path.partition("/")[0] for path in RECIPES[recipe]}
 
     assert "bookgen" in folders
@@ -40,30 +40,30 @@ def test_every_recipe_lists_files_of_the_product_and_of_its_tests(recipe: str) -
 
 
 @pytest.mark.parametrize(("recipe", "path"), [(recipe, path) for recipe in RECIPES for path in RECIPES[recipe]])
-def test_every_file_of_a_recipe_is_one_of_its_kind(recipe: str, path: str) -> None:
-    """What stands in capitals is whoever's who follows the recipe: the tree has others of the same form."""
+def test_every_file_in_a_recipe_matches_existing_files_of_its_kind(recipe: str, path: str) -> None:
+    """Capitals are placeholders: the repository must have other files of the same form."""
     assert list(ROOT.glob(re.sub(r"[A-Z]{4,}", "*", path)))
 
 
-def test_the_page_for_contributors_is_short_besides_its_recipes() -> None:
+def test_the_contributing_page_is_short_apart_from_its_recipes() -> None:
     before, _, recipes = CONTRIBUTING.partition("## Recipes")
 
     assert len((before + recipes.partition("\n## ")[2]).splitlines()) <= 70
 
 
-def test_the_words_are_few() -> None:
+def test_the_glossary_is_short() -> None:
     assert 10 <= len(WORDS) <= 16
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: re.sub(r"\W+", "_", step[:40]))
-def test_every_step_in_the_architecture_names_an_existing_file(step: str) -> None:
+def test_every_step_in_the_architecture_page_names_an_existing_file(step: str) -> None:
     named = re.findall(r"`([\w/]+\.py)`", step)
 
     assert named
     assert [name for name in named if not is_file(name)] == []
 
 
-def test_every_file_that_the_architecture_names_is_there() -> None:
+def test_every_file_named_in_the_architecture_page_exists() -> None:
     named = re.findall(r"`([\w/.]+\.(?:py|sql|toml|md))`", ARCHITECTURE)
 
     assert len(named) > 40
@@ -71,7 +71,7 @@ def test_every_file_that_the_architecture_names_is_there() -> None:
 
 
 @pytest.mark.parametrize("page", [CONTRIBUTING, ARCHITECTURE], ids=["contributing", "architecture"])
-def test_every_folder_that_a_page_names_is_there(page: str) -> None:
+def test_every_folder_named_in_the_docs_exists(page: str) -> None:
     folders = re.findall(r"`([a-z_/]+/)`", page)
 
     assert [name for name in folders if not (ROOT / "bookgen" / name).is_dir() and not (ROOT / name).is_dir()] == []

@@ -1,4 +1,4 @@
-"""What the README and the documentation say of settings and commands is what the code does."""
+"""The settings and commands in the README and the documentation match the code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IN_README = (
 
 
 def settings() -> Iterator[tuple[str, str, str, str]]:
-    """Name, default, what it takes, meaning: as the documentation writes them."""
+    """The name, default, values and meaning of each setting, as the documentation writes them."""
     for field, name in names().items():
         info = Config.model_fields[field]
         takes = info.json_schema_extra["takes"] if isinstance(info.json_schema_extra, dict) else ""
@@ -46,24 +46,24 @@ def rows(path: Path) -> list[tuple[str, ...]]:
     return [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in lines]
 
 
-def test_the_page_of_settings_is_the_config() -> None:
+def test_the_page_of_settings_matches_the_config() -> None:
     assert rows(ROOT / "docs/configure.md") == list(settings())
 
 
-def test_the_settings_of_the_readme_are_the_configs() -> None:
+def test_the_settings_in_the_readme_match_the_config() -> None:
     chosen = [(name, default, meaning) for name, default, _, meaning in settings() if name.strip("`") in IN_README]
 
     assert rows(ROOT / "README.md") == chosen
 
 
 @pytest.mark.parametrize("path", [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))], ids=lambda path: path.name)
-def test_every_link_of_the_documentation_leads_somewhere(path: Path) -> None:
+def test_every_link_in_the_documentation_leads_somewhere(path: Path) -> None:
     targets = re.findall(r"\]\((?!https?://|#)([^)#]+)", path.read_text())
 
     assert [target for target in targets if not (path.parent / target).exists()] == []
 
 
-def test_every_command_is_on_the_page_for_operators() -> None:
+def test_every_command_is_described_on_the_page_for_operators() -> None:
     text = (ROOT / "docs/operate.md").read_text()
 
     assert [name for name in COMMANDS if f"`bookgen {name}" not in text] == []

@@ -1,4 +1,4 @@
-"""An idea becomes a book, through the real service, its real database and the real SDKs."""
+"""From an idea to a book, through the real service, its real database and the real SDKs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def texts(client: Client, book_id: int) -> list[str]:
 
 
 def lost_sentences(call: Call, book: dict[str, Any]) -> list[str]:
-    """The finished sentences of a reply to a chapter's call that neither the book nor its notes of changes have."""
+    """The complete sentences of a chapter reply that are in neither the book nor its change notes."""
     if call.stage != "chapter" or call.ended != "answered":
         return []
     sentences = re.split(r"(?<=[.!?])\s+", call.reply.strip())
@@ -66,11 +66,11 @@ def lost_sentences(call: Call, book: dict[str, Any]) -> list[str]:
 
 
 def length_findings(book: dict[str, Any]) -> list[int]:
-    """The chapters whose notes say that their length is far from their budget."""
+    """The chapters whose notes say that their length is far from the budget."""
     return [note["chapter_number"] for note in book["quality"] if note["kind"] == "length"]
 
 
-async def test_a_killed_service_goes_on_by_itself_where_it_was(tmp_path: Path, models: ModelServer) -> None:
+async def test_a_killed_service_continues_where_it_was(tmp_path: Path, models: ModelServer) -> None:
     models.script(fault("hold", stage="chapter", chapter_number=5))
     settings = {"ANTHROPIC_API_KEY": f"key-{CANARY}", "ANTHROPIC_BASE_URL": models.anthropic_url}
     async with ServiceProcess(tmp_path, **settings) as service, Client(service.url) as client:
@@ -91,7 +91,9 @@ async def test_a_killed_service_goes_on_by_itself_where_it_was(tmp_path: Path, m
     assert len(after) == 10
 
 
-async def test_a_book_keeps_its_model_when_the_key_is_gone(tmp_path: Path, dsn: str, models: ModelServer) -> None:
+async def test_a_book_waits_for_its_model_when_the_key_is_removed(
+    tmp_path: Path, dsn: str, models: ModelServer
+) -> None:
     models.script(fault("hold", stage="chapter", chapter_number=2, times=2))
     key = {
         "BOOKGEN_DATABASE_URL": dsn,
@@ -125,7 +127,7 @@ async def test_a_book_keeps_its_model_when_the_key_is_gone(tmp_path: Path, dsn: 
     assert [(bool(each["content"]), each["is_sample"]) for each in after] == [(True, False)] * 3
 
 
-async def test_a_killed_database_comes_back_and_the_book_is_finished(tmp_path: Path, models: ModelServer) -> None:
+async def test_a_killed_database_restarts_and_the_book_is_finished(tmp_path: Path, models: ModelServer) -> None:
     models.script(fault("hold", stage="chapter", chapter_number=3))
     settings = {"ANTHROPIC_API_KEY": f"key-{CANARY}", "ANTHROPIC_BASE_URL": models.anthropic_url}
     async with ServiceProcess(tmp_path, **settings) as service, Client(service.url) as client:
@@ -163,7 +165,7 @@ async def test_a_book_is_written_through_the_real_sdk(
     )
 
 
-async def test_write_leaves_a_cover_and_three_files_and_names_them(tmp_path: Path) -> None:
+async def test_write_saves_a_cover_and_three_files_and_names_them(tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = ("write", "The Salt Road", "--chapters", "3", "--words", "3000", "--out", str(out))
 
@@ -176,7 +178,7 @@ async def test_write_leaves_a_cover_and_three_files_and_names_them(tmp_path: Pat
         assert cover.size == (1600, 2560)
 
 
-async def test_write_leaves_the_cover_out_where_none_is_wanted(tmp_path: Path, dsn: str) -> None:
+async def test_write_saves_no_cover_if_none_is_wanted(tmp_path: Path, dsn: str) -> None:
     words = ("write", "The Salt Road", "--chapters", "1", "--words", "800", "--format", "epub", "--no-cover")
 
     code, said, _ = await run(tmp_path, *words, "--out", str(tmp_path / "out"), BOOKGEN_DATABASE_URL=dsn)
@@ -186,7 +188,7 @@ async def test_write_leaves_the_cover_out_where_none_is_wanted(tmp_path: Path, d
     assert "Creating the cover" not in said
 
 
-async def test_ctrl_c_pauses_and_the_same_command_goes_on(tmp_path: Path, models: ModelServer) -> None:
+async def test_ctrl_c_pauses_and_the_same_command_continues(tmp_path: Path, models: ModelServer) -> None:
     models.script(fault("hold", stage="chapter", chapter_number=2))
     settings = {"OPENAI_API_KEY": f"key-{CANARY}", "OPENAI_BASE_URL": models.openai_url}
     words = ("write", "The Salt Road", "--chapters", "3", "--words", "3000", "--out", str(tmp_path / "out"))
@@ -210,7 +212,7 @@ async def test_ctrl_c_pauses_and_the_same_command_goes_on(tmp_path: Path, models
     assert again == []
 
 
-async def test_a_finished_book_is_not_written_again(tmp_path: Path, dsn: str, models: ModelServer) -> None:
+async def test_a_finished_book_is_not_written_twice(tmp_path: Path, dsn: str, models: ModelServer) -> None:
     settings = {"BOOKGEN_DATABASE_URL": dsn, "OPENAI_API_KEY": f"key-{CANARY}", "OPENAI_BASE_URL": models.openai_url}
     words = ("write", "The Salt Road", "--chapters", "2", "--words", "1500", "--format", "pdf", "--out", str(tmp_path))
     await run(tmp_path, *words, **settings)
@@ -222,7 +224,7 @@ async def test_a_finished_book_is_not_written_again(tmp_path: Path, dsn: str, mo
     assert "Use --new to write it again" in said
 
 
-async def test_a_sample_is_not_taken_for_the_book_once_there_is_a_model(
+async def test_a_sample_book_is_generated_again_once_there_is_a_model(
     tmp_path: Path, dsn: str, models: ModelServer
 ) -> None:
     words = ("write", "The Salt Road", "--chapters", "2", "--words", "1500", "--format", "pdf", "--out", str(tmp_path))
@@ -285,7 +287,7 @@ async def test_write_reports_the_settings_in_which_an_existing_book_differs(tmp_
     ) in said
 
 
-async def test_write_makes_itself_an_account_on_a_server_that_is_open(tmp_path: Path, dsn: str) -> None:
+async def test_write_creates_its_own_account_on_a_server_with_open_registration(tmp_path: Path, dsn: str) -> None:
     words = ("write", "The Salt Road", "--chapters", "1", "--words", "800", "--format", "pdf", "--out", str(tmp_path))
     async with ServiceProcess(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service:
         first = await run(tmp_path, *words, "--server", service.url)
@@ -304,7 +306,7 @@ async def test_write_asks_for_a_login_if_registration_is_closed(tmp_path: Path, 
     assert complained == f"bookgen: Registration is closed at {service.url}. Sign in to your account with --login.\n"
 
 
-async def test_write_has_no_cap_for_strangers_whom_its_server_has_none_of(
+async def test_write_sets_no_cap_for_strangers_if_its_server_has_none(
     tmp_path: Path, dsn: str, models: ModelServer
 ) -> None:
     settings = {
@@ -355,7 +357,7 @@ async def test_a_second_service_joins_the_database_of_the_first(tmp_path: Path) 
     assert book["title"] == "Written by the second"
 
 
-async def test_the_curl_lines_of_the_readme_make_a_book_each_time_they_are_pasted(tmp_path: Path, dsn: str) -> None:
+async def test_the_curl_commands_in_the_readme_create_a_book_each_time(tmp_path: Path, dsn: str) -> None:
     readme = (Path(__file__).parent.parent / "README.md").read_text()
     lines = readme.partition("## The API in curl")[2].partition("```sh\n")[2].partition("```")[0]
     async with ServiceProcess(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service:
@@ -373,7 +375,7 @@ async def test_the_curl_lines_of_the_readme_make_a_book_each_time_they_are_paste
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])
-async def test_a_troubled_provider_still_gives_a_book_and_a_ledger_to_the_token(
+async def test_a_failing_provider_still_gives_a_book_and_a_ledger_exact_to_the_token(
     tmp_path: Path, dsn: str, models: ModelServer, provider: str
 ) -> None:
     models.configure(length_factor=[0.5, 1.5])
@@ -400,7 +402,7 @@ async def test_a_troubled_provider_still_gives_a_book_and_a_ledger_to_the_token(
     async with ServiceProcess(tmp_path, **settings) as service, Client(service.url) as client:
         book_id = await begun(await signed_in(client), chapter_count=4, target_word_count=4000)
         status = await client.finished(book_id, every=0.2)
-        while not (book := await client.book(book_id))["blurb"]:  # noqa: ASYNC110 (the answer of the last call)
+        while not (book := await client.book(book_id))["blurb"]:  # noqa: ASYNC110 (the signal is the answer of the last call)
             await asyncio.sleep(0.2)
 
     usage = book["usage"]

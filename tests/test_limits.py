@@ -25,21 +25,21 @@ def limiter(clock: LimiterClock) -> Limiter:
     return Limiter(TEN_A_MINUTE, clock=clock)
 
 
-def test_every_request_takes_one_token_until_none_is_left(limiter: Limiter) -> None:
+def test_every_request_takes_one_token_until_none_are_left(limiter: Limiter) -> None:
     verdicts = [limiter.take(LimitClass.READ, 1) for _ in range(12)]
 
     assert [verdict.remaining for verdict in verdicts] == [9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0]
     assert [verdict.allowed for verdict in verdicts] == [True] * 10 + [False] * 2
 
 
-def test_reset_tells_the_seconds_until_the_bucket_is_full(limiter: Limiter) -> None:
+def test_reset_is_the_number_of_seconds_until_the_bucket_is_full(limiter: Limiter) -> None:
     for _ in range(4):
         verdict = limiter.take(LimitClass.READ, 1)
 
     assert (verdict.limit, verdict.remaining, verdict.reset) == (10, 6, 24)
 
 
-def test_waiting_as_long_as_retry_after_says_is_enough(limiter: Limiter, clock: LimiterClock) -> None:
+def test_waiting_for_the_retry_after_time_is_enough(limiter: Limiter, clock: LimiterClock) -> None:
     while (verdict := limiter.take(LimitClass.READ, 1)).allowed:
         pass
 
@@ -49,7 +49,7 @@ def test_waiting_as_long_as_retry_after_says_is_enough(limiter: Limiter, clock: 
     assert limiter.take(LimitClass.READ, 1).allowed
 
 
-def test_a_refused_request_takes_nothing(limiter: Limiter, clock: LimiterClock) -> None:
+def test_a_refused_request_takes_no_token(limiter: Limiter, clock: LimiterClock) -> None:
     for _ in range(50):
         limiter.take(LimitClass.READ, 1)
 
@@ -58,7 +58,7 @@ def test_a_refused_request_takes_nothing(limiter: Limiter, clock: LimiterClock) 
     assert limiter.take(LimitClass.READ, 1).allowed
 
 
-def test_callers_and_classes_have_buckets_of_their_own(clock: LimiterClock) -> None:
+def test_each_caller_has_its_own_bucket_in_each_class(clock: LimiterClock) -> None:
     limiter = Limiter({LimitClass.READ: Budget(1, 60), LimitClass.WRITE: Budget(1, 60)}, clock=clock)
     limiter.take(LimitClass.READ, 1)
 
@@ -67,11 +67,11 @@ def test_callers_and_classes_have_buckets_of_their_own(clock: LimiterClock) -> N
     assert not limiter.take(LimitClass.READ, 1).allowed
 
 
-def test_peeking_takes_nothing(limiter: Limiter) -> None:
+def test_peeking_takes_no_token(limiter: Limiter) -> None:
     assert [limiter.peek(LimitClass.READ, 1).remaining for _ in range(3)] == [10, 10, 10]
 
 
-def test_memory_stays_bounded_however_many_callers_come() -> None:
+def test_memory_is_bounded_for_any_number_of_callers() -> None:
     limiter = Limiter(TEN_A_MINUTE, max_callers=100)
 
     for caller in range(10_000):
@@ -80,7 +80,7 @@ def test_memory_stays_bounded_however_many_callers_come() -> None:
     assert sum(map(len, limiter._buckets.values())) == 100
 
 
-def test_a_flood_of_addresses_leaves_the_accounts_buckets_alone() -> None:
+def test_a_flood_of_addresses_does_not_affect_the_buckets_of_accounts() -> None:
     limiter = Limiter({LimitClass.READ: Budget(1, 60), LimitClass.PUBLIC: Budget(1, 60)}, max_callers=10)
     limiter.take(LimitClass.READ, 1)
 
@@ -109,7 +109,7 @@ PROXIES = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
 @pytest.mark.parametrize(
     ("peer", "forwarded", "client"),
     [
-        ("203.0.113.9", ["198.51.100.1"], "203.0.113.9"),  # not from a proxy: the header is hearsay
+        ("203.0.113.9", ["198.51.100.1"], "203.0.113.9"),  # not from a proxy, so the header is ignored
         ("10.0.0.1", ["198.51.100.1"], "198.51.100.1"),
         ("10.0.0.1", ["1.1.1.1, 198.51.100.1"], "198.51.100.1"),  # only the last untrusted hop counts
         ("10.0.0.1", ["1.1.1.1", "198.51.100.1, 10.2.3.4"], "198.51.100.1"),
@@ -123,24 +123,26 @@ PROXIES = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
         (None, [], ""),
     ],
 )
-def test_the_client_is_the_last_hop_that_is_no_proxy(peer: str | None, forwarded: list[str], client: str) -> None:
+def test_the_client_is_the_last_address_that_is_not_a_trusted_proxy(
+    peer: str | None, forwarded: list[str], client: str
+) -> None:
     assert client_address(peer, forwarded, PROXIES) == client
 
 
-def test_without_trusted_proxies_the_header_counts_for_nothing() -> None:
+def test_without_trusted_proxies_the_header_is_ignored() -> None:
     assert client_address("127.0.0.1", ["198.51.100.1"], []) == "127.0.0.1"
 
 
-def test_ipv6_callers_are_counted_by_their_network() -> None:
+def test_ipv6_callers_are_counted_per_network() -> None:
     assert address_bucket("2001:db8:1:2:3:4:5:6") == address_bucket("2001:db8:1:2::1") == "2001:db8:1:2::"
     assert address_bucket("192.0.2.1") == "192.0.2.1"
 
 
-def test_an_ipv4_caller_of_a_socket_for_both_is_counted_alone() -> None:
+def test_an_ipv4_caller_on_a_dual_stack_socket_is_counted_by_its_own_address() -> None:
     assert [address_bucket(f"::ffff:192.0.2.{last}") for last in (1, 2)] == ["192.0.2.1", "192.0.2.2"]
 
 
-def test_the_households_of_an_ipv6_site_share_a_budget_beside_their_own() -> None:
+def test_the_networks_of_an_ipv6_site_share_a_budget_besides_their_own() -> None:
     limiter = Limiter({LimitClass.AUTH: Budget(2, 60)}, clock=lambda: 0.0)
 
     sites = [f"2001:db8:1:{household:x}::1" for household in range(30)]

@@ -1,4 +1,4 @@
-"""What `make` installs: pinned, with the hash of every file, and all that is declared and nothing from elsewhere."""
+"""The lock files that `make` installs from: pinned versions with hashes, every dependency, and no package index."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def normal(name: str) -> str:
 
 
 def pinned(lock: str) -> dict[str, tuple[int, ...]]:
-    """The version of each package, in numbers; everything in the file must be one."""
+    """The version of each package as numbers. Every line of the file must be pinned."""
     text = (ROOT / lock).read_text().replace("\n", "")
     assert PINNED.sub("", text).strip() == ""
     return {match[1]: numbers(match[2]) for match in PINNED.finditer(text)}
@@ -36,7 +36,7 @@ def numbers(version: str) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("lock", DECLARED)
-def test_everything_declared_is_pinned_within_its_bounds_with_its_hashes(lock: str) -> None:
+def test_every_dependency_is_pinned_within_its_bounds_with_hashes(lock: str) -> None:
     versions = pinned(lock)
 
     for declared in DECLARED[lock]:
@@ -53,13 +53,13 @@ def test_every_dependency_has_an_upper_bound(declared: str) -> None:
 
 
 @pytest.mark.parametrize("lock", DECLARED)
-def test_a_lock_names_no_place_to_get_things_from(lock: str) -> None:
+def test_the_lock_files_name_no_package_index(lock: str) -> None:
     text = (ROOT / lock).read_text()
 
     assert not re.search(r"://|@ |--index|--find-links|^/|\.whl|\.tar", text, re.MULTILINE)
 
 
-def test_make_installs_from_the_locks_and_asks_for_every_hash() -> None:
+def test_make_installs_from_the_lock_files_and_checks_every_hash() -> None:
     makefile = (ROOT / "Makefile").read_text()
 
     for lock in DECLARED:

@@ -23,7 +23,7 @@ def set_up(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def make(folder: Path, target: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    # Not the settings of the make that runs the tests.
+    # Without the settings of the make that runs these tests.
     own = ("MAKEFLAGS", "MAKELEVEL", "PYTHON", "CI")
     environment = {key: value for key, value in os.environ.items() if key not in own} | settings
     environment["PATH"] = f"{folder}:/usr/bin:/bin"
@@ -31,8 +31,8 @@ def make(folder: Path, target: str, **settings: str) -> subprocess.CompletedProc
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_uv_gets_the_path_of_a_recent_enough_python(tmp_path: Path) -> None:
-    """By its name uv might take an older one, or fetch one."""
+def test_uv_is_given_a_python_that_is_new_enough(tmp_path: Path) -> None:
+    """Given only the name, uv might take an older Python or download one."""
     program(tmp_path / "python3", f'exec "{sys.executable}" "$@"')
     program(tmp_path / "uv", 'printf "%s\\n" "$@"')
 
@@ -41,7 +41,7 @@ def test_uv_gets_the_path_of_a_recent_enough_python(tmp_path: Path) -> None:
     assert made.stdout.split() == ["venv", "-q", "--python", sys.executable, ".venv"]
 
 
-def test_without_a_python_that_is_new_enough_it_says_so(tmp_path: Path) -> None:
+def test_without_a_recent_python_make_says_so(tmp_path: Path) -> None:
     for name in ("python3", "python3.14", "python3.13", "python3.12", "python3.11"):
         program(tmp_path / name, "exit 1")
     program(tmp_path / "uv", "echo called")
@@ -62,7 +62,7 @@ def checks(folder: Path, failing: str | None = None) -> None:
 
 
 @pytest.mark.parametrize("failing", ["ruff", "mypy", "pytest", None])
-def test_a_failure_of_any_check_fails_make_test(tmp_path: Path, failing: str | None) -> None:
+def test_make_test_fails_if_any_check_fails(tmp_path: Path, failing: str | None) -> None:
     checks(tmp_path, failing)
 
     made = make(tmp_path, "test")

@@ -1,4 +1,4 @@
-"""The metrics: named as Prometheus wants it, few values a label, and all of them on the operator's page."""
+"""The metrics: named by Prometheus' conventions, with few label values, and all on the operator's page."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import bookgen.metrics  # noqa: F401 (declares them)
 from tests.metrics_source import declared
 
 PAGE = Path(__file__).parent.parent / "docs/operate.md"
-# Each of these has values that the code, the settings or the route table list.
+# The values of each of these labels are listed in the code, the settings or the route table.
 BOUNDED = {
     *("cap", "code", "currency", "format", "kind", "limit_class", "method", "model", "outcome", "pool", "provider"),
     *("reason", "route", "state", "status", "way"),
 }
 
 
-def test_the_page_for_operators_lists_every_metric_with_its_labels_and_its_meaning() -> None:
+def test_the_page_for_operators_lists_every_metric_with_labels_and_meaning() -> None:
     rows = re.findall(r"^\| `(bookgen_\w+)` \| ?(.*?) ?\| (.*) \|$", PAGE.read_text(), re.M)
 
     assert rows == [
@@ -28,7 +28,7 @@ def test_the_page_for_operators_lists_every_metric_with_its_labels_and_its_meani
     ]
 
 
-def test_names_end_in_their_unit_and_labels_have_few_values() -> None:
+def test_metric_names_end_in_the_unit_and_labels_have_few_values() -> None:
     assert len(declared()) > 40
     for metric in declared():
         assert re.fullmatch(r"bookgen_[a-z_]+", metric.name)
@@ -38,7 +38,7 @@ def test_names_end_in_their_unit_and_labels_have_few_values() -> None:
 
 
 @pytest.mark.checker("promtool")
-def test_prometheus_own_tool_has_nothing_to_say_against_them() -> None:
+def test_promtool_accepts_the_metrics() -> None:
     ours = "".join(
         part
         for part in re.split(r"(?=^# HELP )", generate_latest(REGISTRY).decode(), flags=re.M)

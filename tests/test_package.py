@@ -1,4 +1,4 @@
-"""What the wheel holds beside modules. Hatchling takes the files of the package that Git does not ignore."""
+"""The files in the wheel besides modules. Hatchling includes the files of the package that Git does not ignore."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bookgen.providers.sample.story import FOLDER
 ROOT = Path(__file__).parent.parent
 
 
-def test_the_wheel_is_made_of_the_whole_package() -> None:
+def test_the_wheel_contains_the_whole_package() -> None:
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"][
         "wheel"
     ]
@@ -23,7 +23,7 @@ def test_the_wheel_is_made_of_the_whole_package() -> None:
     assert not {"exclude", "include", "only-include"} & wheel.keys()
 
 
-def test_the_version_stands_in_one_place_and_the_changelog_begins_with_it() -> None:
+def test_the_version_is_defined_in_one_place_and_heads_the_changelog() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
@@ -32,13 +32,13 @@ def test_the_version_stands_in_one_place_and_the_changelog_begins_with_it() -> N
     assert re.findall(r"^## (\S+)$", changelog, re.MULTILINE)[0] == __version__
 
 
-def test_what_the_mcp_command_says_to_install_is_its_extra() -> None:
+def test_the_mcp_command_names_an_extra_that_exists() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
     assert project["project"]["optional-dependencies"]["mcp"] == [mcp.NEEDS]
 
 
-def test_no_sample_story_is_ignored() -> None:
+def test_no_sample_story_is_excluded_by_gitignore() -> None:
     patterns = [line.strip("/") for line in (ROOT / ".gitignore").read_text(encoding="utf-8").split()]
     stories = [path.relative_to(ROOT) for path in FOLDER.rglob("*.*")]
 

@@ -1,4 +1,4 @@
-"""What the rules over facts find of planted contradictions: a small version of `python -m bench.facts`."""
+"""How many planted contradictions the rules over facts find: a small version of `python -m bench.facts`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def books() -> tuple[Carrier, ...]:
     return tuple(carriers(tuple(dict.fromkeys(language for name in LISTS for language in read(name)))))
 
 
-def test_every_template_of_every_language_has_what_its_kind_needs() -> None:
+def test_every_template_has_what_its_kind_needs_in_every_language() -> None:
     languages = {name: set(read(name)) for name in (*LISTS, "honest")}
 
     assert all(len(there) >= rows.MIN_LANGUAGES for there in languages.values())
@@ -29,7 +29,7 @@ def test_every_template_of_every_language_has_what_its_kind_needs() -> None:
         assert all(set(templates) == kinds for templates in read(name).values())
 
 
-def test_nine_of_ten_planted_contradictions_are_found_with_both_passages_and_nothing_else() -> None:
+def test_nine_of_ten_planted_contradictions_are_found_with_both_passages_and_no_false_alarm() -> None:
     count = bench.planted(books(), each=1)
 
     assert count.of(["known"]).share == 1
@@ -50,7 +50,7 @@ def test_an_answer_of_the_judge_counts_only_with_both_passages(monkeypatch: pyte
     assert judge.read(book, random.Random(1)) == []
 
 
-def test_what_looks_like_a_contradiction_and_is_none_is_left_alone_and_so_are_books_as_they_are() -> None:
+def test_apparent_contradictions_and_unchanged_books_raise_no_alarm() -> None:
     true = bench.honest(books(), each=1)
 
     assert true.alarms == []
@@ -59,7 +59,7 @@ def test_what_looks_like_a_contradiction_and_is_none_is_left_alone_and_so_are_bo
     assert true.facts > 300
 
 
-def test_rules_that_find_nothing_or_accuse_a_true_book_miss_the_bars(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rules_that_find_nothing_or_accuse_a_correct_book_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plant, "editor_findings", lambda *_: [])
 
     bars = rows.verdicts(bench.planted(books(), each=1), Honest(words=100_000, alarms=["one", "two"]))

@@ -1,4 +1,4 @@
-"""The private attributes of other packages that we use: each is named here, with the reason."""
+"""The private attributes of other packages that we use: each is listed here with the reason."""
 
 import ast
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ DOCUMENTED = {
     ("http/edge/watchdog.py", "_current_frames"): "Python: the stacks of all threads",
     ("store/postgres/postmaster.py", "_exit"): "Python: how a forked child ends",
 }
-# What bounds against hostile connections need. Nothing at present: aiohttp's public methods suffice.
+# Needed for limits against hostile connections. Nothing at present: aiohttp's public methods are enough.
 BOUNDS: dict[tuple[str, str], str] = {}
 
 
-def test_each_private_attribute_of_another_package_is_named_with_its_reason() -> None:
+def test_each_use_of_another_packages_private_attribute_is_listed_with_its_reason() -> None:
     found = {(str(file.relative_to(PACKAGE)), name) for file in PACKAGE.rglob("*.py") for name in foreign_in(file)}
     for known in (_names_of, _defined):
-        known.cache_clear()  # whole trees, which the collector would walk in every later test
+        known.cache_clear()  # whole syntax trees, which garbage collection would traverse in every later test
 
     assert found == DOCUMENTED.keys() | BOUNDS.keys()
 
@@ -43,7 +43,7 @@ def test_each_private_attribute_of_another_package_is_named_with_its_reason() ->
         ("_socket = 1\ndef f(a):\n    return a.__class__", []),
     ],
 )
-def test_a_private_attribute_is_found_unless_it_is_ours(tmp_path: Path, source: str, names: list[str]) -> None:
+def test_a_private_attribute_is_reported_unless_it_is_our_own(tmp_path: Path, source: str, names: list[str]) -> None:
     file = tmp_path / "some.py"
     file.write_text(source)
 
@@ -51,13 +51,13 @@ def test_a_private_attribute_is_found_unless_it_is_ours(tmp_path: Path, source: 
 
 
 def foreign_in(file: Path) -> Iterator[str]:
-    """The private names that a file takes from elsewhere than `bookgen`."""
+    """The private names that a file uses from packages other than `bookgen`."""
     tree = ast.parse(file.read_text())
     yield from _foreign(tree, None, Names(tree))
 
 
 class Names:
-    """What a module defines, and the classes of ours that it can name."""
+    """What a module defines, and our classes that it can name."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.defined = set(_defined(tree))
@@ -71,7 +71,7 @@ class Names:
         }
 
     def inherited(self, node: ast.ClassDef) -> frozenset[str]:
-        """The names that the bases of a class define, as far as they are ours."""
+        """The names inherited from those bases of a class that are ours."""
         if node not in self._known:
             self._known[node] = frozenset(self._inherited(node))
         return self._known[node]
@@ -112,7 +112,7 @@ def _definitions(tree: ast.AST) -> Iterator[str]:
 
 
 def _foreign(node: ast.AST, inside: ast.ClassDef | None, names: Names) -> Iterator[str]:
-    """The private names of others below a node that stands in the class `inside`."""
+    """The private names of other packages below a node inside the class `inside`."""
     match node:
         case ast.ClassDef():
             inside = node

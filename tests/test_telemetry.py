@@ -12,7 +12,7 @@ from tests.canaries import CANARY, log_as_the_service_does
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJ1c2VyX2lkIjoxfQ.c2lnbmF0dXJlLW9mLXRoZS10b2tlbg"
 
 
-def test_a_line_is_one_json_object_with_its_fields(log_lines: io.StringIO) -> None:
+def test_a_log_line_is_one_json_object_with_its_fields(log_lines: io.StringIO) -> None:
     structlog.get_logger("bookgen.test").info("request", route="/books/", status=200, input_tokens=12)
 
     line = json.loads(log_lines.getvalue())
@@ -57,7 +57,7 @@ def test_a_token_inside_an_exception_is_hidden(log_lines: io.StringIO) -> None:
     assert "ValueError" in json.loads(log_lines.getvalue())["exception"]
 
 
-def test_lines_of_libraries_are_redacted_as_well(log_lines: io.StringIO) -> None:
+def test_log_lines_of_libraries_are_redacted_as_well(log_lines: io.StringIO) -> None:
     logging.getLogger("some.library").warning("calling with Bearer %s", JWT)
 
     assert JWT not in log_lines.getvalue()
@@ -65,7 +65,7 @@ def test_lines_of_libraries_are_redacted_as_well(log_lines: io.StringIO) -> None
 
 
 @pytest.mark.parametrize("secret", [JWT, f"sk-ant-{CANARY}", f"pk_live_{CANARY}", f"whsec_{CANARY}"])
-def test_the_line_of_a_request_has_its_fields_and_hides_a_secret_that_its_caller_named_it_after(
+def test_the_log_line_of_a_request_has_its_fields_and_hides_secrets_in_names(
     log_lines: io.StringIO, secret: str
 ) -> None:
     telemetry.log_request(secret, {"method": "GET", "route": "/books/", "status": 200, "ms": 1.5, "account_id": 7})
@@ -78,7 +78,7 @@ def test_the_line_of_a_request_has_its_fields_and_hides_a_secret_that_its_caller
     }  # fmt: skip
 
 
-def test_the_line_of_a_request_is_left_out_below_its_level_and_readable_on_a_terminal(
+def test_the_log_line_of_a_request_obeys_the_level_and_is_readable_on_a_terminal(
     logging_as: Callable[..., io.StringIO],
 ) -> None:
     quiet = logging_as("json", "warning")
@@ -92,7 +92,7 @@ def test_the_line_of_a_request_is_left_out_below_its_level_and_readable_on_a_ter
     assert not readable.getvalue().startswith("{")
 
 
-def test_a_log_that_cannot_be_written_fails_no_request(logging_as: Callable[..., io.StringIO]) -> None:
+def test_a_log_that_cannot_be_written_does_not_fail_a_request(logging_as: Callable[..., io.StringIO]) -> None:
     logging_as("json", "info").close()
 
     telemetry.log_request("id-1", {"status": 200})
@@ -100,7 +100,7 @@ def test_a_log_that_cannot_be_written_fails_no_request(logging_as: Callable[...,
 
 @pytest.fixture
 def logging_as() -> Iterator[Callable[..., io.StringIO]]:
-    """Logs in this form and level to what is given back, until the test is over."""
+    """A logger with this format and level until the test ends."""
 
     def logged(form: str, level: str) -> io.StringIO:
         stream = io.StringIO()

@@ -1,4 +1,4 @@
-"""What computes leaves the event loop its turns."""
+"""Computations in threads do not block the event loop."""
 
 from __future__ import annotations
 

@@ -40,19 +40,19 @@ from bookgen.writing.units import units
         ("她有 3 盏 lamps", 5),
     ],
 )
-def test_words_are_counted_as_readers_count_them(text, count):
+def test_words_are_counted_as_a_reader_would(text, count):
     assert count_words(text) == count
 
 
 @settings(deadline=None)
 @given(st.text(), st.text())
-def test_a_text_is_as_long_as_its_paragraphs_together(one, other):
+def test_the_length_of_a_text_is_the_sum_of_its_paragraphs(one, other):
     assert measure(f"{one}\n\n{other}") == pytest.approx(measure(one) + measure(other))
 
 
 @settings(deadline=None)
 @given(st.text(st.sampled_from("ab9 '’\"-._é\u0301אב雪ไ[\n"), max_size=60))
-def test_a_long_text_that_is_read_piece_by_piece_is_as_long_as_read_at_once(text):
+def test_a_long_text_read_in_pieces_has_the_same_length_as_read_at_once(text):
     at_once = measure(text)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(words, "PIECE", 3)
@@ -61,11 +61,11 @@ def test_a_long_text_that_is_read_piece_by_piece_is_as_long_as_read_at_once(text
 
 @settings(deadline=None)
 @given(st.text(st.sampled_from("aB1'.-_ ,\"\n’‘“”–—…"), max_size=40))
-def test_printed_english_has_as_many_words_as_the_same_beside_another_script(text):
+def test_english_has_the_same_word_count_next_to_another_script(text):
     assert measure(text) + 1 == measure(f"{text}\né")
 
 
-def test_a_word_without_an_end_is_cut_so_that_no_search_lasts():
+def test_an_endless_word_is_cut_so_that_searches_stay_fast():
     assert count_words("a" * 10 * words.MAX_WORD_CHARACTERS) == 10 * words.MAX_WORD_CHARACTERS / (
         words.PIECE + words.MAX_WORD_CHARACTERS
     )
@@ -79,6 +79,6 @@ def test_every_text_has_a_length(text):
 
 @settings(deadline=None)
 @given(st.text(st.sampled_from("ab9 '’\"-._é\u0301אב\n"), max_size=40))
-def test_a_text_is_counted_alike_with_a_character_of_another_script_behind_it_and_without(text):
+def test_a_text_has_the_same_count_with_a_character_of_another_script_after_it(text):
     assert measure(f"{text} 雪") == measure(text) + 1
     assert units(f"{text} 雪") == (*units(text), "雪")

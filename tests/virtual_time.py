@@ -1,9 +1,9 @@
 """An event loop whose clock jumps over every wait, so that an outage of an hour takes a moment.
 
-    run(scenario())    as asyncio.run, in which sleeps and deadlines cost no time
+    run(scenario())   # like asyncio.run, with sleeps and deadlines that take no time
 
-The code under test runs as it is, with its own intervals and over real sockets. Both ends of those have to live in
-this loop: while data is on its way between them, or a thread works, time passes as it does.
+The code under test runs unchanged, with its own intervals and over real sockets. Both ends of a socket must be in this
+loop: while data is in transit between them, or a thread works, real time passes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-ON_ITS_WAY = 0.002  # seconds in which data sent over loopback arrives
+ON_ITS_WAY = 0.002  # seconds within which data sent over loopback arrives
 
 
 class JumpingSelector(selectors.DefaultSelector):  # type: ignore[misc, valid-type]

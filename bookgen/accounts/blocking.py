@@ -36,11 +36,11 @@ class RememberedRights:
 
 
 class RightsCache:
-    """The rights of accounts that called lately, at most REMEMBERED_SECONDS old.
+    """Caches the rights of accounts that called lately, for at most REMEMBERED_SECONDS.
 
-    A block comes from the operator's command, which is another process: `watch` finds it, and the runs that a
-    blocked account still has, whoever started them. It also reads the rights of those who go on calling before they
-    are too old, hundreds in a statement, so that a caller who polls costs none of its own.
+    The operator's command that blocks an account is another process. `watch` finds the block, and any runs that the
+    account still has. It also refreshes the rights of active callers before they expire, hundreds in one statement, so
+    that a polling caller causes no queries.
     """
 
     def __init__(self, db: DB, *, clock: Callable[[], float] = time.monotonic) -> None:

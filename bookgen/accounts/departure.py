@@ -14,7 +14,7 @@ from bookgen.store import leaving
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """What the API and the operator's command delete an account with."""
+    """The parts needed to delete an account, for the API and the operator's command."""
 
     db: asyncpg.Pool
     payments: Payments

@@ -32,5 +32,5 @@ async def record_sign_in(connection: DB, account: Account, way: str, origin: Map
 
 
 async def _is_to_tell(connection: DB, account: Account, action: str, details: Mapping[str, str]) -> bool:
-    """Whether to e-mail: at most LETTERS_AN_HOUR times an hour, since the address may belong to a stranger."""
+    """Whether to send an e-mail: at most LETTERS_AN_HOUR times an hour, since the address may belong to a stranger."""
     return await audit.count(connection, account.id, action, timedelta(hours=1), details) <= LETTERS_AN_HOUR

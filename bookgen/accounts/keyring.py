@@ -50,9 +50,10 @@ class Keyring:
             )
 
     async def claim(self) -> None:
-        """Let the database belong to this secret unless it has one. Another one is only logged: no other host is there.
+        """Let the database belong to this secret unless it has one. A different one is only logged, since no other host
+        is there.
 
-        Whoever changes the secret of an embedded database signs everybody out, and nothing else happens.
+        Changing the secret of an embedded database signs everyone out and does nothing else.
         """
         theirs = await signing_keys.claim(self._db, self.fingerprint)
         if theirs != self.fingerprint:
@@ -64,21 +65,21 @@ class Keyring:
             )
 
     async def reset(self) -> None:
-        """Let the database belong to this secret, without the keys and tokens of before."""
+        """Let the database belong to this secret, and delete the earlier keys and tokens."""
         async with self._db.acquire() as connection, connection.transaction():
             await signing_keys.replace(connection, self.fingerprint)
 
     async def rotate(self) -> None:
-        """Add a new key. It signs after LEAD; the former one is accepted until its tokens have ended."""
+        """Add a new key. It signs after LEAD; the old one is accepted until its tokens have expired."""
         await signing_keys.add(self._db, self._cipher.encrypt(secrets.token_bytes(32)))
 
     async def load(self, tokens: Tokens) -> None:
-        """Let the tokens be signed and verified with the keys as they are now."""
+        """Use the current keys of the database to sign and verify tokens."""
         signing, accepted = self._keys(await signing_keys.listed(self._db, LEAD, LIFETIME))
         tokens.use(signing, accepted)
 
     async def watch(self, tokens: Tokens) -> None:
-        """Load the keys again and again, until cancelled. No failure ends it."""
+        """Reload the keys at intervals until cancelled. No failure ends it."""
         while True:
             await asyncio.sleep(RELOAD_SECONDS)
             try:

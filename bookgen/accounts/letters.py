@@ -22,7 +22,7 @@ LIFETIME = {
 
 @dataclass(frozen=True, slots=True)
 class _Wording:
-    """`action` is what the link does; a notice has none."""
+    """The text of a letter. `action`: what its link does; a notice has none."""
 
     subject: str
     opening: str
@@ -161,7 +161,7 @@ def compose(
     message_id: str,
     url: str = "",
 ) -> Letter:
-    """The letter of this kind. `home` is our address, `url` its link, `details` what its wording leaves open."""
+    """The letter of this kind. `home`: our address; `url`: its link; `details`: values for its placeholders."""
     wording = next((VARIANTS[what, key] for key in details if (what, key) in VARIANTS), WORDING[what])
     words = {
         "name": _greeted(username),

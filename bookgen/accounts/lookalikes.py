@@ -1,4 +1,4 @@
-"""Detect usernames that look like another one, by their letters."""
+"""Detects usernames whose letters look like those of another username."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Mailing:
         self._counting = asyncio.Lock()
 
     def wake(self) -> None:
-        """Look for waiting e-mails at once."""
+        """Look for waiting e-mails immediately."""
         self._wake.set()
 
     async def run(self) -> None:
@@ -159,7 +159,7 @@ class Mailing:
         metrics.MAIL_FAILING.clear()
 
     def _fails(self, fault: MailFault) -> None:
-        """Count a failure, and show its reason until a letter is sent."""
+        """Count a failure, and show its reason in the metrics until a letter is sent."""
         metrics.MAIL_FAILURES.labels(fault).inc()
         metrics.MAIL_FAILING.clear()
         metrics.MAIL_FAILING.labels(fault).set(1)

@@ -1,4 +1,4 @@
-"""Password hashing with argon2id in dedicated threads, limited to what the machine can bear."""
+"""Password hashing with argon2id in dedicated threads, with a bounded queue."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ T = TypeVar("T")
 class Passwords:
     """Hashes and checks passwords off the event loop.
 
-    The defaults are OWASP's minimum for argon2id: 19 MiB and some 50 ms a hash, so that a flood of
-    logins fills a short queue and is told to come back, instead of filling the memory. `threads`:
-    how many are hashed at once in each lane. Calls with `known` come with a valid token, or from an origin from which
-    the account has signed in before. They have a lane of their own, so that strangers' sign-ins do not delay them.
+    The defaults are OWASP's minimum for argon2id: 19 MiB and some 50 ms per hash. A flood of logins fills a short queue
+    and gets 429, instead of filling the memory. `threads`: concurrent hashes per queue. Calls with `known` have a valid
+    token, or come from a browser or network where the account has signed in before. They have their own queue, so that
+    strangers' sign-ins do not delay them.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Passwords:
         return await self._lane(known).run(lambda: self._hasher.hash(_normal(password)))
 
     async def verify(self, password: str, password_hash: str | None, *, known: bool = False) -> bool:
-        """Whether the password is right. Without a hash the same work is done and the answer is False."""
+        """Whether the password is right. Without a hash the same work is done, and the result is False."""
         right = await self._lane(known).run(
             lambda: self._verify(_normal(password), password_hash or self._nobody.result())
         )
@@ -113,9 +113,9 @@ def _give_way() -> None:
 
 
 def require_strong(field: str, password: str, *own: str) -> None:
-    """Raise InvalidInput for a password that is guessed soon or is one of the account's `own` words.
+    """Raise InvalidInput for a password that is easy to guess or is one of the account's `own` words.
 
-    Takes some milliseconds, also for the longest password: the estimate is of its first characters.
+    Takes some milliseconds even for the longest password, because only its first characters are rated.
     """
     from zxcvbn import zxcvbn  # its lists of words take a while to load
 

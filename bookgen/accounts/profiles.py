@@ -37,11 +37,12 @@ class Profiles:
     async def update(
         self, account_id: int, changes: Mapping[str, Any], password: str | None = None
     ) -> tuple[Account, list[str]]:
-        """Change names and ask for an address. Returns the account and the addresses whose links complete the change.
+        """Change names and request a new address. Returns the account and the addresses whose links complete the
+        change.
 
-        Another address has to be fit for a new account. It is pending until the link mailed to it is followed and,
-        unless the account's `password` came with the request, the one mailed to the old address if that is proven.
-        The old address is also mailed a link that takes the change back.
+        A new address must be valid for a new account. It is pending until the link mailed to it is followed. Without
+        the account's `password` in the request, the link mailed to the old address must be followed too, if that is
+        verified. The old address also gets a link that undoes the change.
         """
         before = await self.find(account_id)
         moves = False
@@ -123,7 +124,7 @@ class Profiles:
         self._wake_mail()
 
     async def require_leave(self, account_id: int, password: str | None, signed_in_at: float) -> None:
-        """Refuse to delete an account without its password or, where it has none, without a recent sign-in."""
+        """Refuse to delete an account without its password or, if it has none, without a recent sign-in."""
         candidate = await accounts.candidate_by_id(self._db, account_id, {})
         if candidate.password_hash is not None:
             if password is None:
@@ -149,7 +150,7 @@ class Profiles:
         return await links.is_good(self._db, account_id, LinkPurpose.RESET_PASSWORD, link_token_hash(token))
 
     async def reset_password(self, uid: str, token: str, new: str) -> None:
-        """Set a password by a mailed link. All tokens end: whoever forgot a password may have lost it to a stranger."""
+        """Set a password by a mailed link. All tokens end, because a stranger may have used the account."""
         password_hash = await self._passwords.hash(new)
         async with self._db.acquire() as connection, connection.transaction():
             account_id, email = await consume(connection, LinkPurpose.RESET_PASSWORD, uid, token)
@@ -165,7 +166,7 @@ class Profiles:
         self._wake_mail()
 
     async def _require_password(self, account_id: int, password: str) -> Account:
-        """The account, whose token came with the call, if this is its password. Raises InvalidInput."""
+        """The account whose token was sent, if this is its password. Raises InvalidInput."""
         candidate = await accounts.candidate_by_id(self._db, account_id, {})
         if not await self._passwords.verify(password, candidate.password_hash, known=True):
             raise InvalidInput(current_password=["This is not your current password."])

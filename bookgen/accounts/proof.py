@@ -1,8 +1,8 @@
-"""What follows when somebody proves that an e-mail address is theirs, by a mailed link or by Google's word.
+"""The effects of verifying an e-mail address, by a mailed link or by Google.
 
-Whoever registered somebody else's address must keep no way into the account once the owner of the address comes. A
-link that changes the address of an account, on the other hand, is for the holder of that account alone: a stranger
-who follows it would end up in an account that its holder can take back.
+Once the owner of an address verifies it, whoever registered it before must have no access to the account. A link that
+changes an account's address, on the other hand, works only for the owner of that account: otherwise a stranger who
+opened it would use an account that its owner can take back.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bookgen.store import accounts, addresses, links, payments
 
 
 class Proof(Enum):
-    """What the proof of an address did to the account."""
+    """What verifying an address did to the account."""
 
     DONE = auto()  # passwords and tokens stay
     TOKENS_ENDED = auto()  # the password stays
@@ -29,7 +29,7 @@ class Proof(Enum):
 
 
 async def prove_own(connection: Connection, account_id: int, email: str, now: datetime) -> Account | None:
-    """The account in the hands of whoever has proven its address; None when it has left that address meanwhile."""
+    """The account, given to the person who verified its address; None if it has another address by now."""
     account, has_it = await addresses.lock(connection, account_id, email)
     if not has_it:
         return None
@@ -39,13 +39,13 @@ async def prove_own(connection: Connection, account_id: int, email: str, now: da
 
 
 async def take_over(connection: Connection, account_id: int, email: str, now: datetime) -> Account | None:
-    """The account in the hands of whoever has proven its address, even if it was proven before."""
+    """The account, given to the person who verified its address, even if it was verified before."""
     account, has_it = await addresses.lock(connection, account_id, email)
     return await _hand_over(connection, account_id, account.email, now) if has_it else None
 
 
 async def keep(connection: Connection, account_id: int, email: str, now: datetime) -> Account | None:
-    """The account with its address proven by its holder; None when it has left that address meanwhile."""
+    """The account with its address verified by its owner; None if it has another address by now."""
     account, has_it = await addresses.lock(connection, account_id, email)
     if not has_it:
         return None
@@ -53,9 +53,10 @@ async def keep(connection: Connection, account_id: int, email: str, now: datetim
 
 
 async def confirm(connection: Connection, account_id: int, email: str, *, by_holder: bool, now: datetime) -> Proof:
-    """Apply a followed link that verifies an address: the account's own, or the one it asked for.
+    """Apply a followed link that verifies an address: the account's own, or a requested one.
 
-    `by_holder`: the link was followed with a token of the account. Raises AuthenticationRequired where it has to be.
+    `by_holder`: the link was followed with a token of the account. Raises AuthenticationRequired if the link needs
+    that.
     """
     account, has_it = await addresses.lock(connection, account_id, email)
     if has_it:
@@ -78,9 +79,8 @@ async def approve(connection: Connection, account_id: int, email: str, *, by_hol
 
 
 async def _confirm_own(connection: Connection, account: Account, *, by_holder: bool, now: datetime) -> Proof:
-    """Prove the address that the account was registered with.
-
-    Its password stays, unless a purchase waits for the owner of the address: whoever registered it might spend that.
+    """Verify the address that the account was registered with. Its password stays, unless a purchase waits for the
+    owner of the address, which whoever registered it might spend.
     """
     if by_holder or account.email_verified:
         await _confirm(connection, account.id, account.email, now)
@@ -94,16 +94,16 @@ async def _confirm_own(connection: Connection, account: Account, *, by_holder: b
 
 
 async def _move(connection: Connection, account_id: int, email: str, now: datetime) -> Proof:
-    """Give the account the address it asked for; the one it leaves stays reserved for it."""
+    """Give the account its requested address. The old one stays reserved for it."""
     await addresses.reserve(connection, account_id)
     await _confirm(connection, account_id, email, now)
     return Proof.DONE
 
 
 async def take_back(connection: Connection, account_id: int, email: str, token_hash: bytes, now: datetime) -> Account:
-    """The account back at the address that it left or was about to leave, without any of its tokens.
+    """The account with its old address again, and without any of its tokens.
 
-    `token_hash` is of the link that was followed; those mailed after it went to whoever the change was made for.
+    `token_hash` is that of the followed link. Later links went to the addresses of the person who made the change.
     """
     account, has_it = await addresses.lock(connection, account_id, email)
     await links.void_later(connection, account_id, LinkPurpose.UNDO_EMAIL, token_hash)

@@ -49,7 +49,7 @@ class SignedIn:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An attempt to sign in by password. `began` lies before the account was looked up."""
+    """An attempt to sign in by password. `began`: a time before the account was read."""
 
     began: float
     candidate: LoginCandidate
@@ -90,11 +90,11 @@ class Accounts:
         return await self._entitled(self._tokens.verify(cookie, TokenType.SESSION))
 
     def signed_in_at(self, token: str) -> float:
-        """When the sign-in of a valid access token was, in seconds since 1970."""
+        """The time of the sign-in that a valid access token comes from, in seconds since 1970."""
         return self._tokens.verify(token, TokenType.ACCESS).signed_in_at
 
     async def holder(self, access: str) -> int | None:
-        """The account of a token sent with a request that needs none; None without a valid token."""
+        """The account whose token was sent with a request that needs none; None without a valid token."""
         try:
             return await self.authenticate(access)
         except (Unauthenticated, PermissionDenied):
@@ -127,7 +127,7 @@ class Accounts:
             raise PermissionDenied("Only staff can do this.")
 
     async def require_proven(self, account_id: int) -> None:
-        """Refuse model work for a free account that nobody stands behind, where it is at the operator's cost."""
+        """Refuse model work at the operator's cost for a free account whose owner is not verified."""
         if self._guards_spending and not await accounts.is_proven(self._db, account_id):
             raise PermissionDenied(
                 "Verify your e-mail address first: follow the link we e-mailed you, then send this request again. For "
@@ -137,7 +137,7 @@ class Accounts:
     # --- coming in ----------------------------------------------------------------------------------
 
     async def register(self, form: Registration, caller: Caller) -> tuple[Account, TokenPair | None]:
-        """Create an account. Returns its tokens too, unless its address has to be verified first."""
+        """Create an account. Returns its tokens too, unless its address must be verified first."""
         email = signup.personal_email(form.email)
         await self._passwords.require_strong("password", form.password, form.username, email)
         new = NewAccount(
@@ -156,7 +156,7 @@ class Accounts:
         return account, None if self._verification_mandatory else self._tokens.pair(account.id)
 
     async def attempt(self, *, email: str | None, username: str | None, caller: Caller) -> Attempt:
-        """The account whose password is about to be tried, by e-mail address or else by username."""
+        """The account to try a password for, by e-mail address or else by username."""
         began = self._tokens.now()
         if email is not None:
             return Attempt(began, await accounts.candidate_by_email(self._db, email.strip(), caller.origin))
@@ -175,7 +175,7 @@ class Accounts:
         return await self._sign_in(account, caller, attempt.began, "password")
 
     async def google(self, access_token: str, caller: Caller, holder: int | None = None) -> SignedIn:
-        """Sign in by a Google access token. `holder` is the account whose token came with the request."""
+        """Sign in with a Google access token. `holder`: the account whose token came with the request."""
         person = await self._google.identify(access_token)
         began = self._tokens.now()
         account = await self._known(person, holder)
@@ -200,7 +200,9 @@ class Accounts:
         return await self._sign_in(account, caller, began, "a mailed link")
 
     async def _sign_in(self, account: Account, caller: Caller, began: float, way: str) -> SignedIn:
-        """Sign in. Tokens count from `began`, before the account was read: whatever ends all tokens then ends these."""
+        """Sign in. Tokens are dated `began`, before the account was read, so that ending all tokens since then ends
+        these too.
+        """
         if account.blocked:
             raise PermissionDenied("This account is blocked. Contact the operator of this service.")
         self._require_verified(account)
@@ -239,7 +241,7 @@ class Accounts:
     async def _known(self, person: GooglePerson, holder: int | None) -> Account | None:
         """The person's account: the one linked to the Google id, otherwise the one with the address, linked now.
 
-        Linking ends the password and the tokens of whoever set up the account before, unless that is the `holder`.
+        Linking removes the password and the tokens of whoever set up the account before, unless that is the `holder`.
         """
         account = await accounts.find_by_google(self._db, person.subject)
         if account is not None:
@@ -254,7 +256,7 @@ class Accounts:
     async def _link(
         self, connection: asyncpg.Connection, account_id: int, person: GooglePerson, holder: int | None
     ) -> Account | None:
-        """The account linked to the person; None when it has left the person's address meanwhile."""
+        """The account linked to the person; None if it has another address by now."""
         await addresses.lock(connection, account_id, person.email)
         # The same person came in twice at once: the second request must not end the tokens of the first.
         if linked := await accounts.find_by_google(connection, person.subject):
@@ -300,7 +302,7 @@ async def _refuse_third_account(connection: asyncpg.Connection, fingerprint: str
 
 
 async def _count_registration(connection: asyncpg.Connection, network: str | None, limit: int) -> None:
-    """Count a new account of the network. Beyond the limit the transaction is refused, so that nothing is counted."""
+    """Count a new account of the network. Beyond the limit the transaction is rolled back, so nothing is counted."""
     if network is not None and await accounts.count_registration(connection, network) > limit:
         raise RateLimited(
             "Too many accounts were registered from your network today. Use one of them, or try again tomorrow.",

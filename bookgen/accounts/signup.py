@@ -35,12 +35,12 @@ class Caller:
 
     @property
     def network(self) -> str | None:
-        """The address, or an IPv6 caller's /64, which is one household; None for this machine itself."""
+        """The address, or an IPv6 caller's /64 (one household); None for loopback."""
         return self._network(32, 64)
 
     @property
     def surroundings(self) -> str | None:
-        """The /24 of the address, or an IPv6 caller's /48; None for this machine itself."""
+        """The /24 of the address, or an IPv6 caller's /48; None for loopback."""
         return self._network(24, 48)
 
     def _network(self, prefix_of_4: int, prefix_of_6: int) -> str | None:
@@ -92,7 +92,9 @@ def personal_email(text: str) -> str:
 
 
 def valid_username(text: str, email: str) -> str:
-    """The username in its normal form, if it looks neither like another username nor like another's address."""
+    """The username in its normal form. Raises InvalidInput if it looks like another username or another account's
+    address.
+    """
     name = unicodedata.normalize("NFKC", text)
     if not re.fullmatch(USERNAME_PATTERN, name):
         raise _unfit("username", "A username must have 3 to 150 characters: letters, digits and . _ @ + -")

@@ -1,4 +1,4 @@
-"""Signed bearer tokens and tokens of mailed one-time links: created and verified without a database."""
+"""Signed bearer tokens and the tokens of mailed one-time links, without a database."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TokenPair:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The claims of a token; times in seconds since 1970. `signed_in_at`: when the original sign-in began."""
+    """The claims of a token. Times are in seconds since 1970. `signed_in_at`: when the original sign-in began."""
 
     token_type: str
     account_id: int
@@ -57,10 +57,9 @@ class Claims:
 
 
 class Tokens:
-    """Signs and verifies tokens, with one secret key unless `use` gives others.
+    """Signs and verifies tokens, with one secret key unless `use` sets others.
 
-    Tokens whose signature was found good are remembered, so that a polling client costs no HMAC;
-    the expiry is looked at every time.
+    Valid signatures are cached, so that a polling client costs no HMAC. The expiry is checked every time.
     """
 
     def __init__(self, secret_key: str, *, clock: Callable[[], float] = time.time, remembered: int = 10_000) -> None:
@@ -71,7 +70,7 @@ class Tokens:
         self._seen: OrderedDict[str, Claims] = OrderedDict()
 
     def use(self, signing: bytes, accepted: tuple[bytes, ...]) -> None:
-        """Sign with the key `signing`, and take the tokens of all `accepted` keys."""
+        """Sign with the key `signing`, and accept tokens of all `accepted` keys."""
         if not {*self._accepted} <= {*accepted}:
             self._seen.clear()  # some were signed with a key that counts no longer
         self._signing, self._accepted = signing, accepted
@@ -141,7 +140,7 @@ def _decode(token: str, keys: Sequence[bytes]) -> Claims:
 
 
 def _payload(token: str, key: bytes) -> Mapping[str, Any] | None:
-    """What the token says, or None if the key did not sign it."""
+    """The payload of the token, or None if the key did not sign it."""
     try:
         payload: Mapping[str, Any] = jwt.decode(
             token,

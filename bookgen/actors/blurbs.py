@@ -37,9 +37,10 @@ SAMPLE_MODEL = "offline"
 
 
 async def drafted(resources: Resources, account_id: int, book_id: int, steps: StoredSteps) -> str:
-    """Have the model draft the blurb; empty if the book has one. The ledger has the cost in any case.
+    """Have the model draft the blurb; empty if the book has one. The ledger records the cost in any case.
 
-    The last chapter is noted first, since no later one has that done. Raises NotFound, UpstreamAIError, CallsHalted.
+    The last chapter is noted first, because no later chapter causes that. Raises NotFound, UpstreamAIError,
+    CallsHalted.
     """
     await note_rest(resources, account_id, book_id, steps)
     material = await resources.health.through_outages(lambda: load_material(resources.pool, account_id, book_id))
@@ -60,7 +61,7 @@ class Blurbs:
         self.tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """Claims and drafts blurbs until cancelled: at once when a run has completed here, else every few seconds."""
+        """Claim and draft blurbs until cancelled: at once after a run completes here, otherwise every few seconds."""
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_SECONDS):
@@ -74,7 +75,7 @@ class Blurbs:
                 log.exception("blurbs_not_claimed")
 
     def halt(self) -> None:
-        """Lets calls in flight finish and makes no other."""
+        """Let calls in flight finish and make no others."""
         for steps in self._steps.values():
             steps.halt.set()
 

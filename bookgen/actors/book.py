@@ -174,7 +174,7 @@ class BookActor(Actor):
     def _moved(
         self, committed: Committed, announced: ChapterStart | None = None, material: Material | None = None
     ) -> None:
-        """Acts on what is committed. `announced`: the chapter that the commit announced; `material`: of the book."""
+        """Continue after a commit. `announced`: the chapter that the commit announced; `material`: that of the book."""
         self._statuses.changed(self.key)
         if promoted := committed.promoted:
             self._registry.tell((promoted.account_id, promoted.book_id), WriteNext(promoted))

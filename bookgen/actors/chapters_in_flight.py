@@ -1,6 +1,4 @@
-"""What this process writes: chapters, each announced, written in its place at the model, and committed, and the other
-phases of productions.
-"""
+"""What this process writes: chapters (announced, written and committed) and the other phases of productions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How work waits while the database is away: whether it can be reached, and what waits in memory until it is back."""
+"""How work waits during a database outage: whether the database is reachable, and what waits in memory."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ class WaitingReply:
 class Backlog:
     """The replies that wait in memory for the database. Beyond `most_bytes` the oldest one is dropped.
 
-    Finished chapters are not counted: all of their replies but the last are stored, and no chapter is begun while the
-    database is unavailable.
+    Finished chapters are not counted: only their last reply is not stored yet, and no chapter is started during an
+    outage.
     """
 
     def __init__(self, most_bytes: int = MAX_BYTES) -> None:
@@ -116,7 +116,7 @@ class Backlog:
 
     @asynccontextmanager
     async def keeping(self, size: int) -> AsyncIterator[None]:
-        """Count `size` bytes as waiting inside the context. Raises Dropped there if they have to go."""
+        """Count `size` bytes as waiting inside the context. Raises Dropped there if they must be dropped."""
         waiting = WaitingReply(size)
         self._waiting.append(waiting)
         try:
@@ -140,9 +140,8 @@ class Backlog:
 
 
 class LedgerWrites:
-    """Owns the tasks that write to the ledger, which finish whatever happens to the work that was paid for.
-
-    `tasks`: the unfinished ones.
+    """Owns the tasks that write to the ledger, which finish even if the paid work is cancelled. `tasks`: the unfinished
+    ones.
     """
 
     def __init__(self) -> None:

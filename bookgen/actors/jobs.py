@@ -43,7 +43,7 @@ KINDS = {DraftOutline: "outline", ReworkChapters: "outline", RewriteChapter: "ch
 
 
 class Jobs:
-    """Starts jobs and saves what they bring. `tasks`: those in flight, and the book of each."""
+    """Starts jobs and saves their results. `tasks`: the jobs in flight, with their books."""
 
     def __init__(self, resources: Resources, transactions: Transactions) -> None:
         self._resources = resources
@@ -51,9 +51,10 @@ class Jobs:
         self.tasks: dict[asyncio.Task[None], int] = {}
 
     async def start(self, account_id: int, book_id: int, job: Job) -> asyncio.Task[None]:
-        """Takes the book for `job` and lets it run. GenerationInProgress while a run is active.
+        """Reserve the book for `job` and start it.
 
-        Unavailable while this process has no lease: nobody would see that the book is taken.
+        Raises GenerationInProgress while a run is active, and Unavailable without a lease, because other processes
+        would not see that the book is reserved.
         """
         boot_id, taking = self._resources.boot_id, False
         try:
@@ -78,7 +79,7 @@ class Jobs:
         return task
 
     def _require_writer(self, job: Job, writer: str | None) -> None:
-        """Conflict where sample text would be put into a book that a real model wrote."""
+        """Raise Conflict if sample text would go into a book that a real model wrote."""
         if writer and self._resources.model.name == SAMPLE_WRITER and not isinstance(job, DraftOutline):
             raise Conflict(
                 f"This book was written by {writer}, but this server has no language model now and would write "
@@ -86,21 +87,21 @@ class Jobs:
             )
 
     def _over(self, task: asyncio.Task[None]) -> None:
-        """Forgets the task. Its caller hears of its failure, or has gone: asyncio is to say nothing of it then."""
+        """Forget the task. Its caller has received the failure or has disconnected, so asyncio must not report it."""
         del self.tasks[task]
         if not task.cancelled():
             task.exception()
 
     async def forget_lost(self) -> None:
-        """Frees books of jobs that are not in flight any more, although their rows say so."""
+        """Release books whose job rows exist although the jobs are no longer in flight."""
         await jobs.forget_lost(self._resources.pool, self._resources.boot_id, list(self.tasks.values()))
 
     async def _require_allowed(
         self, connection: asyncpg.Connection, account_id: int, book_id: int, job: Job
     ) -> Rewrite | None:
-        """Refuse what the account has no edits for. Returns what a chapter written again takes.
+        """Refuse a job if the account has no edits left for it. Returns what a rewritten chapter costs.
 
-        The account's slot is locked: two jobs never both count on the last edit, or the last free outline.
+        The account's slot is locked, so that two jobs never both use the last edit or the last free outline.
         """
         quota, free = self._resources.quota, outlines.FREE_OF_A_BOOK
         standing = await quota.standing(connection, account_id)
@@ -235,7 +236,7 @@ class Jobs:
         return save
 
     async def _save(self, account_id: int, book_id: int, boot_id: UUID, save: Save) -> None:
-        """Ends the job with what it brought. Conflict when the book was given to somebody else meanwhile."""
+        """End the job and save its result. Raises Conflict if the book was reserved by someone else in the meantime."""
         tried = False
 
         async def attempt() -> None:

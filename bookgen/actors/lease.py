@@ -30,7 +30,9 @@ SETTLE_SECONDS = RENEW_SECONDS + 2 * RENEW_AGAIN_SECONDS
 
 
 class ProviderLimits:
-    """Shares the provider's limits: tells the model how many processes there are, and the others that it is busy."""
+    """Shares the provider's limits: tells the model the number of processes, and other processes when the provider is
+    busy.
+    """
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
@@ -74,14 +76,16 @@ class Lease:
 
     @property
     def trusts_expiry(self) -> bool:
-        """Whether a process whose lease has run out is dead. After a jump of the server's clock all leases have, until
-        each is renewed."""
+        """Whether a process with an expired lease is dead. After a jump of the server's clock all leases are expired
+        until renewed.
+        """
         return now() >= self._settled_at
 
     @property
     def may_prune(self) -> bool:
-        """Whether rows of dead processes may be deleted: the clock has not jumped for a whole lease, in which all that
-        live have renewed theirs."""
+        """Whether rows of dead processes may be deleted: no clock jump for a whole lease, in which all live processes
+        have renewed.
+        """
         return now() >= self._held_from + TTL_SECONDS
 
     @property
@@ -129,7 +133,7 @@ class Lease:
         await self.renew()
 
     async def renew(self) -> None:
-        """Renew the lease, twice if the answer came late, since a lease counts from the moment it was asked for."""
+        """Renew the lease, twice if the response was late, because a lease counts from the time of the request."""
         asked = now()
         await self._renew()
         if now() - asked > RENEW_AGAIN_SECONDS:
@@ -183,9 +187,9 @@ class Lease:
             self._resources.lease_state = LeaseState.RUN_OUT
 
     def _lost(self) -> None:
-        """Another process may write our runs now: nothing that is in flight here may find a way into the database.
+        """Drop all work in flight, because another process may write our runs now.
 
-        The actors stay, since a command that one of them is about to carry out is carried out under the next lease.
+        The actors stay: a command being handled is carried out under the next lease.
         """
         log.warning("lease_lost", boot_id=str(self._resources.boot_id))
         self._former, self._resources.boot_id = self._resources.boot_id, uuid4()

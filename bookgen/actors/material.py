@@ -32,7 +32,7 @@ async def load_material(pool: asyncpg.Pool, account_id: int, book_id: int) -> Ma
 async def note_rest(resources: Resources, account_id: int, book_id: int, steps: StoredSteps) -> None:
     """Have the chapters noted that have no current note, above all the last one, and store each note at once.
 
-    A note that fails is asked for again the next time; nothing else fails with it. Raises NotFound and CallsHalted.
+    A failed note is retried next time; nothing else fails with it. Raises NotFound and CallsHalted.
     """
     through_outages = resources.health.through_outages
     material = await through_outages(lambda: load_material(resources.pool, account_id, book_id))

@@ -11,10 +11,10 @@ from bookgen.models import Run, RunPhase
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Start a run over the chapters that have no content; over all of them when none is missing.
+    """Start a run over the chapters without text, or over all chapters if none is missing.
 
-    Automated, it is a production: it needs no outline, and makes all that a finished book has. `again`: also of a book
-    that is finished, whose chapters are then written anew.
+    `automated`: a production, which needs no outline and makes everything a finished book has. `again`: also for a
+    finished book, whose chapters are then written again.
     """
 
     automated: bool = False
@@ -28,7 +28,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Go on with a paused run, or retry the chapter at which a run failed."""
+    """Continue a paused run, or retry the chapter at which a run failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class RunFailure:
 
 @dataclass(frozen=True, slots=True)
 class WorkFailed:
-    """A task of the run gave up. `spoilt`: its stored replies were no use, so a retry must not replay them."""
+    """A task of the run failed. `spoilt`: its stored replies are unusable, so a retry must not replay them."""
 
     run_id: UUID
     epoch: int
@@ -82,7 +82,7 @@ class WorkHalted:
 
 @dataclass(frozen=True, slots=True)
 class PhaseDone:
-    """The work of a production's phase is done. The chapters have no such message: each is committed by itself.
+    """The work of a production's phase is done. Chapters have no such message, since each is committed on its own.
 
     `chapters`: the number of chapters of a drafted outline. `remark`: a sentence that says what was left out.
     """
@@ -97,8 +97,9 @@ class PhaseDone:
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """Look at what is left: go on to what comes after the chapters, complete when nothing is left, give up when the
-    run has killed too many processes."""
+    """Check what is left: go on to the phase after the chapters, complete if nothing is left, or give up if the run has
+    killed too many processes.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ class ReworkChapters:
 
 @dataclass(frozen=True, slots=True)
 class RewriteChapter:
-    """Write one chapter again. `instructions`: what its author wants of it."""
+    """Write one chapter again. `instructions`: what its author asks for."""
 
     chapter_id: int
     chapter_number: int
@@ -132,9 +133,8 @@ class RewriteChapter:
 
 @dataclass(frozen=True, slots=True)
 class RewritePassage:
-    """Put the characters `start` to `end` of a chapter in other words.
-
-    `words`: how many words the passage has. `report`: the task of the report that is to hold the new text.
+    """Reword the characters `start` to `end` of a chapter. `words`: the length of the passage. `report`: the task of
+    the report for the new text.
     """
 
     chapter_id: int

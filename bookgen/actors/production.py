@@ -81,7 +81,7 @@ class Production:
     async def _review(self, run: Run, steps: StoredSteps) -> PhaseResult:
         """Have an editor read the book, and its author's model answer the findings if the operator wants that.
 
-        A book that nobody could read is finished without it.
+        If the reading fails, the book is finished without it.
         """
         resources = self._resources
         if resources.revision is RevisionMode.OFF or not resources.can_read:
@@ -107,12 +107,12 @@ class Production:
         return PhaseResult(save, remark=_outcome(len(edited.unanswered)))
 
     async def _has_report(self, run: Run, kind: ReportKind) -> bool:
-        """Whether the run has made such a report before its author added a chapter."""
+        """Whether the run made such a report before its author added a chapter."""
         pool, through_outages = self._resources.pool, self._resources.health.through_outages
         return await through_outages(lambda: reports.of_run(pool, run.id, kind)) is not None
 
     async def _proofread(self, run: Run, steps: StoredSteps) -> PhaseResult:
-        """Make an ordinary proofreading report, in which the author finds everything that was not safe to apply."""
+        """Make an ordinary proofreading report, which lists everything that is not safe to apply for the author."""
         resources = self._resources
         if await self._has_report(run, ReportKind.PROOFREADING):
             return PhaseResult()
@@ -193,6 +193,6 @@ class Production:
 
 
 def _outcome(findings: int) -> str:
-    """What an editor's reading has brought, for the status of the finished book; empty if it found nothing."""
+    """The result of an editor's reading, for the status of the finished book; empty if it found nothing."""
     count = "one finding" if findings == 1 else f"{findings} findings"
     return f"The editor's reading had {count}. Its report says what was changed." if findings else ""

@@ -195,7 +195,7 @@ class Recovery:
         await ownership.set_aside(pool)
 
     async def _tell_of_waiting(self) -> None:
-        """Log once for each model which runs wait for it because this process has another one."""
+        """Log once for each model which runs wait for it because this process has a different one."""
         resources = self._resources
         waiting = {} if resources.any_writer else await ownership.waiting(resources.pool, resources.boot_id)
         for writer in waiting.keys() - self._waiting.keys():
@@ -285,7 +285,7 @@ def _key(run: Run) -> Key:
 async def every(
     seconds: float, work: Callable[[], Awaitable[bool | None]], resources: Resources, *, again: float | None = None
 ) -> None:
-    """Repeat `work` until cancelled; no failure ends it. `work` returns False if it did not ask the database.
+    """Repeat `work` until cancelled; no failure ends it. `work` returns False if it did not query the database.
 
     `again`: the seconds until the next try after an outage.
     """

@@ -1,4 +1,4 @@
-"""What every actor of this process works with, and what an operator's command has in its place."""
+"""What all actors of this process share, and its replacement for an operator's command."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ class Resources:
 
     @property
     def any_writer(self) -> bool:
-        """Whether this process may continue what another model has begun. Sample text never continues a book."""
+        """Whether this process may continue what another model has started. Sample text never continues a book."""
         return self.names_model and self.model.name != SAMPLE_WRITER
 
     @property
@@ -194,7 +194,7 @@ class Resources:
 
     @property
     def has_lease(self) -> bool:
-        """Whether others see that this process lives and goes on. Without that they would free what it works on."""
+        """Whether others see that this process is alive. Without a lease they would release what it works on."""
         return self.lease_state is LeaseState.HELD and not self.draining
 
     @property
@@ -204,7 +204,7 @@ class Resources:
 
     @property
     def begins_work(self) -> bool:
-        """Whether this process begins what nobody waits for, such as runs, reports and blurbs."""
+        """Whether this process starts work that nobody waits for, such as runs, reports and blurbs."""
         return self.takes_runs and not self.awaits_operator
 
     @property
@@ -214,12 +214,12 @@ class Resources:
 
     @property
     def outage(self) -> Outage | None:
-        """The outage of the model that runs wait for, if there is one."""
+        """The current outage of the model, which runs wait for; None if there is none."""
         return self.model.outage
 
     @property
     def outage_of_pictures(self) -> Outage | None:
-        """The outage of the painting model that runs wait for, if there is one."""
+        """The current outage of the image model, which runs wait for; None if there is none."""
         return self.painter.outage
 
 

@@ -119,7 +119,7 @@ async def edited(
 
 
 async def _load(resources: Resources, account_id: int, book_id: int) -> Material:
-    """The book with the whole text of its chapters, up to what its plan lets a proofreading read."""
+    """The book with the full text of its chapters, up to the length that the plan allows for proofreading."""
     pool, through_outages = resources.pool, resources.health.through_outages
     book = must_exist(await through_outages(lambda: books.find(pool, account_id, book_id)))
     plan = await through_outages(lambda: resources.quota.plan(pool, account_id))
@@ -148,9 +148,9 @@ async def _pictures(resources: Resources, texts: Sequence[Chapter]) -> dict[int,
 async def _answer(
     material: Material, review: BookReview, steps: StoredSteps, context_tokens: int
 ) -> AuthorsAnswer | None:
-    """What the author's model answers to the findings; None if no answer can be used.
+    """The answers of the author's model to the findings; None if no answer is usable.
 
-    A chapter that no model has written is its author's: it keeps its findings and is not changed.
+    A chapter that no model wrote belongs to its author: its findings are listed and its text is not changed.
     """
     if not review.findings:
         return None

@@ -36,7 +36,7 @@ READER_WORDS = 200  # of a reader's reply about one chapter
 def encode(
     report: RunProgress, words_in_flight: int = 0, outage: Outage | None = None, model: TextModel | None = None
 ) -> bytes:
-    """The status as JSON. `words_in_flight`: of the unfinished chapter. `outage`: what its call waits for.
+    """The status as JSON. `words_in_flight`: the words of the unfinished chapter. `outage`: what its call waits for.
 
     `model`: the one that writes, for an estimate of the time before the first chapter is finished.
     """

@@ -30,7 +30,7 @@ CALLER_PATIENCE = 45.0
 
 
 class TextDropped(UpstreamAIError):
-    """The database was away for so long that a text had to be dropped. Resume has it written again."""
+    """The database was unavailable for so long that a text had to be dropped. Resume the run to write it again."""
 
     def __init__(self, stage: str, chapter_number: int | None) -> None:
         super().__init__(self.__doc__, stage=stage, retryable=True, chapter_number=chapter_number)
@@ -177,7 +177,7 @@ class StoredSteps:
             raise
 
     def _lose(self, request: TextRequest) -> None:
-        """Count the words of a call that a stop cuts off, so that stopping again and again is no free writing."""
+        """Count the words of a call cut off by a stop, so that repeated stops give no free words."""
         run_id, words = self.scope.run_id, int(request.brief.get("words", 0))
         if run_id is not None and request.stage == "chapter" and words:
             pool, health = self._resources.pool, self._resources.health

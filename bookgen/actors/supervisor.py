@@ -88,7 +88,7 @@ class Supervisor:
     async def start(self) -> None:
         """Take a lease and take over runs that nobody writes, then keep doing both.
 
-        A process that takes no work has a lease all the same: the model calls of its requests are its jobs.
+        A process that takes no work has a lease too, because its requests make model calls, which count as its jobs.
         """
         health = self.resources.health
         await self.resources.find_writer()
@@ -117,9 +117,9 @@ class Supervisor:
             raise Unavailable(STOPPING)
 
     async def sweep(self) -> bool:
-        """Do what is due every few seconds. Without a lease nothing is claimed, since others would take it back.
+        """Do the periodic work. Without a lease nothing is claimed, since other processes would take it back.
 
-        Returns whether the database was asked.
+        Returns whether the database was queried.
         """
         async with self._sweeping:
             return await self._sweep()

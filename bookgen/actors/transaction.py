@@ -110,7 +110,7 @@ class Transactions:
             return await self._promote(connection, account_id)
 
     async def promote_unless_locked(self, account_id: int) -> Run | None:
-        """The same, but skip the account if another transaction has locked its slot."""
+        """Like `promote`, but skip the account if another transaction has locked its slot."""
         async with self._connection(account_id) as connection:
             return await self._promote(connection, account_id) if await slots.try_lock(connection, account_id) else None
 
@@ -298,5 +298,5 @@ class Transactions:
 
 
 def _goes_on(former: Run, effects: frozenset[Effect]) -> bool:
-    """Whether a new run uses what is stored of the chapter that the former one left unfinished."""
+    """Whether a new run uses the stored parts of the chapter that the previous run left unfinished."""
     return former.status in (RunStatus.STOPPED, RunStatus.ERROR) and Effect.REWRITE not in effects

@@ -1,6 +1,6 @@
-"""Work on a run that takes minutes: a chapter, or a phase of a production.
+"""Work on a run that takes minutes: a chapter, or a phase of a production. Each is a task beside the mailbox.
 
-Each is a task beside the mailbox. This module says how it is halted, what comes of it and what its failures are called.
+This module defines how the work is halted, its result, and the names of its failures.
 """
 
 from __future__ import annotations
@@ -129,8 +129,9 @@ class Written:
 
 @dataclass(slots=True, eq=False)
 class ChapterWork(WorkInFlight[Written]):
-    """The work on a chapter. `material`: the book, once the work has its place; `earlier`: new digests of earlier
-    chapters."""
+    """The work on a chapter. `material`: the book, set when the model is free for the work; `earlier`: new digests of
+    earlier chapters.
+    """
 
     material: Material | None = None
     earlier: list[Digest] = field(default_factory=list)
@@ -151,7 +152,7 @@ class ChapterWork(WorkInFlight[Written]):
         return chapter
 
     def finished(self, written: Written) -> FinishedChapter:
-        """The chapter as it goes into the database, with the last reply if that is not stored yet."""
+        """The chapter as it is saved in the database, with the last reply if that is not stored yet."""
         draft = written.draft
         return FinishedChapter(
             run_id=self.run.id,

@@ -103,7 +103,7 @@ class Service:
     async def working(self) -> AsyncIterator[None]:
         """A context in which the background work runs: sending letters, watching blocks, payments, runs and backups.
 
-        Letters are asked for by requests, and their links lead to a process that answers requests.
+        Letters are sent where requests are served, since requests create them and their links lead back there.
         """
         with contextlib.ExitStack() as background:
             background.enter_context(running(self.keyring.watch(self.tokens)))

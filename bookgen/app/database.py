@@ -19,8 +19,8 @@ from bookgen.store.postgres.server import PostgresAddress, running_postgres
 async def open_database(config: Config, *, create: bool = False) -> AsyncIterator[Database]:
     """A context with the connection pools of a migrated database, embedded or at the configured URL.
 
-    Only with `create` is it made and migrated, as the service does. A command refuses what is missing: in a wrong
-    folder it would otherwise answer from a new and empty database.
+    It is created and migrated only with `create`, as the service does. A command refuses a missing database: in a wrong
+    folder it would otherwise use a new, empty one.
     """
     prepare: Callable[[str, Path], Awaitable[object]] = migrate if create else require_migrated
     async with postgres(config, create=create) as address:

@@ -51,7 +51,7 @@ def build_payments(config: Config, database: Database, wake_mail: Callable[[], N
 
 
 def payments_of_service(config: Config, database: Database, wake_mail: Callable[[], None]) -> Payments:
-    """The payments of a running service. Warns if billing is on, but payments cannot be made or confirmed."""
+    """The payments of a running service. Logs a warning if billing is on but payments cannot be made or confirmed."""
     if config.billing_enabled and not config.stripe_secret_key:
         log.warning(
             "nothing_can_be_bought",
@@ -76,7 +76,7 @@ def build_mailer(config: Config) -> Mailer:
 
 
 def build_keyring(config: Config, database: Database, *, create: bool = True) -> Keyring:
-    """The keys that sign tokens. Without `create` it raises StartupError where the service's secret is not at hand."""
+    """The keys that sign tokens. Without `create` it raises StartupError if the service's secret is missing."""
     file = config.data_dir / "secret.key"
     if not create and config.secret_key is None and not file.exists():
         raise StartupError(f"There is no {file}. Set BOOKGEN_DATA_DIR or BOOKGEN_SECRET_KEY as the service has it.")
@@ -90,7 +90,9 @@ def signing_secret(config: Config) -> str:
 
 
 def build_picture_marks(config: Config) -> PictureMarks:
-    """With the server's own key, made at the first start. With no place to keep it, pictures are not signed."""
+    """The marks of pictures, signed with the server's own key, which the first start creates. If it cannot be stored,
+    pictures are not signed.
+    """
     if config.mark_origin == "off":
         return PictureMarks(on=False)
     try:

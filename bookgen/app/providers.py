@@ -48,7 +48,7 @@ def _model_settings(config: Config, tries: int | None) -> ModelSettings:
 
 
 def context_tokens(config: Config, model: TextModel) -> int:
-    """The most tokens of a call that reads the whole book: the model's window, as far as the operator allows it."""
+    """The maximum tokens of a call that reads the whole book: the model's window, or less if configured."""
     window = prices().context_window(model.name) or WINDOW
     return min(window, config.context_tokens or window)
 

@@ -1,4 +1,4 @@
-"""Add-ons of an account: which it can use now, and the uses that runs hold."""
+"""The add-ons of an account: which it can use now, and the uses held by runs."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ AUTOMATED_PRODUCTION, CHILDRENS_BOOK = "automated-production", "childrens-book"
 
 
 def uses_remaining(owned: OwnedAddon, now: datetime, renewal_grace: timedelta) -> int:
-    """-1 for an add-on owned by the month, as long as it is paid for."""
+    """The uses left; -1 for a monthly add-on while it is paid for."""
     if owned.billing_type != MONTHLY:
         return left(owned.bought, owned.taken)
     return UNLIMITED if is_entitled(owned, now, renewal_grace) else 0
 
 
 async def require(db: DB, quota: Quota, standing: Standing, slug: str) -> OwnedAddon | None:
-    """What a use can be taken of: an add-on by the month before one by use; None where the plan includes it.
+    """The add-on whose use pays: a monthly one before a single use; None if the plan includes it.
 
-    PlanUpgradeRequired, which names the add-on, when there is neither. Takes nothing: `hold_use` does.
+    Raises PlanUpgradeRequired, which names the add-on, if there is neither. Holds nothing; `hold_use` does.
     """
     if _included(standing):
         return None
@@ -61,7 +61,7 @@ async def count_use(connection: DB, quota: Quota, run_id: UUID) -> None:
 
 
 async def release_use(connection: DB, quota: Quota, account_id: int, run_id: UUID) -> None:
-    """Release the hold of a run that did not complete: keep the use for the book with its allowance, or return it."""
+    """Release the hold of a run that did not complete: keep the use for its book, or return it to the account."""
     period = await quota.period(connection, account_id)
     await addons.release_use(connection, run_id, period.end)
 

@@ -1,4 +1,4 @@
-"""Buying: hosted checkout sessions, plan changes in place, the billing portal and invoices."""
+"""Purchases: hosted checkout sessions, plan changes, the billing portal and invoices."""
 
 from __future__ import annotations
 
@@ -41,16 +41,17 @@ class HostedCheckout:
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    """The plan was changed in place, or will be at `begins_at`; no checkout page is needed."""
+    """The plan was changed without a checkout page, or will be at `begins_at`."""
 
     redirect_url: str
     begins_at: datetime | None = None
 
 
 class Payments:
-    """Without a gateway nothing can be bought, and a request that is sound in itself is told so.
+    """Buys and manages plans, credits and add-ons. Without a gateway nothing can be bought, and valid requests are
+    refused.
 
-    `sells` False: there is a gateway for what was bought before, and nothing more is sold.
+    With `sells` False the gateway serves earlier purchases only.
     """
 
     def __init__(
@@ -160,9 +161,9 @@ class Payments:
             return await open_for(await customers.instead_of(customer, account_id))
 
     async def _require_only_page(self, account_id: int, offer: Offer, checkout_id: int, session_id: str) -> None:
-        """Two open pages could be paid twice, so the newest one closes the others.
+        """Close the other open pages, because two could be paid twice.
 
-        Of two that open at once at least one sees the other, because each is noted and named before it looks.
+        If two are opened at the same time, at least one finds the other, since each is recorded before it looks.
         """
         gateway = self._configured().gateway
         others = await payments.open_pages(self._db, account_id, offer.kind, offer.slug)
@@ -182,7 +183,7 @@ class Payments:
         return bool((await payments.session_facts(self._db, session_id))["status"] == "paid")
 
     async def _monthly(self, account_id: int, slug: str) -> OwnedAddon | None:
-        """The monthly add-on, if it is paid for or the processor still bills it."""
+        """The account's monthly add-on, if it is paid for or the processor still bills it."""
         now = self._clock()
         for each in await addons.owned(self._db, account_id, now, now, now):
             paid = is_entitled(each, now, self._renewal_grace)
@@ -214,7 +215,9 @@ class Payments:
             return []
 
     async def forget(self, account_id: int) -> None:
-        """End what the account subscribed to, and delete it at the processor. Unavailable if that cannot be reached."""
+        """End the account's subscriptions and delete its customer at the processor. Raises Unavailable if that is
+        unreachable.
+        """
         customer = await payments.customer_of(self._db, account_id)
         if customer is not None and self._fulfilment is not None:
             await self._fulfilment.gateway.delete_customer(customer)
@@ -269,7 +272,7 @@ def _is_on(present: Subscription, slug: str, interval: str | None) -> bool:
 
 
 def _already(sentence: str, owned: Subscription | OwnedAddon) -> str:
-    """The error for something that the account already has. It says where to pay for it or keep it."""
+    """The error for something that the account already has, with where to pay for it or keep it."""
     portal = "in the billing portal (POST /auth/subscriptions/portal/)"
     if owned.status is SubscriptionStatus.PAST_DUE:
         return f"{sentence}, and its last payment failed. Pay it {portal}."

@@ -10,8 +10,8 @@ BYTES_OF_A_WORD = 10  # a long one, with its space
 
 
 def most_bytes(plan: Plan, book: Book) -> int | None:
-    """How many bytes of the book's text a check reads; None: as many as there are. The book may be longer than the plan
-    has them, where a credit covers it.
+    """How many bytes of the book's text a check reads; None: all. If a credit covers the book, it may be longer than
+    the plan allows.
     """
     if plan.features.books_per_month == UNLIMITED:
         return None

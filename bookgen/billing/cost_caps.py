@@ -53,7 +53,7 @@ async def once(operation: Callable[[], Awaitable[Any]]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What calls are for. No account: no daily cap applies. No book: no book cap."""
+    """What calls are for. Without an account no account cap applies, and without a book no book cap."""
 
     stage: str
     account_id: int | None = None
@@ -63,8 +63,9 @@ class Purpose:
 
 @dataclass(frozen=True, slots=True)
 class CostBudget:
-    """Implements `providers.text.CallBudget` for the calls of one purpose. `through` carries out what the database is
-    asked for, as long as it takes."""
+    """Implements `providers.text.CallBudget` for the calls of one purpose. `through` runs database operations, retrying
+    as long as needed.
+    """
 
     db: asyncpg.Pool
     caps: CostCaps
@@ -95,6 +96,8 @@ class CostBudget:
             log.warning("reservation_not_released", reason=str(outage))
 
     def _most(self, model: str, most: Usage) -> int:
-        """The highest cost of a call, its prompt at the dearer of uncached and cache-write prices. No price: 0."""
+        """The highest cost of a call, with its prompt at the higher of the uncached and the cache-write price. 0
+        without a price.
+        """
         cached = replace(most, input_tokens=0, cache_write_tokens=most.input_tokens)
         return max(self.price(model, most) or 0, self.price(model, cached) or 0)

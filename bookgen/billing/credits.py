@@ -30,9 +30,8 @@ async def grant(
 
 
 async def grant_purchase(connection: DB, account_id: int, purchase: PaidCredits) -> None:
-    """Grants what was paid for, once, and marks what of it is refunded now.
-
-    Less than before is refunded when a refund has failed or a dispute was won: the credits that it took come back.
+    """Grant the paid credits once, and record how many of them are refunded now. If that number fell, because a refund
+    failed or a dispute was won, the credits are returned.
     """
     bought = purchase.credits
     said = "1 credit bought" if bought == 1 else f"{bought} credits bought"

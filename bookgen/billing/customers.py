@@ -27,7 +27,9 @@ class Customers:
         return must_exist(customer)  # the account may have been deleted meanwhile
 
     async def instead_of(self, gone: str, account_id: int) -> str:
-        """Another one for an account whose customer the processor does not know, say of its test mode or deleted."""
+        """A new customer for an account whose customer the processor does not know, because it belongs to test mode or
+        was deleted.
+        """
         made = await self._gateway.create_customer(
             must_exist(await accounts.find(self._db, account_id)), instead_of=gone
         )

@@ -1,4 +1,4 @@
-"""AI edits: each rewrites a bounded number of words. Books that nothing pays for have a further limit on words."""
+"""AI edits: each covers a limited number of words. Words in unpaid books have a further limit."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ UNPAID = (
 async def reserve(
     connection: DB, quota: Quota, standing: Standing, book_id: int, words: int, in_flight: Rewrite
 ) -> Rewrite:
-    """What rewriting a chapter of `words` words takes. Raises QuotaExceeded if too little is left beside `in_flight`.
+    """What rewriting a chapter of `words` words costs. Raises QuotaExceeded if too little is left next to `in_flight`.
 
-    Counts nothing. The account's slot is locked, so that two rewrites never both reckon with what is left.
+    Counts nothing. The account's slot is locked, so that two rewrites never both use what is left.
     """
     edits = max(1, -(-words // WORDS_OF_AN_EDIT))
     await quota.require(connection, standing, Allowance.AI_EDITS, in_flight=in_flight.edits, amount=edits)

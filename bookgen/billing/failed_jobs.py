@@ -1,6 +1,5 @@
-"""Jobs that fail although calls of them are paid for: some are free, since models do fail by themselves now and then.
-
-Any more count as if they had been done: what a model always refuses to write would be asked of it without end.
+"""Failed jobs whose calls were paid: some are free, since models sometimes fail. Further ones count as if they had
+succeeded; otherwise anyone could endlessly request something that a model always refuses.
 """
 
 from __future__ import annotations

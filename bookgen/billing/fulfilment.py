@@ -38,7 +38,9 @@ PAID = frozenset({"paid", "refunded"})
 
 
 class Outcome(NamedTuple):
-    """What an effect did, stored with the event. If `customer` is set, its subscriptions must be refreshed next."""
+    """What applying an event did, stored with the event. If `customer` is set, its subscriptions must be refreshed
+    next.
+    """
 
     said: str
     customer: str | None = None
@@ -71,8 +73,8 @@ class Fulfilment:
         return lambda connection: self._apply_session(connection, session)
 
     async def read_customer(self, customer: str, *, keep: bool = False) -> Effect:
-        """`keep`: also take back, at the processor, the cancellations that paid upgrades are to take back, and release
-        schedules that plan nothing any more.
+        """Read the customer's subscriptions. `keep`: also undo the cancellations that paid upgrades undo, and release
+        idle schedules, at the processor.
         """
         try:
             found = await self.gateway.subscriptions(customer)
@@ -84,7 +86,7 @@ class Fulfilment:
         return lambda connection: self._apply_subscriptions(connection, customer, subscribed)
 
     async def _kept(self, subscription: ProcessorSubscription, *, keep: bool) -> ProcessorSubscription:
-        """The subscription with its cancellation taken back."""
+        """The subscription with its cancellation undone."""
         try:
             if keep:
                 await self.gateway.keep(subscription)
@@ -155,9 +157,8 @@ class Fulfilment:
         return outcome
 
     async def _buyer(self, connection: DB, checkout: Checkout, session: CheckoutSession) -> int | None:
-        """Who opened the page, or else whose proven address paid there.
-
-        A customer made for a guest stays out of an account that was there before.
+        """The account that opened the page, or else the one whose verified address paid. A customer created for a guest
+        does not get into an existing account.
         """
         if checkout.account_id is not None or not session.email:
             return checkout.account_id
@@ -177,7 +178,7 @@ class Fulfilment:
         return Outcome(f"{outcome.said}; waits until the buyer's address is proven")
 
     async def _credit(self, connection: DB, checkout: Checkout, session: CheckoutSession, account_id: int) -> None:
-        """Grant the paid credits and take back what is left of the refunded ones."""
+        """Grant the paid credits, and remove those of them that were refunded and are left."""
         if checkout.credits is None or checkout.words_per_book is None:
             raise ValueError(f"checkout {checkout.id} sells no credits")  # the table refuses such a row
         refunded = _credits_refunded(checkout.credits, session)
@@ -252,7 +253,7 @@ class Fulfilment:
 
 
 def _by_what(subscribed: Sequence[ProcessorSubscription]) -> dict[tuple[str, str], list[ProcessorSubscription]]:
-    """Our subscriptions, grouped by what can count only once: the plan, and each add-on."""
+    """Our subscriptions by what may exist only once: the plan, and each add-on."""
     found: dict[tuple[str, str], list[ProcessorSubscription]] = {}
     for each in subscribed:
         match each.tag.split(":"):

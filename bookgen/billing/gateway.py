@@ -45,7 +45,7 @@ PORTAL_FEATURES = {
 
 
 class Gateway:
-    """Speaks to the processor. What makes a buyer pay carries an idempotency key made from a row of ours."""
+    """Calls the processor. Calls that make a buyer pay have an idempotency key derived from one of our rows."""
 
     def __init__(self, secret_key: str, *, api_base: str | None = None) -> None:
         self._secret_key = secret_key
@@ -56,7 +56,7 @@ class Gateway:
 
     @property
     def live(self) -> bool | None:
-        """Whether the key moves real money, as its name says; in the processor's test mode nothing does."""
+        """Whether the key is for live mode, by its prefix. In test mode no real money moves."""
         return next((live for live, names in KEYS.items() if self._secret_key.startswith(names)), None)
 
     async def close(self) -> None:
@@ -72,14 +72,14 @@ class Gateway:
         return str(created["id"])
 
     async def delete_customer(self, customer: str) -> None:
-        """Delete the customer, which ends its subscriptions at once. One that is gone already stays so."""
+        """Delete the customer, which ends its subscriptions at once. It may be deleted already."""
         with contextlib.suppress(Unknown):
             await self._call("customers.delete", customer)
 
     async def open_session(
         self, offer: Offer, *, checkout: UUID, customer: str | None, success_url: str, cancel_url: str
     ) -> tuple[str, str]:
-        """Id and address of a hosted page where `offer` can be paid for; of a guest it asks the e-mail address."""
+        """The id and URL of a hosted page where `offer` can be paid. It asks guests for an e-mail address."""
         params: dict[str, Any] = {
             "line_items": [{"price": await self.price(offer), "quantity": 1}],
             "metadata": {"bookgen_checkout": str(checkout)},
@@ -97,7 +97,7 @@ class Gateway:
         return opened["id"], opened["url"]
 
     async def expire_session(self, session_id: str) -> bool:
-        """Close the page. Returns False if it was paid or has ended already."""
+        """Close the page. Returns False if it has been paid or has expired."""
         try:
             await self._call("checkout.sessions.expire", session_id)
         except Refused:
@@ -107,7 +107,7 @@ class Gateway:
     async def change_plan(
         self, subscription: ProcessorSubscription, offer: Offer, *, checkout: UUID
     ) -> ProcessorSubscription:
-        """Move the subscription to another price now and bill the difference. If that is not paid, nothing changes."""
+        """Change the subscription to another price now and bill the difference. If it is not paid, nothing changes."""
         params = {
             "items": [{"id": subscription.item_id, "price": await self.price(offer)}],
             "proration_behavior": "always_invoice",
@@ -119,10 +119,10 @@ class Gateway:
         )
 
     async def schedule_change(self, subscription: ProcessorSubscription, offer: Offer) -> None:
-        """Move the subscription to another price when its paid period ends, instead of what was planned before.
+        """Change the subscription to another price when its paid period ends, replacing any planned change.
 
-        Two calls, because the processor takes no phases with the first. If the second is lost, the schedule plans
-        nothing, and the next attempt finds it.
+        It takes two calls, because the processor accepts no phases with the first. If the second is lost, the schedule
+        is idle, and the next attempt finds it.
         """
         price = await self.price(offer)
         schedule = subscription.schedule
@@ -135,18 +135,19 @@ class Gateway:
         await self._call("subscription_schedules.update", schedule.id, params)
 
     async def release(self, schedule_id: str) -> None:
-        """End the schedule; the subscription stays as it is. A cancellation that the schedule brought stays too."""
+        """End the schedule. The subscription stays as it is, including a cancellation from the schedule."""
         await self._call("subscription_schedules.release", schedule_id, {"preserve_cancel_date": True})
 
     async def mark_to_keep(self, subscription: ProcessorSubscription, offer: Offer) -> None:
-        """Note at the processor that the change to `offer` takes the cancellation back: `keep` does, once it is paid.
+        """Record at the processor that the change to `offer` undoes the cancellation, which `keep` does once it is
+        paid.
 
-        The call that makes the change may neither say so nor carry the mark, and a call after it may be lost.
+        The call that makes the change cannot do this or carry the mark, and a later call may be lost.
         """
         await self._call("subscriptions.update", subscription.id, {"metadata": {processor.KEEP_AS: offer.tag}})
 
     async def keep(self, subscription: ProcessorSubscription) -> None:
-        """Take the cancellation back and remove the mark, in one call: a later cancellation counts."""
+        """Undo the cancellation and remove the mark in one call, so that a later cancellation counts."""
         params = {"cancel_at_period_end": False, "metadata": {processor.KEEP_AS: ""}}
         await self._call("subscriptions.update", subscription.id, params)
 
@@ -167,7 +168,9 @@ class Gateway:
         return await self._with_reversals(processor.checkout_session(found))
 
     async def _with_reversals(self, session: CheckoutSession) -> CheckoutSession:
-        """A charge stays marked as disputed when the dispute is won, and may count a refund that has failed."""
+        """The session with its refunds. A charge stays marked as disputed after the dispute is won, and may count a
+        failed refund.
+        """
         about = {"payment_intent": session.payment_intent, "limit": 100}
         if session.disputed:
             disputes = await self._call("disputes.list", about)
@@ -196,7 +199,9 @@ class Gateway:
             after = {"starting_after": page["data"][-1]["id"]}
 
     async def _with_arrears(self, subscription: ProcessorSubscription) -> ProcessorSubscription:
-        """Its own period begins anew each month, paid or not; the arrears do not."""
+        """The subscription with its unpaid invoices. Its period restarts each month, paid or not; the unpaid invoices
+        show what was paid.
+        """
         if subscription.past_due_since is None:
             return subscription
         listed = await self._call("invoices.list", {"subscription": subscription.id, "limit": 100})
@@ -213,9 +218,8 @@ class Gateway:
     # --- the catalogue ------------------------------------------------------------------------------
 
     async def find_price(self, offer: Offer) -> tuple[str, int] | None:
-        """Id and amount of the price that is sold under the offer's name now.
-
-        One in another currency, or that does not say what it is for, was made by somebody else: it would give nothing.
+        """The id and amount of the price currently sold under the offer's name. A price in another currency, or without
+        our metadata, is not ours and is ignored.
         """
         listed = await self._call("prices.list", {"lookup_keys": [offer.lookup_key], "active": True})
         ours = [
@@ -226,9 +230,9 @@ class Gateway:
         return ours[0] if ours else None
 
     async def price(self, offer: Offer) -> str:
-        """The offer's price, found or made. A changed amount is a new price that takes over the name.
+        """The offer's price, found or created. A changed amount becomes a new price that takes over the name.
 
-        It is looked for each time: somebody may have put it away at the processor.
+        It is looked up each time, because someone may have archived it at the processor.
         """
         found = await self.find_price(offer)
         return found[0] if found and found[1] == offer.amount_cents else await self._make_price(offer)
@@ -245,7 +249,7 @@ class Gateway:
         return str((await self._call("billing_portal.configurations.create", params))["id"])
 
     async def find_webhook(self, url: str) -> tuple[str, set[str]] | None:
-        """The webhook's id, and the events of ours that it does not send; None if there is no webhook."""
+        """The webhook's id, and our events that it does not send; None if there is no webhook."""
         listed = await self._call("webhook_endpoints.list", {"limit": 100})
         for each in listed["data"]:
             if each["url"] == url:

@@ -1,4 +1,4 @@
-"""Buyers without an account: the one with their proven e-mail address, a new one, or a purchase that waits."""
+"""Buyers without an account: an existing account with their verified address, a new account, or a waiting purchase."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ MAX_NAMES = 9  # tried for one account
 
 
 async def account_for(connection: Connection, email: str) -> tuple[int | None, bool]:
-    """Whose purchase this is, and whether the account is new; None while the address has yet to be proven.
+    """The buyer's account, and whether it is new; None while the address is unverified.
 
-    A new account is mailed a magic link. Paying with somebody's address is no way into their account, and somebody
-    who only claims the buyer's address does not get what was bought.
+    A new account is mailed a magic link. Paying with someone's address gives no access to their account, and an account
+    that only claims the buyer's address does not get the purchase.
     """
     for username in islice(accounts.suggested_usernames(email), MAX_NAMES):
         known = await addresses.lock_holder(connection, email)
@@ -37,7 +37,7 @@ async def account_for(connection: Connection, email: str) -> tuple[int | None, b
 
 
 async def tell(connection: Connection, email: str, account_id: int | None, bought: str, *, new: bool) -> None:
-    """Mail the buyer what was bought and, where nobody has proven the address yet, the link that does."""
+    """Mail the buyer a receipt and, if nobody has verified the address, a link that does."""
     if new or account_id is None:
         await mails.enqueue(connection, LinkPurpose.MAGIC_LOGIN, email, bought=bought)
     if not new:
@@ -45,7 +45,7 @@ async def tell(connection: Connection, email: str, account_id: int | None, bough
 
 
 async def give_waiting(connection: Connection, account: Account, now: datetime) -> None:
-    """Grant what guests bought for the address that the account has just proven."""
+    """Grant what guests bought for the address that the account has just verified."""
     waiting = await payments.waiting_for(connection, account.email)
     if not waiting:
         return

@@ -1,4 +1,4 @@
-"""The allowance of images: held while they are made, consumed once they are, given back if they are not."""
+"""The image allowance: held while images are made, consumed once they are made, returned if they are not."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ class HeldImages:
 
     @asynccontextmanager
     async def bringing(self, connection: asyncpg.Connection, images: int) -> AsyncIterator[None]:
-        """The transaction that brings those that were made. They are paid for, so that they count as well where their
-        author has left no place for them meanwhile."""
+        """The transaction that stores the images made. They count even if they cannot be stored, because they are paid
+        for.
+        """
         try:
             async with connection.transaction():
                 yield
@@ -56,7 +57,9 @@ async def require_images(connection: DB, quota: Quota, standing: Standing, book_
 
 @asynccontextmanager
 async def held_images(database: Database, quota: Quota, account_id: int, images: int) -> AsyncIterator[HeldImages]:
-    """Sets so many images aside, or QuotaExceeded. Within, they are consumed; whatever fails there gives them back."""
+    """Hold this many images, or raise QuotaExceeded. Inside the block they are consumed; if it fails, the rest are
+    released.
+    """
     held = await hold_images(database, quota, account_id, images, uuid4())
     try:
         yield held
@@ -66,7 +69,7 @@ async def held_images(database: Database, quota: Quota, account_id: int, images:
 
 
 async def hold_images(database: Database, quota: Quota, account_id: int, images: int, hold_id: UUID) -> HeldImages:
-    """Sets so many images aside, or QuotaExceeded. What was held under the same id, by a process that died, is free."""
+    """Hold this many images, or raise QuotaExceeded. Replaces a hold with the same id, which a dead process left."""
     async with database.http.acquire() as connection, connection.transaction():
         await subscriptions.lock(connection, account_id)
         await image_holds.remove(connection, account_id, hold_id)

@@ -22,7 +22,7 @@ def period_at(anchor: datetime, now: datetime) -> Period:
 
 
 def add_months(anchor: datetime, months: int) -> datetime:
-    """The same day and time `months` later, or the month's last day where it is shorter.
+    """The same day and time `months` later, or the last day of a shorter month.
 
     Always counted from the anchor: January 31 gives February 28 and then March 31, never March 28.
     """

@@ -1,6 +1,6 @@
-"""Changes of a plan that the processor bills already: a larger plan at once, a smaller one when the paid period ends.
+"""Changes of a paid plan: upgrades at once, downgrades when the paid period ends.
 
-A smaller plan at once would credit the larger one's price in full while its runs go on.
+An immediate downgrade would credit the full price of the larger plan while its runs continue.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class PlanChanges:
         return begins
 
     async def call_off(self, account_id: int, processor_id: str | None) -> bool:
-        """Call the planned change off, so that the present plan is renewed. Returns False if none was planned."""
+        """Cancel the planned change, so that the current plan is renewed. Returns False if none was planned."""
         customer = await Customers(self._db, self._gateway).of(account_id)
         present = await self._running(customer, processor_id)
         if present.next_plan is None:
@@ -60,7 +60,9 @@ class PlanChanges:
         return True
 
     async def _change_now(self, account_id: int, customer: str, present: ProcessorSubscription, offer: Offer) -> None:
-        """A scheduled subscription takes neither a pending update nor a cancellation, so the schedule ends first."""
+        """Upgrade now. A scheduled subscription accepts neither a pending update nor a cancellation, so the schedule is
+        ended first.
+        """
         await self._release(present)
         try:
             if present.cancel_at_period_end or present.keep_as:
@@ -88,7 +90,7 @@ class PlanChanges:
             await self._gateway.release(present.schedule.id)
 
     async def _plan_again(self, customer: str, before: ProcessorSubscription) -> None:
-        """After an upgrade that failed: plan the change again that was called off for it."""
+        """Plan the change again that was cancelled for an upgrade which failed."""
         if before.next_plan is None:
             return
         slug, interval = before.next_plan
@@ -104,7 +106,7 @@ class PlanChanges:
         await self._fulfilment.refresh_customer(customer)
 
     async def _running(self, customer: str, processor_id: str | None) -> ProcessorSubscription:
-        """The subscription to change, read from the processor, since we may not know of its end yet."""
+        """The subscription to change, read from the processor because it may have ended without our knowledge."""
         try:
             subscribed = await self._gateway.subscriptions(customer)
         except UnknownCustomer:
@@ -129,7 +131,7 @@ class PlanChanges:
 
 
 async def note(db: asyncpg.Pool, account_id: int | None, offer: Offer) -> tuple[int, UUID]:
-    """Record an attempt to buy, before the call to the processor. The row's key makes the call idempotent."""
+    """Record an attempt to buy before the call to the processor. The row's key makes the call idempotent."""
     return await payments.open_checkout(
         db,
         account_id,

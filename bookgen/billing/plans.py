@@ -1,4 +1,4 @@
-"""What a plan allows: pure gates over its feature map."""
+"""What a plan allows: pure functions over its features."""
 
 from __future__ import annotations
 
@@ -33,12 +33,14 @@ def covers_words(plan: Plan, words: int) -> bool:
 
 
 def pays_for_any(plan: Plan, words: int) -> bool:
-    """Whether the plan pays for a book of so many words however many there were."""
+    """Whether the plan pays for a book of this many words, whatever else has been used."""
     return plan.features.books_per_month == UNLIMITED and covers_words(plan, words)
 
 
 def larger_plan(plan: Plan, offered: Iterable[Plan], words: int) -> Plan | None:
-    """The first of the offered plans with more books a month than `plan` and room for a book of so many words."""
+    """The first of the offered plans with more books a month than `plan`, and a limit that fits a book of this many
+    words.
+    """
     books = plan.features.books_per_month
     return next(
         (

@@ -94,10 +94,10 @@ class CheckoutSession:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionSchedule:
-    """What is planned for a subscription. `phase_start`: when its present phase began, in seconds since 1970.
+    """The schedule of a subscription. `phase_start`: the start of its current phase, in seconds since 1970.
 
-    `next_tag` is the tag of what the subscription changes to when the present phase ends. An idle schedule plans
-    nothing, and only stands in the way of a cancellation.
+    `next_tag`: the tag of the offer that it changes to when the current phase ends. An idle schedule plans nothing, and
+    only prevents a cancellation.
     """
 
     id: str
@@ -109,10 +109,10 @@ class SubscriptionSchedule:
 
 @dataclass(frozen=True, slots=True)
 class ProcessorSubscription:
-    """`tag` is the catalogue's: kind, slug and interval of what is subscribed to.
+    """A subscription. `tag`: kind, slug and interval of its offer in our catalogue.
 
-    `past_due_since` is the first moment that nobody paid for: the same however late we hear of it. `keep_as` is the tag
-    of an upgrade that takes a pending cancellation back once it is paid.
+    `past_due_since`: the first unpaid moment, the same however late we learn of it. `keep_as`: the tag of an upgrade
+    that undoes a pending cancellation once it is paid.
     """
 
     id: str
@@ -141,7 +141,7 @@ class ProcessorSubscription:
 
     @property
     def is_to_keep(self) -> bool:
-        """Whether the upgrade was paid and its cancellation has not been taken back yet."""
+        """Whether the upgrade was paid and its cancellation is still set."""
         return self.keep_as == self.tag and self.status is not SubscriptionStatus.CANCELED
 
 
@@ -197,7 +197,7 @@ def is_disputed(disputes: Sequence[Object]) -> bool:
 
 
 def refunded_cents(refunds: Sequence[Object]) -> int:
-    """The cents that were refunded of a payment."""
+    """The refunded cents of a payment."""
     return sum(each["amount"] for each in refunds if each["status"] not in FAILED_REFUNDS)
 
 
@@ -269,13 +269,13 @@ def names_ours(found: Object) -> bool:
 
 
 def unpaid_since(renewals: Iterable[Object]) -> datetime | None:
-    """When the oldest of the newest invoices that nobody paid was made; `renewals` are the newest first."""
+    """When the oldest in the newest series of unpaid invoices was created. `renewals`: the newest first."""
     unpaid = list(takewhile(lambda each: each["status"] in UNPAID, renewals))
     return _moment(unpaid[-1]["created"]) if unpaid else None
 
 
 def invoice(found: Object) -> Invoice:
-    """Its period is the one it bills for, which the lines say; the invoice's own is the one before."""
+    """An invoice with the period that it bills for, which is in its lines; its own period field is the one before."""
     lines = (found.get("lines") or {}).get("data") or [{}]
     period = lines[-1].get("period") or {"start": found["period_start"], "end": found["period_end"]}
     return Invoice(

@@ -93,9 +93,8 @@ class Quota:
         await self._require_source(db, await self._funds(db, account_id), target_word_count)
 
     async def require_words(self, db: DB, account_id: int, book_id: int, target_word_count: int) -> None:
-        """Refuses a length that neither the plan nor a credit covers, whatever is left of either.
-
-        While a run writes the book, what is held for that run has to cover it.
+        """Refuse a length that neither the plan nor a credit covers, whatever is left of either. During a run, the
+        run's hold must cover it.
         """
         hold = await holds.find_by_book(db, book_id)
         if hold and hold.run_id:
@@ -114,9 +113,8 @@ class Quota:
     async def hold_book(
         self, connection: DB, standing: Standing, book_id: int, run_id: UUID, target_word_count: int
     ) -> FundingSource:
-        """Sets aside what pays for this run, in the transaction that accepts it.
-
-        BookQuotaExceeded; PlanUpgradeRequired.
+        """Hold what pays for this run, in the transaction that accepts it. Raises BookQuotaExceeded or
+        PlanUpgradeRequired.
         """
         account_id = standing.account_id
         if pays_for_any(standing.plan, target_word_count):
@@ -146,7 +144,7 @@ class Quota:
         return source
 
     async def require_words_left(self, db: DB, standing: Standing, run_id: UUID, target_word_count: int) -> None:
-        """Raise QuotaExceeded if the book was written too often on what its run holds."""
+        """Raise QuotaExceeded if the book's runs have used up the words of its hold."""
         hold = await holds.find_by_run(db, run_id)
         if hold and _written_out(standing.plan, hold, target_word_count):
             raise QuotaExceeded(WRITTEN_OUT)
@@ -188,8 +186,9 @@ class Quota:
     async def require(
         self, db: DB, standing: Standing, allowance: Allowance, *, in_flight: int, amount: int = 1
     ) -> None:
-        """Refuses so many more where the allowance has no room for them beside those in flight. Takes nothing: `spend`
-        does, in the transaction that brings what it pays for.
+        """Refuse `amount` more if the allowance has too little left next to work in flight.
+
+        Uses nothing; `spend` does, in the transaction that stores the result.
         """
         used = await self._used(db, standing, allowance)
         room = left(standing.plan.features.limit(allowance), used + in_flight)
@@ -197,7 +196,7 @@ class Quota:
             raise QuotaExceeded(SENTENCES[allowance], **self._exhausted(standing, allowance, used, in_flight))
 
     async def spend(self, db: DB, account_id: int, allowance: Allowance, amount: int = 1) -> None:
-        """Counts `amount` against the allowance, or refuses and counts nothing."""
+        """Use `amount` of the allowance, or refuse and use nothing."""
         standing = await self.standing(db, account_id)
         limit, period = standing.plan.features.limit(allowance), standing.period
         if not await usage.spend(db, account_id, period.start, period.end, allowance, limit, amount):
@@ -256,8 +255,8 @@ def _covered(plan: Plan, hold: Hold) -> int:
 
 
 def _written_out(plan: Plan, hold: Hold, target_word_count: int) -> bool:
-    """Whether so much was written under the hold that it pays for nothing more. The book may be longer than the plan
-    covers, which has changed since then.
+    """Whether the words of the hold are used up. The book may be longer than the plan covers, if the plan has changed
+    since.
     """
     longest = max(_covered(plan, hold), target_word_count)
     return plan.features.books_per_month != UNLIMITED and hold.words_written >= TIMES_WRITTEN * longest

@@ -13,10 +13,9 @@ TOLERANCE_SECONDS = 300
 
 
 def require_signature(payload: bytes, header: str, secrets: Sequence[str], now: float) -> None:
-    """Refuses a body that none of `secrets` signed, or not within five minutes of now in either direction.
+    """Refuse a body not signed with one of `secrets` within five minutes of now in either direction.
 
-    Several secrets are in use while one is replaced by the next. The raw bytes are signed, so they are
-    checked before anybody parses them.
+    During a rotation there are several secrets. The raw bytes are signed, so they are checked before they are parsed.
     """
     parts = [part.strip().partition("=") for part in header.split(",")]
     timestamp = next((value for name, _, value in parts if name == "t"), "")

@@ -20,7 +20,9 @@ MOMENT = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """`current_period_end` is the end of what was paid for, or of the allowances' period where nobody pays."""
+    """An account's plan and period. `current_period_end`: the end of the paid time, or of the allowance period of an
+    unpaid plan.
+    """
 
     account_id: int
     plan: Plan
@@ -64,9 +66,8 @@ def entitled(
     now: datetime,
     renewal_grace: timedelta,
 ) -> bool:
-    """Whether a subscription in this state gives what it is a subscription to.
-
-    One without a `period_end` was given by the operator and does not end.
+    """Whether a subscription in this state is in force. One without a `period_end` was granted by the operator and does
+    not end.
     """
     match status:
         case SubscriptionStatus.ACTIVE | SubscriptionStatus.TRIALING:
@@ -80,7 +81,7 @@ def entitled(
 
 
 def is_live(owned: Subscription | OwnedAddon) -> bool:
-    """Whether the processor still bills it. Then a change is made in place instead of a new purchase."""
+    """Whether the processor still bills it. If so, it is changed instead of bought again."""
     return owned.processor_id is not None and owned.status in (
         SubscriptionStatus.ACTIVE,
         SubscriptionStatus.TRIALING,

@@ -1,4 +1,4 @@
-"""The storage limit of an account: its plan says how many megabytes of text and pictures it may keep."""
+"""The storage limit of an account: how many megabytes of text and pictures its plan allows."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ async def keeps_everything(db: DB, quota: Quota, account_id: int) -> bool:
 
 
 async def require_stored(connection: DB, quota: Quota, account_id: int, *, growth: int = 0) -> None:
-    """Refuses what is more than the plan keeps, once `growth` bytes are added, in the transaction that wrote the rest.
+    """Raise PlanUpgradeRequired if the account exceeds its plan's storage after `growth` more bytes, in the transaction
+    that wrote the rest.
 
-    The last step of that transaction but for the growth itself: what grows at the same moment waits until it ends.
-    PlanUpgradeRequired.
+    Call it last, just before the growth itself: concurrent growth waits until the transaction ends.
     """
     allowed = (await quota.plan(connection, account_id)).features.max_stored_mb
     if allowed == UNLIMITED:
@@ -31,10 +31,7 @@ async def require_stored(connection: DB, quota: Quota, account_id: int, *, growt
 
 
 async def require_room(db: DB, quota: Quota, standing: Standing, *, growth: int = 1) -> None:
-    """Refuses an account without room for `growth` bytes, before work is begun that brings it more.
-
-    PlanUpgradeRequired.
-    """
+    """Raise PlanUpgradeRequired if the account has no space for `growth` bytes, before work begins that needs it."""
     allowed = standing.plan.features.max_stored_mb
     if allowed != UNLIMITED:
         _refuse_beyond(allowed, await storage.stored(db, standing.account_id) + growth, quota.upgrade_url)

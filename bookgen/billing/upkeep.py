@@ -22,7 +22,7 @@ Facts = dict[str, Any]
 
 
 class Side(NamedTuple):
-    """How objects of one kind are compared and brought up to date."""
+    """How to compare and update objects of one kind."""
 
     read: Callable[[str], Awaitable[Effect]]
     facts: Callable[[DB, str], Awaitable[Facts]]
@@ -56,9 +56,9 @@ class Upkeep:
             yield f"webhook: nothing is sent to {self._webhook_url}"
             if apply:
                 secret = await self._gateway.create_webhook(self._webhook_url)
-                yield f"webhook: made; set STRIPE_WEBHOOK_SECRET={secret}"
+                yield f"webhook: created; set STRIPE_WEBHOOK_SECRET={secret}"
         elif found[1]:
-            yield f"webhook: not sent are {', '.join(sorted(found[1]))}"
+            yield f"webhook: missing events: {', '.join(sorted(found[1]))}"
             if apply:
                 await self._gateway.send_all(found[0])
 

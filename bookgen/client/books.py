@@ -25,7 +25,7 @@ class Books:
         self._client = client
 
     async def create(self, title: str, **fields: Any) -> BookHandle:
-        """A draft. `fields` are those of the API: description, chapter_count, target_word_count, ..."""
+        """Create a draft. `fields` are those of the API: description, chapter_count, target_word_count, ..."""
         return BookHandle(self._client, await self._client.create_book(title=title, **fields))
 
     async def create_childrens(self, title: str, age_range: str, **fields: Any) -> BookHandle:
@@ -40,7 +40,7 @@ class Books:
         return BookHandle(self._client, await self._client.book(book_id))
 
     async def list(self) -> list[BookHandle]:
-        """The books, most recently updated first. Their chapters come with `reload`."""
+        """The books, most recently updated first. `reload` loads their chapters."""
         return [BookHandle(self._client, data) for data in await self._client.list_books()]
 
 
@@ -99,9 +99,10 @@ class BookHandle:
         return self.chapters
 
     async def write(self, on_progress: OnProgress | None = None, *, every: float = POLL_SECONDS) -> BookHandle:
-        """From whatever state it is in to the last chapter; goes on with a run that is there.
+        """Write the book from its current state to the last chapter, continuing any existing run.
 
-        `on_progress` is told the run's status at each change. WritingEnded when the run ends before the book does.
+        `on_progress` receives the run's status at each change. Raises WritingEnded if the run ends before the book is
+        complete.
         """
         await self.outline()
         if self.status != "completed":
@@ -110,10 +111,10 @@ class BookHandle:
         return self
 
     async def produce(self, on_progress: OnProgress | None = None, *, every: float = POLL_SECONDS) -> BookHandle:
-        """From the idea to files that are ready, in one run: goes on with a production that is there.
+        """Produce the book from the idea to its files in one run, continuing any existing production.
 
-        `on_progress` is told the run's status every few seconds. WritingEnded when the run ends before the book is
-        produced.
+        `on_progress` receives the run's status every few seconds. Raises WritingEnded if the run ends before the book
+        is complete.
         """
         await self.start_production()
         return await self._completed(on_progress, every)

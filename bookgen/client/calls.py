@@ -1,7 +1,7 @@
-"""The calls of the API, a method for each that is made most and one for all others, with the contract's retries.
+"""The calls of the API: a method for each common one, and one for all others, with the contract's retries.
 
-What may be tried again is tried again as the contract says: an expired token is refreshed once, a full rate limit and
-an unavailable service are waited for, a failed model call or server is tried three times.
+An expired token is refreshed once. A rate limit and an unavailable service are waited for. A failed model call or
+server error is tried three times.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=900)
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """An exported book. `missing_chapters`: the numbers of those that have no text, and so are not in it."""
+    """An exported book. `missing_chapters`: the numbers of chapters without text, which the file leaves out."""
 
     filename: str
     content_type: str
@@ -129,7 +129,7 @@ class Calls:
         return await self._json("PATCH", f"/books/{book_id}/bible/", fields)
 
     async def facts(self, book_id: int) -> list[JSON]:
-        """What the chapters say about the story, each fact with the passage that says so."""
+        """What the chapters say about the story, each fact with its passage."""
         return await self._json("GET", f"/books/{book_id}/facts/")  # type: ignore[return-value]
 
     async def change_fact(self, book_id: int, fact_id: int, **fields: Any) -> JSON:
@@ -141,7 +141,7 @@ class Calls:
         return await self._json("POST", f"/chapters/{chapter_id}/regenerate/", {"instructions": instructions})
 
     async def rewrite_passage(self, chapter_id: int, start: int, end: int, instructions: str = "") -> JSON:
-        """Have the characters `start` to `end` put in other words. The answer is a suggestion; the chapter stays."""
+        """Have the characters `start` to `end` reworded. The answer is a suggestion; the chapter does not change."""
         wish = {"instructions": instructions, "passage": {"start": start, "end": end}}
         return await self._json("POST", f"/chapters/{chapter_id}/regenerate/", wish)
 
@@ -151,13 +151,12 @@ class Calls:
     # Generation
 
     async def generate(self, book_id: int) -> JSON:
-        """Start the run. It is not idempotent, so a doubtful failure is settled by reading the run's status."""
+        """Start the run. This is not idempotent, so after an uncertain failure the run's status is read first."""
         return await self._started(book_id, "generate")
 
     async def produce(self, book_id: int, *, again: bool = False) -> JSON:
-        """Start a production: outline, chapters, proofreading, cover and files in one run.
-
-        `again`: also of a book that is finished, whose chapters are then written anew.
+        """Start a production: outline, chapters, proofreading, cover and files in one run. `again`: also for a finished
+        book, whose chapters are then written again.
         """
         return await self._started(book_id, "produce", {"again": again})
 
@@ -183,7 +182,7 @@ class Calls:
         return await self._json("GET", f"/books/{book_id}/generation-status/")
 
     async def status_or_none(self, book_id: int) -> JSON | None:
-        """None for a book that never had a run."""
+        """The status of the run; None for a book that never had one."""
         try:
             return await self.status(book_id)
         except NotFound:
@@ -199,9 +198,9 @@ class Calls:
         return await self._json("POST", f"/books/{book_id}/stop-generation/")
 
     async def progress(self, book_id: int, every: float = POLL_SECONDS) -> AsyncIterator[JSON]:
-        """The run's status now and whenever it has changed, until it is neither running nor paused.
+        """The run's status now and after each change, until it is neither running nor paused.
 
-        A server that does not wait for the change is asked every few seconds.
+        A server without long polling is polled every few seconds.
         """
         path, tag, waits = f"/books/{book_id}/generation-status/", "", True
         patience = min(max(1, round(every)), MAX_PREFERENCE_SECONDS)
@@ -219,7 +218,7 @@ class Calls:
             await self._pause(min(every, CHANGES_SECONDS) if tag and waits else every)
 
     async def ended_within(self, book_id: int, seconds: float) -> JSON:
-        """The run's status when it is no longer running, or after that time."""
+        """The run's status when it has ended, or after this time."""
         status = await self.status(book_id)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -229,14 +228,14 @@ class Calls:
         return status
 
     async def finished(self, book_id: int, every: float = POLL_SECONDS) -> JSON:
-        """The last status of the run, once it has ended."""
+        """The final status of the run."""
         statuses = [status async for status in self.progress(book_id, every)]
         return statuses[-1]
 
     # Proofreading
 
     async def proofread(self, book_id: int) -> JSON:
-        """The report that is begun, or the one that is being made already."""
+        """The report that was started, or the one in progress."""
         try:
             return await self._json("POST", "/proofreading-reports/", {"book": book_id})
         except Conflict:
@@ -251,11 +250,11 @@ class Calls:
             return active[0]
 
     async def review(self, book_id: int) -> JSON:
-        """The report of an editor's reading that is begun; wait for it with `reading`."""
+        """Start an editor's reading. Returns its report; wait for it with `reading`."""
         return await self._json("POST", f"/books/{book_id}/review/")
 
     async def reading(self, report_id: int, every: float = POLL_SECONDS) -> AsyncIterator[JSON]:
-        """The report now and every few seconds, until it is completed or has failed."""
+        """The report, polled every few seconds until it is completed or has failed."""
         while True:
             report = await self._json("GET", f"/proofreading-reports/{report_id}/")
             yield report
@@ -296,7 +295,7 @@ class Calls:
         return list((await self._json("POST", f"/books/{book_id}/generate-cover/", body, tries=1))["covers"])
 
     async def declaration(self, book_id: int) -> JSON:
-        """Who wrote the book's words and made its pictures, for the platforms that ask."""
+        """Who wrote the book's words and made its pictures, as publishing platforms ask."""
         return await self._json("GET", f"/books/{book_id}/declaration/")
 
     async def select_cover(self, book_id: int, cover_id: int) -> JSON:
@@ -305,7 +304,7 @@ class Calls:
     # Files
 
     async def picture(self, url: str) -> bytes:
-        """The JPEG at a cover's or an illustration's `image_url`. Its address is all that it takes."""
+        """The JPEG at the `image_url` of a cover or an illustration. The URL is enough to read it."""
         _, content = await self._fetch("GET", url, url)
         return content
 
@@ -349,7 +348,7 @@ class Calls:
     async def _once(
         self, method: str, path: str, body: Any, headers: Mapping[str, str] = EMPTY
     ) -> tuple[Mapping[str, str], bytes]:
-        """The answer's headers and content, which is empty when nothing has changed since the tag that was sent."""
+        """The response's headers and content. The content is empty if nothing has changed since the sent tag."""
         token = {"Authorization": f"Bearer {self._access}"} if self._access else {}
         return await self._fetch(method, self._base + path, self._base, json=body, headers={**headers, **token})
 
@@ -379,7 +378,7 @@ class Calls:
 
 
 def _retry_after(error: ApiError, delay: float | None) -> float | None:
-    """How long to wait before the same request is sent again; None when it must not be."""
+    """How long to wait before repeating the request; None if it must not be repeated."""
     if delay is None:
         return None
     if error.code == "SERVER_ERROR" or (isinstance(error, UpstreamAIError) and error.details.get("retryable", True)):

@@ -1,4 +1,4 @@
-"""The client's errors: a class for each code that a caller may act on, whatever the form of the answer."""
+"""The client's errors: a class for each code that a caller may act on, whatever the form of the error body."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ CODE_OF_STATUS = {
 
 
 def error_of(status: int, content: bytes, headers: Mapping[str, str]) -> ApiError:
-    """Reads the envelope; older and framework answers have other shapes, and the status decides."""
+    """The error for a response: from the envelope, from older error bodies, or else from the status."""
     if status < 400:
         return ApiError(status, "MOVED", f"The server sends us on to {headers.get('Location')}: use that address.")
     try:

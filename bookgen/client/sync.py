@@ -67,11 +67,11 @@ class SyncBooks:
         self._run = run
 
     def create(self, title: str, **fields: Any) -> SyncBook:
-        """A draft. `fields` are those of the API: description, chapter_count, target_word_count, ..."""
+        """Create a draft. `fields` are those of the API: description, chapter_count, target_word_count, ..."""
         return SyncBook(self._run(self._books.create(title, **fields)), self._run)
 
     def create_childrens(self, title: str, age_range: str, **fields: Any) -> SyncBook:
-        """A draft picture book. `fields` are those of the API: theme, page_count, characters, ..."""
+        """Create a draft picture book. `fields` are those of the API: theme, page_count, characters, ..."""
         return SyncBook(self._run(self._books.create_childrens(title, age_range, **fields)), self._run)
 
     def get(self, book_id: int) -> SyncBook:
@@ -83,7 +83,7 @@ class SyncBooks:
 
 
 class SyncBook:
-    """A book on the server. `data` is what the server said of it last."""
+    """A book on the server. `data`: its last known state."""
 
     def __init__(self, book: BookHandle, run: RunsOnLoop) -> None:
         self._book = book
@@ -107,7 +107,7 @@ class SyncBook:
 
     @property
     def blurb(self) -> str:
-        """What readers are told, on the back cover and in shops; empty until it is drafted or written."""
+        """The text on the back cover and in shops; empty until it is drafted or written."""
         return self._book.blurb
 
     @property
@@ -129,7 +129,7 @@ class SyncBook:
 
     @property
     def missing_chapters(self) -> tuple[int, ...]:
-        """The numbers of the chapters that the files saved last lack, for want of text."""
+        """The numbers of the chapters without text, which are missing in the files saved last."""
         return self._book.missing_chapters
 
     def reload(self) -> SyncBook:
@@ -137,16 +137,16 @@ class SyncBook:
         return self
 
     def outline(self) -> list[JSON]:
-        """The chapters of the outline, which is drafted if there is none."""
+        """The chapters of the outline. The outline is drafted if there is none."""
         return self._run(self._book.outline())
 
     def write(self, on_progress: OnProgress | None = None, *, every: float = POLL_SECONDS) -> SyncBook:
-        """From whatever state it is in to the last chapter. WritingEnded when the run ends before the book does."""
+        """Write the book from its current state to its last chapter. Raises WritingEnded if the run ends before."""
         self._run(self._book.write(on_progress, every=every))
         return self
 
     def produce(self, on_progress: OnProgress | None = None, *, every: float = POLL_SECONDS) -> SyncBook:
-        """From the idea to files that are ready, in one run. WritingEnded when it ends before."""
+        """Write the book from the idea to finished files, in one run. Raises WritingEnded if the run ends before."""
         self._run(self._book.produce(on_progress, every=every))
         return self
 

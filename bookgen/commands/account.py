@@ -1,4 +1,4 @@
-"""`bookgen account …`: the operator's commands on accounts, beside a running service or without one."""
+"""`bookgen account …`: the operator's commands on accounts, with or without a running service."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ async def _list(args: Namespace, database: Database) -> None:
 async def _changing(
     args: Namespace, database: Database, details: Mapping[str, Any] = NOTHING
 ) -> AsyncIterator[tuple[asyncpg.Connection, Account]]:
-    """The account that is changed within, in one transaction with the row that says who did what, and why."""
+    """The account to change, in one transaction with the audit entry of who did what and why."""
     async with database.http.acquire() as connection, connection.transaction():
         account = await _found(connection, args.email)
         yield connection, account

@@ -1,4 +1,4 @@
-"""`bookgen account export` and `delete`: what is stored of an account, handed out and deleted."""
+"""`bookgen account export` and `delete`: export or delete everything stored about an account."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ async def export(args: Namespace, database: Database, account: Account) -> None:
 
 @contextlib.contextmanager
 def _complete(path: Path) -> Iterator[zipfile.ZipFile]:
-    """A ZIP file that appears under its name once it is complete, readable by its owner alone."""
+    """A ZIP file that gets its name once it is complete, readable only by its owner."""
     if path.exists():
         raise Conflict(f"{path} exists already. Choose another name.")
     if not path.parent.is_dir():

@@ -1,4 +1,4 @@
-"""`bookgen backup FILE`: database, key and files in one encrypted file, which is restored once before it counts."""
+"""`bookgen backup FILE`: database, key and files in one encrypted file, verified by a trial restore."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 async def run(options: Namespace) -> int:
-    """Make the backup. Returns 0 once it is whole and, unless that was left out, has been restored and compared."""
+    """Make the backup. Returns 0 once it is complete and, unless `--no-drill` is given, verified."""
     settings = config.load()
     secret = await passphrase.given(options, settings, new=True)
     require_database(settings)
@@ -62,7 +62,9 @@ async def run(options: Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A backup that was written. `left_out`: tables that are not bookgen's. `why_no_export`: empty if there is one."""
+    """A written backup. `left_out`: tables that are not bookgen's. `why_no_export`: why no file was compared; empty if
+    one was.
+    """
 
     made_at: datetime
     counts: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""Open, make and read the file of a backup: what the commands `backup` and `restore` share."""
+"""Opens, creates and reads the file of a backup, for the commands `backup` and `restore`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ FILES = ("*.key*", "*.pem*", "outbox/*.eml")
 
 
 def files_of(settings: Config) -> dict[str, bytes | None]:
-    """The files of the data folder that a backup has, by their path there; a key in the settings with its content."""
+    """The files of the data folder for a backup, by their path there. A key from the settings is given with its
+    content.
+    """
     found: dict[str, bytes | None] = {
         str(PurePosixPath(path.relative_to(settings.data_dir))): None
         for pattern in FILES
@@ -60,7 +62,7 @@ def open_backup(path: Path, passphrase: str) -> Iterator[FrameReader]:
 
 
 def verify(path: Path, passphrase: str) -> None:
-    """Read the whole file. Raises StartupError if it is cut, changed, or of another passphrase."""
+    """Read the whole file. Raises StartupError if it is truncated, changed, or has another passphrase."""
     try:
         with path.open("rb") as file:
             SealedReader(file, path, passphrase).read_to_end()
@@ -70,9 +72,9 @@ def verify(path: Path, passphrase: str) -> None:
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
-    """A context with a file beside `path`, which gets that name at the end. After an error it is removed.
+    """A context with a temporary file that is renamed to `path` at the end, and removed after an error.
 
-    Raises InvalidInput if there is such a file already, and Conflict if another process is making it.
+    Raises InvalidInput if `path` exists already, and Conflict if another process is making it.
     """
     if path.exists():
         raise InvalidInput(f"{path} exists already. Choose another name.")
@@ -147,7 +149,7 @@ async def _restore_file(frames: FrameReader, path: Path | None) -> None:
 
 
 def _safe(name: str) -> str:
-    """The name, if it leads to no other folder."""
+    """The name, if it does not lead to another folder."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
         raise StartupError(f"The backup has a file with the unsafe name {name!r}.")
@@ -155,5 +157,5 @@ def _safe(name: str) -> str:
 
 
 def counted(numbers: Mapping[str, int]) -> str:
-    """Such as "3 tables, 1,200 rows"."""
+    """A count in words, such as "3 tables, 1,200 rows"."""
     return ", ".join(f"{number:,} {name}" for name, number in numbers.items())

@@ -105,14 +105,14 @@ async def _is_ours(url: str) -> bool:
 
 
 async def data_folder(settings: Config) -> str:
-    """Check that the service can write the folder. Makes none."""
+    """Check that the service can write to the folder. Does not create one."""
     folder = settings.data_dir.absolute()
     while not folder.exists():
         folder = folder.parent
     if folder != settings.data_dir.absolute():
         if os.access(folder, os.W_OK):
-            return f"{settings.data_dir} is made by the first start"
-        raise StartupError(f"BOOKGEN_DATA_DIR={settings.data_dir} can't be made in {folder}. Make it writable.")
+            return f"{settings.data_dir} is created at the first start"
+        raise StartupError(f"BOOKGEN_DATA_DIR={settings.data_dir} can't be created in {folder}. Make it writable.")
     owner = folder.stat().st_uid
     if owner not in (os.geteuid(), 0) and not os.access(folder, os.W_OK):
         return f"{settings.data_dir} belongs to another user, as whom the service has to run"
@@ -172,7 +172,7 @@ def _connections(settings: Config, pooled: bool, room: int) -> str:
 
 
 async def model(settings: Config) -> str:
-    """Ask the model for an outline, since a weak model fails first in the form of that reply."""
+    """Ask the model for an outline, because weak models fail first at the form of that reply."""
     calls = _Calls(build_model(settings, tries=1))
     name = calls.model.name
     try:
@@ -215,7 +215,7 @@ def _unusable(sentence: str) -> UpstreamAIError:
 
 @dataclass
 class _Calls:
-    """Steps that are neither charged nor stored."""
+    """Steps that neither charge nor store calls."""
 
     model: TextModel
     replies: list[TextReply] = field(default_factory=list)
@@ -264,7 +264,7 @@ async def _runs(settings: Config, writer: str) -> str:
 
 
 async def backup(settings: Config) -> str:
-    """Report the age of the last drilled backup. Raises StartupError if scheduled ones are overdue."""
+    """Report the age of the last verified backup. Raises StartupError if scheduled backups are overdue."""
     try:
         age = await _age_of_backup(settings)
     except NoDatabase:

@@ -1,4 +1,4 @@
-"""The server that a command uses (its own or a running one), and the account that it uses there."""
+"""The server that a command uses (its own or a running one), and its account there."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POLL_LOCAL, POLL_REMOTE = 0.5, 15.0
 
 @dataclass(frozen=True)
 class Destination:
-    """The server and account of a command. Without a login the account is this computer's, named after the writer."""
+    """The server and account of a command. Without a login it uses this computer's account, named after the author."""
 
     url: str
     password: str
@@ -37,9 +37,9 @@ class Destination:
     log: Path | None = None  # of a server of its own
 
     async def sign_in(self, client: Client) -> bool:
-        """By the login that was given, else by an account that this computer makes itself on the first call.
+        """Sign in with the given login, or with an account that this computer creates on the first call.
 
-        Whether the server has no model, and so writes samples. StartupError where no account can be made.
+        Returns whether the server has no model and so writes samples. Raises StartupError if no account can be created.
         """
         site = await client.public_settings()
         sample: bool = site["models"] == ["offline"]
@@ -74,9 +74,9 @@ def _url(text: str) -> str:
 
 @contextlib.asynccontextmanager
 async def reached(options: argparse.Namespace, *, create: bool = True) -> AsyncIterator[Destination]:
-    """The server that the options name, or one that runs as long as the command. Raises StartupError.
+    """The server given by the options, or one that runs as long as the command. Raises StartupError.
 
-    Without `create` it raises NoDatabase instead of starting a server that would make an embedded database.
+    Without `create` it raises NoDatabase instead of starting a server that would create an embedded database.
     """
     if options.login and not options.server:
         raise StartupError("--login needs --server.")

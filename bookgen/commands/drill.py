@@ -49,7 +49,7 @@ SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class DrillReport:
-    """What the drill has proved. `export`: the id of the book whose file is byte-equal; None if no file was made."""
+    """The drill's result. `export`: the id of the book whose file equals the original; None if no file was made."""
 
     seconds: float
     tables: int
@@ -121,7 +121,7 @@ A_BOOK = """
 
 
 async def export_of_a_book(connection: asyncpg.Connection, files: Files) -> dict[str, str | int] | None:
-    """The digest of a file of the book that was changed last, for the drill. None if no book has text."""
+    """The digest of a file of the most recently changed book, for the drill. None if no book has text."""
     row = await connection.fetchrow(A_BOOK)
     if row is None:
         return None
@@ -145,7 +145,7 @@ async def export_digest(connection: asyncpg.Connection, files: Files, account_id
 
 @contextlib.contextmanager
 def _scratch_folder(data_dir: Path) -> Iterator[Path]:
-    """A folder beside the database, where the disk is known to be large. Folders of drills that were killed go."""
+    """A folder next to the database, where the disk is large enough. Removes folders left by killed drills."""
     for left in left_behind(data_dir, PREFIX):
         shutil.rmtree(left, ignore_errors=True)
     with scratch_folder(data_dir, PREFIX) as folder:

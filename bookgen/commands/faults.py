@@ -1,4 +1,4 @@
-"""What a command says about an error that none of our classes describes."""
+"""The message for an error that none of our classes describes."""
 
 from __future__ import annotations
 

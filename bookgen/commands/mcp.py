@@ -92,9 +92,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def use_home() -> None:
-    """Keep the account, and the data of a server of its own, in the user's home.
+    """Keep the account, and the data of its own server, in the user's home folder.
 
-    An agent's program starts this one in any folder, and the account must not depend on it.
+    Agent programs start this one in any folder, and the account must not depend on it.
     """
     if "data_dir" not in config.load().model_fields_set:
         os.environ["BOOKGEN_DATA_DIR"] = str(Path.home() / ".bookgen")
@@ -113,7 +113,7 @@ async def run(options: argparse.Namespace) -> int:
 
 
 async def approval(book_id: int, context: Context) -> Approval | Elicit[Approval]:
-    """Asks the reader, where the client can, for the outline and the cost: before it costs."""
+    """Ask the user, if the client can, to approve the outline and the cost before anything is spent."""
     capabilities = context.client_capabilities
     if capabilities is None or capabilities.elicitation is None:
         return Approval(start=True)
@@ -122,7 +122,7 @@ async def approval(book_id: int, context: Context) -> Approval | Elicit[Approval
 
 
 class Tools:
-    """The tools, over one account's client. What each does is told to the model in its docstring."""
+    """The tools, over one account's client. Their docstrings tell the model what they do."""
 
     def __init__(self, client: Client, folder: Path) -> None:
         """`folder`: the one below which files are saved."""
@@ -263,7 +263,7 @@ class Tools:
         return {"files": paths, "missing_chapters": list(missing), "declaration": declaration["statement"]}
 
     async def _made(self, title: str, **told: str) -> BookHandle | None:
-        """The book that an earlier call made, whose answer may have been lost."""
+        """The book created by an earlier call whose response may have been lost."""
         fields = {"title": title} | told
         for book in await self._client.books.list():
             if all(book.data[name] == text.strip() for name, text in fields.items()):
@@ -283,7 +283,7 @@ class Tools:
         raise ToolError(f"The book has chapters 1 to {len(book.chapters)}, no chapter {number}.")
 
     async def question(self, book_id: int) -> str:
-        """The outline, and what writing it takes."""
+        """The outline, and the expected time and cost."""
         book = await self._client.books.get(book_id)
         outline = "".join(f"\n{one['chapter_number']}. {one['title']}" for one in await book.outline())
         minutes = round((book.data["estimated_seconds"] or 0) / 60)
@@ -316,7 +316,7 @@ def build(client: Client, *, sample: bool, folder: Path = Path(), starting: Coll
 
 
 def _afford(book: BookHandle, most: float) -> None:
-    """ToolError where the book is estimated at more than the reader gives."""
+    """Raise ToolError if the book's estimate is higher than the amount the user allowed."""
     micros = book.data["estimated_cost_micros"]
     if micros is None or micros > most * 1e6:
         raise ToolError(f"The reader gives at most {most:.2f}; it is written {_cost(book)}. Fewer words cost less.")

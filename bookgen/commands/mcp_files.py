@@ -1,4 +1,4 @@
-"""The one folder in which the MCP server saves files: an agent may have read instructions in what others wrote."""
+"""The one folder in which the MCP server saves files, because an agent may follow instructions in text from others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ class ExportFolder:
         self._root = root.resolve()
 
     def save(self, folder: str, name: str, body: bytes, *, overwrite: bool) -> Path:
-        """Write a file into `folder`, which is relative to the root or below it. ToolError says what is in the way."""
+        """Write a file into `folder`, which is relative to the root or below it. Raises ToolError with the reason if it
+        cannot.
+        """
         target = self._target(folder)
         try:
             target.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What a refusal of the API says to an agent: what is wrong, and what to do next."""
+"""What an agent is told when the API refuses a call: what is wrong, and what to do next."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NAMES = {
 
 
 def explained(tool: Callable[P, Awaitable[Any]]) -> Callable[P, Awaitable[Any]]:
-    """The same tool, whose refusals say what to do next."""
+    """The same tool, whose errors say what to do next."""
 
     @wraps(tool)
     async def call(*args: P.args, **kwargs: P.kwargs) -> Any:

@@ -1,7 +1,7 @@
-"""Runs as tasks of the protocol's extension (SEP-2663), for the clients that know it.
+"""Runs as tasks of the protocol's extension (SEP-2663), for clients that support it.
 
-A task's handle is the run's own id and its state is what the service says of the run: nothing is kept here that the
-next process could not find again. Clients that do not know tasks get the same from the tools `write` and `status`.
+A task's handle is the id of its run, and its state is the run's status: this process stores nothing that the next one
+could not find. Other clients get the same from the tools `write` and `status`.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ STATES = {
 
 
 class TaskParams(RequestParams):
-    """What names a task."""
+    """The parameter that identifies a task."""
 
     task_id: str
 
 
 class Tasks(Extension):
-    """Tells a client that knows tasks of the run it started, and lets it be asked about and cancelled."""
+    """Reports runs as tasks to clients with task support, and lets them read and cancel the tasks."""
 
     identifier = "io.modelcontextprotocol/tasks"
 
@@ -83,7 +83,7 @@ class Tasks(Extension):
         return {**_task(status), **_outcome(status, self._books[params.task_id]["title"])}
 
     async def _update(self, ctx: Context, params: TaskParams) -> JSON:
-        """Acknowledged; a run never waits for an answer: the reader is asked before it starts."""
+        """Acknowledge an update. A run never waits for input, because the user is asked before it starts."""
         require_client_extension(ctx, self.identifier)
         await self._status(params.task_id)
         return {}
@@ -101,7 +101,7 @@ class Tasks(Extension):
         return {}
 
     async def _status(self, task_id: str) -> JSON:
-        """Of the run with that id, which is the latest of one of the account's books."""
+        """The status of the run with that id, which must be the latest run of one of the account's books."""
         try:
             book = self._books.get(task_id) or await self._book_of(task_id)
             status = await self._client.status_or_none(book["id"]) if book else None
@@ -132,7 +132,7 @@ def _task(status: JSON) -> JSON:
 
 
 def _outcome(status: JSON, title: str) -> JSON:
-    """What the tool would have answered had it waited for the end."""
+    """The result that the tool would have returned had it waited for the end."""
     if STATES[status["generation_status"]] != "completed":
         return {}
     failure = status["failure"]
@@ -145,7 +145,7 @@ def _outcome(status: JSON, title: str) -> JSON:
 
 
 def brief(status: JSON) -> JSON:
-    """What an agent needs of a run's status."""
+    """The parts of a run's status that an agent needs."""
     return {name: value for name, value in status.items() if name not in ("outline", "mode", "started_at")}
 
 

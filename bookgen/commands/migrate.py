@@ -1,4 +1,4 @@
-"""`bookgen migrate`: the database as this version needs it, without serving. An embedded one has to be there."""
+"""`bookgen migrate`: migrate the database without serving. An embedded database must exist already."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the log of a command's own server says of a model that fails, for whoever waits at the terminal."""
+"""Shows model failures from the log of a command's own server in the terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LOOKED_EVERY = 0.5  # seconds
 
 
 def explained(model: str, message: str, *, address: str = "", detail: str = "", to_do: str = "") -> str:
-    """What went wrong at a provider, where, in its own words as well, and what to do about it."""
+    """What failed at a provider, where, the provider's own message, and what to do about it."""
     at = f" at {address}" if address else ""
     said = f": {detail.rstrip('.')}" if detail else ""
     return f"{model}{at}: The model provider {message}{said}. {to_do}".rstrip()
@@ -21,7 +21,7 @@ def explained(model: str, message: str, *, address: str = "", detail: str = "", 
 
 @contextlib.asynccontextmanager
 async def told(log: Path | None, say: Callable[[str], None]) -> AsyncIterator[None]:
-    """Says each trouble once, as soon as it is in the log. Without a log, which another server has, nothing."""
+    """Print each problem once, as soon as it is logged. Without a log, as for another server, print nothing."""
     if log is None:
         yield
         return
@@ -59,7 +59,7 @@ class _News:
 
 
 def _sentence(line: bytes) -> str:
-    """What a line says of a model; empty for all others."""
+    """The message for a log line about a model; empty for all other lines."""
     try:
         event: Mapping[str, Any] = json.loads(line)
     except ValueError:

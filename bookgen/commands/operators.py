@@ -1,4 +1,4 @@
-"""Who runs a command, as the audit names them."""
+"""Who runs a command, as recorded in the audit log."""
 
 from __future__ import annotations
 

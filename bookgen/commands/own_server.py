@@ -1,4 +1,4 @@
-"""A server for as long as one command runs: a process of its own on a free loopback port, the user's settings."""
+"""A server that runs as long as one command: a separate process on a free loopback port, with the user's settings."""
 
 from __future__ import annotations
 

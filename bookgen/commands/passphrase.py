@@ -1,4 +1,4 @@
-"""The passphrase of backups: from a file, the setting or a prompt. The command line would show it to everybody."""
+"""The passphrase of backups, from a file, the setting or a prompt. On the command line everyone could see it."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def add_option(parser: ArgumentParser, meaning: str) -> None:
 
 
 async def given(password: str | None) -> str | None:
-    """The password from the command line or, if that says so, from a prompt or standard input."""
+    """The password from the command line or, if requested, from a prompt or standard input."""
     return await asyncio.to_thread(_read) if password == ASK else password
 
 

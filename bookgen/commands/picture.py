@@ -12,7 +12,7 @@ LINES = 24  # high, at most
 
 
 def show(console: Console, path: Path) -> bool:
-    """Show the picture. Returns whether the terminal could; asking it takes a fraction of a second."""
+    """Show the picture. Returns whether the terminal supports it, which takes a fraction of a second to find out."""
     if not (console.is_terminal and sys.stdin.isatty() and os.get_terminal_size(sys.stdin.fileno()).columns):
         return False
     from textual_image.renderable import Image, SixelImage, TGPImage  # asks the terminal

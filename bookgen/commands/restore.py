@@ -1,4 +1,4 @@
-"""`bookgen restore FILE`: a backup into an empty database and data folder, as a whole or not at all."""
+"""`bookgen restore FILE`: restore a backup into an empty database and data folder, completely or not at all."""
 
 from __future__ import annotations
 
@@ -87,10 +87,9 @@ def _what_to_do(settings: Config) -> str:
 
 
 def _put_files(folder: Path, settings: Config) -> int:
-    """Move the restored files into the data folder, and return how many there are.
+    """Move the restored files into the data folder. Returns how many there are.
 
-    Raises StartupError if one of them is there with another content. What is there with the same was put there by a
-    restore that was interrupted.
+    Raises StartupError if a file exists with different content. Equal files come from an interrupted restore.
     """
     found = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
     if reveal(settings.secret_key):

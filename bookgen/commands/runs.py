@@ -1,4 +1,4 @@
-"""`bookgen runs …`: the operator's commands on runs, beside a running service or without one."""
+"""`bookgen runs …`: the operator's commands on runs, with or without a running service."""
 
 from __future__ import annotations
 

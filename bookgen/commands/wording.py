@@ -1,4 +1,4 @@
-"""Errors of the API in the words of a command or a tool: its options instead of fields, and no calls of the API."""
+"""API errors in the words of a command or a tool: with its options instead of fields, and without API paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bookgen write`: the whole way from an idea to files, over the HTTP API of a server."""
+"""`bookgen write`: from an idea to files, over the HTTP API of a server."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class Journey:
         return INTERRUPTED
 
     async def _begun(self) -> BookHandle | None:
-        """The newest unfinished book with this title or, unless a new one is asked for, the newest finished one."""
+        """The newest unfinished book with this title or, unless a new one is requested, the newest finished one."""
         title = self._options.title.strip()
         books = [book for book in await self._client.books.list() if book.title == title]
         for book in books:
@@ -140,7 +140,7 @@ class Journey:
         return None
 
     def _otherwise(self, book: BookHandle) -> str:
-        """The options that differ from the book that is already begun."""
+        """The options that differ from the existing book."""
         kept = [
             f"--{option} {shlex.quote(str(book.data[field])[:MAX_SHOWN_CHARACTERS])}"
             for option, field in FIELDS.items()
@@ -159,7 +159,7 @@ class Journey:
         return book
 
     async def _blurb(self, book: BookHandle) -> None:
-        """Wait for the blurb, which is drafted from the finished book and stands in the files. It may fail to come."""
+        """Wait for the blurb, which is drafted from the finished book and printed in the files. Drafting may fail."""
         for look in range(MAX_BLURB_LOOKS):
             if (await book.reload()).data["blurb"]:
                 return
@@ -169,7 +169,9 @@ class Journey:
         self._display.say("There is no blurb yet. Export the book again later to have it in the files.")
 
     async def _cover(self, book: BookHandle) -> Path | None:
-        """The cover's file, made unless there is one. A book is whole without it: a failure is told, no more."""
+        """The cover's file, generated if there is none. A book is complete without a cover, so a failure is only
+        reported.
+        """
         try:
             if (await book.reload()).data["cover_image_url"] is None:
                 self._display.say("Creating the cover ...")

@@ -315,7 +315,7 @@ def _caller(request: web.Request) -> Caller:
 
 @contextlib.contextmanager
 def _told_of_failure(request: web.Request, way: SignInWay, name: str = "") -> Iterator[None]:
-    """Log a sign-in that is refused, with the address and the name, for programs such as fail2ban."""
+    """Log a refused sign-in with the address and the name, for programs such as fail2ban."""
     try:
         yield
     except (InvalidCredentials, InvalidInput, PermissionDenied, RateLimited) as error:
@@ -333,7 +333,7 @@ async def _holder(request: web.Request) -> int | None:
 
 @contextlib.asynccontextmanager
 async def _own_guess(request: web.Request) -> AsyncIterator[None]:
-    """Takes one of the guesses at the password of the account that calls."""
+    """Count a password guess by the account whose token was sent."""
     db = request.app[SERVICES].database.http
     candidate = await accounts.candidate_by_id(db, request[ACCOUNT_ID], _caller(request).origin)
     async with _one_guess(request, candidate):

@@ -217,7 +217,7 @@ async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> 
 
 
 def _tag(version: str, estimated: Mapping[str, Any], progress: Mapping[str, Any] | None) -> str:
-    """The ETag of a book. `progress`: of an active run, whose row does not show work in flight."""
+    """The ETag of a book. `progress`: that of an active run, whose row does not show work in flight."""
     return tag_of(replies.dump([version, estimated, progress]))
 
 
@@ -251,7 +251,7 @@ def _answer(request: web.Request, found: BookVersion, loaded: LoadedBook, code: 
 
 
 def _part(request: web.Request, found: BookVersion, loaded: LoadedBook, code: int, view: BookView) -> web.Response:
-    """What the caller wants to see of the book. Its ETag is the book's, so that it also guards a change."""
+    """The requested part of the book. Its ETag is the book's, so that it also works in If-Match."""
     estimated, known = _estimated(_estimate(request, loaded.book, loaded.chapters)), Known(request)
     tag = _tag(found.version, estimated, loaded.progress if found.active else None)
     if known.by_tag(minimal_tag(tag) if view.minimal and request.method in READS else tag):

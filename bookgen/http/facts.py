@@ -43,9 +43,9 @@ async def read_fact(request: web.Request) -> web.Response:
 @docs(
     "outline",
     "Correct or exempt a fact",
-    "Your word wins. Later chapters are told the `value` that you send; a report finds the passages that still say the "
-    "former one, where that is certain. `intended` says that a contradiction is meant, with your `reason`: it is not "
-    "reported again. A `wrong` fact is ignored. Send `If-Match` to avoid overwriting someone else's change.",
+    "Your decision takes precedence over the text. Later chapters get the `value` that you send; a report lists the "
+    "passages that clearly still have the former one. With `intended` and your `reason` a contradiction is accepted "
+    "and not reported again. A `wrong` fact is ignored. Send `If-Match` to avoid overwriting someone else's change.",
 )
 @json_schema(shapes.FactChangesSchema)
 @response_schema(shapes.FactSchema)

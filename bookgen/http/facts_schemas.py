@@ -13,7 +13,7 @@ MAX_REASON_CHARACTERS = 500
 
 
 class FactSchema(Schema):
-    """What a chapter says about the story. Later chapters are told of it, and rules compare it with other facts."""
+    """What a chapter says about the story. Later chapters are given it, and rules compare it with other facts."""
 
     id = fields.Integer(required=True)
     chapter_number = fields.Integer(required=True)

@@ -51,7 +51,9 @@ class NextPlanSchema(Schema):
 
 
 class CurrentSubscriptionSchema(SubscriptionSchema):
-    subscription = fields.Nested(SubscriptionSchema, required=True, metadata={"description": "The same value again."})
+    subscription = fields.Nested(
+        SubscriptionSchema, required=True, metadata={"description": "The same subscription as in the outer fields."}
+    )
     usage = fields.Nested(UsagePeriodSchema, required=True)
     limits = fields.Dict(required=True)
     next_plan = fields.Nested(

@@ -133,7 +133,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """What a chapter written again takes: AI edits, and words of books that nothing has paid for."""
+    """What rewriting a chapter costs: AI edits, and words in unpaid books."""
 
     edits: int
     unpaid_words: int

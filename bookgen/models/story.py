@@ -53,9 +53,9 @@ MAX_FACT_CHARACTERS = 300  # of a fact's subject, value or quote
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a chapter says about the story. `quote` is the passage of the chapter that says so.
+    """What a chapter says about the story. `quote`: its passage. `value`: the current value.
 
-    `value` is what holds. If the author has corrected it, `noted` is the value that the model had noted; else empty.
+    If the author has corrected the value, `noted` is the value that the model noted; otherwise it is empty.
     """
 
     chapter_number: int
@@ -71,7 +71,7 @@ class Fact:
 
     @property
     def told(self) -> str:
-        """The fact as later chapters are told it."""
+        """The fact as it is worded in the prompts of later chapters."""
         event = f" {self.event.replace('_', ' ')}" if self.event else ""
         intent = f" (intended: {self.reason})" if self.status is FactStatus.INTENDED and self.reason else ""
         return f"{self.subject}{event}: {self.value}{intent}"
@@ -83,7 +83,7 @@ class Fact:
 
     @property
     def is_told(self) -> bool:
-        """Whether later chapters are told of it. That somebody acted says nothing; threads are told on their own."""
+        """Whether later chapters are given it. That someone acted is no information; threads are listed separately."""
         apart = self.kind in (FactKind.THREAD_OPENED, FactKind.THREAD_CLOSED) or self.event is FactEvent.ACTS
         return self.status is not FactStatus.WRONG and not apart
 
@@ -92,8 +92,9 @@ class Fact:
 class Digest:
     """What later chapters must know about a finished one. `content_hash` is the hash of the text it summarises.
 
-    `facts` and threads are as they are told, with the author's corrections. `settled` are those facts that the author
-    has corrected or calls intended. `noted` are the facts of a digest that was just made; None if it was stored before.
+    `facts` and threads are in the form for prompts, with the author's corrections. `settled` are the facts that the
+    author has corrected or calls intended. `noted` are the facts of a digest that was just made; None if it was stored
+    before.
     """
 
     chapter_number: int

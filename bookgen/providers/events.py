@@ -1,6 +1,6 @@
-"""A model's stream of server-sent events: read as bytes, each event parsed once.
+"""A model's stream of server-sent events, read as bytes; each event is parsed once.
 
-The SDKs build an object of every event, which takes more CPU time than everything else done for a token.
+The SDKs build an object for every event, which takes more CPU time than everything else done for a token.
 """
 
 from __future__ import annotations

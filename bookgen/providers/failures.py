@@ -109,14 +109,14 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _why(error: OSError) -> str:
-    """Return the reason alone: asyncio's message repeats the address and leaves the reason out."""
+    """Return only the reason: asyncio's message repeats the address and leaves the reason out."""
     if error.errno is None or error.errno <= 0 or isinstance(error, ssl.SSLError):
         return error.strerror or str(error)
     return os.strerror(error.errno)
 
 
 def no_answer(detail: str) -> CallFailed:
-    """Return the failure of a server that is no model, or has none at this path."""
+    """Return the failure of a server that is not a model server, or has none at this path."""
     return CallFailed(
         "sent a response that is not a model's answer", FailureKind.GARBLED, detail=detail, cure=Cure.PATH
     )
@@ -144,13 +144,13 @@ def status_of(error: Exception) -> int | None:
 
 
 def said(error: Exception) -> str:
-    """Return all that the error says, in lower case."""
+    """Return the whole error text in lower case."""
     told = f"{error} {error.code} {error.body}" if isinstance(error, ProviderError) else str(error)
     return told[:MAX_SEARCHED_CHARACTERS].lower()
 
 
 def sentence(told: Any) -> str:
-    """Return the message in an error's body, on one line. Of a page, it is the text."""
+    """Return the message in an error's body as one line; for a web page, its text."""
     while isinstance(told, dict):
         told = next((told[name] for name in _SENTENCES if told.get(name)), "")
     return " ".join(_MARKUP.sub(" ", _UNPRINTABLE.sub(" ", str(told))).split())[:MAX_DETAIL_CHARACTERS]
@@ -161,7 +161,7 @@ def _told(error: ProviderError) -> str:
 
 
 def output_limit(error: Exception) -> int | None:
-    """Return the most tokens that the model writes, if the error says it."""
+    """Return the model's limit on output tokens, if the error states it."""
     found = _OUTPUT_LIMIT.search(said(error)) if status_of(error) in (400, 422) else None
     return int(next(filter(None, found.groups()))) if found else None
 

@@ -71,7 +71,7 @@ class ImageModel(ABC):
 
     @property
     def outage(self) -> Outage | None:
-        """The outage that runs wait for now."""
+        """The current outage, which runs wait for; None if there is none."""
         return None
 
     async def close(self) -> None:

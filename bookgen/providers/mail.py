@@ -1,4 +1,4 @@
-"""Builds mails, and writes them to a folder if there is no SMTP server."""
+"""Builds e-mails, and writes them to a folder if there is no SMTP server."""
 
 from __future__ import annotations
 

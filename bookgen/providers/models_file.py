@@ -1,4 +1,4 @@
-"""What is known of models: the packaged table, and the operator's file over it, entry by entry."""
+"""Data about models: the packaged table, overridden entry by entry by the operator's file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Tokens = Annotated[int, Field(ge=256, le=100_000_000, strict=True)]
 
 
 class Rates(BaseModel):
-    """Micro-units per million tokens of each kind. What is cached costs as much as other input, unless it says more."""
+    """Millionths per million tokens of each kind. Cached tokens cost as much as other input unless set."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -47,7 +47,7 @@ class RatesAbove(Rates):
 
 
 class ModelEntry(BaseModel):
-    """A model: its rates, unless its price is unknown, and what it can take and give."""
+    """A model: its rates (unless its price is unknown), its context window and its longest reply."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -59,7 +59,7 @@ class ModelEntry(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _group(cls, given: Any) -> Any:
-        """Put the rates, which stand beside the other keys in the file, together."""
+        """Group the rates, which are among the other keys in the file."""
         if not isinstance(given, dict):
             return given
         rates = {name: value for name, value in given.items() if name in RATES}
@@ -85,7 +85,7 @@ class ModelTable(BaseModel):
 
 
 def read_table(file: Path | None) -> ModelTable:
-    """The packaged table with the entries of the file over it. Raises StartupError that names a wrong entry."""
+    """The packaged table, overridden by the entries of the file. Raises StartupError that names an invalid entry."""
     table = _read(PACKAGED)
     if file is None:
         return _checked(table, PACKAGED)
@@ -114,7 +114,7 @@ def _merged(table: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_prices(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The table without amounts: they are of another currency."""
+    """The table without amounts, because they are in another currency."""
     return {
         name: {model: _without_rates(entry) for model, entry in value.items()} if name not in TOP else value
         for name, value in table.items()
@@ -136,7 +136,7 @@ def _checked(table: Mapping[str, Any], file: Path) -> ModelTable:
 
 
 def _names(place: tuple[int | str, ...]) -> Iterator[str]:
-    """The names of an entry as they stand in the file."""
+    """The names of an entry, spelled as in the file."""
     for name in map(str, place):
         if name not in ("models", "rates"):
             yield f'"{name}"' if "." in name else name

@@ -1,4 +1,4 @@
-"""The model that needs no key and no network: a sample story, or sample text made from the brief, labelled as such."""
+"""The model without a key or a network: a sample story, or sample text made from the brief, labelled as such."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _tokens(characters: int) -> int:
 
 
 def _told(brief: Brief) -> dict[str, Any]:
-    """The outline or the digest of a book that is told from a sample story; empty for anything else."""
+    """The outline or the digest of a book that gets a sample story; empty for any other request."""
     told, stage = telling_for(brief), brief.text("stage")
     if told and stage == "outline":
         return telling.outline(brief, told)
@@ -82,7 +82,7 @@ def _people(brief: Brief, bank: Bank) -> Iterable[Mapping[str, Any]]:
 
 
 def _chapter_of_story(brief: Brief) -> StoryChapter | None:
-    """The story's chapter that a call is about; None if its book is told no story or plans that chapter otherwise."""
+    """The story's chapter for a call; None if the book gets no story or plans that chapter differently."""
     told, number = telling_for(brief), brief.number("chapter_number", 0)
     chapter = told.chapters[number - 1] if told and 1 <= number <= len(told.chapters) else None
     planned = brief.text("chapter_title"), brief.text("chapter_summary")
@@ -102,7 +102,7 @@ def _outline(brief: Brief, bank: Bank) -> dict[str, Any]:
 
 
 def _rework(brief: Brief, bank: Bank) -> dict[str, Any]:
-    """The chapters asked for, with titles that the book does not have yet."""
+    """The requested chapters, with titles that the book does not use yet."""
     wanted = [one for one in brief.fields.get("chapters", []) if isinstance(one, dict)]
     taken = {one.get("title") for one in wanted}
     count = brief.number("chapter_count", 1)

@@ -52,7 +52,7 @@ class Slots:
             self._freed.set()
 
     def share(self, processes: int) -> None:
-        """Keep to this process's part of the most calls. What a server serves, each process measures itself."""
+        """Keep to this process's share of the maximum. Each process measures for itself what a server can handle."""
         self._processes = processes
         self._freed.set()
 
@@ -85,7 +85,7 @@ class Slots:
     def _had_to_wait(self, slot: Slot) -> bool:
         """Whether the call spent most of its wait on another reply, and was answered after that one ended.
 
-        If two calls with short replies begin together, one may end before the other's first word anyway.
+        Two calls with short replies that start together may look like that by chance.
         """
         first_word, ended = self._last_reply
         return 2 * (ended - max(first_word, slot.began)) > _now() - slot.began

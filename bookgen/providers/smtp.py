@@ -15,9 +15,9 @@ TIMEOUT_SECONDS = 30.0
 
 
 class SmtpMailer:
-    """`smtps://` uses TLS from the start, `smtp://` upgrades to it.
+    """Sends e-mails by SMTP. `smtps://` uses TLS from the start, `smtp://` upgrades to it.
 
-    A server on this machine need not offer TLS; another one need not only where the URL ends in `?tls=off`.
+    A server on this machine may lack TLS; any other server only if the URL ends in `?tls=off`.
     """
 
     def __init__(self, url: str, *, sender: str) -> None:

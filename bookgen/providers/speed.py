@@ -30,8 +30,9 @@ class Speed:
         return None if self._speed is None else ShownSpeed(self._speed, self._reading or 0.0)
 
     def deadlines(self, prompt_tokens: int, max_tokens: int, others: int) -> Deadlines:
-        """Return the deadlines of a call while `others` are in flight. Each call that met silence doubles the
-        wait of the next one."""
+        """Return the deadlines of a call while `others` are in flight. Each call without any response doubles the next
+        call's wait.
+        """
         first, idle = self._usual.first_byte, self._usual.idle
         if self._own:
             shown = SLACK * self._per_token * prompt_tokens if self._per_token is not None else UNSEEN_FIRST_BYTE

@@ -154,11 +154,11 @@ class PromptTooLong(UpstreamAIError):
 
 @dataclass(frozen=True, slots=True)
 class TextReply:
-    """The reply to a request.
+    """The reply to a request. `model`: the name of the model that answered (it may be the fallback), as in the price
+    table and the ledger.
 
-    `model`: the name of the model that answered (it may be the fallback), as in the price table and the ledger.
-    `usage`: of the call that answered; `also`: of the failed calls before it. `json_mode`: the way in which the server
-    was asked for JSON, if it may not support all of them.
+    `usage`: that of the call that answered; `also`: that of the failed calls before it. `json_mode`: the way in which
+    the server was asked for JSON, if it may not support all of them.
     """
 
     text: str
@@ -217,7 +217,7 @@ class TextModel(ABC):
 
     @property
     def outage(self) -> Outage | None:
-        """The outage that runs wait for now."""
+        """The current outage, which runs wait for; None if there is none."""
         return None
 
     @property
@@ -232,7 +232,7 @@ class TextModel(ABC):
 
     @property
     def call_seconds(self) -> float:
-        """The longest bound of the calls in flight, or the bound of the last call if there are none."""
+        """The longest time limit of the calls in flight, or that of the last call if there are none."""
         return CALL_SECONDS
 
     async def find_name(self) -> None:
@@ -244,11 +244,11 @@ class TextModel(ABC):
         return
 
     def share(self, processes: int) -> None:
-        """Keep to this process's part of the provider's limits, which `processes` processes share."""
+        """Keep to this process's share of the provider's limits, which `processes` processes share."""
         return
 
     def hold_back(self, name: str, seconds: float) -> None:
-        """Make no call of the model `name` for `seconds`: another process was told to pause."""
+        """Make no call of the model `name` for `seconds`, because its provider asked another process for a pause."""
         return
 
     async def close(self) -> None:
@@ -257,5 +257,5 @@ class TextModel(ABC):
 
 
 def known_name(model: TextModel) -> str | None:
-    """Return the model's name, or None if its server has not told it yet."""
+    """Return the model's name, or None if its server has not sent it yet."""
     return None if model.name.endswith(f":{THE_ONLY_ONE}") else model.name

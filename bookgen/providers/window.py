@@ -31,8 +31,9 @@ _PROMPT_TOLD = re.compile(
 
 
 class DoesNotFit(Exception):
-    """A prompt and its reply do not fit `window` tokens, as counted by `words.tokens`. `usage`: of the call that showed
-    it."""
+    """A prompt and its reply do not fit `window` tokens, as counted by `words.tokens`. `usage`: that of the call that
+    failed.
+    """
 
     def __init__(self, window: int, usage: Usage | None = None) -> None:
         super().__init__(f"the context window holds some {window} tokens")

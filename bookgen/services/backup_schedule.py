@@ -1,4 +1,4 @@
-"""Backups that the service makes by itself: `bookgen backup` in a process of its own, by one server at a time."""
+"""Scheduled backups: `bookgen backup` in a separate process, run by one server at a time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class BackupPlan:
-    """Where scheduled backups go, the seconds between two of them, and how many stay."""
+    """Where scheduled backups are stored, the seconds between two of them, and how many are kept."""
 
     folder: Path
     every: float
@@ -45,7 +45,7 @@ class BackupPlan:
 
 
 class BackupSchedule:
-    """Makes a backup when the newest drilled one in the folder is too old, and then deletes the oldest."""
+    """Makes a backup if the newest verified one in the folder is too old, and then deletes the oldest."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class BackupSchedule:
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """A context in which backups are made. One that is under way at the end is given up."""
+        """A context in which scheduled backups are made. A backup in progress at the end is aborted."""
         task = asyncio.create_task(self._run())
         try:
             yield
@@ -83,7 +83,7 @@ class BackupSchedule:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def look(self) -> None:
-        """Make a backup if one is due and no other process is making one."""
+        """Make a backup if it is time for one and no other process is making one."""
         if not self._may_begin() or time.monotonic() < self._not_before:
             return
         connection = await connect_unbounded(self._dsn)
@@ -136,7 +136,7 @@ class BackupSchedule:
 
 
 async def _ended(process: Process) -> None:
-    """End the process as Ctrl-C would, so that it removes what it has begun, or at last by force."""
+    """Stop the process as Ctrl-C would, so that it removes its partial files, and kill it if that fails."""
     if process.returncode is not None:
         return
     with contextlib.suppress(ProcessLookupError):
@@ -150,7 +150,7 @@ async def _ended(process: Process) -> None:
 
 
 def _prepare(folder: Path) -> None:
-    """Make the folder, and remove what processes that were killed have left in it."""
+    """Create the folder, and remove what killed processes left in it."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for left in folder.glob(f"*{PARTIAL}"):
         if NAME.fullmatch(left.name.removesuffix(PARTIAL)):
@@ -160,9 +160,9 @@ def _prepare(folder: Path) -> None:
 
 
 def rotate(folder: Path, keep: int, newest: Path) -> list[Path]:
-    """Delete all scheduled backups but the `keep` newest, and never `newest`. Returns what was deleted.
+    """Delete all scheduled backups except the `keep` newest, and never `newest`. Returns the deleted files.
 
-    Call it only once `newest` has been drilled.
+    Call it only after `newest` was verified.
     """
     ours = sorted(path for path in folder.iterdir() if NAME.fullmatch(path.name) and path != newest)
     old = ours[: len(ours) - (keep - 1)] if len(ours) >= keep else []

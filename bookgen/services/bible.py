@@ -1,4 +1,4 @@
-"""The story bible: what is settled about a book, as one typed shape. Every chapter is written from it."""
+"""The story bible: what has been decided about a book, as one typed object. Every chapter is written from it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHANGED = "The bible has changed since you read it. Read it again (GET /books/{i
 
 
 class StoryKind(StrEnum):
-    """What kind of book is written. Its craft follows from it."""
+    """The kind of a book, which decides how it is written."""
 
     FICTION = "fiction"
     NON_FICTION = "non_fiction"
@@ -61,7 +61,7 @@ FIELDS = tuple(field.name for field in fields(StoryBible) if field.name != "auth
 
 
 def bible_of(book: Book) -> StoryBible:
-    """The book's bible. What does not fit the shape is left out: models and older versions wrote it."""
+    """The book's bible. Values of the wrong type are dropped, because models and older versions wrote them."""
     settled = book.bible
     return StoryBible(
         kind=_kind(book),
@@ -112,7 +112,7 @@ async def change(
     sent: Mapping[str, Any],
     is_as_read: Callable[[Book], bool],
 ) -> Book:
-    """Change the author's entries in one transaction, and correct the facts that say otherwise. Then note the chapters
+    """Change the author's entries in one transaction, and correct the facts that contradict them. Then note the chapters
     that contradict the bible.
 
     Raises NotFound, PlanUpgradeRequired, and Conflict if the book is no longer `is_as_read`.
@@ -158,9 +158,9 @@ async def _correct_facts(connection: Connection, before: Book, changed: Book) ->
 
 
 def authors_changes(book: Book, sent: Mapping[str, Any]) -> dict[str, Any]:
-    """What an author has changed of the bible, as it is stored. A field without a value is None: its entry goes.
+    """What an author has changed in the bible, in the stored form.
 
-    A field that is sent back as it was read stays the model's.
+    A field without a value is None: its entry is removed. A field sent back unchanged still counts as the model's.
     """
     stored = {name: _stored(value) for name, value in sent.items()}
     present = bible_of(book)

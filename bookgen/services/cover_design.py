@@ -1,4 +1,4 @@
-"""Asks the text model for the design of a cover that is drawn here, once for a book as it is now."""
+"""Asks the text model for the design of a drawn cover, once for each state of a book."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ class CoverDesigner:
         self._price, self._caps = price, caps
 
     async def idea(self, material: Material, run_id: UUID | None = None, halt: Halt | None = None) -> CoverIdea | None:
-        """The design for the book's covers. None if the model proposes none: then the cover is drawn by genre and lot.
+        """The design for the book's covers; None if the model proposes none, and the cover is drawn by genre and at
+        random.
 
         Raises CallsHalted.
         """
@@ -59,7 +60,7 @@ class CoverDesigner:
         return idea
 
     async def ask(self, request: TextRequest, material: Material, run_id: UUID | None, halt: Halt | None) -> TextReply:
-        """The reply to a request about the book. Its cost is recorded whatever becomes of it."""
+        """The reply to a request about the book. Its cost is recorded in any case."""
         book, budget = material.book, None
         spent: tuple[Spent, ...] = ()
         if not self._caps.none:
@@ -88,7 +89,7 @@ class CoverDesigner:
 
 
 class _PaidSteps(Steps):
-    """Calls whose replies are not stored: only what is read from them is."""
+    """Steps that charge calls without storing their replies."""
 
     def __init__(self, designer: CoverDesigner, material: Material, run_id: UUID | None, halt: Halt | None) -> None:
         self._designer, self._material = designer, material

@@ -1,7 +1,7 @@
 """Content Credentials: C2PA manifests in pictures, signed with the server's own key, and read back from any file.
 
-c2pa-rs salts each assertion of a manifest, so that no two are the same: pictures get theirs once, before they are
-stored. Files that are made anew with equal bytes get none.
+c2pa-rs salts each assertion of a manifest, so that no two are the same. Pictures therefore get their manifest once,
+before they are stored. Files that are made again with equal bytes get none.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def new_identity() -> str:
 
 
 def _certificate(key: Ed25519PrivateKey, authority: Ed25519PrivateKey) -> Certificate:
-    """What C2PA asks of a certificate: version 3, these uses of the key, and who signed it."""
+    """A certificate as C2PA requires it: version 3, with these key usages and an issuer."""
     from cryptography import x509
     from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
@@ -95,7 +95,9 @@ class CredentialSigner:
         self._key, self._chain = key.encode(), (mark + certificates).encode()
 
     def signed(self, picture: bytes, source: SourceType) -> bytes:
-        """The JPEG with a manifest that names its source. SigningFailed. Takes milliseconds, the first time longer."""
+        """The JPEG with a manifest that names its source. Raises SigningFailed. Takes milliseconds, longer the first
+        time.
+        """
         import c2pa
 
         created = {"action": "c2pa.created", "digitalSourceType": source.uri}
@@ -120,7 +122,7 @@ class CredentialSigner:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """The newest manifest of a file. `intact`: its signature is good, and the file is as it was signed.
+    """The newest manifest of a file. `intact`: its signature is valid, and the file is unchanged since it was signed.
 
     `trusted`: the certificate is on the trust list of the reader, which has none for a server's own key.
     """
@@ -132,7 +134,7 @@ class Credential:
 
 
 def read_credential(data: bytes, content_type: str) -> Credential | None:
-    """The file's C2PA manifest, if it has one. InvalidInput if it has one that cannot be read."""
+    """The file's C2PA manifest; None if it has none. Raises InvalidInput if it cannot be read."""
     import c2pa
 
     try:

@@ -50,7 +50,7 @@ class Declaration:
 
 
 async def declare(db: DB, account_id: int, book_id: int) -> Declaration:
-    """The declaration of the account's book. NotFound."""
+    """The declaration of the account's book. Raises NotFound."""
     must_exist(await books.find(db, account_id, book_id))
     outline = await chapters.of_book(db, book_id)
     written = [each for each in outline if each.content.strip()]
@@ -87,7 +87,7 @@ async def _share(chapter: Chapter, compared: Sources, texts: Mapping[int, str]) 
 
 
 def source_of(words: Share, pictures: Iterable[SourceType]) -> SourceType | None:
-    """What a file with these words and pictures says of its origin. None: people made it, or bookgen drew its cover."""
+    """The declared origin of a file with these words and pictures; None if people made it or bookgen drew its cover."""
     if words.model and not words.by_people:
         return SourceType.MODEL
     if words.model or any(each in BY_MODEL for each in pictures):

@@ -1,4 +1,4 @@
-"""What an author decides about the facts of a story: another value, that it is intended, that it is wrong."""
+"""An author's decisions about the facts of a story: a corrected value, intended, or wrong."""
 
 from __future__ import annotations
 

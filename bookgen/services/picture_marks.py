@@ -1,4 +1,4 @@
-"""Marks of origin in pictures, put in once, before a picture is stored."""
+"""Marks of origin in pictures, inserted once, before a picture is stored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PictureMarks:
         self._on, self._credentials = on, credentials
 
     async def marked(self, picture: Picture, source: SourceType) -> Picture:
-        """The picture as it is stored and served. One that cannot be signed is kept: it may have been paid for."""
+        """The picture as it is stored and served. An unsigned one is kept, because it may have been paid for."""
         if not self._on:
             return picture
         picture = with_mark(picture, source)

@@ -108,7 +108,8 @@ class Proofreading:
         return must_exist(await reports.find(self._pool, account_id, report_id))
 
     async def delete(self, account_id: int, report_id: int) -> None:
-        """Delete a report. One that was begun counts as a check, since its suggestions may have been applied already.
+        """Delete a report. If its reading has started, it counts as a check, since its suggestions may have been
+        applied already.
 
         Raises NotFound.
         """

@@ -89,7 +89,7 @@ def share(chapter: Chapter, compared: Sources, texts: Mapping[int, str]) -> Shar
 
 
 def _is_as_written(chapter: Chapter, former: Sequence[FormerText]) -> bool:
-    """Whether nobody has changed the text since the model wrote it."""
+    """Whether the text is unchanged since the model wrote it."""
     changes = [each for each in former if each.origin not in NO_AUTHORS]
     if chapter.written_at is None:  # written before that was noted, or copied with its book
         return not changes
@@ -131,7 +131,7 @@ def _runs(texts: Iterable[str], run: int) -> Runs:
 
 
 def _covered(words: Sequence[str], runs: Runs, run: int) -> list[bool]:
-    """For each word, whether it stands in one of the runs."""
+    """For each word, whether it is in one of the runs."""
     covered = [False] * len(words)
     for at in range(len(words) - run + 1):
         if tuple(words[at : at + run]) in runs:
@@ -140,7 +140,7 @@ def _covered(words: Sequence[str], runs: Runs, run: int) -> list[bool]:
 
 
 def _scaled(counted: Weights, words: int) -> Share:
-    """In words of the chapter's own count, to which the parts add up."""
+    """The counts in units of the chapter's own word count, so that the parts add up to it."""
     total = sum(counted)
     if not total:
         return Share()

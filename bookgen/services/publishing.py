@@ -150,7 +150,7 @@ class Publisher:
         return BookPages(book, await covers.of_book(self._database.http, book.id), made.body)
 
     async def font_warning(self, book: Book) -> str | None:
-        """What to do about a title that no font of this machine covers. None if there is one."""
+        """What to do about a title that no installed font can show; None if one can."""
         text = f"{book.title} {book.subtitle}".strip()
         return None if text.isascii() else await compute(unprintable, text, book.content_language)
 
@@ -237,7 +237,7 @@ def _parted(outline: Sequence[Chapter]) -> tuple[list[Chapter], list[int]]:
 
 
 def _named(numbers: Sequence[int]) -> str:
-    """The chapters as a subject with verb, such as "Chapter 2 is" or "Chapters 2, 5 and 6 are"."""
+    """The chapters as a subject with its verb, such as "Chapter 2 is" or "Chapters 2, 5 and 6 are"."""
     *others, last = map(str, numbers)
     return f"Chapters {', '.join(others)} and {last} are" if others else f"Chapter {last} is"
 

@@ -166,6 +166,6 @@ RELEASE_USE = "DELETE FROM addon_use WHERE run_id = $1 AND used_at IS NULL AND k
 
 
 async def release_use(connection: DB, run_id: UUID, kept_until: datetime) -> None:
-    """Give the run's use back. A use under which model calls were paid for is kept for the book instead."""
+    """Return the run's use to the account. If model calls were paid for under it, it is kept for the book instead."""
     await connection.execute(KEEP_USE, run_id, kept_until)
     await connection.execute(RELEASE_USE, run_id)

@@ -1,4 +1,4 @@
-"""Which backups of this database were made, and whether the database itself is a restored copy."""
+"""The backups made of this database, and whether it is itself a restored copy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bookgen.store.database import DB
 
 @dataclass(frozen=True, slots=True)
 class BackupRecord:
-    """A backup. `drilled`: it was restored once, and compared."""
+    """A backup. `drilled`: it was verified by a trial restore."""
 
     made_at: datetime
     drilled: bool
@@ -25,7 +25,7 @@ RECORD = "INSERT INTO backup (made_at, drilled, bytes, file) VALUES ($1, $2, $3,
 
 
 async def record(db: DB, backup: BackupRecord) -> None:
-    """Note a backup, unless the database is older than the table of them."""
+    """Record a backup, unless the database is too old to have the table."""
     if await db.fetchval(HAS_TABLE):
         await db.execute(RECORD, backup.made_at, backup.drilled, backup.bytes, backup.file)
 
@@ -34,7 +34,7 @@ LAST_DRILLED = "SELECT made_at, drilled, bytes, file FROM backup WHERE drilled O
 
 
 async def last_drilled(db: DB) -> BackupRecord | None:
-    """The newest backup that was restored once."""
+    """The newest verified backup."""
     row = await db.fetchrow(LAST_DRILLED)
     return row and BackupRecord(**row)
 
@@ -66,7 +66,7 @@ AGE = "SELECT extract(epoch FROM now() - max(made_at))::float8 FROM backup WHERE
 
 
 async def age_seconds(db: DB) -> float | None:
-    """How old the newest drilled backup is, by the database's clock. None if there is none, or no table of them."""
+    """The age of the newest verified backup by the database's clock; None if there is none, or no table."""
     age: float | None = await db.fetchval(AGE) if await db.fetchval(HAS_TABLE) else None
     return age
 
@@ -75,7 +75,7 @@ WAITING_COPY = "SELECT backup_made_at FROM restored_copy WHERE continued_at IS N
 
 
 async def waiting_copy(db: DB) -> datetime | None:
-    """If runs wait because this database was restored: when its backup was made."""
+    """The date of the backup from which this database was restored, while its runs wait; otherwise None."""
     made_at: datetime | None = await db.fetchval(WAITING_COPY)
     return made_at
 

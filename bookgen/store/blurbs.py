@@ -55,7 +55,7 @@ CLAIM = """
 
 
 async def claim(db: DB, owner: UUID, in_flight: list[int], *, sample: bool) -> ClaimedBlurb | None:
-    """Claim the next blurb draft that is due and that no living process works on.
+    """Claim the next blurb that has to be drafted now and that no living process works on.
 
     A draft that `owner` has claimed but that is not `in_flight` can be claimed again. `sample`: only take books that no
     model has written.

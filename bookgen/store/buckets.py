@@ -50,7 +50,7 @@ TAKE_FROM = _taking(
 
 
 async def take_from(db: DB, name: str, caller: str, *, capacity: int, rate: float) -> tuple[bool, float]:
-    """Take one token from the bucket of a caller, as `take` does from that of an account."""
+    """Take one token from a caller's bucket, like `take` for an account's bucket."""
     return await _take(db, TAKE_FROM, caller, name, capacity, rate)
 
 
@@ -65,5 +65,5 @@ GIVE_BACK = "UPDATE caller_bucket SET tokens = least($3::float8, tokens + 1) WHE
 
 
 async def give_back(db: DB, name: str, caller: str, *, capacity: int) -> None:
-    """Return a token to the bucket of a caller."""
+    """Return a token to a caller's bucket."""
     await db.execute(GIVE_BACK, name, caller, float(capacity))

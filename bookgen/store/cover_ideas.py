@@ -1,4 +1,4 @@
-"""The design that a model has proposed for a book's covers, kept so that the same book gets the same covers."""
+"""The cover design that a model has proposed for a book, stored so that the same book gets the same covers."""
 
 from __future__ import annotations
 

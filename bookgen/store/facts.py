@@ -1,4 +1,4 @@
-"""The facts of the story, each with its chapter's passage, and what the author has decided about them."""
+"""The facts of the story, each with its passage, and the author's decisions about them."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ REPLACE = f"""
 
 
 async def replace(connection: Connection, chapter_id: int, content_hash: str, noted: Sequence[Fact]) -> None:
-    """Replace the chapter's facts by those of its present text. The caller has saved that text."""
+    """Replace the chapter's facts by those of its current text. The caller has saved that text."""
     names = ("kind", "event", "subject", "value", "quote")
     values = ([getattr(fact, name) for fact in noted] for name in names)
     await connection.execute(REPLACE, chapter_id, content_hash, *values)

@@ -1,4 +1,4 @@
-"""What the metrics tell of the whole database, read in one cheap statement."""
+"""Figures about the whole database for the metrics, read in one cheap statement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which requests an account has sent with an `Idempotency-Key`, and what they were answered."""
+"""The requests that an account has sent with an `Idempotency-Key`, and their answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class KeyedRequest:
 
 @dataclass(frozen=True, slots=True)
 class KeyedAnswer:
-    """What is stored under a key. `status` None: the first request is still being handled."""
+    """What is stored under a key. `status` None: the first request is still in progress."""
 
     request: bytes
     status: int | None

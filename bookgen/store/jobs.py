@@ -19,7 +19,7 @@ TAKE = """
 
 
 async def take(connection: asyncpg.Connection, book_id: int, owner: UUID, kind: str, takes: Rewrite | None) -> None:
-    """Record that the book's job has begun. The caller has checked that no living process has one on this book.
+    """Record that the book's job has started. The caller has checked that no living process has one on this book.
 
     `takes`: what a rewritten chapter uses once it is saved.
     """
@@ -41,7 +41,7 @@ EDITS_IN_FLIGHT = f"""
 
 
 async def edits_in_flight(db: DB, account_id: int, free_outlines: int) -> Rewrite:
-    """What the work of living processes on the account's books takes that counts as AI edits."""
+    """The AI edits reserved by work in progress on the account's books."""
     row = await db.fetchrow(EDITS_IN_FLIGHT, account_id, free_outlines)
     return Rewrite(int(row["edits"]), int(row["unpaid_words"]))
 
@@ -50,7 +50,7 @@ TAKEN = "SELECT edits, unpaid_words FROM book_job WHERE book_id = $1"
 
 
 async def taken(db: DB, book_id: int) -> Rewrite:
-    """What the book's job takes once it is saved; nothing where there is none."""
+    """What the book's job costs once it is saved; nothing if there is none."""
     row = await db.fetchrow(TAKEN, book_id)
     return Rewrite(row["edits"], row["unpaid_words"]) if row else Rewrite(0, 0)
 
@@ -107,5 +107,5 @@ CALL_OFF = "DELETE FROM book_job WHERE book_id = $1"
 
 
 async def call_off(connection: asyncpg.Connection, book_id: int) -> None:
-    """Cancel the book's job. If its process was only thought dead, its result will be ignored."""
+    """Cancel the book's job. If its process is alive after all, its result will be ignored."""
     await connection.execute(CALL_OFF, book_id)

@@ -22,9 +22,9 @@ ACCOUNT = "DELETE FROM account WHERE id = $1"
 
 
 async def delete(connection: Connection, account_id: int) -> None:
-    """Delete the account, its books, its money, its history and the letters that wait for it, in one transaction.
+    """Delete the account with its books, money, history and queued letters, in one transaction.
 
-    What its model calls cost stays in the server's ledger, without the account.
+    The cost of its model calls stays in the server's ledger, without the account.
     """
     await connection.execute(LOCK, account_id)
     await slots.lock(connection, account_id)

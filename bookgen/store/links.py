@@ -45,8 +45,8 @@ CONSUME = f"""
 async def consume(db: DB, account_id: int, purpose: LinkPurpose, token_hash: bytes) -> str | None:
     """Use the link and return the address it was sent to. None if it is unknown, used, expired or no longer valid.
 
-    It is good for the address that the account has or, to verify one, for the one it asked for. One that approves a
-    change names the new address. One that takes a change back is good whatever the address is by now.
+    A link is valid for the account's current address; a verification link for the requested one; an approval link for
+    the new one. An undo link is always valid.
     """
     email: str | None = await db.fetchval(CONSUME, account_id, purpose, token_hash)
     return email
@@ -56,7 +56,7 @@ IS_GOOD = f"SELECT EXISTS (SELECT FROM link, account WHERE {_IS_GOOD})"
 
 
 async def is_good(db: DB, account_id: int, purpose: LinkPurpose, token_hash: bytes) -> bool:
-    """Whether `consume` would take the link now."""
+    """Whether `consume` would accept the link now."""
     good: bool = await db.fetchval(IS_GOOD, account_id, purpose, token_hash)
     return good
 

@@ -172,7 +172,7 @@ LOCK_BOOK = "SELECT 1 FROM book WHERE id = $1 FOR NO KEY UPDATE"
 async def keep_plan(
     pool: asyncpg.Pool, book_id: int, bible: Mapping[str, Any], plans: Sequence[PlannedChapter]
 ) -> None:
-    """Store the plan of a book that has none, in a transaction of its own. Idempotent."""
+    """Store the plan of a book that has none, in a separate transaction. Idempotent."""
     async with pool.acquire() as connection, connection.transaction():
         await connection.execute(LOCK_BOOK, book_id)
         await write_plan(connection, book_id, bible, plans)

@@ -56,9 +56,11 @@ async def listen(
     on_busy: Callable[[str, float], None],
     on_listening: Callable[[], Awaitable[None]],
 ) -> None:
-    """Calls `on_change` with the book of every notification of a change, and `on_busy` with the model and the seconds
-    of one of a busy provider, on a connection of its own, until cancelled. `on_listening` makes good what was told
-    before anybody listened, whenever one does again."""
+    """Listen on a separate connection until cancelled.
+
+    `on_change` receives the book of every change, `on_busy` the model and seconds of a busy provider. `on_listening` is
+    called whenever listening (re)starts, to catch up on missed notifications.
+    """
 
     def heard(_connection: Any, _pid: int, _channel: str, payload: str) -> None:
         on_change(int(payload))

@@ -56,7 +56,7 @@ async def texts(db: DB, account_id: int, book_id: int, revision_ids: Sequence[in
 
 @dataclass(frozen=True, slots=True)
 class PictureOrigin:
-    """`is_cover`: it is the book's selected cover. Else it stands in a chapter."""
+    """`is_cover`: it is the book's selected cover. Otherwise it is in a chapter."""
 
     is_cover: bool
     source: SourceType
@@ -76,7 +76,7 @@ PICTURES = """
 
 
 async def pictures(db: DB, account_id: int, book_id: int) -> list[PictureOrigin]:
-    """Of the selected cover and of each illustration."""
+    """The origins of the selected cover and of the illustrations."""
     rows = await db.fetch(PICTURES, account_id, book_id)
     return [PictureOrigin(row["is_cover"], SourceType(row["source_type"])) for row in rows]
 

@@ -140,7 +140,7 @@ FORGET_CALLS = _with_chapters("""
 async def forget_calls(db: DB, owner: UUID) -> None:
     """Clear calls in flight of dead processes on paused and queued runs, which nobody takes over.
 
-    A run that another transaction has locked is left for the next time.
+    A run that another transaction has locked is skipped until the next call.
     """
     await db.execute(FORGET_CALLS, owner)
 
@@ -198,5 +198,5 @@ RELEASE_ALL = """
 
 
 async def release_all(db: DB) -> None:
-    """Free every run that has not ended from the process that wrote it, in a restored copy where none of them lives."""
+    """Release every active run from its former process, in a restored copy where no process is alive."""
     await db.execute(RELEASE_ALL)

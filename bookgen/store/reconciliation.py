@@ -10,9 +10,9 @@ CLAIM = "UPDATE reconciliation SET due_at = $1::timestamptz + $2::interval WHERE
 
 
 async def claim(db: DB, now: datetime, lease: timedelta) -> bool:
-    """Claim the reconciliation if it is due. Returns whether the caller has it.
+    """Claim the reconciliation if it is time for it. Returns whether the caller has it.
 
-    It is due again after `lease`, unless `plan` sets another time.
+    The next one is after `lease`, unless `plan` sets another time.
     """
     return bool(await db.fetchval(CLAIM, now, lease))
 

@@ -126,7 +126,7 @@ DELETE = f"""
 
 
 async def delete(db: DB, account_id: int, report_id: int) -> bool | None:
-    """Delete the report. Returns whether it was begun but not finished, or None if there was no such report."""
+    """Delete the report. Returns whether it was started but not finished, or None if there was no such report."""
     begun: bool | None = await db.fetchval(DELETE, account_id, report_id)
     return begun
 
@@ -135,7 +135,7 @@ BEGUN_OF_BOOK = f"SELECT EXISTS (SELECT FROM report r WHERE r.book_id = $1 AND {
 
 
 async def begun_of_book(db: DB, book_id: int) -> bool:
-    """Whether the book has a report that was begun but is not finished."""
+    """Whether the book has a report that was started but is not finished."""
     return bool(await db.fetchval(BEGUN_OF_BOOK, book_id))
 
 

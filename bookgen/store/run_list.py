@@ -52,7 +52,7 @@ BY_ID = f"""
 
 
 async def by_id(db: DB, beginning: str) -> list[ListedRun]:
-    """Up to two runs whose id starts with `beginning`; two mean that it is ambiguous."""
+    """Up to two runs whose id starts with `beginning`. Two mean that it is ambiguous."""
     return [_listed(row) for row in await db.fetch(BY_ID, beginning)]
 
 
@@ -64,7 +64,7 @@ OF_OTHERS = """
 
 
 async def of_other_models(db: DB, writer: str) -> dict[str, int]:
-    """How many active runs were begun by each real model other than `writer`."""
+    """The number of active runs started by each real model other than `writer`."""
     return {row["writer"]: row["runs"] for row in await db.fetch(OF_OTHERS, writer)}
 
 

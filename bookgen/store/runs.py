@@ -179,7 +179,7 @@ COUNT_WORDS = """
 
 
 async def count_words(connection: asyncpg.Connection, run_id: UUID) -> int:
-    """The words that the run has written since the last call, with those of an unfinished chapter."""
+    """The words written by the run since the last call of this function, including an unfinished chapter."""
     return int(await connection.fetchval(COUNT_WORDS, run_id))
 
 
@@ -204,5 +204,5 @@ LOSE = "UPDATE run SET words_lost = words_lost + $2 WHERE id = $1 AND status = '
 
 
 async def lose(db: DB, run_id: UUID, words: int) -> None:
-    """Count the words that a call was asked for which the run's stop has cut off: they are paid for in part."""
+    """Count the requested words of a call cut off by a stop, because it is partly charged."""
     await db.execute(LOSE, run_id, words)

@@ -13,7 +13,7 @@ from bookgen.store.rows import mapper
 
 @dataclass(frozen=True, slots=True)
 class SealedKey:
-    """An encrypted key. `signs`: every process knows it by now. `alone`: tokens of the keys before it have ended."""
+    """An encrypted key. `signs`: every process knows it. `alone`: tokens of earlier keys have expired."""
 
     sealed: bytes
     signs: bool
@@ -25,7 +25,7 @@ FINGERPRINT = "SELECT fingerprint FROM server_secret"
 
 
 async def claim(db: DB, fingerprint: str) -> str:
-    """The fingerprint of the database's secret, which is this one if there was none."""
+    """Return the fingerprint of the database's secret, after setting this one if there was none."""
     await db.execute(CLAIM, fingerprint)
     return str(await db.fetchval(FINGERPRINT))
 

@@ -80,5 +80,5 @@ FORGET_FINISHED = "DELETE FROM step WHERE run_id = $1 AND chapter_number IS DIST
 
 
 async def forget_finished(connection: asyncpg.Connection, run_id: UUID, unfinished: int | None) -> None:
-    """Deletes the run's stored replies, but those of the unfinished chapter: the next run goes on from them."""
+    """Delete the run's stored replies, except those of the unfinished chapter, from which the next run continues."""
     await connection.execute(FORGET_FINISHED, run_id, unfinished)

@@ -156,7 +156,7 @@ LOCK_PENDING = """
 async def lock_pending(connection: Connection, chapter_id: int) -> dict[int, int]:
     """Lock the pending suggestions of a chapter that the transaction has locked.
 
-    Returns the content version to which each one's offsets refer, by suggestion id.
+    Returns by suggestion id the content version to which its offsets refer.
     """
     return {row["id"]: row["content_version"] for row in await connection.fetch(LOCK_PENDING, chapter_id)}
 

@@ -1,4 +1,4 @@
-"""Everything that is stored of an account, as its owner may ask for it: rows as JSON, without secrets."""
+"""Everything stored about an account, for export by its owner: rows as JSON, without secrets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CALLS = "SELECT to_jsonb(t) - 'account_id' AS row FROM model_call t WHERE accoun
 
 
 async def account_rows(db: DB, account_id: int) -> dict[str, list[dict[str, Any]]]:
-    """The account's rows outside its books, by what they are."""
+    """The account's rows outside its books, by topic."""
     parts = {
         "account": ACCOUNT,
         "browsers_and_networks": ORIGINS,

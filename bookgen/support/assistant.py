@@ -55,7 +55,7 @@ class SupportAnswer:
 
 @dataclass(frozen=True, slots=True)
 class KnownFacts:
-    """What the tables say about a question. `all`: all that they say, in English, for a model."""
+    """What the tables say about a question. `all`: everything they say, in English, for a model."""
 
     language: str
     sentences: Sequence[str] = ()
@@ -63,8 +63,9 @@ class KnownFacts:
 
 
 class Support:
-    """`model` writes the answers; without one, or when it fails or has answered enough for a day, the best
-    passages answer themselves."""
+    """Answers questions. `model` writes the answers. Without a model, or if it fails or is over its daily limit, the
+    best passages are the answer.
+    """
 
     def __init__(
         self,
@@ -117,7 +118,7 @@ class Support:
         return self._without_model(whole, known, found)
 
     async def _known(self, question: str, history: Sequence[Mapping[str, str]]) -> KnownFacts:
-        """The facts about what is asked, in the language of the question. A follow-up may have no word of its own."""
+        """The facts about the topic of the question, in its language. A follow-up may contain no topic itself."""
         language = topics.language_of(question)
         if self._facts is None:
             return KnownFacts(language)
@@ -134,7 +135,7 @@ class Support:
         return KnownFacts(language)
 
     def _without_model(self, question: str, known: KnownFacts, found: Sequence[Passage]) -> SupportAnswer:
-        """The facts, then what the documents say if they answer the question and are in its language."""
+        """The facts, then the matching documents if they are in the language of the question."""
         close = [each for each in found if self._index.coverage(each, question) >= MIN_COVERAGE]
         quoted = close if known.language == topics.ENGLISH else []
         said = [

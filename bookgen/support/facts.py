@@ -25,7 +25,9 @@ class ForSale:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What does not change while the service runs. `sells`: billing is on. `url`: where the API's documents are."""
+    """Facts that do not change while the service runs. `sells`: billing is on. `url`: the address of the API's
+    documents.
+    """
 
     languages: Sequence[str]
     formats: Sequence[str]
@@ -43,7 +45,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Says the facts in one language. `templates`: the section of answers.toml. `named`: words of the question."""
+    """Words the facts in one language. `templates`: the section of answers.toml. `named`: words of the question."""
 
     facts: Facts
     offer: ForSale

@@ -19,8 +19,10 @@ MAX_SECONDS = 1.0  # that an answer waits until it is entered
 
 
 class Ledger:
-    """`day_cap`: what the whole server may spend a day, in millionths; None for no bound. `begin` starts a write that
-    is finished, whatever becomes of the answer that was paid for."""
+    """`day_cap`: what the whole server may spend a day, in millionths; None if unlimited.
+
+    `begin` starts a write that is finished even if the caller no longer waits for its paid answer.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The language and the topics of a question, known by its words (`answers.toml`)."""
+"""The language and the topics of a question, detected by its words (`answers.toml`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def languages() -> Mapping[str, Mapping[str, Any]]:
 
 
 def language_of(question: str) -> str:
-    """The language of the question, or English if it is none of those that the assistant speaks."""
+    """The language of the question, or English if the assistant does not speak it."""
     for language, script in _SCRIPTS:
         if script.search(question):
             return ENGLISH if language == "ru" and _UKRAINIAN.search(question) else language
@@ -40,7 +40,7 @@ def _tells(language: str, said: Collection[str], question: str) -> int:
 
 
 def topics_of(question: str, language: str, names: Collection[str] = ()) -> list[str]:
-    """The topics that most words of the question belong to, at most two. A name of a plan belongs to the plans."""
+    """The topics that match most words of the question, at most two. Plan names belong to the topic of plans."""
     found = _matches(language, question)
     found["plans"] += len(frozenset(_WORD.findall(question.casefold())) & frozenset(names))
     best = max(found.values())

@@ -1,6 +1,7 @@
-"""A chapter's plan beside its title and summary: which fields it has, how a model is asked for it, and how it is told.
+"""A chapter's plan beside its title and summary: its fields, how a model is asked for it, and how it is put into
+prompts.
 
-All of it is optional. A reply without it, or with a part that cannot be read, is as good as one without that part.
+All of it is optional. If a reply has no plan, or an unreadable part, the chapter is written without it.
 """
 
 from __future__ import annotations
@@ -187,5 +188,5 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _is_same(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether most words of the shorter text stand in the other."""
+    """Whether most words of the shorter text are in the other."""
     return bool(one and other) and 2 * len(one & other) >= min(len(one), len(other))

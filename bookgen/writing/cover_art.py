@@ -59,7 +59,7 @@ def wish(style: str, prompt: str) -> str:
 
 
 def portrait(material: Material) -> str:
-    """The book in a few lines: what it is about, who, where, what comes back in it, how it sounds, and a passage."""
+    """The book in a few lines: its topic, people, places, recurring things and tone, and a passage."""
     book, bible = material.book, material.book.bible
     text = "\n".join(chapter.content for chapter in material.chapters).casefold()
     places = _most_told(_entries(bible, "places"), text)

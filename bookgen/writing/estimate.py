@@ -163,8 +163,10 @@ def _chapters(basis: Basis, told: int, room: int) -> Iterator[Usage]:
 
 
 def _writing(text: int, parts: int, prompt: _Prompt, before: int) -> tuple[Usage, int]:
-    """The calls that write a chapter, each of which reads the prefix that the one before cached. Also the tokens that
-    stand before the chapter's last stretch."""
+    """The calls that write a chapter, each of which reads the prefix that the previous one cached.
+
+    Also the tokens before the chapter's last stretch.
+    """
     stretch = text // parts
     task = TASK + (TAIL + EDGES + min(before, 20) * THREAD if before else 0)
     turns = [task + place * (TURN + stretch) for place in range(parts)]  # what lies before each next turn
@@ -178,7 +180,7 @@ def _writing(text: int, parts: int, prompt: _Prompt, before: int) -> tuple[Usage
 
 
 def _reading(cached: int, new: int) -> Usage:
-    """A call that notes what a chapter has told."""
+    """A call that notes the facts of a chapter."""
     if cached < MIN_CACHED_TOKENS:
         return Usage(calls=1, input_tokens=cached + new, output_tokens=DIGEST_REPLY)
     return Usage(calls=1, input_tokens=new, output_tokens=DIGEST_REPLY, cache_read_tokens=cached)

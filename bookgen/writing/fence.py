@@ -21,7 +21,7 @@ def _harmless(mark: str, text: str, found: re.Match[str]) -> str:
 
 
 def _begins(text: str, start: int, letters: str) -> bool:
-    """Whether these letters come next, ignoring characters between and around them that no reader sees."""
+    """Whether these letters come next, ignoring invisible characters between and around them."""
     seen = (letter for sign in islice(text, start, None) for letter in _letters(sign))
     return all(letter == next(seen, "") for letter in letters)
 

@@ -78,7 +78,7 @@ _TRADES = {
 
 
 async def for_story(book: Book) -> str:
-    """What the request for the outline of `book` says about drawn material; empty for a book that is no story."""
+    """The text about drawn material for the outline request of `book`; empty if the book is not a story."""
     return await compute(drawn, book) if _kind(book) in ("fiction", "children", "") else ""
 
 
@@ -88,7 +88,7 @@ def asks_for_premises(book: Book) -> bool:
 
 
 def premises(book: Book) -> str:
-    """The sentences that ask for the premises and name the one to plan: one of the less likely, by lot."""
+    """The sentences that ask for premises and select one of the less likely ones at random."""
     chosen = _rng(book, "premise").randint(FIRST_UNLIKELY, PREMISES)
     return ASKED_PREMISES.format(count=PREMISES, chosen=chosen)
 
@@ -102,7 +102,7 @@ def _is_open(book: Book) -> bool:
 
 
 def _rng(book: Book, purpose: str) -> random.Random:
-    """The same for every request about this outline, and another one for a new outline of the same book."""
+    """A random generator that is the same for all requests about this outline, and different for a new outline."""
     before = content_hash(context.bible(book.bible)) if book.bible else ""
     seed = f"{purpose}\0{book.id}\0{book.title}\0{before}"
     return random.Random(hashlib.sha256(seed.encode("utf-8", "surrogatepass")).digest())
@@ -123,7 +123,7 @@ def _names(book: Book) -> Iterator[str]:
 
 
 def _setting(book: Book, rng: random.Random) -> Iterator[str]:
-    """Trades and towns for a story for adults whose idea and author leave them open."""
+    """Trades and towns for a story for adults whose idea and author do not name any."""
     language = primary(book.content_language)
     if not _is_open(book) or _kind(book) == "children":
         return
@@ -135,7 +135,7 @@ def _setting(book: Book, rng: random.Random) -> Iterator[str]:
 
 @cache
 def trades(language: str) -> Sequence[str]:
-    """What people of a language do for a living; empty if Faker has no list of it."""
+    """Occupations in a language; empty if Faker has no list of them."""
     if language not in _TRADES:
         return ()
     provider = importlib.import_module(f"faker.providers.job.{_TRADES[language]}").Provider

@@ -23,7 +23,7 @@ SECONDS = 30.0  # that a finished chapter waits for a note that was begun with i
 
 
 def is_noted_later(draft: WorkingDraft, content: str) -> bool:
-    """Whether the chapter will be noted beside the next one: that one is still to be written, and shows its text."""
+    """Whether the chapter will be noted while the next one is written, whose prompt must have room for it."""
     following = draft.material.after(draft.chapter.chapter_number)
     if following is None or size(content) > draft.room:
         return False
@@ -32,10 +32,10 @@ def is_noted_later(draft: WorkingDraft, content: str) -> bool:
 
 @asynccontextmanager
 async def noting(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest], None]) -> AsyncIterator[None]:
-    """Note the chapters in view that have no digest, beside the block. `on_digest` receives each digest.
+    """Note the chapters in view that have no digest, in parallel with the block. `on_digest` receives each digest.
 
-    It begins with the first word of the chapter's reply, since only then the chapter's prompt is in the provider's
-    cache. A note that fails is asked for again with the next chapter.
+    It starts at the first word of the chapter's reply, because only then is the prompt in the provider's cache. A
+    failed note is retried with the next chapter.
     """
     if not (unnoted := _unnoted(draft)):
         yield
@@ -54,8 +54,8 @@ async def noting(draft: WorkingDraft, steps: Steps, on_digest: Callable[[Digest]
 async def note_rest(material: Material, steps: Steps) -> AsyncIterator[Digest]:
     """The digests of written chapters that have no current one, at most of the last MAX_NOTED.
 
-    The last chapter of a book is one of them, and so is a chapter that its author has changed. A book without any text
-    by a model gets none, nor does a children's book. A note that fails is left out. Raises CallsHalted.
+    These are the last chapter of a book and chapters that its author has changed. Books without any text by a model,
+    and children's books, get none. A failed note is left out. Raises CallsHalted.
     """
     known = {each.chapter_number: digest for each in material.chapters if (digest := stored_digest(material, each))}
     for chapter in _rest(material, known):
@@ -106,7 +106,7 @@ async def _note(
 
 
 async def _asked(chapter: Chapter, threads: Sequence[str], draft: WorkingDraft, steps: Steps) -> Digest | None:
-    """The digest from the prompt that the chapter's reply has begun with, or from the chapter alone if that is less."""
+    """Request the digest with the cached prompt of the chapter, or with the chapter's text alone if that is cheaper."""
     sizes = {
         each.chapter_number: block.tokens for each, block in zip(draft.view.chapters, draft.view.blocks, strict=True)
     }

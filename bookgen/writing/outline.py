@@ -110,7 +110,7 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
 
 
 def _settled(book: Book, window: int) -> str:
-    """What its author has settled, for the first call; empty if that is nothing."""
+    """What the author has decided, for the first call; empty if nothing."""
     if not book.authored_bible:
         return ""
     return SETTLED.format(settled=planning.bible(book.authored_bible, window))
@@ -118,8 +118,11 @@ def _settled(book: Book, window: int) -> str:
 
 @dataclass(slots=True)
 class _Plan:
-    """An outline while it is drafted. `given`: what the first call is told about drawn material; `most`: chapters that
-    a reply is asked for; `apart`: the bible has one of its own; `form_shown`: an example shows the form of a reply."""
+    """An outline while it is drafted.
+
+    `given`: what the first call is told about drawn material; `most`: the number of chapters requested per reply;
+    `apart`: the bible is requested in a separate call; `form_shown`: an example shows the form of a reply.
+    """
 
     book: Book
     given: str = ""
@@ -216,8 +219,10 @@ class _Plan:
         return self._request(task, form, with_bible=self.window >= WINDOW)
 
     def _planned_kind(self, last: int) -> Book | None:
-        """The book if this piece has plans of its chapters too: not in a small window, nor from a model that would
-        echo their form."""
+        """The book, if this piece also has plans of its chapters; otherwise None.
+
+        A small context window has no room for plans, and some models would echo their form.
+        """
         if not last or self.window < WINDOW or not self.form_shown:
             return None
         return replace(self.book, bible=self.bible) if self.bible else self.book

@@ -50,7 +50,7 @@ NOTHING_BEFORE, NOTHING_AFTER = "Nothing: the chapter begins with it.", "Nothing
 
 @dataclass(frozen=True, slots=True)
 class ChosenPassage:
-    """`chapter.content[start:end]`, and what its author wants of it. Offsets count characters."""
+    """`chapter.content[start:end]`, and what its author asks for. Offsets count characters."""
 
     chapter: Chapter
     start: int
@@ -63,7 +63,7 @@ class ChosenPassage:
 
 
 class UnusablePassage(UpstreamAIError):
-    """The model's text cannot take the passage's place."""
+    """The model's text cannot replace the passage."""
 
     def __init__(self, chapter_number: int, problem: str) -> None:
         super().__init__(
@@ -97,7 +97,7 @@ async def rewrite_passage(
 
 
 def _text_of(reply: TextReply, passage: ChosenPassage) -> str:
-    """The new text, with the blanks and line ends that stand around the former one."""
+    """The new text with the white space that surrounds the old one."""
     number, former = passage.chapter.chapter_number, passage.text
     if reply.stop is not StopReason.END:
         raise UnusablePassage(number, "it breaks off")

@@ -104,7 +104,7 @@ def _of_paragraph(paragraph: str) -> tuple[str, ...]:
 def is_finished(text: str) -> bool:
     """Whether `text` ends where a sentence, a list item, a table row or a verse may end.
 
-    In a script without full stops this cannot be told, so its text counts as finished.
+    In a script without full stops this cannot be determined, so its text counts as finished.
     """
     text = text.rstrip()
     if not text:

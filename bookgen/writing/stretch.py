@@ -82,9 +82,9 @@ def _problem(draft: WorkingDraft, reply: TextReply, piece: str, part: Part, sent
 
 
 def _broke_off(reply: TextReply, piece: str, part: Part) -> bool:
-    """Whether a reply was cut off, even if the provider does not say so.
+    """Whether a reply was cut off, even if the provider does not report it.
 
-    A last part of about the requested length has ended by itself even if it stops without a full stop.
+    A last part of about the requested length counts as complete even without a full stop at its end.
     """
     if reply.stop in (StopReason.LENGTH, StopReason.LOOP):
         return True

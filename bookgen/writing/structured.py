@@ -188,7 +188,7 @@ async def whole_parts(text: str) -> Mapping[str, Any]:
 
 
 def _without_last(value: Any) -> Any:
-    """`value` without its last text, and without what that leaves empty."""
+    """`value` without its last text, and without the objects and lists that are empty then."""
     if isinstance(value, dict) and value:
         key = next(reversed(value))
         kept = _without_last(value[key])

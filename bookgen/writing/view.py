@@ -1,7 +1,7 @@
 """The view: the text of earlier chapters, word for word, as far as the model's context window reaches.
 
-Each chapter is a block of its own, in order, so that the prompt of a chapter begins with the prompt of the one before
-it and providers read it from their cache.
+Each chapter is a separate block, in order, so that the prompt of a chapter begins with the prompt of the one before it
+and providers read it from their cache.
 """
 
 from __future__ import annotations

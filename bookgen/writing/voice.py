@@ -130,7 +130,7 @@ def craft(book: Book, *, brief: bool = False) -> str:
 
 
 def story_kind(book: Book) -> str:
-    """The kind of book that the bible names, else that of the genre; empty if neither says."""
+    """The kind of book in the bible, otherwise that of the genre; empty if neither is known."""
     named = book.bible.get("kind")
     return named if isinstance(named, str) and named in CRAFTS else kind_of(book.genre)
 

@@ -16,7 +16,7 @@ from tests.fakes.google_server import GoogleServer
 
 @pytest.fixture
 async def open_door(database: Database, tmp_path: Path) -> AsyncIterator[OpenDoor]:
-    """Opens services with the test's own settings. They share the database."""
+    """Opens services with the test's own settings, on one shared database."""
     async with AsyncExitStack() as closing:
 
         async def open_door(**settings: Any) -> Door:

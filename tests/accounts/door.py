@@ -1,4 +1,4 @@
-"""The service's front door alone: accounts, mail and sign-in, on a real database and over real sockets."""
+"""Accounts, mail and sign-in alone, on a real database and over real sockets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ API = "/api/v1"
 
 @dataclass
 class Door:
-    """What a test does at the front door, and what it may look at behind it."""
+    """The client of a service's account endpoints, with a view of its database and outbox."""
 
     accounts: Accounts
     rights: RightsCache
@@ -38,7 +38,7 @@ class Door:
     mailing: Mailing
     outbox: Path
     client: TestClient[Any, Any]
-    have_runs: asyncio.Queue[int] = field(default_factory=asyncio.Queue)  # accounts that were blocked
+    have_runs: asyncio.Queue[int] = field(default_factory=asyncio.Queue)  # blocked account ids
 
     async def call(self, method: str, path: str, *, token: str | None = None, **call: Any) -> tuple[int, Any]:
         headers = {**call.pop("headers", {}), **({"Authorization": f"Bearer {token}"} if token else {})}
@@ -49,7 +49,7 @@ class Door:
         return await self.call("POST", path, json=body or {}, **call)
 
     async def register(self, name: str = "ada", **more: Any) -> Any:
-        """Registers an account and gives its answer."""
+        """Register an account. Returns the response body."""
         headers = more.pop("headers", {})
         form = {"username": name, "email": f"{name}@example.com", "password": PASSWORD, **more}
         status, body = await self.post("/auth/register/", form, headers=headers)
@@ -59,30 +59,30 @@ class Door:
         return body
 
     async def access(self, name: str = "ada") -> str:
-        """Registers an account and gives its access token."""
+        """Register an account. Returns its access token."""
         return cast(str, (await self.register(name))["tokens"]["access"])
 
     async def verified(self, name: str = "ada") -> str:
-        """Registers an account, has its holder verify the address, and gives its access token."""
+        """Register an account and verify its address. Returns its access token."""
         token = await self.access(name)
         status, body = await self.call("GET", await self.link("verify-email"), token=token)
         assert status == 200, body
         return token
 
     async def block(self, account_id: int) -> None:
-        """What the operator's command does, and this process hears of."""
+        """Block an account as the operator's command does, and notify this process."""
         await accounts.block(self.database.http, account_id, "spam")
         await self.rights.look(self.have_runs.put)
 
     async def letters(self) -> list[EmailMessage]:
-        """Everything that was mailed so far, oldest first."""
+        """All letters sent so far, oldest first."""
         while await self.mailing.deliver_due():
             pass
         files = sorted(self.outbox.glob("*.eml"))
         return [cast(EmailMessage, message_from_bytes(file.read_bytes(), policy=policy.default)) for file in files]
 
     async def link(self, page: str) -> str:
-        """The newest mailed link to a page, as the path of the call it stands for."""
+        """The path of the call behind the newest mailed link to a page."""
         texts = [str(letter.get_body(("plain",)).get_content()) for letter in await self.letters()]  # type: ignore[union-attr]
         lines = [line for text in texts for line in text.splitlines() if f"/{page}/" in line]
         link = lines[-1][lines[-1].index(f"/{page}/") :]
@@ -95,7 +95,7 @@ OpenDoor = Callable[..., Awaitable[Door]]
 
 @contextlib.asynccontextmanager
 async def opened(database: Database, folder: Path, **given: Any) -> AsyncIterator[Door]:
-    """A service that nothing happens in but what it is asked for: its loops do not run."""
+    """A service whose background loops do not run, so that only requests change it."""
     given = {"google_client_id": "our-client-id", "trusted_proxies": "127.0.0.0/8", "billing": "on", **given}
     async with composed(database, folder, **given) as service:
         accounts, outbox = service.services.accounts, folder / "outbox"

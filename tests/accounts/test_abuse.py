@@ -1,4 +1,4 @@
-"""Who may register: no throw-away address, no alias, no third account of one browser, nobody banned."""
+"""Registration limits: disposable addresses, aliases, browsers and banned callers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def test_throw_away_addresses_and_gmail_aliases_are_refused(door: Door) ->
     assert all(set(answer["error"]["details"]) == {"email"} for answer in refusals)
 
 
-async def test_the_third_account_of_a_browser_is_told_to_come_back_tomorrow(door: Door) -> None:
+async def test_the_third_account_from_one_browser_is_refused_until_tomorrow(door: Door) -> None:
     browser = {"X_Browser_Fingerprint": "browser-1"}
     assert (await register(door, "ada", **browser))[0] == 201
     assert (await register(door, "bea", **browser))[0] == 201
@@ -64,7 +64,7 @@ async def test_the_third_account_of_a_browser_is_told_to_come_back_tomorrow(door
     assert (await register(door, "dot"))[0] == 201
 
 
-async def test_ten_registrations_of_a_browser_at_once_make_two_accounts(door: Door) -> None:
+async def test_ten_concurrent_registrations_from_one_browser_make_two_accounts(door: Door) -> None:
     outcomes = await asyncio.gather(
         *(register(door, f"reader{number}", X_Browser_Fingerprint="one") for number in range(10))
     )
@@ -72,7 +72,7 @@ async def test_ten_registrations_of_a_browser_at_once_make_two_accounts(door: Do
     assert sorted(status for status, _ in outcomes) == [201] * 2 + [429] * 8
 
 
-async def test_a_strange_fingerprint_breaks_nothing(door: Door) -> None:
+async def test_a_malformed_fingerprint_does_not_stop_a_registration(door: Door) -> None:
     for number, fingerprint in enumerate(["x" * 7000, "\u00e4\u00f6", "{}", " "]):
         assert (await register(door, f"reader{number}", X_Browser_Fingerprint=fingerprint))[0] == 201
 
@@ -82,7 +82,7 @@ async def ban_origin_of(door: Door, account_id: int) -> None:
         await bans.ban_origins(connection, account_id, "spam")
 
 
-async def test_a_banned_browser_registers_nowhere(door: Door) -> None:
+async def test_a_banned_browser_cannot_register(door: Door) -> None:
     _, body = await register(door, "ada", X_Browser_Fingerprint="bad", X_Forwarded_For="203.0.113.5")
     await ban_origin_of(door, body["user"]["id"])
 
@@ -102,7 +102,7 @@ async def test_a_banned_browser_registers_nowhere(door: Door) -> None:
         ("2001:db8:1:2::1", "2001:db8:1:3::1", 201),
     ],
 )
-async def test_a_banned_address_registers_nobody(door: Door, banned: str, tried: str, status: int) -> None:
+async def test_a_banned_address_cannot_register(door: Door, banned: str, tried: str, status: int) -> None:
     _, body = await register(door, "ada", X_Forwarded_For=banned)
     await ban_origin_of(door, body["user"]["id"])
 
@@ -110,7 +110,7 @@ async def test_a_banned_address_registers_nobody(door: Door, banned: str, tried:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"])
-def test_this_machine_is_no_origin_that_could_be_banned(address: str) -> None:
+def test_loopback_addresses_are_never_banned(address: str) -> None:
     assert Caller(address=address, fingerprint="f").origin.keys() == {"fingerprint"}
 
 
@@ -123,7 +123,7 @@ async def test_a_ban_never_covers_a_proxy(open_door: OpenDoor) -> None:
     assert await door.database.http.fetchval("SELECT count(*) FROM ban") == 0
 
 
-async def test_a_ban_covers_where_the_account_signed_in_from(door: Door) -> None:
+async def test_a_ban_covers_the_addresses_that_the_account_signed_in_from(door: Door) -> None:
     _, body = await register(door, "ada", X_Forwarded_For="203.0.113.5")
     await door.post(
         "/auth/login/", {"username": "ada", "password": PASSWORD}, headers={"X-Forwarded-For": "203.0.113.77"}

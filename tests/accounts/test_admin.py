@@ -1,4 +1,4 @@
-"""The staff's overview."""
+"""The overview for staff."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ async def staff(door: Door) -> str:
     return token
 
 
-async def test_who_is_no_staff_sees_nothing(door: Door) -> None:
+async def test_only_staff_can_read_the_overview(door: Door) -> None:
     status, answer = await door.call("GET", "/admin/overview/", token=await door.access("ada"))
 
     assert (status, answer["error"]["code"]) == (403, "PERMISSION_DENIED")
 
 
-async def test_a_right_that_a_command_gives_or_takes_is_so_at_the_next_request(door: Door) -> None:
+async def test_granting_or_revoking_staff_takes_effect_at_the_next_request(door: Door) -> None:
     token = await door.access("boss")
 
     before, _ = await door.call("GET", "/admin/overview/", token=token)
@@ -31,7 +31,7 @@ async def test_a_right_that_a_command_gives_or_takes_is_so_at_the_next_request(d
     assert (before, given, taken) == (403, 200, 403)
 
 
-async def test_an_empty_service_has_an_overview_of_zeroes(door: Door) -> None:
+async def test_an_empty_service_has_an_overview_of_zeros(door: Door) -> None:
     status, body = await door.call("GET", "/admin/overview/", token=await staff(door))
 
     assert status == 200
@@ -55,7 +55,7 @@ async def test_an_empty_service_has_an_overview_of_zeroes(door: Door) -> None:
     }
 
 
-async def test_sums_are_of_everybody_and_of_each_model(door: Door) -> None:
+async def test_totals_cover_all_accounts_and_each_model(door: Door) -> None:
     token = await staff(door)
     ada = (await door.register("ada"))["user"]["id"]
     await door.block((await door.register("eve"))["user"]["id"])

@@ -1,4 +1,4 @@
-"""Blocked accounts: out at every door of a process as soon as it hears of the block."""
+"""Blocked accounts: every process refuses them as soon as it is notified."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bookgen.store import accounts
 from tests.accounts.door import PASSWORD, Door
 
 
-async def test_a_block_shuts_every_door(door: Door) -> None:
+async def test_a_blocked_account_is_refused_everywhere(door: Door) -> None:
     body = await door.register("ada")
     tokens = body["tokens"]
     assert (await door.call("GET", "/auth/profile/", token=tokens["access"]))[0] == 200
@@ -28,14 +28,14 @@ async def test_a_block_shuts_every_door(door: Door) -> None:
     assert [(status, answer["error"]["code"]) for status, answer in outcomes] == [(403, "PERMISSION_DENIED")] * 4
 
 
-async def test_a_wrong_password_does_not_tell_that_an_account_is_blocked(door: Door) -> None:
+async def test_a_wrong_password_does_not_reveal_that_an_account_is_blocked(door: Door) -> None:
     body = await door.register("ada")
     await door.block(body["user"]["id"])
 
     assert (await door.post("/auth/login/", {"username": "ada", "password": "wrong guess"}))[0] == 401
 
 
-async def test_a_standing_is_remembered_for_its_seconds_and_no_longer(door: Door) -> None:
+async def test_cached_rights_expire_after_their_time_to_live(door: Door) -> None:
     account, now = (await door.register("ada"))["user"]["id"], 1000.0
     rights = RightsCache(door.database.http, clock=lambda: now)
     await rights.of(account)
@@ -55,7 +55,7 @@ A_RUN = """
 """
 
 
-async def test_a_process_that_watches_hears_of_a_block_and_ends_the_runs(door: Door) -> None:
+async def test_a_watching_process_is_notified_of_a_block_and_ends_the_runs(door: Door) -> None:
     body = await door.register("ada")
     token = body["tokens"]["access"]
     assert (await door.call("GET", "/auth/profile/", token=token))[0] == 200
@@ -70,7 +70,7 @@ async def test_a_process_that_watches_hears_of_a_block_and_ends_the_runs(door: D
     watching.cancel()
 
 
-async def test_a_run_left_by_an_account_that_was_blocked_long_ago_is_found(door: Door) -> None:
+async def test_the_runs_of_an_account_blocked_long_ago_are_found(door: Door) -> None:
     blocked, free = [(await door.register(name))["user"]["id"] for name in ("ada", "bea")]
     for account_id in (blocked, free):
         await door.database.http.execute(A_RUN, account_id)
@@ -80,7 +80,7 @@ async def test_a_run_left_by_an_account_that_was_blocked_long_ago_is_found(door:
     assert await accounts.blocked_with_runs(door.database.http) == [blocked]
 
 
-async def test_a_standing_is_believed_for_five_seconds_at_most(door: Door) -> None:
+async def test_cached_rights_are_at_most_five_seconds_old(door: Door) -> None:
     body = await door.register("ada")
     now = 1000.0
     rights = RightsCache(door.database.http, clock=lambda: now)
@@ -97,17 +97,17 @@ async def test_a_standing_is_believed_for_five_seconds_at_most(door: Door) -> No
     assert after.blocked
 
 
-async def test_who_goes_on_calling_is_read_anew_before_its_standing_is_too_old(
+async def test_the_rights_of_active_callers_are_refreshed_before_they_expire(
     door: Door, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blocking, "MAX_READS", 1)  # more than one statement takes
+    monkeypatch.setattr(blocking, "MAX_READS", 1)  # a statement can read more accounts than this
     gone, calling, other = [(await door.register(name))["user"]["id"] for name in ("ada", "bea", "cleo")]
     now = 1000.0
     rights = RightsCache(door.database.http, clock=lambda: now)
     for account_id in (gone, calling, other):
         await rights.of(account_id)
 
-    for _ in range(20):  # a call every fifteen seconds, of the other every five
+    for _ in range(20):  # one caller calls every fifteen seconds, the other every five
         for _ in range(3):
             now += blocking.LOOK_EVERY_SECONDS
             await rights.renew()
@@ -124,7 +124,7 @@ async def test_who_goes_on_calling_is_read_anew_before_its_standing_is_too_old(
 
 
 @pytest.mark.parametrize("way", ["of", "renew"])
-async def test_a_standing_read_before_the_block_is_not_kept_after_it(door: Door, way: str) -> None:
+async def test_rights_read_before_a_block_are_not_cached_after_it(door: Door, way: str) -> None:
     account_id, now = (await door.register("ada"))["user"]["id"], 1000.0
     rights = RightsCache(door.database.http, clock=lambda: now)
     if way == "renew":
@@ -145,7 +145,7 @@ async def test_a_standing_read_before_the_block_is_not_kept_after_it(door: Door,
     assert after.blocked
 
 
-async def test_a_deleted_account_is_a_token_that_is_not_valid(door: Door) -> None:
+async def test_the_token_of_a_deleted_account_is_invalid(door: Door) -> None:
     token = await door.access("ada")
     await door.database.http.execute("DELETE FROM account")
 
@@ -154,7 +154,7 @@ async def test_a_deleted_account_is_a_token_that_is_not_valid(door: Door) -> Non
     assert (status, answer["error"]["code"]) == (401, "TOKEN_INVALID")
 
 
-async def test_a_polling_caller_costs_no_query_for_its_standing(door: Door) -> None:
+async def test_a_polling_caller_causes_no_query_for_its_rights(door: Door) -> None:
     token = await door.access("ada")
     await door.accounts.authenticate(token)
     await door.database.http.execute("ALTER TABLE account RENAME TO account_gone")

@@ -1,4 +1,4 @@
-"""Google sign-in: whose token it is, whom it was given to, and which account it opens."""
+"""Google sign-in: whose token it is, which client it is for, and which account it opens."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def test_a_stranger_gets_an_account_with_a_verified_address(door: Door, go
     assert (await sign_in(door, "t"))[1]["user"]["id"] == user["id"]
 
 
-async def test_a_server_that_takes_tokens_by_query_alone_will_do(door: Door, google: GoogleServer) -> None:
+async def test_a_google_server_that_accepts_tokens_only_in_the_query_works(door: Door, google: GoogleServer) -> None:
     google.queried = True
     google.grant("t", sub="1", email="ada.l@gmail.com")
 
@@ -44,7 +44,7 @@ async def test_a_server_that_takes_tokens_by_query_alone_will_do(door: Door, goo
     assert (await sign_in(door, "another"))[0] == 401
 
 
-async def test_an_account_with_the_address_is_linked(door: Door, google: GoogleServer) -> None:
+async def test_an_existing_account_with_the_address_is_linked(door: Door, google: GoogleServer) -> None:
     body = await door.register("ada")
     google.grant("t", sub="1", email="Ada@Example.com")
 
@@ -54,7 +54,7 @@ async def test_an_account_with_the_address_is_linked(door: Door, google: GoogleS
     assert linked["user"]["email_verified"] is True
 
 
-async def test_a_password_set_before_the_address_was_proven_dies_with_the_link(
+async def test_a_password_set_before_the_address_was_verified_is_removed_on_linking(
     door: Door, google: GoogleServer
 ) -> None:
     await door.register("ada")
@@ -65,7 +65,7 @@ async def test_a_password_set_before_the_address_was_proven_dies_with_the_link(
     assert (await door.post("/auth/login/", {"username": "ada", "password": PASSWORD}))[0] == 401
 
 
-async def test_a_linked_person_keeps_the_account_after_the_address_changed(door: Door, google: GoogleServer) -> None:
+async def test_a_linked_account_is_found_after_its_address_changed(door: Door, google: GoogleServer) -> None:
     google.grant("t", sub="1", email="ada@example.com")
     _, first = await sign_in(door, "t")
     google.grant("t", sub="1", email="ada@example.org")
@@ -73,7 +73,7 @@ async def test_a_linked_person_keeps_the_account_after_the_address_changed(door:
     assert (await sign_in(door, "t"))[1]["user"]["id"] == first["user"]["id"]
 
 
-async def test_a_token_given_to_another_site_opens_nothing(door: Door, google: GoogleServer) -> None:
+async def test_a_token_issued_to_another_site_is_refused(door: Door, google: GoogleServer) -> None:
     await door.register("ada")
     google.grant("t", sub="1", email="ada@example.com", aud="some-other-site")
 
@@ -83,13 +83,13 @@ async def test_a_token_given_to_another_site_opens_nothing(door: Door, google: G
 
 
 @pytest.mark.parametrize("token", ["unknown", "line\nbreak", "ünïcode", "x" * 4096])
-async def test_a_token_google_does_not_know_opens_nothing(door: Door, token: str) -> None:
+async def test_a_token_that_google_does_not_know_is_refused(door: Door, token: str) -> None:
     status, answer = await sign_in(door, token)
 
     assert (status, answer["error"]["code"]) == (401, "INVALID_CREDENTIALS")
 
 
-async def test_an_address_google_has_not_verified_is_refused(door: Door, google: GoogleServer) -> None:
+async def test_an_address_that_google_has_not_verified_is_refused(door: Door, google: GoogleServer) -> None:
     await door.register("ada")
     google.grant("t", sub="1", email="ada@example.com", email_verified=False)
 
@@ -98,7 +98,7 @@ async def test_an_address_google_has_not_verified_is_refused(door: Door, google:
     assert (status, answer["error"]["code"]) == (400, "VALIDATION_ERROR")
 
 
-async def test_two_answers_about_different_people_open_nothing(door: Door, google: GoogleServer) -> None:
+async def test_two_answers_about_different_people_are_refused(door: Door, google: GoogleServer) -> None:
     google.grant("t", sub="1", userinfo_sub="2", email="ada@example.com")
 
     assert (await sign_in(door, "t"))[0] == 401
@@ -114,7 +114,7 @@ async def test_two_answers_about_different_people_open_nothing(door: Door, googl
     ],
     ids=["broken", "redirect", "no JSON", "endless"],
 )
-async def test_a_google_that_is_not_itself_is_unavailable(
+async def test_a_broken_answer_from_google_is_a_503(
     door: Door, google: GoogleServer, answer: Callable[[], web.Response]
 ) -> None:
     google.broken = answer()
@@ -124,7 +124,7 @@ async def test_a_google_that_is_not_itself_is_unavailable(
     assert (status, body["error"]["code"]) == (503, "SERVICE_UNAVAILABLE")
 
 
-async def test_a_person_who_comes_in_ten_times_at_once_gets_one_account(door: Door, google: GoogleServer) -> None:
+async def test_ten_concurrent_sign_ins_of_one_person_make_one_account(door: Door, google: GoogleServer) -> None:
     google.grant("t", sub="1", email="ada@example.com")
 
     outcomes = await asyncio.gather(*(sign_in(door, "t") for _ in range(10)))
@@ -133,13 +133,13 @@ async def test_a_person_who_comes_in_ten_times_at_once_gets_one_account(door: Do
     assert len({body["user"]["id"] for _, body in outcomes}) == 1
 
 
-async def test_without_a_client_id_the_call_is_refused(open_door: OpenDoor) -> None:
+async def test_sign_in_is_refused_without_a_client_id(open_door: OpenDoor) -> None:
     status, answer = await sign_in(await open_door(google_client_id=""), "t")
 
     assert (status, answer["error"]["code"]) == (400, "VALIDATION_ERROR")
 
 
-async def test_a_blocked_account_is_not_let_in_by_google(door: Door, google: GoogleServer) -> None:
+async def test_a_blocked_account_cannot_sign_in_with_google(door: Door, google: GoogleServer) -> None:
     google.grant("t", sub="1", email="ada.l@gmail.com")
     _, body = await sign_in(door, "t")
     await door.block(body["user"]["id"])
@@ -149,7 +149,7 @@ async def test_a_blocked_account_is_not_let_in_by_google(door: Door, google: Goo
     assert (status, refused["error"]["code"]) == (403, "PERMISSION_DENIED")
 
 
-async def test_closed_registration_makes_no_account_but_opens_a_known_one(
+async def test_closed_registration_still_lets_linked_accounts_sign_in(
     open_door: OpenDoor, google: GoogleServer, door: Door
 ) -> None:
     google.grant("known", sub="1", email="ada@example.com")

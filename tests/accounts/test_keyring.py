@@ -1,4 +1,4 @@
-"""The keys that sign tokens: replaced one after the other, and never different from host to host."""
+"""The keys that sign tokens: their rotation, and that all hosts use the same ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def keyring(database: Database) -> Keyring:
     return Keyring(database.http, SECRET_KEY, origin="the test")
 
 
-async def test_a_new_key_signs_once_everybody_knows_it_and_the_old_one_is_accepted_until_its_tokens_end(
+async def test_a_new_key_signs_once_every_process_knows_it_and_the_old_one_stays_valid_for_its_tokens(
     keyring: Keyring, database: Database
 ) -> None:
     tokens, another = Tokens(SECRET_KEY), Tokens(SECRET_KEY)
@@ -30,7 +30,7 @@ async def test_a_new_key_signs_once_everybody_knows_it_and_the_old_one_is_accept
     await keyring.rotate()
     await keyring.load(tokens)
     at_first = tokens.sign(TokenType.ACCESS, 7)
-    assert another.verify(at_first, TokenType.ACCESS).account_id == 7  # of the old key
+    assert another.verify(at_first, TokenType.ACCESS).account_id == 7  # signed with the old key
 
     await database.http.execute(AGE, "16 seconds")
     await keyring.load(tokens)
@@ -48,9 +48,7 @@ async def test_a_new_key_signs_once_everybody_knows_it_and_the_old_one_is_accept
     assert tokens.verify(new, TokenType.ACCESS).account_id == 7
 
 
-async def test_another_secret_is_refused_by_name_until_the_operator_resets_it(
-    keyring: Keyring, database: Database
-) -> None:
+async def test_a_different_secret_is_refused_until_the_operator_resets_it(keyring: Keyring, database: Database) -> None:
     await keyring.require_own()
     await keyring.rotate()
     other = Keyring(database.http, OTHER, origin="BOOKGEN_SECRET_KEY")
@@ -67,7 +65,7 @@ async def test_another_secret_is_refused_by_name_until_the_operator_resets_it(
         await keyring.require_own()
 
 
-async def test_a_service_on_a_shared_database_needs_its_secret_and_an_embedded_one_does_not(
+async def test_a_shared_database_needs_a_configured_secret_and_an_embedded_one_does_not(
     database: Database, dsn: str, tmp_path: Path
 ) -> None:
     async with composed(database, tmp_path, database_url=dsn):
@@ -81,7 +79,9 @@ async def test_a_service_on_a_shared_database_needs_its_secret_and_an_embedded_o
     assert Tokens(OTHER).verify(token, TokenType.ACCESS).account_id == 7
 
 
-async def test_the_commands_on_keys(database: Database, dsn: str, tmp_path: Path) -> None:
+async def test_keys_can_be_rotated_and_reset_from_the_command_line(
+    database: Database, dsn: str, tmp_path: Path
+) -> None:
     told = {"BOOKGEN_DATABASE_URL": dsn, "BOOKGEN_SECRET_KEY": SECRET_KEY}
 
     rotated = await run(tmp_path, "keys", "rotate", **told)
@@ -98,7 +98,7 @@ async def test_the_commands_on_keys(database: Database, dsn: str, tmp_path: Path
     assert await database.http.fetchval("SELECT count(*) FROM signing_key") == 0
 
 
-async def test_a_test_letter_is_sent_or_says_why_not(tmp_path: Path) -> None:
+async def test_the_test_letter_is_sent_or_the_error_says_why_not(tmp_path: Path) -> None:
     kept = await run(tmp_path, "mail", "test", "ada@example.com")
     refused = await run(tmp_path, "mail", "test", "ada@example.com", BOOKGEN_SMTP_URL="smtp://127.0.0.1:1")
     wrong = await run(tmp_path, "mail", "test", "nobody")

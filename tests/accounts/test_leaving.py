@@ -1,4 +1,4 @@
-"""An account that its holder deletes: what it takes, what is gone afterwards, and who may not."""
+"""Deleting an account: what is deleted, and who may do it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def tables_that_know(door: Door, account_id: int) -> list[str]:
     return known
 
 
-async def test_a_deleted_account_is_gone_with_all_it_had(door: Door) -> None:
+async def test_deleting_an_account_deletes_everything_it_owns(door: Door) -> None:
     token = await door.verified()
     other = await door.access("bea")
     account_id = door.tokens.verify(token, TokenType.ACCESS).account_id
@@ -58,7 +58,7 @@ async def test_a_deleted_account_is_gone_with_all_it_had(door: Door) -> None:
     await door.register("ada")
 
 
-async def test_a_token_alone_deletes_nothing(door: Door) -> None:
+async def test_a_token_alone_cannot_delete_an_account(door: Door) -> None:
     token = await door.access("ada")
 
     for body in ({}, {"current_password": "a guess at it"}):
@@ -68,7 +68,7 @@ async def test_a_token_alone_deletes_nothing(door: Door) -> None:
     assert (await door.call("GET", "/auth/profile/", token=token))[0] == 200
 
 
-async def test_guesses_at_the_password_of_what_would_be_deleted_are_stopped(open_door: OpenDoor) -> None:
+async def test_password_guesses_on_account_deletion_are_limited(open_door: OpenDoor) -> None:
     door = await open_door(rate_auth="3/hour")
     token = await door.access("ada")
 
@@ -77,7 +77,9 @@ async def test_guesses_at_the_password_of_what_would_be_deleted_are_stopped(open
     assert outcomes == [400] * 3 + [429] * 2
 
 
-async def test_an_account_without_a_password_has_signed_in_just_now(open_door: OpenDoor, google: GoogleServer) -> None:
+async def test_deleting_an_account_without_a_password_needs_a_recent_sign_in(
+    open_door: OpenDoor, google: GoogleServer
+) -> None:
     door = await open_door(google_api_base=google.base)
     google.grant("t", sub="1", email="ada@example.com")
     _, body = await door.post("/auth/google/", {"access_token": "t"})
@@ -116,7 +118,7 @@ async def subscribed(door: Door, stripe: FakeStripe) -> str:
     return token
 
 
-async def test_what_a_deleted_account_subscribed_to_ends_at_the_payment_processor(
+async def test_deleting_an_account_ends_its_subscription_at_the_payment_processor(
     shop: tuple[Door, FakeStripe],
 ) -> None:
     door, stripe = shop
@@ -134,7 +136,7 @@ async def test_what_a_deleted_account_subscribed_to_ends_at_the_payment_processo
         assert reply[0] == 200
 
 
-async def test_nothing_is_deleted_while_the_payment_processor_is_away(shop: tuple[Door, FakeStripe]) -> None:
+async def test_no_account_is_deleted_while_the_payment_processor_is_down(shop: tuple[Door, FakeStripe]) -> None:
     door, stripe = shop
     token = await subscribed(door, stripe)
     await stripe.stop()

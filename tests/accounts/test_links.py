@@ -1,4 +1,4 @@
-"""Mailed links: verify, reset, magic sign-in. Each is good once, for a while, for one address."""
+"""Mailed links (verify, reset, magic sign-in): each works once, for a limited time, for one address."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def test_the_registration_letter_verifies_the_address(door: Door) -> None:
     assert (await door.call("GET", "/auth/profile/", token=token))[1]["email_verified"] is True
 
 
-async def test_a_look_whether_a_link_is_there_does_not_use_it_up(door: Door) -> None:
+async def test_a_head_request_does_not_use_up_a_link(door: Door) -> None:
     await door.access("ada")
     link = await door.link("verify-email")
 
@@ -49,7 +49,7 @@ async def test_a_look_whether_a_link_is_there_does_not_use_it_up(door: Door) -> 
     assert (await door.call("GET", link))[0] == 200
 
 
-async def test_mandatory_verification_keeps_an_account_out_until_it_followed_the_link(open_door: OpenDoor) -> None:
+async def test_with_mandatory_verification_an_account_cannot_sign_in_before_it_is_verified(open_door: OpenDoor) -> None:
     door = await open_door(email_verification="mandatory")
     body = await door.register("ada")
     credentials = {"username": "ada", "password": PASSWORD}
@@ -88,7 +88,7 @@ async def test_a_magic_link_signs_in_and_verifies_the_address(door: Door) -> Non
 
 
 @pytest.mark.parametrize("page", ["verify-email", "reset-password", "magic-login"])
-async def test_of_twenty_who_use_a_link_at_once_one_gets_through(door: Door, page: str) -> None:
+async def test_of_twenty_concurrent_uses_of_a_link_one_succeeds(door: Door, page: str) -> None:
     await door.register("ada")
     links = {
         "verify-email": door.link,
@@ -103,7 +103,7 @@ async def test_of_twenty_who_use_a_link_at_once_one_gets_through(door: Door, pag
 
 
 @pytest.mark.parametrize("page", ["verify-email", "reset-password", "magic-login"])
-async def test_an_expired_link_is_refused_like_a_wrong_one(door: Door, page: str) -> None:
+async def test_an_expired_link_is_refused_with_the_same_error_as_an_invalid_one(door: Door, page: str) -> None:
     await door.register("ada")
     links = {
         "verify-email": door.link,
@@ -126,7 +126,7 @@ async def test_an_expired_link_is_refused_like_a_wrong_one(door: Door, page: str
 @pytest.mark.parametrize(
     ("purpose", "lifetime"), [("verify-email", "3 days"), ("reset-password", "1 hour"), ("magic-login", "24 hours")]
 )
-async def test_links_live_as_long_as_the_contract_says(door: Door, purpose: str, lifetime: str) -> None:
+async def test_links_expire_after_the_times_in_the_contract(door: Door, purpose: str, lifetime: str) -> None:
     await door.register("ada")
     await reset_link(door)
     await magic_link(door)
@@ -138,7 +138,7 @@ async def test_links_live_as_long_as_the_contract_says(door: Door, purpose: str,
     assert lived is True
 
 
-async def test_a_link_of_one_purpose_is_good_for_no_other(door: Door) -> None:
+async def test_a_link_works_only_for_its_own_purpose(door: Door) -> None:
     await door.register("ada")
     link = await door.link("verify-email")
 
@@ -147,13 +147,13 @@ async def test_a_link_of_one_purpose_is_good_for_no_other(door: Door) -> None:
     assert (await door.call("GET", link))[0] == 200
 
 
-async def test_a_uid_that_is_none_is_not_found_or_refused(door: Door) -> None:
+async def test_an_invalid_uid_is_not_found_or_refused(door: Door) -> None:
     assert (await door.call("GET", "/auth/verify-email/nonsense/token/"))[0] == 404
     assert (await door.post("/auth/reset-password/nonsense/token/", NEW))[0] == 400
     assert (await door.post("/auth/magic-login/nonsense/token/"))[0] == 400
 
 
-async def test_a_changed_password_ends_reset_links_that_were_mailed(door: Door) -> None:
+async def test_changing_the_password_ends_mailed_reset_links(door: Door) -> None:
     token = await door.access("ada")
     link = await reset_link(door)
 
@@ -174,7 +174,7 @@ async def test_a_wrong_current_password_changes_nothing(door: Door) -> None:
     assert (await door.post("/auth/login/", {"username": "ada", "password": PASSWORD}))[0] == 200
 
 
-async def test_guesses_at_the_current_password_are_stopped(open_door: OpenDoor) -> None:
+async def test_guesses_of_the_current_password_are_limited(open_door: OpenDoor) -> None:
     door = await open_door(rate_auth="3/hour")
     token = await door.access("ada")
 
@@ -186,7 +186,7 @@ async def test_guesses_at_the_current_password_are_stopped(open_door: OpenDoor) 
     assert [status for status, _ in outcomes] == [400] * 3 + [429] * 2
 
 
-async def test_a_changed_address_ends_links_that_went_to_the_old_one(door: Door) -> None:
+async def test_changing_the_address_ends_links_mailed_to_the_old_one(door: Door) -> None:
     token = await door.access("ada")
     reset, verify = await reset_link(door), await door.link("verify-email")
 
@@ -197,7 +197,7 @@ async def test_a_changed_address_ends_links_that_went_to_the_old_one(door: Door)
     assert (await door.call("GET", verify))[0] == 400
 
 
-async def test_a_short_new_password_leaves_the_link_good(door: Door) -> None:
+async def test_a_refused_new_password_does_not_use_up_the_link(door: Door) -> None:
     await door.register("ada")
     link = await reset_link(door)
 
@@ -205,7 +205,7 @@ async def test_a_short_new_password_leaves_the_link_good(door: Door) -> None:
     assert (await door.post(link, NEW))[0] == 200
 
 
-async def test_forgotten_password_answers_alike_for_everybody(door: Door) -> None:
+async def test_a_password_reset_request_gets_the_same_answer_for_every_address(door: Door) -> None:
     await door.register("ada")
     await door.letters()
 
@@ -217,7 +217,7 @@ async def test_forgotten_password_answers_alike_for_everybody(door: Door) -> Non
     assert [letter["To"] for letter in await door.letters()] == ["ada@example.com", "ada@example.com"]
 
 
-async def test_a_mailbox_is_not_flooded_by_who_keeps_asking(door: Door) -> None:
+async def test_repeated_requests_for_a_link_do_not_flood_a_mailbox(door: Door) -> None:
     await door.register("ada")
 
     for _ in range(9):

@@ -1,4 +1,4 @@
-"""Letters: worded in text and HTML, sent once by one of several processes, tried again until they are gone."""
+"""Letters: their text and HTML, sending by one of several processes, and retries."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KEPT_OF_A_LETTER = {"id", "purpose", "email", "account_id", "details", "attempts
 
 
 class Mailbox:
-    """What an SMTP server took in."""
+    """What an SMTP server received."""
 
     def __init__(self) -> None:
         self.letters: asyncio.Queue[EmailMessage] = asyncio.Queue()
@@ -62,7 +62,7 @@ async def smtp() -> AsyncIterator[tuple[Mailbox, int]]:
 
 
 class Unreliable:
-    """Refuses as often as it is told to, then takes everything."""
+    """Refuses `refusals` letters, then accepts everything."""
 
     def __init__(self, refusals: int) -> None:
         self.refusals = refusals
@@ -84,9 +84,7 @@ async def waiting(door: Door) -> int:
     return count
 
 
-async def test_a_letter_goes_out_by_smtp_right_after_the_request(
-    open_door: OpenDoor, smtp: tuple[Mailbox, int]
-) -> None:
+async def test_a_letter_is_sent_by_smtp_right_after_the_request(open_door: OpenDoor, smtp: tuple[Mailbox, int]) -> None:
     mailbox, port = smtp
     door = await open_door(smtp_url=f"smtp://us%40er:p%2Fw@127.0.0.1:{port}", mail_from="Books <b@books.example>")
     worker = asyncio.create_task(door.mailing.run())
@@ -110,7 +108,7 @@ async def test_a_letter_goes_out_by_smtp_right_after_the_request(
     ("url", "arrives"),
     [("smtp://127.0.0.1", True), ("smtp://localhost", True), ("smtp://0.0.0.0", False), ("smtp://0.0.0.0{tls}", True)],
 )
-async def test_a_server_elsewhere_without_tls_gets_no_letter_unless_that_was_said(
+async def test_a_remote_server_without_tls_gets_no_letters_unless_it_is_allowed(
     smtp: tuple[Mailbox, int], url: str, arrives: bool
 ) -> None:
     mailbox, port = smtp
@@ -128,7 +126,7 @@ async def test_a_server_elsewhere_without_tls_gets_no_letter_unless_that_was_sai
         assert mailbox.letters.empty()
 
 
-async def test_a_name_that_mail_programs_would_make_a_link_of_is_not_repeated(door: Door) -> None:
+async def test_a_username_that_looks_like_a_link_is_left_out_of_letters(door: Door) -> None:
     await door.register("www.spam.example")
 
     (letter,) = await door.letters()
@@ -137,7 +135,7 @@ async def test_a_name_that_mail_programs_would_make_a_link_of_is_not_repeated(do
     assert "spam" not in str(letter).partition("\n\n")[2]
 
 
-async def test_the_outbox_holds_private_files_that_are_whole(door: Door) -> None:
+async def test_the_outbox_holds_complete_files_that_only_the_owner_can_read(door: Door) -> None:
     await door.register("ada")
 
     letters = await door.letters()
@@ -150,7 +148,9 @@ async def test_the_outbox_holds_private_files_that_are_whole(door: Door) -> None
     assert re.search(rb"^http://books\.example/verify-email/\w+/[\w-]{43}/\r?$", file.read_bytes(), re.MULTILINE)
 
 
-async def test_a_letter_looks_like_one_only_once_it_is_whole(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_letter_appears_in_the_outbox_only_when_it_is_complete(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[Path] = []
     replace = Path.replace
 
@@ -165,7 +165,7 @@ async def test_a_letter_looks_like_one_only_once_it_is_whole(door: Door, monkeyp
     assert seen == []
 
 
-async def test_a_rolled_back_registration_mails_nothing(door: Door) -> None:
+async def test_a_rolled_back_registration_sends_no_letter(door: Door) -> None:
     await door.register("ada")
     await door.letters()
 
@@ -193,7 +193,7 @@ async def test_a_letter_that_could_not_be_sent_is_tried_again_later(door: Door) 
     assert await door.database.http.fetchval("SELECT count(*) FROM link") == 1
 
 
-async def test_the_metrics_show_why_letters_fail_until_one_is_sent(door: Door) -> None:
+async def test_the_metrics_show_why_letters_fail_until_one_succeeds(door: Door) -> None:
     await door.register("ada")
     nowhere = SmtpMailer(f"smtp://127.0.0.1:{free_port()}", sender="b@books.example")
 
@@ -206,7 +206,7 @@ async def test_the_metrics_show_why_letters_fail_until_one_is_sent(door: Door) -
 
 
 def failing() -> set[str]:
-    """The reasons that the metric shows."""
+    """The reasons shown in the metric."""
     return {sample.labels["reason"] for metric in MAIL_FAILING.collect() for sample in metric.samples if sample.value}
 
 
@@ -217,7 +217,7 @@ def free_port() -> int:
 
 
 class UntilBoth:
-    """Takes a letter once two are being sent; the second is still on its way when the table of letters is gone."""
+    """Accepts letters once two are being sent. The table is gone before the second one can be deleted."""
 
     def __init__(self, db: asyncpg.Pool) -> None:
         self._db = db
@@ -238,7 +238,7 @@ class UntilBoth:
         self.taken.append(letter)
 
 
-async def test_a_letter_that_can_not_be_crossed_off_cuts_off_no_other(door: Door) -> None:
+async def test_a_letter_that_cannot_be_deleted_from_the_queue_does_not_block_the_others(door: Door) -> None:
     await door.register("ada")
     await door.register("bea")
     mailer = UntilBoth(door.database.http)
@@ -250,7 +250,7 @@ async def test_a_letter_that_can_not_be_crossed_off_cuts_off_no_other(door: Door
     await door.database.http.execute("ALTER TABLE mail_elsewhere RENAME TO mail")
 
 
-async def test_a_letter_nobody_takes_is_given_up_in_the_end(door: Door) -> None:
+async def test_a_letter_that_keeps_failing_is_given_up(door: Door) -> None:
     await door.register("ada")
     worker = mailing(door, Unreliable(refusals=1000))
     await door.database.http.execute("UPDATE mail SET attempts = $1", MAX_ATTEMPTS - 1)
@@ -261,14 +261,14 @@ async def test_a_letter_nobody_takes_is_given_up_in_the_end(door: Door) -> None:
     assert await door.database.http.fetchval("SELECT count(*) FROM link") == 0
 
 
-async def test_a_mail_server_that_is_away_is_a_letter_not_sent() -> None:
+async def test_an_unreachable_mail_server_is_a_failed_attempt() -> None:
     letter = Letter("ada@example.com", "Hello", "text", "<p>html</p>", "<1@books.example>")
 
     with pytest.raises(MailNotSent):
         await SmtpMailer("smtp://127.0.0.1:1", sender="b@books.example").send(letter)
 
 
-async def test_of_several_processes_one_sends_each_letter(door: Door) -> None:
+async def test_each_letter_is_sent_by_one_process_only(door: Door) -> None:
     mailer = Unreliable(refusals=0)
     for number in range(30):
         await door.register(f"reader{number}")
@@ -285,7 +285,7 @@ async def test_of_several_processes_one_sends_each_letter(door: Door) -> None:
     )
 
 
-async def test_claims_that_overlap_take_different_letters_and_never_wait(door: Door) -> None:
+async def test_concurrent_claims_take_different_letters_and_do_not_wait(door: Door) -> None:
     for number in range(6):
         await door.register(f"reader{number}")
 
@@ -311,7 +311,7 @@ async def test_the_letter_that_has_waited_longest_goes_first(door: Door) -> None
     assert {mail.id for mail in claimed} == longest
 
 
-async def test_a_claim_whose_process_died_is_taken_over(door: Door) -> None:
+async def test_letters_claimed_by_a_dead_process_are_claimed_again(door: Door) -> None:
     await door.register("ada")
     await door.database.http.execute("UPDATE mail SET attempts = 1, due_at = now() - interval '1 second'")
     mailer = Unreliable(refusals=0)
@@ -331,7 +331,7 @@ async def test_a_blocked_account_gets_no_letters(door: Door) -> None:
     assert len(await door.letters()) == 1
 
 
-async def test_the_loop_outlives_a_letter_that_breaks_it(door: Door) -> None:
+async def test_the_loop_survives_an_error_while_sending(door: Door) -> None:
     sent = asyncio.Event()
 
     class BrokenMailer:
@@ -352,7 +352,7 @@ async def test_the_loop_outlives_a_letter_that_breaks_it(door: Door) -> None:
     running.cancel()
 
 
-async def test_no_token_is_kept_where_letters_wait(door: Door) -> None:
+async def test_the_mail_queue_stores_no_tokens(door: Door) -> None:
     await mails.enqueue(door.database.http, LinkPurpose.RESET_PASSWORD, "nobody@example.com")
 
     columns = await door.database.http.fetchrow("SELECT * FROM mail")
@@ -360,7 +360,7 @@ async def test_no_token_is_kept_where_letters_wait(door: Door) -> None:
     assert set(columns.keys()) == KEPT_OF_A_LETTER
 
 
-async def test_a_database_that_is_away_is_told_in_a_line_and_not_as_a_failure_of_ours(dsn: str) -> None:
+async def test_a_database_outage_is_logged_as_a_warning_without_a_traceback(dsn: str) -> None:
     async with PgProxy(dsn) as proxy:
         away = await open_pool(proxy.dsn, size=1)
         proxy.close()

@@ -1,4 +1,4 @@
-"""Passwords: argon2id, off the loop, and only so many at once."""
+"""Passwords: argon2id off the event loop, with a bounded queue."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def passwords() -> Iterator[Passwords]:
     passwords.close()
 
 
-async def test_the_hash_is_argon2id_at_owasps_minimum() -> None:
+async def test_hashes_use_argon2id_with_at_least_the_owasp_parameters() -> None:
     passwords = Passwords()
 
     assert (await passwords.hash("hush")).startswith("$argon2id$v=19$m=19456,t=2,p=1$")
@@ -40,11 +40,11 @@ async def test_only_the_right_password_verifies(passwords: Passwords) -> None:
     assert not await passwords.verify("correct horse", "plain text left by somebody")
 
 
-async def test_two_spellings_of_one_character_are_one_password(passwords: Passwords) -> None:
+async def test_two_unicode_spellings_of_one_character_are_one_password(passwords: Passwords) -> None:
     assert await passwords.verify("cafe\u0301 au lait", await passwords.hash("caf\u00e9 au lait"))
 
 
-async def test_a_hash_of_other_parameters_is_outdated(passwords: Passwords) -> None:
+async def test_a_hash_with_other_parameters_is_outdated(passwords: Passwords) -> None:
     other = Passwords(time_cost=2, memory_kib=16)
 
     assert other.outdated(await passwords.hash("hush"))
@@ -52,7 +52,7 @@ async def test_a_hash_of_other_parameters_is_outdated(passwords: Passwords) -> N
     other.close()
 
 
-async def test_more_than_the_queue_holds_is_told_to_come_back() -> None:
+async def test_requests_beyond_the_queue_are_rate_limited() -> None:
     passwords = Passwords(time_cost=1, memory_kib=8, max_waiting=3)
 
     outcomes = await asyncio.gather(*(passwords.hash("hush") for _ in range(10)), return_exceptions=True)
@@ -64,7 +64,7 @@ async def test_more_than_the_queue_holds_is_told_to_come_back() -> None:
     passwords.close()
 
 
-async def test_strangers_who_fill_the_queue_leave_known_callers_their_own() -> None:
+async def test_strangers_cannot_fill_the_queue_of_known_callers() -> None:
     passwords = Passwords(time_cost=1, memory_kib=8, max_waiting=3)
     stored = await passwords.hash("hush")
     ended: list[str] = []
@@ -80,7 +80,7 @@ async def test_strangers_who_fill_the_queue_leave_known_callers_their_own() -> N
     passwords.close()
 
 
-async def test_the_loop_goes_on_while_a_password_is_hashed() -> None:
+async def test_hashing_does_not_block_the_event_loop() -> None:
     passwords = Passwords(time_cost=4, memory_kib=65_536)
     hashing = asyncio.ensure_future(passwords.hash("hush"))
 
@@ -93,7 +93,7 @@ async def test_the_loop_goes_on_while_a_password_is_hashed() -> None:
     passwords.close()
 
 
-async def test_hashing_gives_way_to_the_event_loop(passwords: Passwords) -> None:
+async def test_hashing_threads_have_a_lower_priority_than_the_event_loop(passwords: Passwords) -> None:
     await passwords.hash("hush")
 
     hashing = [thread.native_id for thread in threading.enumerate() if thread.name.startswith("password")]
@@ -106,7 +106,7 @@ async def test_hashing_gives_way_to_the_event_loop(passwords: Passwords) -> None
 @pytest.mark.parametrize(
     "weak", ["aaaaaaaa", "Passw0rd!", "        ", "abcabcabc", "qwertzuiop", "letmein!!", "a" * 128, "ada.lovelace1"]
 )
-async def test_a_password_that_is_guessed_soon_is_refused(passwords: Passwords, weak: str) -> None:
+async def test_a_password_that_is_easy_to_guess_is_refused(passwords: Passwords, weak: str) -> None:
     with pytest.raises(InvalidInput) as refusal:
         await passwords.require_strong("password", weak, "ada", "ada.lovelace@example.com")
 
@@ -114,17 +114,17 @@ async def test_a_password_that_is_guessed_soon_is_refused(passwords: Passwords, 
 
 
 @pytest.mark.parametrize("strong", ["correct horse", "Bücherwurm7", "violet harbour engine", "x8#kPq2!vB"])
-async def test_a_password_that_is_not_guessed_soon_is_taken(passwords: Passwords, strong: str) -> None:
+async def test_a_password_that_is_hard_to_guess_is_accepted(passwords: Passwords, strong: str) -> None:
     await passwords.require_strong("password", strong, "ada", "ada@example.com")
 
 
 @pytest.mark.parametrize("own", ["ada-lovelace", "ADA-LOVELACE", "countess@example.com", "countess"])
-async def test_the_accounts_own_words_are_no_password(passwords: Passwords, own: str) -> None:
+async def test_the_password_may_not_be_the_username_or_the_address(passwords: Passwords, own: str) -> None:
     with pytest.raises(InvalidInput):
         await passwords.require_strong("password", own, "ada-lovelace", "countess@example.com")
 
 
-async def test_the_longest_password_is_judged_in_a_moment(passwords: Passwords) -> None:
+async def test_the_longest_password_is_checked_in_half_a_second(passwords: Passwords) -> None:
     """The estimate takes seconds for 128 characters that match many patterns."""
     judged = "@4(430!1Pa$$w0rd" * 8
     began = time.process_time()

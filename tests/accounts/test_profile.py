@@ -1,4 +1,4 @@
-"""The profile: what it shows, what may be changed, and what a new address means."""
+"""The profile: its fields, what may be changed, and changes of the address."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.accounts.door import PASSWORD, Door
 
 
-async def test_the_profile_is_the_full_user_of_the_token(door: Door) -> None:
+async def test_the_profile_is_the_full_user_whose_token_is_sent(door: Door) -> None:
     status, body = await door.call("GET", "/auth/profile/", token=await door.access("ada"))
 
     assert status == 200
@@ -29,7 +29,7 @@ async def test_the_profile_is_the_full_user_of_the_token(door: Door) -> None:
     assert body["subscription"]["plan"]["features"]["books_per_month"] == 1
 
 
-async def test_changed_names_are_answered_in_the_narrower_form(door: Door) -> None:
+async def test_a_profile_change_answers_with_the_shorter_user_form(door: Door) -> None:
     token = await door.access("ada")
 
     status, body = await door.call(
@@ -41,7 +41,7 @@ async def test_changed_names_are_answered_in_the_narrower_form(door: Door) -> No
     assert (body["first_name"], body["last_name"]) == ("Ada", "L")
 
 
-async def test_the_whole_profile_sent_back_changes_no_server_field(door: Door) -> None:
+async def test_sending_the_whole_profile_back_changes_no_server_field(door: Door) -> None:
     token = await door.access("ada")
     _, before = await door.call("GET", "/auth/profile/", token=token)
     altered: dict[str, Any] = {
@@ -61,7 +61,7 @@ async def test_the_whole_profile_sent_back_changes_no_server_field(door: Door) -
 
 
 @pytest.mark.parametrize("email", ["BEA@example.com", "bea@example.com"])
-async def test_another_accounts_address_is_refused(door: Door, email: str) -> None:
+async def test_the_address_of_another_account_is_refused(door: Door, email: str) -> None:
     await door.register("bea")
 
     status, answer = await door.call("PATCH", "/auth/profile/", token=await door.access("ada"), json={"email": email})
@@ -71,7 +71,7 @@ async def test_another_accounts_address_is_refused(door: Door, email: str) -> No
 
 
 @pytest.mark.parametrize("email", ["", "nonsense", "a@mailinator.com"])
-async def test_an_unfit_address_is_refused(door: Door, email: str) -> None:
+async def test_an_invalid_address_is_refused(door: Door, email: str) -> None:
     status, answer = await door.call("PATCH", "/auth/profile/", token=await door.access("ada"), json={"email": email})
 
     assert status == 400
@@ -96,7 +96,7 @@ async def test_a_new_address_is_pending_until_its_link_is_followed(door: Door) -
 
 
 @pytest.mark.parametrize("spelt", ["Ada@Example.ORG", "ada@bücher.example", "ada@xn--bcher-kva.example"])
-async def test_that_a_new_address_is_pending_is_said_however_it_is_spelt(door: Door, spelt: str) -> None:
+async def test_the_message_about_a_pending_address_does_not_depend_on_its_spelling(door: Door, spelt: str) -> None:
     token = await door.access("ada")
 
     _, changed = await door.call("PATCH", "/auth/profile/", token=token, json={"email": spelt})
@@ -106,7 +106,7 @@ async def test_that_a_new_address_is_pending_is_said_however_it_is_spelt(door: D
     assert "We sent a link to" not in named["message"]
 
 
-async def test_an_address_that_came_from_google_may_be_sent_back(door: Door) -> None:
+async def test_a_gmail_address_from_google_can_be_sent_back(door: Door) -> None:
     token = await door.access("ada")
     await door.database.http.execute("UPDATE account SET email = 'ada.l@gmail.com'")
 
@@ -116,7 +116,7 @@ async def test_an_address_that_came_from_google_may_be_sent_back(door: Door) -> 
     assert (same[0], other[0]) == (200, 400)
 
 
-async def test_the_own_address_is_spelt_anew_at_once_whatever_else_is_pending(door: Door) -> None:
+async def test_another_spelling_of_the_current_address_applies_at_once(door: Door) -> None:
     token = await door.access("ada")
     await door.database.http.execute("UPDATE account SET email = 'ada@gmail.com'")
     await door.call("PATCH", "/auth/profile/", token=token, json={"email": "ada@example.org"})
@@ -129,7 +129,7 @@ async def test_the_own_address_is_spelt_anew_at_once_whatever_else_is_pending(do
     assert len(await door.letters()) == letters
 
 
-async def test_no_letter_that_looks_like_another_is_part_of_an_address(door: Door) -> None:
+async def test_a_lookalike_letter_in_an_address_is_refused(door: Door) -> None:
     token = await door.access("kim")
 
     status, _ = await door.call("PATCH", "/auth/profile/", token=token, json={"email": "\N{KELVIN SIGN}im@example.com"})
@@ -138,7 +138,7 @@ async def test_no_letter_that_looks_like_another_is_part_of_an_address(door: Doo
     assert (await door.call("GET", "/auth/profile/", token=token))[1]["email"] == "kim@example.com"
 
 
-async def test_the_same_address_in_other_letters_stays_verified(door: Door) -> None:
+async def test_changing_only_the_case_of_an_address_keeps_it_verified(door: Door) -> None:
     token = await door.verified()
 
     await door.call("PATCH", "/auth/profile/", token=token, json={"email": "Ada@Example.com"})

@@ -1,4 +1,4 @@
-"""Proving an address: what a stranger set before ends, a change waits for it, and the old address takes it back."""
+"""Verifying an address: it ends what a stranger set before, and the old address can undo a change."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def ways_to_prove(door: Door, google: GoogleServer, name: str) -> dict[str
     return {"reset": reset, "magic": magic, "google": by_google}
 
 
-async def test_an_address_that_is_asked_for_belongs_to_nobody_yet(door: Door, google: GoogleServer) -> None:
+async def test_an_unverified_address_is_not_reserved(door: Door, google: GoogleServer) -> None:
     thief = await sign_in_by_google(door, google, "eve")
 
     await ask_for(door, thief["tokens"]["access"], "ada@example.com")
@@ -71,7 +71,7 @@ async def test_an_address_that_is_asked_for_belongs_to_nobody_yet(door: Door, go
     assert still["email"] == "eve@example.com"
 
 
-async def test_the_session_cookie_does_not_make_who_follows_a_link_the_holder(door: Door) -> None:
+async def test_a_session_cookie_alone_does_not_confirm_a_change_of_address(door: Door) -> None:
     token = await door.access("ada")
     async with door.client.post("/api/v1/auth/login/", json={"username": "ada", "password": PASSWORD}) as reply:
         cookie = {"Cookie": f"bookgen_session={reply.cookies['bookgen_session'].value}"}
@@ -83,7 +83,7 @@ async def test_the_session_cookie_does_not_make_who_follows_a_link_the_holder(do
 
 
 @pytest.mark.parametrize("way", ["reset", "magic", "google"])
-async def test_who_registered_a_strangers_address_is_out_once_the_stranger_proves_it(
+async def test_verifying_an_address_signs_out_whoever_registered_it_before(
     door: Door, google: GoogleServer, way: str
 ) -> None:
     thief = (await door.register("ada"))["tokens"]
@@ -104,7 +104,7 @@ async def test_who_registered_a_strangers_address_is_out_once_the_stranger_prove
     assert (await door.call("GET", pending))[0] == 400
 
 
-async def test_an_ordinary_change_of_password_ends_no_token(door: Door) -> None:
+async def test_changing_the_password_ends_no_token(door: Door) -> None:
     tokens = (await door.register("ada"))["tokens"]
     await door.call("GET", await door.link("verify-email"), token=tokens["access"])
 
@@ -115,7 +115,7 @@ async def test_an_ordinary_change_of_password_ends_no_token(door: Door) -> None:
     assert (await door.post("/auth/token/refresh/", {"refresh": tokens["refresh"]}))[0] == 200
 
 
-async def test_the_tokens_that_come_with_the_proof_are_good_at_once(door: Door, google: GoogleServer) -> None:
+async def test_the_tokens_issued_at_verification_are_valid_at_once(door: Door, google: GoogleServer) -> None:
     await door.register("ada")
 
     body = await sign_in_by_google(door, google, "ada", subject="the owner")
@@ -124,7 +124,7 @@ async def test_the_tokens_that_come_with_the_proof_are_good_at_once(door: Door, 
     assert (await door.post("/auth/token/refresh/", {"refresh": body["tokens"]["refresh"]}))[0] == 200
 
 
-async def test_a_login_that_began_before_the_proof_gets_tokens_that_are_void(door: Door) -> None:
+async def test_a_login_that_began_before_verification_gets_invalid_tokens(door: Door) -> None:
     body = await door.register("ada")
     account = await accounts.find(door.database.http, body["user"]["id"])
     assert account is not None
@@ -138,7 +138,7 @@ async def test_a_login_that_began_before_the_proof_gets_tokens_that_are_void(doo
     assert (await door.post("/auth/token/refresh/", {"refresh": late.refresh}))[0] == 401
 
 
-async def test_a_refreshed_token_is_as_old_as_its_sign_in(door: Door) -> None:
+async def test_a_refreshed_token_keeps_the_time_of_its_sign_in(door: Door) -> None:
     tokens = (await door.register("ada"))["tokens"]
     account_id = await door.database.http.fetchval("SELECT id FROM account")
 
@@ -149,7 +149,7 @@ async def test_a_refreshed_token_is_as_old_as_its_sign_in(door: Door) -> None:
     assert before.account_id == account_id
 
 
-async def test_the_old_address_takes_a_pending_change_back(door: Door) -> None:
+async def test_the_old_address_can_cancel_a_pending_change(door: Door) -> None:
     token = await door.verified()
     await ask_for(door, token, "eve@example.com", current_password=PASSWORD)
     verify, undo = await door.link("verify-email"), await door.link("undo-email")
@@ -164,7 +164,7 @@ async def test_the_old_address_takes_a_pending_change_back(door: Door) -> None:
     assert (await door.post("/auth/login/", {"email": "ada@example.com", "password": PASSWORD}))[0] == 200
 
 
-async def test_the_old_address_takes_a_confirmed_change_back_and_ends_what_was_set_meanwhile(
+async def test_the_old_address_can_undo_a_confirmed_change_and_whatever_was_set_since_then(
     door: Door, google: GoogleServer
 ) -> None:
     token = await door.verified()
@@ -183,7 +183,7 @@ async def test_the_old_address_takes_a_confirmed_change_back_and_ends_what_was_s
     assert (back["user"]["username"], back["user"]["email_verified"]) == ("ada", True)
 
 
-async def test_a_thief_who_moves_on_cannot_take_the_account_back_again(door: Door) -> None:
+async def test_the_undo_link_of_a_later_address_cannot_take_the_account_back(door: Door) -> None:
     token = await door.access("ada")
     await ask_for(door, token, "eve@example.com")
     owners = await door.link("undo-email")
@@ -197,7 +197,7 @@ async def test_a_thief_who_moves_on_cannot_take_the_account_back_again(door: Doo
     assert await door.database.http.fetchval("SELECT email FROM account") == "ada@example.com"
 
 
-async def test_an_address_that_was_left_is_nobodys_while_it_can_be_taken_back(door: Door) -> None:
+async def test_a_former_address_is_reserved_while_its_change_can_be_undone(door: Door) -> None:
     token = await door.access("ada")
     bea = await door.access("bea")
     await ask_for(door, token, "eve@example.com")
@@ -214,7 +214,7 @@ async def test_an_address_that_was_left_is_nobodys_while_it_can_be_taken_back(do
     assert (await door.post("/auth/register/", form | {"email": "eve@example.com"}))[0] == 201
 
 
-async def test_an_address_that_others_took_meanwhile_cannot_be_confirmed(door: Door) -> None:
+async def test_an_address_that_someone_else_took_in_the_meantime_cannot_be_confirmed(door: Door) -> None:
     token = await door.access("ada")
     await ask_for(door, token, "bea@example.com")
     verify = await door.link("verify-email")
@@ -226,7 +226,7 @@ async def test_an_address_that_others_took_meanwhile_cannot_be_confirmed(door: D
     assert await status_of(door, token) == 200
 
 
-async def test_a_mailbox_is_not_flooded_by_many_accounts_that_ask_for_it(door: Door) -> None:
+async def test_requests_from_many_accounts_do_not_flood_one_mailbox(door: Door) -> None:
     tokens = [await door.access(f"eve{number}") for number in range(8)]
 
     for token in tokens:
@@ -235,7 +235,7 @@ async def test_a_mailbox_is_not_flooded_by_many_accounts_that_ask_for_it(door: D
     assert [letter["To"] for letter in await door.letters()].count("victim@example.com") == 5
 
 
-async def test_ten_who_confirm_one_address_at_once_leave_it_to_one_account(door: Door) -> None:
+async def test_one_of_five_concurrent_confirmations_of_an_address_succeeds(door: Door) -> None:
     links = []
     for number in range(5):
         token = await door.access(f"eve{number}")
@@ -247,7 +247,9 @@ async def test_ten_who_confirm_one_address_at_once_leave_it_to_one_account(door:
     assert sorted(status for status, _ in outcomes) == [200] + [400] * 4
 
 
-async def test_mandatory_verification_keeps_the_proven_address_while_another_is_pending(open_door: OpenDoor) -> None:
+async def test_with_mandatory_verification_the_old_address_stays_while_a_new_one_is_pending(
+    open_door: OpenDoor,
+) -> None:
     door = await open_door(email_verification="mandatory")
     await door.register("ada")
     await door.call("GET", await door.link("verify-email"))
@@ -259,7 +261,7 @@ async def test_mandatory_verification_keeps_the_proven_address_while_another_is_
     assert (await door.post("/auth/token/refresh/", {"refresh": body["tokens"]["refresh"]}))[0] == 200
 
 
-async def test_an_address_is_told_of_five_changes_an_hour(door: Door) -> None:
+async def test_an_address_gets_at_most_five_letters_about_changes_an_hour(door: Door) -> None:
     token, passwords = await door.access("ada"), itertools.cycle([PASSWORD, NEW["new_password"]])
     current = next(passwords)
     for _ in range(7):
@@ -273,7 +275,7 @@ async def test_an_address_is_told_of_five_changes_an_hour(door: Door) -> None:
     assert await door.database.http.fetchval("SELECT count(*) FROM audit WHERE action = 'password-changed'") == 7
 
 
-async def test_what_is_done_with_an_account_is_kept_and_its_owner_told(door: Door, google: GoogleServer) -> None:
+async def test_account_changes_are_logged_and_mailed_to_the_owner(door: Door, google: GoogleServer) -> None:
     token = await door.verified()
     await door.post("/auth/login/", {"username": "ada", "password": PASSWORD})
     await sign_in_by_google(door, google, "ada", subject="the owner", token=token)
@@ -308,7 +310,7 @@ async def test_what_is_done_with_an_account_is_kept_and_its_owner_told(door: Doo
         ("another", "203.0.113.9", 1),
     ],
 )
-async def test_a_sign_in_from_a_new_place_is_told_the_owner_once(
+async def test_the_owner_gets_one_letter_about_a_sign_in_from_a_new_place(
     door: Door, browser: str, network: str, told: int
 ) -> None:
     await door.register("ada", headers={"X-Browser-Fingerprint": "mine", "X-Forwarded-For": "198.51.100.7"})
@@ -322,7 +324,7 @@ async def test_a_sign_in_from_a_new_place_is_told_the_owner_once(
     assert letters == ["ada@example.com"] * told
 
 
-async def test_the_end_of_all_tokens_is_later_than_either_clock(door: Door) -> None:
+async def test_tokens_are_invalid_up_to_the_later_of_the_two_clocks(door: Door) -> None:
     body = await door.register("ada")
     ahead = datetime.now(UTC) + timedelta(seconds=5)
 

@@ -1,4 +1,4 @@
-"""What is secret at the front door stays out of the logs."""
+"""Secrets of the account endpoints stay out of the log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.fakes.google_server import GoogleServer
 
 
 async def visit_every_door(door: Door) -> set[str]:
-    """Uses each call with secrets of its own, rightly and wrongly; the secrets."""
+    """Make every call with its own secrets, valid and invalid. Returns the secrets."""
     password, wrong = f"{CANARY}-password", f"{CANARY}-wrong"
     browser = {"X-Browser-Fingerprint": f"{CANARY}-browser"}
     body = await door.register("ada", password=password, headers=browser)
@@ -39,7 +39,7 @@ async def visit_every_door(door: Door) -> set[str]:
     return {CANARY, access, refresh, verify.split("/")[-2], reset.split("/")[-2]}
 
 
-async def test_no_password_token_or_link_is_logged(
+async def test_no_password_and_no_token_or_link_is_logged(
     open_door: OpenDoor, google: GoogleServer, log_lines: io.StringIO
 ) -> None:
     google.grant(f"{CANARY}-google", sub="1", email="ada@example.com")
@@ -52,7 +52,7 @@ async def test_no_password_token_or_link_is_logged(
     assert [secret for secret in secrets if secret in lines] == []
 
 
-async def test_a_failure_that_nobody_foresaw_logs_no_secret(open_door: OpenDoor, log_lines: io.StringIO) -> None:
+async def test_an_unexpected_error_logs_no_secret(open_door: OpenDoor, log_lines: io.StringIO) -> None:
     door = await open_door()
     await door.register("ada")
     await door.database.http.execute("ALTER TABLE account RENAME COLUMN password_hash TO lost")

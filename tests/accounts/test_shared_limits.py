@@ -1,4 +1,4 @@
-"""Limits that guard passwords and money: what is taken at one process is gone at all of them."""
+"""Limits that protect passwords and money are shared by all processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.accounts.door import PASSWORD, Door, opened
 WRONG = {"username": "ada", "password": "a wrong guess"}
 
 
-async def test_guesses_at_a_password_are_counted_across_processes(database: Database, tmp_path: Path) -> None:
+async def test_password_guesses_are_counted_across_processes(database: Database, tmp_path: Path) -> None:
     rate = {"rate_auth": "3/hour"}
     async with opened(database, tmp_path, **rate) as one, opened(database, tmp_path, **rate) as other:
         await one.register("ada")
@@ -24,7 +24,7 @@ async def test_guesses_at_a_password_are_counted_across_processes(database: Data
     assert outcomes == [401, 401, 401, 429, 429]
 
 
-async def test_a_right_password_gives_the_guess_back_everywhere(database: Database, tmp_path: Path) -> None:
+async def test_a_correct_password_gives_the_guess_back_in_every_process(database: Database, tmp_path: Path) -> None:
     rate = {"rate_auth": "3/hour"}
     right = {"username": "ada", "password": PASSWORD}
     async with opened(database, tmp_path, **rate) as one, opened(database, tmp_path, **rate) as other:
@@ -36,7 +36,7 @@ async def test_a_right_password_gives_the_guess_back_everywhere(database: Databa
         assert await _sign_in(other, "198.51.100.9") == 401
 
 
-async def test_sign_ins_of_an_address_are_counted_across_processes(database: Database, tmp_path: Path) -> None:
+async def test_sign_ins_from_an_address_are_counted_across_processes(database: Database, tmp_path: Path) -> None:
     rate = {"rate_auth": "3/hour"}
     async with opened(database, tmp_path, **rate) as one, opened(database, tmp_path, **rate) as other:
         outcomes = [await _sign_in(door, "198.51.100.7") for door in (one, other, one, other, one)]
@@ -44,7 +44,7 @@ async def test_sign_ins_of_an_address_are_counted_across_processes(database: Dat
     assert outcomes == [401, 401, 401, 429, 429]
 
 
-async def test_a_bucket_of_a_caller_is_forgotten_once_it_is_full(pool: asyncpg.Pool) -> None:
+async def test_the_full_bucket_of_a_caller_is_deleted(pool: asyncpg.Pool) -> None:
     bucket = {"capacity": 2, "rate": Budget(2, 3600).rate}
     await buckets.take_from(pool, LimitClass.AUTH, "198.51.100.1", **bucket)
     await pool.execute("UPDATE caller_bucket SET full_at = full_at - interval '31 minutes'")
@@ -55,7 +55,7 @@ async def test_a_bucket_of_a_caller_is_forgotten_once_it_is_full(pool: asyncpg.P
     assert [row["caller"] for row in await pool.fetch("SELECT caller FROM caller_bucket")] == ["198.51.100.2"]
 
 
-async def test_a_bucket_that_is_not_full_again_is_kept(pool: asyncpg.Pool) -> None:
+async def test_a_bucket_that_is_not_full_is_kept(pool: asyncpg.Pool) -> None:
     budget = Budget(2, 3600)
     for _ in range(3):
         allowed, _ = await buckets.take_from(pool, "guesses", "1 ", capacity=2, rate=budget.rate)

@@ -41,7 +41,7 @@ async def test_login_by_email_or_username_shows_the_user_with_its_subscription(d
     assert user == by_name[1]["user"]
 
 
-async def test_wrong_credentials_of_every_kind_get_one_answer(door: Door) -> None:
+async def test_all_wrong_credentials_get_the_same_answer(door: Door) -> None:
     await door.register("ada")
 
     outcomes = [
@@ -81,7 +81,7 @@ UNFIT: list[tuple[str, Any, set[str]]] = [
 ]
 
 
-async def test_a_missing_or_unfit_field_is_named(door: Door) -> None:
+async def test_an_error_names_the_missing_or_invalid_field(door: Door) -> None:
     for path, body, unfit in UNFIT:
         status, answer = await door.post(path, body)
 
@@ -97,7 +97,7 @@ async def test_a_missing_or_unfit_field_is_named(door: Door) -> None:
         ({"username": "ADA", "email": "b@example.com"}, "username"),
     ],
 )
-async def test_a_taken_name_or_address_is_refused_without_regard_to_case(door: Door, again: Any, field: str) -> None:
+async def test_a_taken_name_or_address_is_refused_in_any_case(door: Door, again: Any, field: str) -> None:
     await door.register("ada")
 
     status, answer = await door.post("/auth/register/", again | {"password": PASSWORD})
@@ -106,7 +106,7 @@ async def test_a_taken_name_or_address_is_refused_without_regard_to_case(door: D
     assert set(answer["error"]["details"]) == {field}
 
 
-async def test_ten_registrations_of_an_address_at_once_make_one_account(door: Door) -> None:
+async def test_ten_concurrent_registrations_of_an_address_make_one_account(door: Door) -> None:
     forms = [{"username": f"ada{number}", "email": "ada@example.com", "password": PASSWORD} for number in range(10)]
 
     outcomes = await asyncio.gather(*(door.post("/auth/register/", form) for form in forms))
@@ -115,7 +115,7 @@ async def test_ten_registrations_of_an_address_at_once_make_one_account(door: Do
     assert len(await door.letters()) == 1
 
 
-async def test_registration_takes_nothing_but_its_own_fields(door: Door) -> None:
+async def test_registration_ignores_fields_that_are_not_its_own(door: Door) -> None:
     body = await door.register(
         "ada", is_staff=True, is_superuser=True, email_verified=True, id=999, google_subject="1", blocked_at=None
     )
@@ -126,7 +126,7 @@ async def test_registration_takes_nothing_but_its_own_fields(door: Door) -> None
     assert user["id"] != 999
 
 
-async def test_refresh_gives_two_new_tokens_and_leaves_the_old_one_good(door: Door) -> None:
+async def test_a_refresh_gives_two_new_tokens_and_leaves_the_old_one_valid(door: Door) -> None:
     tokens = (await door.register("ada"))["tokens"]
 
     status, fresh = await door.post("/auth/token/refresh/", {"refresh": tokens["refresh"]})
@@ -138,7 +138,7 @@ async def test_refresh_gives_two_new_tokens_and_leaves_the_old_one_good(door: Do
     assert (await door.post("/auth/token/refresh/", {"refresh": tokens["refresh"]}))[0] == 200
 
 
-async def test_an_access_token_refreshes_nothing(door: Door) -> None:
+async def test_an_access_token_cannot_be_used_to_refresh(door: Door) -> None:
     status, answer = await door.post("/auth/token/refresh/", {"refresh": await door.access()})
 
     assert (status, answer["error"]["code"]) == (401, "TOKEN_INVALID")
@@ -151,7 +151,9 @@ async def test_logout_always_succeeds_and_clears_the_cookie(door: Door) -> None:
         assert set(await reply.json()) == {"message"}
 
 
-async def test_closed_registration_refuses_but_lets_in_who_is_there(open_door: OpenDoor, door: Door) -> None:
+async def test_closed_registration_refuses_new_accounts_and_lets_existing_ones_sign_in(
+    open_door: OpenDoor, door: Door
+) -> None:
     await door.register("ada")
     closed = await open_door(registration="closed")
 
@@ -163,7 +165,7 @@ async def test_closed_registration_refuses_but_lets_in_who_is_there(open_door: O
     assert (await closed.post("/auth/login/", {"username": "ada", "password": PASSWORD}))[0] == 200
 
 
-async def test_a_password_hash_of_weaker_parameters_is_replaced_at_login(door: Door, pool: asyncpg.Pool) -> None:
+async def test_a_hash_with_weaker_parameters_is_replaced_at_login(door: Door, pool: asyncpg.Pool) -> None:
     await door.register("ada")
     weak = PasswordHasher(time_cost=1, memory_cost=16, parallelism=2).hash(PASSWORD)
     await door.database.http.execute("UPDATE account SET password_hash = $1", weak)
@@ -175,7 +177,7 @@ async def test_a_password_hash_of_weaker_parameters_is_replaced_at_login(door: D
     assert (await door.post("/auth/login/", {"username": "ada", "password": PASSWORD}))[0] == 200
 
 
-async def test_guesses_at_one_account_from_many_addresses_are_stopped(open_door: OpenDoor) -> None:
+async def test_guesses_at_one_account_are_limited_across_addresses(open_door: OpenDoor) -> None:
     door = await open_door(rate_auth="4/hour")
     await door.register("ada", headers={"X-Forwarded-For": "203.0.113.9"})
 
@@ -191,10 +193,10 @@ async def test_guesses_at_one_account_from_many_addresses_are_stopped(open_door:
     details = outcomes[-1][1]["error"]["details"]
     assert [status for status, _ in outcomes] == [401] * 4 + [429] * 2
     assert details["scope"] == "login"
-    assert 4 * 3600 < details["reset_seconds"] <= 5 * 3600  # an address has them all again within an hour
+    assert 4 * 3600 < details["reset_seconds"] <= 5 * 3600  # all guesses are available again within an hour
 
 
-async def test_whoever_knows_the_password_has_no_end_of_tries(open_door: OpenDoor) -> None:
+async def test_correct_passwords_are_not_limited(open_door: OpenDoor) -> None:
     door = await open_door(rate_auth="2/minute", trusted_proxies="127.0.0.0/8")
     await door.register("ada", headers={"X-Forwarded-For": "203.0.113.9"})
 
@@ -212,7 +214,7 @@ async def test_whoever_knows_the_password_has_no_end_of_tries(open_door: OpenDoo
     assert statuses == [200] * 8
 
 
-async def test_an_address_is_told_of_five_new_sign_ins_an_hour(open_door: OpenDoor) -> None:
+async def test_an_address_gets_at_most_five_letters_about_sign_ins_an_hour(open_door: OpenDoor) -> None:
     door = await open_door(trusted_proxies="127.0.0.0/8")
     await door.register("ada", headers={"X-Forwarded-For": "203.0.113.9"})
     for number in range(8):
@@ -231,7 +233,7 @@ SPELLINGS = ["ida", "IDA", "ＩＤＡ", "ｉda", "İda", "idＡ"]
 
 
 @pytest.mark.parametrize("registered", ["ida", "nobody"])
-async def test_no_spelling_of_a_name_has_guesses_of_its_own(open_door: OpenDoor, registered: str) -> None:
+async def test_all_spellings_of_a_name_share_one_limit_on_guesses(open_door: OpenDoor, registered: str) -> None:
     door = await open_door(rate_auth="3/hour")
     await door.register(registered, headers={"X-Forwarded-For": "203.0.113.9"})
     same = await door.database.http.fetch("SELECT DISTINCT folded(s) FROM unnest($1::text[]) AS s", SPELLINGS)
@@ -245,7 +247,7 @@ async def test_no_spelling_of_a_name_has_guesses_of_its_own(open_door: OpenDoor,
     assert by_name == by_address == [401] * 3 + [429] * 3
 
 
-async def test_an_accounts_name_and_address_share_its_guesses(open_door: OpenDoor) -> None:
+async def test_the_name_and_the_address_of_an_account_share_one_limit_on_guesses(open_door: OpenDoor) -> None:
     door = await open_door(rate_auth="2/hour")
     await door.register("ada", headers={"X-Forwarded-For": "203.0.113.9"})
 
@@ -258,7 +260,7 @@ async def test_an_accounts_name_and_address_share_its_guesses(open_door: OpenDoo
     assert outcomes == [401, 401, 429]
 
 
-async def test_strangers_who_use_the_guesses_up_lock_no_owner_out(open_door: OpenDoor) -> None:
+async def test_strangers_cannot_lock_an_owner_out_with_wrong_guesses(open_door: OpenDoor) -> None:
     door = await open_door(rate_auth="3/hour")
     at_home, elsewhere = {"X-Forwarded-For": "203.0.113.9"}, {"X-Forwarded-For": "198.51.100.200"}
     browser = {**elsewhere, "X-Browser-Fingerprint": "the owner's browser"}
@@ -275,7 +277,7 @@ async def test_strangers_who_use_the_guesses_up_lock_no_owner_out(open_door: Ope
     assert at_homes[-1] == 429
 
 
-async def test_a_full_queue_of_strangers_delays_no_owner_at_home_and_no_valid_token(open_door: OpenDoor) -> None:
+async def test_a_queue_full_of_strangers_delays_no_owner_at_home_and_no_valid_token(open_door: OpenDoor) -> None:
     at_home = {"X-Forwarded-For": "203.0.113.9"}
     tokens = (await (await open_door()).register("ada", headers=at_home))["tokens"]
     full = await open_door(passwords=Passwords(time_cost=1, memory_kib=8, max_waiting=0))
@@ -297,15 +299,13 @@ async def test_a_full_queue_of_strangers_delays_no_owner_at_home_and_no_valid_to
         ({"email": "ada.lovelace@example.com", "password": "ada.lovelace"}, "password"),
         ({"email": "ada.lovelace@example.com", "password": "ada.lovelace@example.com"}, "password"),
         ({"username": "аda"}, "username"),  # the first letter is Cyrillic
-        ({"username": "сосо"}, "username"),  # all of them are, and look Latin
+        ({"username": "сосо"}, "username"),  # all letters are Cyrillic and look Latin
         ({"username": "ɑda"}, "username"),
         ({"username": "bea@example.com"}, "username"),
         ({"username": "ada@googlemail.com"}, "username"),
     ],
 )
-async def test_what_is_guessed_first_or_taken_for_another_is_refused(
-    door: Door, form: dict[str, str], field: str
-) -> None:
+async def test_easy_passwords_and_lookalike_names_are_refused(door: Door, form: dict[str, str], field: str) -> None:
     status, answer = await door.post("/auth/register/", ADA | form)
 
     assert (status, answer["error"]["code"], set(answer["error"]["details"])) == (400, "VALIDATION_ERROR", {field})
@@ -315,7 +315,7 @@ async def test_what_is_guessed_first_or_taken_for_another_is_refused(
     "name",
     ["ada@example.com", "Иван", "Ωμέγα", "münchen", "日本の本", "한국어漢字", "ada@", "straße", "a.b_c@d+e-1"],
 )
-async def test_a_name_in_one_alphabet_or_no_address_but_ones_own_is_a_username(door: Door, name: str) -> None:
+async def test_a_username_may_be_in_one_alphabet_or_be_the_owners_address(door: Door, name: str) -> None:
     status, body = await door.post("/auth/register/", ADA | {"username": name})
 
     assert (status, body.get("user", {}).get("username")) == (201, name), body
@@ -331,7 +331,7 @@ async def test_gmail_and_googlemail_are_one_mailbox(door: Door) -> None:
     assert login[0] == 200
 
 
-async def test_a_new_password_is_no_common_one_either(door: Door) -> None:
+async def test_a_new_password_may_not_be_a_common_one(door: Door) -> None:
     token = await door.access("ada")
     await door.post("/auth/forgot-password/", {"email": "ada@example.com"})
     reset = await door.link("reset-password")
@@ -346,7 +346,7 @@ async def test_a_new_password_is_no_common_one_either(door: Door) -> None:
     assert (await door.post(reset, {"new_password": "another fine password"}))[0] == 200
 
 
-async def test_the_session_cookie_opens_the_profile_and_nothing_else(door: Door) -> None:
+async def test_the_session_cookie_gives_access_to_the_profile_only(door: Door) -> None:
     await door.register("ada")
     async with door.client.post("/api/v1/auth/login/", json={"username": "ada", "password": PASSWORD}) as reply:
         cookie = reply.cookies["bookgen_session"]
@@ -361,7 +361,7 @@ async def test_the_session_cookie_opens_the_profile_and_nothing_else(door: Door)
     assert (await door.post("/auth/token/refresh/", {"refresh": cookie.value}))[0] == 401
 
 
-async def test_an_access_token_is_no_cookie(door: Door) -> None:
+async def test_an_access_token_does_not_work_as_a_cookie(door: Door) -> None:
     token = await door.access()
 
     status, _ = await door.call("GET", "/auth/profile/", headers={"Cookie": f"bookgen_session={token}"})
@@ -369,7 +369,7 @@ async def test_an_access_token_is_no_cookie(door: Door) -> None:
     assert status == 401
 
 
-async def test_the_cookie_is_secure_behind_https(open_door: OpenDoor) -> None:
+async def test_the_cookie_is_marked_secure_behind_https(open_door: OpenDoor) -> None:
     door = await open_door(public_url="https://books.example")
     await door.register("ada")
 
@@ -395,7 +395,7 @@ HEADERS = {
 }
 
 
-async def test_only_the_word_bearer_and_one_good_token_open(door: Door) -> None:
+async def test_only_the_bearer_scheme_with_one_valid_token_is_accepted(door: Door) -> None:
     tokens = (await door.register())["tokens"]
     words = {
         "token": tokens["access"],
@@ -412,7 +412,7 @@ async def test_only_the_word_bearer_and_one_good_token_open(door: Door) -> None:
 
 
 @pytest.mark.parametrize("spelling", ["ADA", "aDa", "ａｄａ", "ada\u200b", "аda"])
-async def test_no_other_spelling_of_a_name_can_be_registered(door: Door, spelling: str) -> None:
+async def test_another_spelling_of_an_existing_name_cannot_be_registered(door: Door, spelling: str) -> None:
     await door.register("ada")
 
     form = {"username": spelling, "email": "eve@example.com", "password": PASSWORD}
@@ -423,5 +423,5 @@ async def test_no_other_spelling_of_a_name_can_be_registered(door: Door, spellin
 
 
 @pytest.mark.parametrize(("email", "name"), [("ada@example.com", "ada"), ("al@example.com", "alauthor")])
-def test_who_chose_no_name_has_that_of_the_address_if_it_is_long_enough(email: str, name: str) -> None:
+def test_the_default_username_comes_from_the_address_if_it_is_long_enough(email: str, name: str) -> None:
     assert next(suggested_usernames(email)) == name

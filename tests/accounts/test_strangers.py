@@ -1,4 +1,4 @@
-"""Where free books are written at the operator's cost: who may have a model called, and how many accounts register."""
+"""Free books at the operator's cost: who may use the model, and how many accounts may register."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ async def register(door: Door, name: str, address: str = HOME) -> int:
 
 
 async def ask_models(door: Door, token: str) -> set[tuple[int, str]]:
-    """The statuses and codes of every call that has a model called, about books that do not exist."""
+    """The statuses and codes of every call that uses a model, for books that do not exist."""
     assert len(MODEL_CALLS) == 9
     answers = [await door.post(path.replace("{id}", "404"), token=token) for path in MODEL_CALLS]
     return {(status, answer["error"]["code"]) for status, answer in answers}
 
 
-async def test_no_model_is_called_for_a_free_account_whose_address_is_not_verified(
+async def test_a_free_account_with_an_unverified_address_cannot_use_the_model(
     open_door: OpenDoor, model: TextModel
 ) -> None:
     door = await open_door(model=model, rate_expensive="100/minute")
@@ -56,7 +56,7 @@ async def test_no_model_is_called_for_a_free_account_whose_address_is_not_verifi
     assert (403, "PERMISSION_DENIED") not in await ask_models(door, token)
 
 
-async def test_an_account_that_has_credits_needs_no_verified_address(open_door: OpenDoor, model: TextModel) -> None:
+async def test_an_account_with_credits_needs_no_verified_address(open_door: OpenDoor, model: TextModel) -> None:
     door = await open_door(model=model, rate_expensive="100/minute")
     ada = await door.register("ada", headers={"X-Forwarded-For": HOME})
     token = ada["tokens"]["access"]
@@ -68,7 +68,7 @@ async def test_an_account_that_has_credits_needs_no_verified_address(open_door: 
 
 
 @pytest.mark.parametrize("settings", [{"billing": "off"}, {"registration": "closed"}])
-async def test_where_strangers_cost_nothing_an_address_need_not_be_verified(
+async def test_no_address_needs_to_be_verified_where_free_use_costs_nothing(
     open_door: OpenDoor, model: TextModel, settings: dict[str, str]
 ) -> None:
     home = await open_door(billing="off")
@@ -78,7 +78,7 @@ async def test_where_strangers_cost_nothing_an_address_need_not_be_verified(
     assert (403, "PERMISSION_DENIED") not in await ask_models(door, token)
 
 
-async def test_twenty_registrations_of_one_address_at_once_make_five_accounts(
+async def test_twenty_concurrent_registrations_from_one_address_make_five_accounts(
     open_door: OpenDoor, model: TextModel
 ) -> None:
     door = await open_door(model=model)
@@ -90,9 +90,7 @@ async def test_twenty_registrations_of_one_address_at_once_make_five_accounts(
 
 
 @pytest.mark.parametrize("around", ["203.0.113.{}", "2001:db8:1:{}::1"])
-async def test_the_addresses_around_one_have_a_limit_together(
-    open_door: OpenDoor, model: TextModel, around: str
-) -> None:
+async def test_neighbouring_addresses_share_a_limit(open_door: OpenDoor, model: TextModel, around: str) -> None:
     door = await open_door(model=model)
 
     outcomes = [await register(door, f"reader{number}", around.format(number)) for number in range(1, 26)]
@@ -100,9 +98,7 @@ async def test_the_addresses_around_one_have_a_limit_together(
     assert outcomes == [201] * 20 + [429] * 5
 
 
-async def test_a_refused_registration_says_which_limit_and_counts_nothing(
-    open_door: OpenDoor, model: TextModel
-) -> None:
+async def test_a_refused_registration_names_the_limit_and_is_not_counted(open_door: OpenDoor, model: TextModel) -> None:
     door = await open_door(model=model)
     for number in range(5):
         await register(door, f"reader{number}")

@@ -1,4 +1,4 @@
-"""Attacks on an account by way of its e-mail address: what a stranger keeps of it, and what a stolen token can do."""
+"""Attacks through the e-mail address: what a stranger keeps, and what a stolen token can do."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def log_in(door: Door, password: str) -> tuple[int, Any]:
 
 
 async def text_of(door: Door, subject: str) -> str:
-    """The newest letter with such a subject."""
+    """The newest letter whose subject contains the text."""
     letters = [letter for letter in await door.letters() if subject in letter["Subject"]]
     return str(letters[-1].get_body(("plain",)).get_content())  # type: ignore[union-attr]
 
@@ -50,7 +50,7 @@ async def text_of(door: Door, subject: str) -> str:
 # --- the attacker registers the victim's address ----------------------------------------------------
 
 
-async def test_whoever_registered_a_strangers_address_reads_nothing_once_the_stranger_verified_it(door: Door) -> None:
+async def test_verifying_an_address_signs_out_whoever_registered_it(door: Door) -> None:
     thief = (await door.register("ada"))["tokens"]
 
     status, body = await door.call("GET", await door.link("verify-email"))
@@ -62,7 +62,7 @@ async def test_whoever_registered_a_strangers_address_reads_nothing_once_the_str
     assert (await log_in(door, PASSWORD))[0] == 200
 
 
-async def test_a_reset_by_mail_ends_the_tokens_of_a_verified_account(door: Door) -> None:
+async def test_a_password_reset_ends_the_tokens_of_a_verified_account(door: Door) -> None:
     thief = await door.verified()
 
     await reset(door)
@@ -88,7 +88,7 @@ async def test_a_first_google_sign_in_ends_the_tokens_and_the_password_of_a_veri
     assert "password was removed" in await text_of(door, "Google account was linked")
 
 
-async def test_a_holder_who_links_google_keeps_password_and_tokens(door: Door, google: GoogleServer) -> None:
+async def test_a_signed_in_owner_who_links_google_keeps_password_and_tokens(door: Door, google: GoogleServer) -> None:
     token = await door.verified()
 
     await by_google(door, google, token=token)
@@ -98,7 +98,7 @@ async def test_a_holder_who_links_google_keeps_password_and_tokens(door: Door, g
     assert "password was removed" not in await text_of(door, "Google account was linked")
 
 
-async def test_a_stranger_who_is_signed_in_elsewhere_is_no_holder(door: Door, google: GoogleServer) -> None:
+async def test_being_signed_in_to_another_account_does_not_count_as_the_owner(door: Door, google: GoogleServer) -> None:
     thief = await door.verified()
 
     await by_google(door, google, token=await door.access("bea"))
@@ -107,7 +107,7 @@ async def test_a_stranger_who_is_signed_in_elsewhere_is_no_holder(door: Door, go
     assert (await log_in(door, PASSWORD))[0] == 401
 
 
-async def test_a_holder_who_verifies_the_address_keeps_everything(door: Door) -> None:
+async def test_a_signed_in_owner_who_verifies_the_address_keeps_password_and_tokens(door: Door) -> None:
     token = await door.verified()
 
     assert await status_of(door, token) == 200
@@ -117,7 +117,7 @@ async def test_a_holder_who_verifies_the_address_keeps_everything(door: Door) ->
 # --- the attacker asks for the victim's address on an account of his own -----------------------------
 
 
-async def test_a_link_that_changes_an_address_does_nothing_for_a_stranger(door: Door) -> None:
+async def test_a_stranger_cannot_confirm_a_change_of_address(door: Door) -> None:
     thief = await door.access("eve")
     await ask_for(door, thief, "ada@example.com", current_password=PASSWORD)
     link = await door.link("verify-email")
@@ -132,7 +132,7 @@ async def test_a_link_that_changes_an_address_does_nothing_for_a_stranger(door: 
     assert [letter for letter in await door.letters() if "new password" in letter["Subject"]] == []
 
 
-async def test_a_link_that_changes_an_address_ends_no_password_and_no_token(door: Door) -> None:
+async def test_confirming_a_change_of_address_keeps_the_password_and_the_tokens(door: Door) -> None:
     token = await door.verified()
     await ask_for(door, token, "ada@example.org", current_password=PASSWORD)
 
@@ -143,7 +143,7 @@ async def test_a_link_that_changes_an_address_ends_no_password_and_no_token(door
     assert (await log_in(door, PASSWORD))[0] == 200
 
 
-async def test_the_letter_of_a_change_says_that_it_asks_for_a_sign_in(door: Door) -> None:
+async def test_the_letter_about_a_change_of_address_asks_to_sign_in(door: Door) -> None:
     token = await door.verified()
     await ask_for(door, token, "ada@example.org", current_password=PASSWORD)
 
@@ -153,7 +153,7 @@ async def test_the_letter_of_a_change_says_that_it_asks_for_a_sign_in(door: Door
 # --- the attacker has a token and nothing else -------------------------------------------------------
 
 
-async def test_a_token_alone_changes_no_proven_address(door: Door) -> None:
+async def test_a_token_alone_cannot_change_a_verified_address(door: Door) -> None:
     stolen = await door.verified()
 
     status, body = await ask_for(door, stolen, "eve@example.com")
@@ -167,7 +167,7 @@ async def test_a_token_alone_changes_no_proven_address(door: Door) -> None:
 
 
 @pytest.mark.parametrize("first", ["verify-email", "approve-email"])
-async def test_both_links_change_the_address_whichever_is_followed_first(door: Door, first: str) -> None:
+async def test_an_address_changes_once_both_links_are_followed_in_any_order(door: Door, first: str) -> None:
     token = await door.verified()
     await ask_for(door, token, "ada@example.org")
     links = {"verify-email": await door.link("verify-email"), "approve-email": await door.link("approve-email")}
@@ -184,7 +184,7 @@ async def test_both_links_change_the_address_whichever_is_followed_first(door: D
     assert (before["email"], after["email"]) == ("ada@example.com", "ada@example.org")
 
 
-async def test_approval_needs_a_sign_in_as_the_account(door: Door) -> None:
+async def test_approving_a_change_needs_a_sign_in_to_the_same_account(door: Door) -> None:
     token = await door.verified()
     await ask_for(door, token, "ada@example.org")
     link = await door.link("approve-email")
@@ -195,7 +195,7 @@ async def test_approval_needs_a_sign_in_as_the_account(door: Door) -> None:
     assert (await door.post(link, token=token))[0] == 200
 
 
-async def test_an_approval_is_of_one_address_and_not_of_the_next_that_is_asked_for(door: Door) -> None:
+async def test_an_approval_applies_to_one_address_and_not_to_the_next_one(door: Door) -> None:
     token = await door.verified()
     await ask_for(door, token, "ada@example.org")
     approval = await door.link("approve-email")
@@ -209,7 +209,7 @@ async def test_an_approval_is_of_one_address_and_not_of_the_next_that_is_asked_f
     assert profile["email"] == "ada@example.com"
 
 
-async def test_a_letter_that_is_late_approves_no_other_address(door: Door) -> None:
+async def test_a_delayed_letter_approves_no_other_address(door: Door) -> None:
     token = await door.verified()
     await ask_for(door, token, "ada@example.org")  # its letters wait in the queue
     await ask_for(door, token, "eve@example.com")
@@ -221,7 +221,7 @@ async def test_a_letter_that_is_late_approves_no_other_address(door: Door) -> No
     assert "eve@example.com" in approvals[0]
 
 
-async def test_a_wrong_current_password_changes_no_address(door: Door) -> None:
+async def test_a_wrong_current_password_does_not_change_the_address(door: Door) -> None:
     token = await door.verified()
 
     status, answer = await ask_for(door, token, "eve@example.com", current_password="a guess at it")
@@ -231,7 +231,7 @@ async def test_a_wrong_current_password_changes_no_address(door: Door) -> None:
     assert await door.database.http.fetchval("SELECT pending_email FROM account") is None
 
 
-async def test_guesses_at_the_password_by_way_of_the_address_are_stopped(open_door: OpenDoor) -> None:
+async def test_password_guesses_on_a_change_of_address_are_limited(open_door: OpenDoor) -> None:
     door = await open_door(rate_auth="3/hour")
     token = await door.access("ada")
 

@@ -1,4 +1,4 @@
-"""How long an answer takes does not tell which addresses exist."""
+"""Response times do not reveal which addresses exist."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ SAMPLES = 200
 
 
 async def overlap(first: Callable[[int], Awaitable[object]], second: Callable[[int], Awaitable[object]]) -> float:
-    """How often a call of one kind takes longer than one of the other: 0.5 when time tells nothing."""
+    """How often a call of one kind takes longer than one of the other: 0.5 if time reveals nothing."""
     times: tuple[list[float], list[float]] = ([], [])
     for number in range(SAMPLES + 5):
-        # In turns, so that a busy machine is as busy for one as for the other.
+        # Alternating, so that load on the machine affects both kinds alike.
         for kind, call in enumerate((first, second)):
             began = time.perf_counter()
             await call(number)

@@ -1,4 +1,4 @@
-"""Tokens: what is signed here, and what of the rest is believed."""
+"""Tokens: what is signed, and what is accepted."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def encoded(part: Any) -> str:
 
 
 def forged(claims: Any, *, header: Any = None, key: str = KEY) -> str:
-    """A token whose signature is HS256 over whatever it says."""
+    """A token with these claims, signed with HS256."""
     signed = f"{encoded(header or {'alg': 'HS256', 'typ': 'JWT'})}.{encoded(claims)}"
     return f"{signed}.{encoded(hmac.digest(key.encode(), signed.encode(), hashlib.sha256))}"
 
@@ -60,7 +60,7 @@ def claims(**changes: Any) -> dict[str, Any]:
     return {name: value for name, value in (good | changes).items() if value is not None}
 
 
-def test_a_pair_is_two_tokens_with_the_contracts_claims(tokens: Tokens) -> None:
+def test_a_pair_has_two_tokens_with_the_claims_in_the_contract(tokens: Tokens) -> None:
     pair = tokens.pair(7)
 
     access, refresh = (
@@ -74,7 +74,7 @@ def test_a_pair_is_two_tokens_with_the_contracts_claims(tokens: Tokens) -> None:
     assert access["jti"] != refresh["jti"]
 
 
-def test_a_token_signed_elsewhere_with_the_key_is_good(tokens: Tokens) -> None:
+def test_a_token_that_another_process_signed_with_the_same_key_is_valid(tokens: Tokens) -> None:
     assert tokens.verify(forged(claims()), TokenType.ACCESS).account_id == 7
 
 
@@ -123,7 +123,7 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("token", ATTACKS.values(), ids=ATTACKS)
-def test_a_token_that_is_not_ours_is_invalid(tokens: Tokens, token: str) -> None:
+def test_a_forged_or_malformed_token_is_invalid(tokens: Tokens, token: str) -> None:
     for _ in range(2):
         with pytest.raises(TokenInvalid):
             tokens.verify(token, TokenType.ACCESS)
@@ -151,12 +151,12 @@ def test_an_expired_token_of_another_type_is_invalid(tokens: Tokens, clock: Toke
         tokens.verify(token, token_type)
 
 
-def test_the_wrong_type_is_said_before_the_expiry(tokens: Tokens) -> None:
+def test_a_wrong_token_type_is_reported_before_the_expiry(tokens: Tokens) -> None:
     with pytest.raises(TokenInvalid):
         tokens.verify(forged(claims(token_type="refresh", exp=NOW - 1)), TokenType.ACCESS)
 
 
-def test_remembered_tokens_stay_few(clock: TokenClock) -> None:
+def test_the_cache_of_verified_tokens_is_bounded(clock: TokenClock) -> None:
     tokens = Tokens(KEY, clock=clock, remembered=10)
 
     signed = [tokens.sign(TokenType.ACCESS, account) for account in range(1, 50)]
@@ -165,7 +165,7 @@ def test_remembered_tokens_stay_few(clock: TokenClock) -> None:
     assert len(tokens._seen) == 10
 
 
-def test_link_tokens_are_unguessable_and_kept_as_hashes() -> None:
+def test_link_tokens_are_random_and_stored_as_hashes() -> None:
     drawn = {new_link_token() for _ in range(100)}
 
     assert len(drawn) == 100
@@ -174,7 +174,7 @@ def test_link_tokens_are_unguessable_and_kept_as_hashes() -> None:
 
 
 @pytest.mark.parametrize("account_id", [1, 7, 10, 12345, 2**63 - 1])
-def test_a_uid_is_the_url_safe_base64_of_the_id(account_id: int) -> None:
+def test_a_uid_is_the_url_safe_base64_of_the_account_id(account_id: int) -> None:
     uid = encode_uid(account_id)
 
     assert base64.urlsafe_b64decode(uid + "==") == str(account_id).encode()
@@ -184,7 +184,7 @@ def test_a_uid_is_the_url_safe_base64_of_the_id(account_id: int) -> None:
 @pytest.mark.parametrize(
     "uid", ["", "!", "ä", "LTE", "MA", "YWJj", "A" * 40, "OTIyMzM3MjAzNjg1NDc3NTgwOA", "4pmg", "MTEx" * 1600]
 )
-def test_what_is_no_uid_names_no_account(uid: str) -> None:
+def test_an_invalid_uid_names_no_account(uid: str) -> None:
     assert decode_uid(uid) is None
 
 
@@ -203,13 +203,13 @@ def test_refreshing_ends_a_year_after_the_sign_in(tokens: Tokens, clock: TokenCl
 
 
 @pytest.mark.parametrize("said", [{}, {"iat": NOW - 5}, {"iat": NOW - 5, "auth_time": NOW - 9.5}])
-def test_a_token_says_when_its_sign_in_began(tokens: Tokens, said: dict[str, Any]) -> None:
+def test_a_token_contains_the_time_of_its_sign_in(tokens: Tokens, said: dict[str, Any]) -> None:
     expected = {0: NOW + 60 - LIFETIME_SECONDS[TokenType.ACCESS], 1: NOW - 5, 2: NOW - 9.5}[len(said)]
 
     assert tokens.verify(forged(claims(**said)), TokenType.ACCESS).signed_in_at == expected
 
 
 @pytest.mark.parametrize("said", [{"iat": "now"}, {"auth_time": [1]}, {"auth_time": True}])
-def test_a_sign_in_that_began_at_no_time_is_invalid(tokens: Tokens, said: dict[str, Any]) -> None:
+def test_a_token_with_an_invalid_sign_in_time_is_invalid(tokens: Tokens, said: dict[str, Any]) -> None:
     with pytest.raises(TokenInvalid):
         tokens.verify(forged(claims(**said)), TokenType.ACCESS)

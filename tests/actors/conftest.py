@@ -34,19 +34,20 @@ from bookgen.writing.structured import UnusableReply
 from tests.chaos.pg_proxy import PgProxy
 
 _names = itertools.count(1)
-BLURB = 99  # as the number of a chapter
+BLURB = 99  # used as a chapter number
 
 # For a signal that does come. With three test processes on two busy cores, what takes 0.4 s has taken more than 10.
 PATIENCE_SECONDS = 60.0
-READERS = {"review": -1, "revision": -2}  # what stands for a chapter in the calls that read the whole book
+READERS = {"review": -1, "revision": -2}  # the chapter numbers that stand for the calls which read the whole book
 
 
 class Model(TextModel):
-    """Answers a chapter's call when the test says so; `free` answers all but those in `kept` at once. A text
-    for a book in `poison` is never made a chapter of: the work hangs over it, as it does when a process is killed at
-    that moment. `given` is what each book's chapters were written from. The calls of readers are those of book 0:
-    a proofreader's of a chapter, and those of READERS.
-    `bound`: the seconds that it says a call may take.
+    """A model whose replies the test controls.
+
+    `free`: answer every call at once, except those in `kept`. `poison`: books whose replies never become a chapter; the
+    work hangs, as if the process was killed at that moment. `given`: the material of each chapter, by book. `bound`:
+    the reported time limit of a call in seconds. A proofreader's calls count as calls of book 0, one per chapter; the
+    other readers are in READERS.
     """
 
     name = "scripted"
@@ -157,12 +158,12 @@ async def rework_chapters(
 
 
 async def refuse_blurb(material: Material, steps: Steps) -> str:
-    """A model for tests in which no model call matters."""
+    """Always refuses, for tests that need no blurbs."""
     raise ModelRefused("It refused.", stage="blurb", retryable=False)
 
 
 async def note_nothing(material: Material, steps: Steps) -> AsyncIterator[Digest]:
-    """A model for tests in which the notes of the last chapter do not matter."""
+    """Notes nothing, for tests that need no notes of the last chapter."""
     for digest in ():
         yield digest
 
@@ -181,7 +182,7 @@ def ask(stage: str, book: int, chapter: int) -> TextRequest:
 
 
 class Studio:
-    """The services that a production needs, as the test has them behave. `made` is what was asked of them, in order."""
+    """The services of a production, under the test's control. `made` lists the requests in order."""
 
     def __init__(self) -> None:
         self.made: list[str] = []
@@ -248,7 +249,7 @@ WITHOUT_SERVICES: dict[str, Any] = {
 async def supervising(
     database: Database, model: TextModel, write_chapter: WriteChapter, **settings: Any
 ) -> AsyncIterator[Supervisor]:
-    """A supervisor that has started, and in the end drains without waiting for what is in flight."""
+    """A started supervisor, which drains at the end without waiting for work in flight."""
     settings.setdefault("quota", Quota(billing=True))
     settings.setdefault("products", Studio().products)
     settings = {**WITHOUT_SERVICES, **settings}
@@ -264,7 +265,7 @@ async def supervising(
 
     supervisor._listening = caught  # type: ignore[method-assign]
     await supervisor.start()
-    await caught_up.wait()  # what it renews then, no test is to meet in its middle
+    await caught_up.wait()  # so that it does not renew in the middle of a test
     try:
         yield supervisor
     finally:
@@ -276,13 +277,13 @@ Start = Callable[..., Awaitable[Supervisor]]
 
 @pytest.fixture
 def started() -> list[Supervisor]:
-    """The supervisors of the test, in the order of their starts."""
+    """The supervisors of the test in the order of their starts."""
     return []
 
 
 @pytest.fixture
 async def start(database: Database, model: Model, started: list[Supervisor]) -> AsyncIterator[Start]:
-    """Starts supervisors on one database, as separate processes would be."""
+    """Starts supervisors on one database, like separate processes."""
     async with contextlib.AsyncExitStack() as running:
 
         async def start(**settings: Any) -> Supervisor:
@@ -305,10 +306,10 @@ BeginRun = Callable[..., Awaitable[tuple[int, int]]]
 
 @pytest.fixture
 def begun(started: list[Supervisor], start: Start, model: Model, shelf: Shelf) -> BeginRun:
-    """Has a new account's book written, by the supervisor that is named, else the first, else a new one."""
+    """Starts a new account's book, on the given supervisor or the first one."""
 
     async def begun(supervisor: Supervisor | None = None, *, chapters: int = 3, plan: str = "pro") -> tuple[int, int]:
-        """The account and the book, whose first chapter the model has been asked for."""
+        """Returns the account and the book once the model has been asked for the first chapter."""
         account, book = await shelf.outlined(chapters, plan)
         supervisor = supervisor or (started[0] if started else await start())
         await supervisor.ask(account, book, Generate())
@@ -319,7 +320,7 @@ def begun(started: list[Supervisor], start: Start, model: Model, shelf: Shelf) -
 
 
 async def crash(supervisor: Supervisor, shelf: Shelf) -> None:
-    """Leave the supervisor as after kill -9: its rows stay, and its lease expires."""
+    """Leave the supervisor as after `kill -9`: its rows stay and its lease expires."""
     boot_id = supervisor.resources.boot_id
     supervisor.resources.draining = True
     supervisor.lease._lost()
@@ -327,7 +328,7 @@ async def crash(supervisor: Supervisor, shelf: Shelf) -> None:
 
 
 async def on_connections(pool: asyncpg.Pool, sql: str, count: int = 5) -> None:
-    """Runs `sql` on so many of the pool's connections."""
+    """Run `sql` on this many of the pool's connections."""
     held = [await pool.acquire() for _ in range(5)]
     for connection in held[:count]:
         await connection.execute(sql)
@@ -337,13 +338,13 @@ async def on_connections(pool: asyncpg.Pool, sql: str, count: int = 5) -> None:
 
 @pytest.fixture
 async def proxy(dsn: str) -> AsyncIterator[PgProxy]:
-    """A proxy in front of the database, which can cut the connection."""
+    """A proxy to the database that can cut connections."""
     async with PgProxy(dsn) as proxy:
         yield proxy
 
 
 class Shelf:
-    """Accounts and books, put straight into the database."""
+    """Accounts and books, inserted directly into the database."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self.pool = pool
@@ -377,7 +378,7 @@ class Shelf:
         return int(book_id)
 
     async def outlined(self, chapters: int = 3, plan: str = "pro") -> tuple[int, int]:
-        """A new account and its book without written chapters."""
+        """A new account with a book that has an outline and no text."""
         account_id = await self.account(plan)
         return account_id, await self.book(account_id, chapters)
 
@@ -403,7 +404,7 @@ class Shelf:
         return await self.pool.fetchval(sql, *arguments)
 
     async def until(self, sql: str, *arguments: object) -> None:
-        """Waits until the query's value is true."""
+        """Wait until the query returns true."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             while not await self.pool.fetchval(sql, *arguments):  # noqa: ASYNC110 (the signal is a row)
                 await asyncio.sleep(0.01)

@@ -32,13 +32,13 @@ from bookgen.store.checkpoints import FinishedChapter
 from .conftest import Shelf
 
 CHAPTERS = 2
-BOOKS_A_PERIOD = 5  # of the plan "starter"
+BOOKS_A_PERIOD = 5  # the limit of the plan "starter"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class View:
-    """What an owner can see of a book; both lives must show the same."""
+    """What an owner can see of a book. Both implementations must show the same."""
 
     status: str | None
     mode: str | None
@@ -51,7 +51,7 @@ class View:
 
 @dataclass(frozen=True)
 class Flight:
-    """Work in flight, on a chapter or in another phase: what it is let in by, and what it was begun on."""
+    """Work in flight on a chapter or a phase, with the identifiers that its commit is checked against."""
 
     book: int
     run_id: UUID
@@ -62,7 +62,7 @@ class Flight:
     phase: RunPhase = RunPhase.CHAPTERS
 
     def is_of(self, run: Run | None) -> bool:
-        """Whether it is the work on this run. Every run counts its epochs and calls from one."""
+        """Whether this work belongs to the run. Every run counts epochs and calls from one."""
         return run is not None and (run.id, run.epoch) == (self.run_id, self.epoch)
 
 
@@ -102,7 +102,7 @@ class Shelved:
 
 
 class LifeInMemory:
-    """What the transactions do, in the order they do it, over plain objects."""
+    """The same transactions over plain objects, in the same order."""
 
     def __init__(self, books: int) -> None:
         self.books = {number: Shelved() for number in range(books)}
@@ -295,7 +295,7 @@ class LifeInMemory:
 
 
 class RealLife:
-    """The same through the real transactions on a real database."""
+    """The real transactions on a real database."""
 
     def __init__(self, shelf: Shelf, account: int, books: dict[int, int]) -> None:
         async def never(*_: object) -> Any:

@@ -1,4 +1,4 @@
-"""A mailbox, without any book."""
+"""The mailbox of an actor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bookgen.errors import Conflict, RateLimited, Unavailable
 
 
 class Echo(Actor):
-    """Answers with the message; `gate` keeps it busy."""
+    """Answers with the message. `gate` keeps it busy."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Echo(Actor):
         return message
 
 
-async def test_messages_are_handled_in_the_order_they_came() -> None:
+async def test_messages_are_handled_in_the_order_they_arrive() -> None:
     actor = Echo()
 
     for number in range(10):
@@ -43,7 +43,7 @@ async def test_messages_are_handled_in_the_order_they_came() -> None:
     assert actor.heard == [*range(10), "last"]
 
 
-async def test_an_idle_actor_has_neither_task_nor_mailbox() -> None:
+async def test_an_idle_actor_has_no_task_and_no_mailbox() -> None:
     actor = Echo()
     assert actor.idle
 
@@ -54,7 +54,7 @@ async def test_an_idle_actor_has_neither_task_nor_mailbox() -> None:
     assert actor._inbox is None
 
 
-async def test_a_crashed_actor_does_nothing_of_what_it_is_still_told() -> None:
+async def test_a_crashed_actor_ignores_further_messages() -> None:
     actor = Echo()
     actor.tell(ZeroDivisionError())
     await asyncio.sleep(0)
@@ -68,7 +68,7 @@ async def test_a_crashed_actor_does_nothing_of_what_it_is_still_told() -> None:
     assert [type(message) for message in actor.heard] == [ZeroDivisionError]
 
 
-async def test_a_domain_error_goes_to_the_asker_and_the_actor_lives() -> None:
+async def test_a_domain_error_is_raised_to_the_caller_and_the_actor_survives() -> None:
     actor = Echo()
 
     with pytest.raises(Conflict):
@@ -78,7 +78,7 @@ async def test_a_domain_error_goes_to_the_asker_and_the_actor_lives() -> None:
     assert not actor.crashes
 
 
-async def test_an_error_while_answering_fails_the_asker_alone() -> None:
+async def test_an_error_in_a_request_is_raised_to_its_caller_only() -> None:
     actor = Echo()
     actor.gate.clear()
     asks = [asyncio.ensure_future(actor.ask(message)) for message in (ValueError("bug"), 2)]
@@ -91,7 +91,7 @@ async def test_an_error_while_answering_fails_the_asker_alone() -> None:
     assert not actor.crashes
 
 
-async def test_a_bug_that_nobody_waits_for_crashes_the_actor_and_those_who_wait_hear_of_it() -> None:
+async def test_an_error_in_a_one_way_message_crashes_the_actor_and_fails_waiting_callers() -> None:
     actor = Echo()
     actor.gate.clear()
     actor.tell(ValueError("bug"))
@@ -105,7 +105,7 @@ async def test_a_bug_that_nobody_waits_for_crashes_the_actor_and_those_who_wait_
     assert len(actor.crashes) == 1
 
 
-async def test_a_full_mailbox_refuses_commands_and_loses_none() -> None:
+async def test_a_full_mailbox_refuses_commands_and_loses_no_message() -> None:
     actor = Echo()
     actor.gate.clear()
     actor.tell("busy")
@@ -121,7 +121,7 @@ async def test_a_full_mailbox_refuses_commands_and_loses_none() -> None:
     assert await asyncio.gather(*asks) == list(range(MAX_WAITING))
 
 
-async def test_an_asker_that_gives_up_does_not_take_the_message_back() -> None:
+async def test_a_caller_that_times_out_does_not_withdraw_its_message() -> None:
     actor = Echo()
     actor.gate.clear()
 
@@ -133,7 +133,7 @@ async def test_an_asker_that_gives_up_does_not_take_the_message_back() -> None:
     assert actor.heard == ["late", "next"]
 
 
-async def test_a_bug_whose_asker_has_given_up_is_in_the_log() -> None:
+async def test_an_error_whose_caller_has_timed_out_is_logged() -> None:
     actor = Echo()
     actor.gate.clear()
     for error in (ZeroDivisionError("a bug"), Conflict("no bug")):

@@ -1,4 +1,4 @@
-"""A run is tried again after the death of its process, with a back-off, and set aside after three deaths in a row."""
+"""Runs are retried with a back-off after a crash of their process, and quarantined after three crashes in a row."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def no_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recovery, "BACK_OFF", (0.0, 0.0))
 
 
-async def test_a_run_whose_crashes_bring_no_progress_is_quarantined(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_run_that_crashes_its_process_without_progress_is_quarantined(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
     account, book = await shelf.outlined()
     model.free, model.poison = True, {book}
     process = await start()
@@ -43,7 +45,7 @@ async def test_a_run_whose_crashes_bring_no_progress_is_quarantined(start: Start
     await shelf.until_status(book, "completed")
 
 
-async def test_a_quarantine_that_the_database_was_away_for_is_made_up_for(
+async def test_a_quarantine_that_failed_in_a_database_outage_is_retried(
     begun: BeginRun, start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process = await start()
@@ -68,7 +70,7 @@ async def unavailable(*_: object) -> None:
     raise Unavailable
 
 
-async def test_who_watched_a_run_that_is_quarantined_sees_its_end(
+async def test_the_cached_status_of_a_run_shows_its_quarantine(
     begun: BeginRun, start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process = await start()
@@ -87,7 +89,7 @@ async def test_who_watched_a_run_that_is_quarantined_sees_its_end(
     assert [orjson.loads(each)["generation_status"] for each in (watched, seen)] == ["running", "error"]
 
 
-async def test_nothing_after_a_process_said_that_it_drains_is_charged(
+async def test_no_crash_is_charged_once_a_process_has_announced_its_drain(
     supervisor: Supervisor, start: Start, begun: BeginRun, model: Model, shelf: Shelf
 ) -> None:
     _, book = await begun()
@@ -103,7 +105,7 @@ async def test_nothing_after_a_process_said_that_it_drains_is_charged(
     await draining
 
 
-async def test_a_run_that_a_process_takes_from_its_own_earlier_lease_is_not_charged(
+async def test_no_crash_is_charged_when_a_process_takes_a_run_over_from_its_own_earlier_lease(
     supervisor: Supervisor, begun: BeginRun, model: Model, shelf: Shelf
 ) -> None:
     _, book = await begun()
@@ -119,7 +121,9 @@ async def test_a_run_that_a_process_takes_from_its_own_earlier_lease_is_not_char
         assert (await shelf.run(book))["crash_count"] == 0
 
 
-async def test_a_new_reply_is_progress(begun: BeginRun, supervisor: Supervisor, shelf: Shelf) -> None:
+async def test_a_new_reply_resets_the_crash_count_and_a_repeated_one_does_not(
+    begun: BeginRun, supervisor: Supervisor, shelf: Shelf
+) -> None:
     account, book = await begun()
     await shelf.pool.execute("UPDATE run SET crash_count = 2")
     run_id = await shelf.value("SELECT id FROM run")
@@ -133,7 +137,7 @@ async def test_a_new_reply_is_progress(begun: BeginRun, supervisor: Supervisor, 
     assert await shelf.value("SELECT crash_count FROM run") == 2
 
 
-async def test_a_run_waits_after_the_second_death_and_is_not_charged_while_it_waits(
+async def test_a_run_waits_after_its_second_crash_and_is_not_charged_while_it_waits(
     start: Start, begun: BeginRun, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recovery, "BACK_OFF", (600.0, 600.0))
@@ -155,7 +159,7 @@ async def test_a_run_waits_after_the_second_death_and_is_not_charged_while_it_wa
     await model.wait_until_asked(book, 1, times=3)
 
 
-async def test_a_run_that_one_more_death_would_end_is_not_announced_before_there_is_a_place(
+async def test_a_run_on_its_last_try_is_announced_only_when_a_slot_is_free(
     start: Start, begun: BeginRun, model: Model, shelf: Shelf
 ) -> None:
     process = await start()
@@ -188,7 +192,7 @@ async def test_every_run_that_was_worked_on_is_charged_and_the_first_in_the_queu
     assert [run.queue_seq for run in taken] == sorted(run.queue_seq for run in taken)
 
 
-async def test_a_book_that_ends_its_process_is_set_aside_and_one_that_makes_progress_is_not(
+async def test_a_book_that_kills_its_process_is_quarantined_and_one_that_makes_progress_is_not(
     start: Start, begun: BeginRun, model: Model, shelf: Shelf
 ) -> None:
     process = await start()

@@ -1,4 +1,4 @@
-"""What waits in memory while the database is away is bounded, and what no longer fits is not lost in silence."""
+"""Texts that wait in memory during a database outage are limited, and a dropped text is reported."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def test_in_a_long_outage_the_oldest_text_is_dropped_and_its_run_says_so(
     await shelf.until_status(oldest[1], "completed")
 
 
-async def test_what_fits_is_kept_however_often_the_database_is_tried() -> None:
+async def test_texts_within_the_limit_are_kept_however_often_the_database_is_tried() -> None:
     backlog = Backlog(most_bytes=10)
 
     async with backlog.keeping(4), backlog.keeping(6):
@@ -74,7 +74,7 @@ async def test_what_fits_is_kept_however_often_the_database_is_tried() -> None:
     assert backlog.size == 0
 
 
-async def test_a_text_that_is_too_big_alone_is_dropped_itself() -> None:
+async def test_a_text_larger_than_the_limit_is_dropped_itself() -> None:
     backlog = Backlog(most_bytes=10)
 
     async def wait() -> None:
@@ -86,7 +86,7 @@ async def test_a_text_that_is_too_big_alone_is_dropped_itself() -> None:
         await wait()
 
 
-async def test_a_time_limit_inside_is_no_drop() -> None:
+async def test_a_timeout_inside_the_block_is_not_reported_as_a_drop() -> None:
     with pytest.raises(TimeoutError):
         async with Backlog().keeping(1), asyncio.timeout(0.01):
             await asyncio.Event().wait()

@@ -1,4 +1,4 @@
-"""Runs are spread over the living processes, whoever starts, stops or was away."""
+"""Runs are spread evenly over the live processes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def test_a_rolling_update_leaves_runs_spread_evenly(start: Start, shelf: S
     assert await spread(shelf, processes) == [4, 4, 4]
 
 
-async def test_a_process_with_more_than_its_share_hands_runs_over_between_chapters(
+async def test_a_process_with_more_than_its_share_of_runs_hands_some_over_between_chapters(
     start: Start, model: Model, shelf: Shelf
 ) -> None:
     first = await start()
@@ -70,7 +70,7 @@ async def test_a_process_with_more_than_its_share_hands_runs_over_between_chapte
     assert await shelf.value("SELECT max(crash_count) FROM run") == 0
 
 
-async def test_chapters_that_end_at_once_hand_over_no_more_runs_than_there_are_to_be(
+async def test_chapters_that_end_together_hand_over_no_more_than_the_surplus(
     start: Start, model: Model, shelf: Shelf
 ) -> None:
     process = await start()

@@ -1,4 +1,4 @@
-"""Blurbs drafted in the background: after the run, once, never over an author's, and never in a book's way."""
+"""Background blurbs: drafted once after a run, never over the author's, and never delaying a book."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ NEWEST_DIGEST = """
     SELECT d.summary FROM digest d JOIN chapter c ON c.id = d.chapter_id
      WHERE c.book_id = $1 ORDER BY d.created_at DESC LIMIT 1
 """
-NOTE = 98  # as the number of a chapter
+NOTE = 98  # used as a chapter number
 DUE = "UPDATE blurb_draft SET due_at = now() WHERE owner IS NULL"
 
 
 class Novelist:
-    """An account whose book of one chapter is written."""
+    """An account with a book of one written chapter."""
 
     def __init__(self, shelf: Shelf, account: int, book: int) -> None:
         self.shelf, self.account, self.book = shelf, account, book
@@ -40,7 +40,7 @@ class Novelist:
         return cls(shelf, *await shelf.outlined(1))
 
     async def write(self, supervisor: Supervisor) -> None:
-        """Has the book written to its end."""
+        """Run the book to its end."""
         await supervisor.ask(self.account, self.book, Generate())
         await self.shelf.until_status(self.book, "completed")
 
@@ -58,13 +58,13 @@ async def author(shelf: Shelf) -> Novelist:
 
 @pytest.fixture
 async def supervisor(start: Start, model: Model, author: Novelist) -> Supervisor:
-    """Its model answers all but the call for the blurb."""
+    """A supervisor whose model answers every call except the one for the blurb."""
     model.free = True
     model.kept.add((author.book, BLURB))
     return await start(draft_blurb=draft_blurb)
 
 
-async def test_a_blurb_follows_the_run_and_is_in_its_books_ledger(
+async def test_a_blurb_is_drafted_after_the_run_and_recorded_in_the_books_ledger(
     supervisor: Supervisor, shelf: Shelf, author: Novelist, model: Model
 ) -> None:
     await author.write(supervisor)
@@ -81,7 +81,7 @@ async def test_a_blurb_follows_the_run_and_is_in_its_books_ledger(
     assert await shelf.value("SELECT status FROM book WHERE id = $1", author.book) == "completed"
 
 
-async def test_a_call_that_is_never_answered_leaves_the_run_completed_and_the_account_free(
+async def test_a_blurb_call_that_never_returns_does_not_hold_up_the_run_or_the_account(
     supervisor: Supervisor, shelf: Shelf, author: Novelist, model: Model
 ) -> None:
     await author.write(supervisor)
@@ -95,7 +95,7 @@ async def test_a_call_that_is_never_answered_leaves_the_run_completed_and_the_ac
     assert await author.blurb() == ""
 
 
-async def test_an_authors_blurb_is_never_asked_for(
+async def test_no_blurb_is_drafted_for_a_book_that_has_one(
     supervisor: Supervisor, shelf: Shelf, author: Novelist, model: Model
 ) -> None:
     await shelf.pool.execute("UPDATE book SET blurb = 'Mine.'")
@@ -107,7 +107,7 @@ async def test_an_authors_blurb_is_never_asked_for(
     assert await author.blurb() == "Mine."
 
 
-async def test_a_blurb_that_its_author_writes_meanwhile_is_kept(
+async def test_a_blurb_that_the_author_writes_during_the_call_is_kept(
     supervisor: Supervisor, shelf: Shelf, author: Novelist, model: Model
 ) -> None:
     await author.write(supervisor)
@@ -121,7 +121,7 @@ async def test_a_blurb_that_its_author_writes_meanwhile_is_kept(
     assert await shelf.value(CALLS, author.book) == 1, "what was paid for is entered"
 
 
-async def test_a_blurb_that_its_author_has_emptied_stays_empty(
+async def test_a_blurb_that_the_author_has_cleared_stays_empty(
     supervisor: Supervisor, shelf: Shelf, author: Novelist, model: Model
 ) -> None:
     model.kept.clear()
@@ -137,7 +137,7 @@ async def test_a_blurb_that_its_author_has_emptied_stays_empty(
     assert await author.blurb() == ""
 
 
-async def test_a_process_that_dies_is_followed_by_one_that_drafts_the_blurb(
+async def test_another_process_drafts_the_blurb_after_a_crash(
     start: Start, supervisor: Supervisor, shelf: Shelf, author: Novelist, model: Model
 ) -> None:
     await author.write(supervisor)
@@ -152,7 +152,7 @@ async def test_a_process_that_dies_is_followed_by_one_that_drafts_the_blurb(
     await shelf.until(NOTHING_LEFT)
 
 
-async def test_a_reply_that_was_stored_before_the_process_died_is_not_paid_for_again(
+async def test_a_reply_stored_before_the_crash_is_not_paid_for_again(
     start: Start, model: Model, shelf: Shelf, author: Novelist
 ) -> None:
     model.free = True
@@ -177,7 +177,7 @@ async def test_a_reply_that_was_stored_before_the_process_died_is_not_paid_for_a
     assert await shelf.value(CALLS, author.book) == 1
 
 
-async def test_the_last_chapter_is_noted_once_though_the_process_dies_before_the_blurb(
+async def test_the_last_chapter_is_noted_once_even_if_the_process_dies_before_the_blurb(
     start: Start, model: Model, shelf: Shelf, author: Novelist
 ) -> None:
     model.free = True
@@ -201,7 +201,7 @@ async def test_the_last_chapter_is_noted_once_though_the_process_dies_before_the
     assert await shelf.value("SELECT count(*) FROM model_call WHERE stage = 'digest'") == 1
 
 
-async def test_a_process_that_stops_lets_the_call_finish(
+async def test_a_process_that_drains_lets_the_call_finish(
     supervisor: Supervisor, shelf: Shelf, author: Novelist, model: Model
 ) -> None:
     await author.write(supervisor)
@@ -213,7 +213,7 @@ async def test_a_process_that_stops_lets_the_call_finish(
     await author.until_blurb("A blurb.")
 
 
-async def test_a_process_that_stops_hands_a_blurb_back_without_counting_the_try(
+async def test_a_process_that_stops_releases_a_blurb_without_counting_the_try(
     start: Start, supervisor: Supervisor, shelf: Shelf, author: Novelist, model: Model
 ) -> None:
     await author.write(supervisor)
@@ -225,7 +225,7 @@ async def test_a_process_that_stops_hands_a_blurb_back_without_counting_the_try(
     await model.wait_until_asked(author.book, BLURB, 2)
 
 
-async def test_a_model_that_is_away_is_asked_again_later_and_in_the_end_no_more(
+async def test_an_unreachable_model_is_retried_later_for_a_limited_time(
     supervisor: Supervisor, shelf: Shelf, author: Novelist, model: Model
 ) -> None:
     await author.write(supervisor)
@@ -243,7 +243,7 @@ async def test_a_model_that_is_away_is_asked_again_later_and_in_the_end_no_more(
     assert (await shelf.run(author.book))["status"] == "completed"
 
 
-async def test_nonsense_is_dropped_and_asked_for_afresh_once(
+async def test_an_unusable_reply_is_dropped_and_requested_once_more(
     supervisor: Supervisor, shelf: Shelf, author: Novelist, model: Model
 ) -> None:
     await author.write(supervisor)
@@ -261,7 +261,7 @@ async def test_nonsense_is_dropped_and_asked_for_afresh_once(
     assert await shelf.value(CALLS, author.book) == MAX_UNUSABLE_TRIES
 
 
-async def test_a_model_that_refuses_is_not_asked_again(
+async def test_a_refusal_by_the_model_is_not_retried(
     start: Start, model: Model, shelf: Shelf, author: Novelist
 ) -> None:
     model.free = True
@@ -272,7 +272,9 @@ async def test_a_model_that_refuses_is_not_asked_again(
     assert await author.blurb() == ""
 
 
-async def test_an_error_of_ours_ends_the_drafting(start: Start, model: Model, shelf: Shelf, author: Novelist) -> None:
+async def test_an_unexpected_error_ends_the_drafting(
+    start: Start, model: Model, shelf: Shelf, author: Novelist
+) -> None:
     async def broken(material: Material, steps: Steps) -> str:
         raise ZeroDivisionError
 
@@ -285,7 +287,7 @@ async def test_an_error_of_ours_ends_the_drafting(start: Start, model: Model, sh
     assert await author.blurb() == ""
 
 
-async def test_a_blurb_that_kills_its_process_again_and_again_is_given_up(
+async def test_a_blurb_that_kills_its_process_repeatedly_is_given_up(
     start: Start, model: Model, shelf: Shelf, author: Novelist
 ) -> None:
     await shelf.pool.execute("UPDATE book SET status = 'completed'")
@@ -299,7 +301,7 @@ async def test_a_blurb_that_kills_its_process_again_and_again_is_given_up(
     assert model.asked[author.book, BLURB] == 0
 
 
-async def test_a_book_that_is_written_again_gets_the_blurb_of_its_new_text(
+async def test_a_rewritten_book_gets_a_blurb_for_its_new_text(
     supervisor: Supervisor, shelf: Shelf, author: Novelist, model: Model
 ) -> None:
     await author.write(supervisor)
@@ -318,7 +320,7 @@ async def test_a_book_that_is_written_again_gets_the_blurb_of_its_new_text(
     await author.until_blurb("Of the new text.")
 
 
-async def test_a_blurb_of_the_old_text_is_dropped_where_the_new_one_is_finished_first(
+async def test_a_blurb_for_the_old_text_is_dropped_if_the_new_text_is_finished_first(
     supervisor: Supervisor, shelf: Shelf, author: Novelist, model: Model
 ) -> None:
     await author.write(supervisor)
@@ -360,7 +362,7 @@ async def test_a_deleted_book_takes_its_blurb_with_it(
     await shelf.until("SELECT count(*) = 1 FROM model_call WHERE stage = 'blurb' AND book_id IS NULL")
 
 
-async def test_a_process_without_a_model_makes_no_sample_of_a_blurb_for_a_real_book(
+async def test_a_process_without_a_model_drafts_no_sample_blurb_for_a_real_book(
     supervisor: Supervisor, start: Start, shelf: Shelf, author: Novelist, model: Model
 ) -> None:
     await author.write(supervisor)
@@ -377,7 +379,7 @@ async def test_a_process_without_a_model_makes_no_sample_of_a_blurb_for_a_real_b
     assert await shelf.value("SELECT tries FROM blurb_draft WHERE book_id = $1", author.book) == 0
 
 
-async def test_a_cost_cap_holds_for_blurbs(start: Start, model: Model, shelf: Shelf, author: Novelist) -> None:
+async def test_cost_caps_apply_to_blurbs(start: Start, model: Model, shelf: Shelf, author: Novelist) -> None:
     model.free = True
     supervisor = await start(draft_blurb=draft_blurb, caps=CostCaps(book=25), price=lambda model, usage: 20)
 

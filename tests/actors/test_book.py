@@ -1,4 +1,4 @@
-"""A book's run as its owner steers it."""
+"""A book's run and its owner's commands."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def test_a_run_writes_every_chapter_and_completes(supervisor: Supervisor, 
     assert await shelf.value("SELECT count(*) FROM model_call WHERE book_id = $1", book) == 3
 
 
-async def test_a_run_whose_chapters_are_emptied_again_and_again_ends_and_goes_on_with_another_book(
+async def test_a_run_whose_chapters_keep_being_emptied_ends_in_an_error_and_leaves_other_books_alone(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await begun(chapters=2, plan="free")
@@ -50,7 +50,7 @@ async def test_a_run_whose_chapters_are_emptied_again_and_again_ends_and_goes_on
     change = "UPDATE plan SET features = features || $1 WHERE slug = 'free'"
     await shelf.pool.execute(change, {"max_word_count_per_book": 2})
     first = await shelf.chapter_id(book, 1)
-    model.answer(book, 1)  # four words, and four more
+    model.answer(book, 1)  # four words, then four more
     await model.wait_until_asked(book, 2)
     async with shelf.pool.acquire() as connection:
         await editing.save_chapter(connection, Quota(billing=True), account, first, {"content": ""})
@@ -68,7 +68,7 @@ async def test_a_run_whose_chapters_are_emptied_again_and_again_ends_and_goes_on
     await shelf.until_status(book, "completed")
 
 
-async def test_a_reply_that_is_made_no_chapter_of_is_paid_for(
+async def test_a_reply_that_never_becomes_a_chapter_is_recorded_as_paid(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined()
@@ -82,7 +82,9 @@ async def test_a_reply_that_is_made_no_chapter_of_is_paid_for(
     await shelf.until("SELECT count(*) = 1 FROM model_call WHERE book_id = $1", book)
 
 
-async def test_a_reply_whose_chapter_comes_too_late_is_paid_for(begun: BeginRun, model: Model, shelf: Shelf) -> None:
+async def test_a_reply_whose_chapter_arrives_too_late_is_recorded_as_paid(
+    begun: BeginRun, model: Model, shelf: Shelf
+) -> None:
     _, book = await begun()
     await shelf.pool.execute("UPDATE run SET epoch = epoch + 1, owner = gen_random_uuid() WHERE book_id = $1", book)
 
@@ -117,9 +119,7 @@ async def test_a_second_generate_is_refused_while_a_run_is_active(
         await supervisor.ask(account, book, Generate())
 
 
-async def test_a_pause_is_answered_while_a_chapter_is_still_being_written(
-    begun: BeginRun, supervisor: Supervisor
-) -> None:
+async def test_a_pause_is_answered_while_a_chapter_is_in_flight(begun: BeginRun, supervisor: Supervisor) -> None:
     account, book = await begun()
 
     run = await supervisor.ask(account, book, Pause())
@@ -129,7 +129,7 @@ async def test_a_pause_is_answered_while_a_chapter_is_still_being_written(
     assert status["status_message"] == "Paused; finishing chapter 1."
 
 
-async def test_a_call_in_flight_at_a_pause_is_kept_and_is_the_last(
+async def test_the_call_in_flight_at_a_pause_is_kept_and_no_other_is_made(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await begun()
@@ -154,7 +154,7 @@ async def test_a_pause_in_the_last_chapter_still_completes_the_run(
 
 
 @pytest.mark.parametrize("hand", ["removes", "writes"])
-async def test_a_paused_run_completes_when_its_author_left_nothing_to_write_behind_its_chapter(
+async def test_a_paused_run_completes_if_its_author_leaves_nothing_to_write(
     supervisor: Supervisor, model: Model, shelf: Shelf, hand: str
 ) -> None:
     account = await shelf.account()
@@ -180,7 +180,7 @@ async def test_a_paused_run_completes_when_its_author_left_nothing_to_write_behi
     await model.wait_until_asked(waiting, 1)
 
 
-async def test_a_resumed_run_goes_on_where_it_was(
+async def test_a_resumed_run_continues_where_it_stopped(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await begun()
@@ -195,7 +195,7 @@ async def test_a_resumed_run_goes_on_where_it_was(
     assert model.asked[book, 1] == 1
 
 
-async def test_the_status_counts_the_words_of_the_chapter_that_is_being_written(
+async def test_the_status_counts_the_words_of_the_chapter_in_flight(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await begun()
@@ -211,9 +211,7 @@ async def test_the_status_counts_the_words_of_the_chapter_that_is_being_written(
     assert await shelf.value("SELECT words_written FROM run") == 3
 
 
-async def test_statuses_that_are_read_at_once_are_each_of_their_own_book(
-    begun: BeginRun, supervisor: Supervisor
-) -> None:
+async def test_statuses_read_together_each_belong_to_their_own_book(begun: BeginRun, supervisor: Supervisor) -> None:
     books = [await begun() for _ in range(5)]
     (one, _), (_, other) = books[:2]
     supervisor.statuses.forget_all()
@@ -228,7 +226,7 @@ async def test_statuses_that_are_read_at_once_are_each_of_their_own_book(
     assert isinstance(bodies[-1], NotFound)
 
 
-async def test_a_status_that_was_read_before_a_command_is_not_shown_after_it(
+async def test_a_status_read_before_a_command_is_not_cached_after_it(
     begun: BeginRun, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account, book = await begun()
@@ -246,7 +244,7 @@ async def test_a_status_that_was_read_before_a_command_is_not_shown_after_it(
     assert orjson.loads(await supervisor.statuses.read(account, book))["generation_status"] == "paused"
 
 
-async def test_a_status_is_not_shown_any_more_once_a_commit_is_seen_whose_answer_nobody_heard(
+async def test_a_cached_status_is_dropped_when_a_lost_commit_is_noticed(
     begun: BeginRun, supervisor: Supervisor, shelf: Shelf
 ) -> None:
     account, book = await begun()
@@ -259,7 +257,7 @@ async def test_a_status_is_not_shown_any_more_once_a_commit_is_seen_whose_answer
     assert orjson.loads(await supervisor.statuses.read(account, book))["generation_status"] == "stopped"
 
 
-async def test_a_stop_cancels_the_call_and_keeps_finished_chapters(
+async def test_a_stop_cancels_the_call_and_keeps_the_finished_chapters(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await begun()
@@ -275,7 +273,7 @@ async def test_a_stop_cancels_the_call_and_keeps_finished_chapters(
     assert await shelf.value("SELECT status FROM book WHERE id = $1", book) == "outline"
 
 
-async def test_generating_again_right_behind_a_stop_writes_the_chapter_anew(
+async def test_generating_again_right_after_a_stop_writes_the_chapter_again(
     begun: BeginRun, supervisor: Supervisor, model: Model
 ) -> None:
     account, book = await begun()
@@ -286,7 +284,7 @@ async def test_generating_again_right_behind_a_stop_writes_the_chapter_anew(
     await model.wait_until_asked(book, 1, times=2)
 
 
-async def test_the_late_end_of_a_cancelled_call_is_not_taken_for_that_of_the_next(
+async def test_the_late_end_of_a_cancelled_call_is_not_mistaken_for_the_end_of_the_next(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     complete, let_go = model.complete, asyncio.Event()
@@ -312,7 +310,7 @@ async def test_the_late_end_of_a_cancelled_call_is_not_taken_for_that_of_the_nex
     assert supervisor.crashes.books == 0
 
 
-async def test_generating_after_a_stop_continues_with_what_is_missing(
+async def test_generating_after_a_stop_writes_the_missing_chapters(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await begun()
@@ -328,7 +326,7 @@ async def test_generating_after_a_stop_continues_with_what_is_missing(
     assert (await shelf.texts(book))[0] == "The first text."
 
 
-async def test_generating_a_completed_book_replaces_texts_and_keeps_them(
+async def test_generating_a_completed_book_replaces_its_texts_and_keeps_them_as_revisions(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined()
@@ -371,7 +369,7 @@ async def test_a_failure_ends_the_run_and_resume_retries_the_chapter(
     assert await shelf.statuses(book) == ["completed"] * 3
 
 
-async def test_a_final_failure_is_tried_again_when_the_user_says_so(
+async def test_resuming_retries_even_a_failure_that_is_not_retryable(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await begun()
@@ -383,7 +381,7 @@ async def test_a_final_failure_is_tried_again_when_the_user_says_so(
     await model.wait_until_asked(book, 1, times=2)
 
 
-async def test_what_a_failed_call_has_used_is_in_the_ledger(begun: BeginRun, model: Model, shelf: Shelf) -> None:
+async def test_the_usage_of_a_failed_call_is_in_the_ledger(begun: BeginRun, model: Model, shelf: Shelf) -> None:
     _, book = await begun()
     spent = (Spent("first", Usage(calls=1, input_tokens=300)), Spent("second", Usage(calls=1, input_tokens=20)))
     model.fail(book, 1, retryable=True, error=UpstreamAIError("Cut.", stage="chapter", retryable=True, spent=spent))
@@ -394,7 +392,7 @@ async def test_what_a_failed_call_has_used_is_in_the_ledger(begun: BeginRun, mod
     assert await shelf.value(used, book) == ["(first,300)", "(second,20)"]
 
 
-async def test_books_of_one_account_are_written_in_the_order_accepted(
+async def test_the_books_of_one_account_are_written_in_the_order_accepted(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account = await shelf.account()
@@ -413,7 +411,7 @@ async def test_books_of_one_account_are_written_in_the_order_accepted(
     await model.wait_until_asked(third, 1)
 
 
-async def test_a_resumed_run_waits_behind_those_that_waited(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+async def test_a_resumed_run_goes_to_the_end_of_the_queue(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
     account = await shelf.account()
     paused, going, waiting = [await shelf.book(account, chapters=2) for _ in range(3)]
     for book in (paused, going, waiting):
@@ -432,7 +430,7 @@ async def test_a_resumed_run_waits_behind_those_that_waited(supervisor: Supervis
 
 
 @pytest.mark.parametrize("how", ["completed", "failed", "paused", "stopped", "deleted"])
-async def test_the_turn_is_handed_on_by_what_frees_it_and_waits_for_no_sweep(
+async def test_the_next_run_starts_when_a_turn_is_freed_without_waiting_for_a_sweep(
     start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     monkeypatch.setattr(supervising, "SWEEP_SECONDS", 3600.0)
@@ -465,7 +463,7 @@ async def words_generated(shelf: Shelf, account: int) -> int:
     )
 
 
-async def test_the_words_of_a_stopped_run_count_once_however_it_goes_on(
+async def test_the_words_of_a_stopped_run_are_charged_once_however_it_continues(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await begun()
@@ -481,7 +479,7 @@ async def test_the_words_of_a_stopped_run_count_once_however_it_goes_on(
     assert await words_generated(shelf, account) == 12
 
 
-async def test_the_words_of_a_failed_run_count_once_when_it_is_resumed(
+async def test_the_words_of_a_failed_run_are_charged_once_when_it_is_resumed(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await begun()
@@ -498,9 +496,7 @@ async def test_the_words_of_a_failed_run_count_once_when_it_is_resumed(
     assert await words_generated(shelf, account) == 12
 
 
-async def test_a_book_that_is_written_again_counts_its_words_again(
-    supervisor: Supervisor, model: Model, shelf: Shelf
-) -> None:
+async def test_writing_a_book_again_charges_its_words_again(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
     account, book = await shelf.outlined(chapters=1)
     model.free = True
     for times in (1, 2):
@@ -509,7 +505,9 @@ async def test_a_book_that_is_written_again_counts_its_words_again(
         assert await words_generated(shelf, account) == 4 * times
 
 
-async def test_an_edit_made_during_the_call_wins(begun: BeginRun, model: Model, shelf: Shelf) -> None:
+async def test_an_edit_made_during_the_call_wins_over_the_models_text(
+    begun: BeginRun, model: Model, shelf: Shelf
+) -> None:
     _, book = await begun(chapters=1)
 
     await shelf.pool.execute(
@@ -522,7 +520,7 @@ async def test_an_edit_made_during_the_call_wins(begun: BeginRun, model: Model, 
     assert await shelf.value("SELECT content FROM chapter_revision") == "The model's."
 
 
-async def test_a_chapter_that_its_author_writes_while_it_waits_for_its_turn_is_not_asked_for(
+async def test_a_chapter_that_its_author_writes_before_its_turn_is_not_generated(
     start: Start, model: Model, shelf: Shelf
 ) -> None:
     supervisor = await start(chapters_at_once=1)
@@ -546,7 +544,7 @@ async def test_a_chapter_that_its_author_writes_while_it_waits_for_its_turn_is_n
     assert model.asked[second[1], 1] == 0
 
 
-async def test_a_chapter_and_the_announcement_of_the_next_are_one_commit(
+async def test_a_chapter_and_the_announcement_of_the_next_are_committed_together(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined(chapters=2)
@@ -560,7 +558,7 @@ async def test_a_chapter_and_the_announcement_of_the_next_are_one_commit(
     assert await shelf.statuses(book) == ["completed", "writing"]
 
 
-async def test_two_books_never_spend_the_same_allowance(supervisor: Supervisor, shelf: Shelf) -> None:
+async def test_two_books_never_use_the_same_allowance(supervisor: Supervisor, shelf: Shelf) -> None:
     account = await shelf.account("free")
     first, second = await shelf.book(account), await shelf.book(account)
     await supervisor.ask(account, first, Generate())
@@ -572,7 +570,9 @@ async def test_two_books_never_spend_the_same_allowance(supervisor: Supervisor, 
     await supervisor.ask(account, second, Generate())
 
 
-async def test_a_run_stopped_after_a_chapter_keeps_its_hold(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+async def test_a_run_stopped_after_a_finished_chapter_keeps_its_hold(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
     account = await shelf.account("free")
     first, second = await shelf.book(account), await shelf.book(account)
     await supervisor.ask(account, first, Generate())
@@ -588,7 +588,7 @@ async def test_a_run_stopped_after_a_chapter_keeps_its_hold(supervisor: Supervis
 
 
 @pytest.mark.parametrize("cost", [1_000, None])
-async def test_a_run_stopped_before_its_first_chapter_keeps_its_hold_once_a_call_was_paid(
+async def test_a_run_stopped_before_its_first_chapter_keeps_its_hold_if_a_call_was_paid(
     supervisor: Supervisor, model: Model, shelf: Shelf, cost: int | None
 ) -> None:
     account = await shelf.account("free")
@@ -603,7 +603,7 @@ async def test_a_run_stopped_before_its_first_chapter_keeps_its_hold_once_a_call
         await supervisor.ask(account, second, Generate())
 
 
-async def test_a_run_whose_calls_cost_nothing_gives_its_hold_back(
+async def test_a_run_whose_calls_were_free_gives_its_hold_back(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account = await shelf.account("free")
@@ -617,7 +617,7 @@ async def test_a_run_whose_calls_cost_nothing_gives_its_hold_back(
     await supervisor.ask(account, second, Generate())
 
 
-async def test_a_run_stopped_before_its_first_chapter_gives_its_hold_back_though_an_earlier_run_completed(
+async def test_a_run_stopped_before_its_first_chapter_gives_its_hold_back_even_after_an_earlier_run(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await begun(chapters=1)
@@ -645,7 +645,7 @@ async def test_deleting_a_book_cancels_its_call(supervisor: Supervisor, model: M
     await model.wait_until_asked(waiting, 1)
 
 
-async def test_a_book_whose_run_was_started_behind_the_deletion_is_not_deleted(
+async def test_a_book_whose_run_starts_during_its_deletion_is_not_deleted(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined()
@@ -670,7 +670,7 @@ async def test_blocking_an_account_ends_all_its_runs(supervisor: Supervisor, mod
     assert await shelf.value("SELECT count(*) FROM run WHERE status = 'stopped'") == 2
 
 
-async def test_a_chapter_that_its_author_empties_while_the_run_is_about_to_end_is_written(
+async def test_a_chapter_emptied_just_before_the_run_ends_is_written(
     start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process = await start()

@@ -1,4 +1,4 @@
-"""Bugs, outages and bounds around the actors of one process."""
+"""Errors, outages and limits around the actors of one process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from bookgen.writing.material import ChapterDraft, Material
 from .conftest import BeginRun, Model, Shelf, Start, ask, until
 
 
-async def test_a_bug_in_one_book_ends_its_run_and_no_other(
+async def test_an_error_in_one_book_ends_its_run_and_no_other(
     supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recovery, "FIRST_WAIT_SECONDS", 0.01)
@@ -51,7 +51,7 @@ async def test_a_bug_in_one_book_ends_its_run_and_no_other(
     await shelf.until_status(broken[1], "completed")
 
 
-async def test_a_bug_that_looks_like_an_outage_ends_its_run_too(
+async def test_an_error_that_looks_like_an_outage_also_ends_its_run(
     supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recovery, "FIRST_WAIT_SECONDS", 0.01)
@@ -67,7 +67,7 @@ async def test_a_bug_that_looks_like_an_outage_ends_its_run_too(
     assert supervisor.resources.health.up
 
 
-async def test_a_process_whose_actor_crashed_gives_up_no_run_that_another_has_by_now(
+async def test_a_crashed_actor_does_not_give_up_a_run_that_another_process_owns(
     begun: BeginRun, supervisor: Supervisor, shelf: Shelf
 ) -> None:
     account, book = await begun()
@@ -79,9 +79,7 @@ async def test_a_process_whose_actor_crashed_gives_up_no_run_that_another_has_by
     assert (await shelf.run(book))["status"] == "error"
 
 
-async def test_word_of_a_deleted_book_leads_nowhere_and_is_no_crash(
-    supervisor: Supervisor, model: Model, shelf: Shelf
-) -> None:
+async def test_a_message_about_a_deleted_book_is_ignored(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
     account, book = await shelf.outlined(chapters=1)
     run = await supervisor.ask(account, book, Generate())
     await model.wait_until_asked(book, 1)
@@ -95,7 +93,7 @@ async def test_word_of_a_deleted_book_leads_nowhere_and_is_no_crash(
     assert supervisor.crashes.books == 0
 
 
-async def test_a_pause_that_a_bug_fell_into_is_not_finishing_for_ever(
+async def test_a_run_whose_call_crashed_after_a_pause_is_shown_as_paused(
     supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recovery, "FIRST_WAIT_SECONDS", 0.01)
@@ -116,7 +114,7 @@ async def test_a_pause_that_a_bug_fell_into_is_not_finishing_for_ever(
     await model.wait_until_asked(waiting, 1)
 
 
-def test_crashes_of_many_books_are_nobodys_fault() -> None:
+def test_crashes_of_many_books_are_charged_to_none_of_them() -> None:
     counted = Restarts()
     for book in range(recovery.SYSTEMIC_BOOKS + 1):
         for second in range(5):
@@ -127,7 +125,7 @@ def test_crashes_of_many_books_are_nobodys_fault() -> None:
     assert not counted.systemic(100.0)
 
 
-async def test_a_process_in_which_many_books_crash_is_not_ready(supervisor: Supervisor) -> None:
+async def test_a_process_in_which_many_books_crash_reports_not_ready(supervisor: Supervisor) -> None:
     assert supervisor.unready is None
 
     for book in range(recovery.SYSTEMIC_BOOKS + 1):
@@ -136,7 +134,7 @@ async def test_a_process_in_which_many_books_crash_is_not_ready(supervisor: Supe
     assert "a wider problem" in str(supervisor.unready)
 
 
-async def test_many_generates_of_one_book_start_one_run(supervisor: Supervisor, shelf: Shelf) -> None:
+async def test_concurrent_generate_commands_for_one_book_start_one_run(supervisor: Supervisor, shelf: Shelf) -> None:
     account, book = await shelf.outlined()
 
     answers = await asyncio.gather(
@@ -147,7 +145,7 @@ async def test_many_generates_of_one_book_start_one_run(supervisor: Supervisor, 
     assert len(answers) - len(refused) == 1
 
 
-async def test_an_accept_whose_answer_was_lost_is_answered_truly(
+async def test_a_generate_command_whose_commit_response_was_lost_is_answered_correctly(
     supervisor: Supervisor, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account, book = await shelf.outlined()
@@ -168,7 +166,7 @@ async def test_an_accept_whose_answer_was_lost_is_answered_truly(
     assert await shelf.value("SELECT count(*) FROM run") == 1
 
 
-async def test_a_chapter_whose_commit_was_cut_off_is_written_and_paid_for_once(
+async def test_a_chapter_whose_commit_response_was_lost_is_written_and_paid_for_once(
     supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account = await shelf.account()
@@ -196,7 +194,7 @@ async def test_a_chapter_whose_commit_was_cut_off_is_written_and_paid_for_once(
     assert await shelf.value("SELECT count(*) FROM model_call WHERE book_id = $1", book) == 2
 
 
-async def test_many_books_of_one_account_wait_in_line(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_many_books_of_one_account_are_queued(start: Start, model: Model, shelf: Shelf) -> None:
     first, second = await start(), await start()
     account = await shelf.account()
     await shelf.pool.execute(
@@ -218,7 +216,7 @@ async def test_many_books_of_one_account_wait_in_line(start: Start, model: Model
     assert model.most_open == 1
 
 
-async def test_commands_get_through_while_reads_hold_every_connection(
+async def test_commands_are_handled_while_reads_hold_every_connection(
     supervisor: Supervisor, database: Database, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined()
@@ -231,7 +229,7 @@ async def test_commands_get_through_while_reads_hold_every_connection(
         await database.http.release(connection)
 
 
-async def test_a_cost_cap_ends_the_run_and_says_so(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_run_that_reaches_a_cost_cap_ends_with_the_reason(start: Start, model: Model, shelf: Shelf) -> None:
     supervisor = await start(price=lambda _model, _usage: 2_000_000, caps=CostCaps(book=3_000_000))
     account, book = await shelf.outlined()
     model.free = True
@@ -246,7 +244,7 @@ async def test_a_cost_cap_ends_the_run_and_says_so(start: Start, model: Model, s
     )
 
 
-async def test_the_daily_cap_counts_all_books_of_the_account(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_the_accounts_daily_cap_counts_all_its_books(start: Start, model: Model, shelf: Shelf) -> None:
     supervisor = await start(price=lambda _model, _usage: 2_000_000, caps=CostCaps(account_day=7_000_000))
     account = await shelf.account()
     model.free = True
@@ -256,7 +254,9 @@ async def test_the_daily_cap_counts_all_books_of_the_account(start: Start, model
         await shelf.until_status(book, expected)
 
 
-async def test_the_servers_daily_cap_counts_every_account_and_is_told(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_the_servers_daily_cap_counts_every_account_and_is_logged(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
     supervisor = await start(price=lambda _model, _usage: 2_000_000, caps=CostCaps(day=7_000_000))
     model.free = True
     reached = metrics.COST_CAPS_REACHED.labels("day")
@@ -278,7 +278,7 @@ async def test_the_servers_daily_cap_counts_every_account_and_is_told(start: Sta
     ]
 
 
-async def test_runs_that_are_stopped_in_mid_call_end_at_the_cap_of_the_day(
+async def test_runs_stopped_during_their_calls_count_towards_the_daily_cap(
     start: Start, model: Model, shelf: Shelf
 ) -> None:
     supervisor = await start(price=lambda _model, _usage: 2_000_000, caps=CostCaps(account_day=5_000_000))
@@ -299,7 +299,7 @@ async def test_runs_that_are_stopped_in_mid_call_end_at_the_cap_of_the_day(
     assert await shelf.value("SELECT count(*) FROM model_call") == 0
 
 
-async def test_usage_of_an_unknown_price_is_not_counted_as_nothing(
+async def test_usage_without_a_known_price_is_not_counted_as_free(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined(chapters=1)
@@ -311,7 +311,9 @@ async def test_usage_of_an_unknown_price_is_not_counted_as_nothing(
     assert await shelf.value("SELECT cost_micros FROM model_call") is None
 
 
-async def test_one_refused_row_fails_its_own_book_only(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+async def test_a_row_that_the_database_refuses_fails_its_own_book_only(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
     pairs = [(account, await shelf.book(account, chapters=2)) for account in [await shelf.account() for _ in range(3)]]
     bad = pairs[0][1]
     await shelf.pool.execute(f"ALTER TABLE chapter ADD CONSTRAINT refuse CHECK (book_id <> {bad} OR content = '')")
@@ -325,7 +327,7 @@ async def test_one_refused_row_fails_its_own_book_only(supervisor: Supervisor, m
     assert (await shelf.texts(bad)) == ["", ""]
 
 
-async def test_load_of_our_own_is_no_outage_while_the_database_answers(
+async def test_a_busy_pool_is_not_an_outage_while_the_database_answers(
     begun: BeginRun, supervisor: Supervisor, shelf: Shelf
 ) -> None:
     account, book = await begun()
@@ -342,7 +344,7 @@ async def test_load_of_our_own_is_no_outage_while_the_database_answers(
     assert (await supervisor.ask(account, book, Pause())).status is RunStatus.PAUSED
 
 
-async def test_a_database_that_answers_nobody_is_away_although_every_connection_is_in_use() -> None:
+async def test_an_exhausted_pool_is_an_outage_when_no_query_succeeds() -> None:
     health = Health()
 
     health.saw(PoolExhausted())
@@ -350,7 +352,7 @@ async def test_a_database_that_answers_nobody_is_away_although_every_connection_
     assert not health.up
 
 
-async def test_an_outage_is_not_over_because_there_was_nothing_to_ask_the_database(
+async def test_an_outage_does_not_end_because_nothing_was_asked_of_the_database(
     start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     look, looks = Supervisor._look, []
@@ -377,7 +379,7 @@ async def test_an_outage_is_not_over_because_there_was_nothing_to_ask_the_databa
     call.cancel()
 
 
-async def test_an_outage_is_not_over_because_work_that_was_dropped_has_ended(
+async def test_an_outage_does_not_end_because_dropped_work_has_ended(
     begun: BeginRun, supervisor: Supervisor, model: Model
 ) -> None:
     account, book = await begun()
@@ -391,7 +393,7 @@ async def test_an_outage_is_not_over_because_work_that_was_dropped_has_ended(
     assert not health.up
 
 
-async def test_a_command_in_an_outage_is_refused_and_may_be_repeated(shelf: Shelf) -> None:
+async def test_a_command_during_an_outage_is_refused_and_can_be_repeated(shelf: Shelf) -> None:
     async def away() -> None:
         raise Unavailable
 
@@ -421,7 +423,7 @@ async def test_a_stored_reply_is_not_paid_for_again(start: Start, model: Model, 
     assert model.asked[book, 1] == 1
 
 
-async def test_stored_replies_that_led_nowhere_are_not_replayed(
+async def test_the_stored_replies_of_an_unusable_chapter_are_not_replayed(
     start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_chapter = model.write_chapter
@@ -445,7 +447,7 @@ async def test_stored_replies_that_led_nowhere_are_not_replayed(
     assert model.asked[book, 1] == await shelf.value("SELECT count(*) FROM model_call") == 2
 
 
-async def test_a_stopped_runs_replies_are_not_kept(
+async def test_the_replies_of_a_stopped_run_are_deleted(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await begun()
@@ -458,7 +460,7 @@ async def test_a_stopped_runs_replies_are_not_kept(
 
 
 @pytest.mark.parametrize("command", [Stop(), Generate()])
-async def test_a_failed_runs_replies_are_not_kept_once_it_is_given_up(
+async def test_the_replies_of_a_failed_run_are_deleted_once_it_is_given_up(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf, command: Stop | Generate
 ) -> None:
     account, book = await begun()
@@ -473,7 +475,7 @@ async def test_a_failed_runs_replies_are_not_kept_once_it_is_given_up(
     assert await shelf.value("SELECT count(*) FROM step") == 0
 
 
-async def test_after_its_last_run_a_process_has_no_task_and_no_connection_in_use(
+async def test_a_process_without_runs_has_no_tasks_and_no_connections_in_use(
     supervisor: Supervisor, database: Database, model: Model, shelf: Shelf
 ) -> None:
     idle = set(asyncio.all_tasks())
@@ -492,4 +494,6 @@ async def test_after_its_last_run_a_process_has_no_task_and_no_connection_in_use
             await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
 
     pools = (database.runs, database.http)
-    await until(lambda: all(pool.get_size() == pool.get_idle_size() for pool in pools))  # a look for blurbs may be on
+    await until(
+        lambda: all(pool.get_size() == pool.get_idle_size() for pool in pools)
+    )  # the search for blurbs may be running

@@ -1,4 +1,4 @@
-"""A command that fails leaves the chapter in flight alone."""
+"""A failing command does not affect the chapter in flight."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bookgen.errors import Unavailable
 from .conftest import BeginRun, Model, Shelf, on_connections
 
 
-async def test_an_outline_call_that_meets_a_lock_does_not_end_the_chapter_in_flight(
+async def test_an_outline_request_that_hits_a_lock_timeout_does_not_end_the_chapter_in_flight(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf, dsn: str
 ) -> None:
     account, book = await begun()
@@ -32,11 +32,11 @@ async def test_an_outline_call_that_meets_a_lock_does_not_end_the_chapter_in_fli
     assert model.asked[book, 1] == 1
 
 
-async def test_a_column_that_a_newer_process_adds_disturbs_no_command_and_no_chapter(
+async def test_a_column_added_by_a_newer_process_breaks_no_command_and_no_chapter(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     pairs = [await begun(), await begun()]
-    for pair in pairs:  # prepares every statement on its connection
+    for pair in pairs:  # prepares every statement on this connection
         await supervisor.ask(*pair, Pause())
         await supervisor.ask(*pair, Resume())
 

@@ -1,4 +1,4 @@
-"""A database that fails over or stalls: nothing crashes, and what is paid for is kept until it is back."""
+"""A database that fails over or stalls crashes nothing, and paid replies are kept until it is back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STALL = """
 """
 
 
-async def test_a_paid_reply_waits_until_a_read_only_server_takes_writes_again(
+async def test_a_paid_reply_waits_until_a_read_only_server_accepts_writes_again(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, book = await begun()
@@ -30,7 +30,7 @@ async def test_a_paid_reply_waits_until_a_read_only_server_takes_writes_again(
     await on_connections(supervisor.resources.pool, "SET default_transaction_read_only = on")
 
     model.answer(book, 1)
-    await until(lambda: len(seen) > 3)  # tries
+    await until(lambda: len(seen) > 3)  # several retries
     unready, crashed = supervisor.unready, supervisor.crashes.books
     await shelf.pool.execute(f'SET default_transaction_read_only = off; ALTER DATABASE "{name}" RESET ALL')
     model.free = True
@@ -41,7 +41,7 @@ async def test_a_paid_reply_waits_until_a_read_only_server_takes_writes_again(
     assert await shelf.value("SELECT count(*) FROM model_call WHERE chapter_number = 1") == 1
 
 
-async def test_connections_that_lead_to_a_demoted_server_are_not_used_again(
+async def test_connections_to_a_demoted_server_are_not_used_again(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     pairs = [await shelf.outlined() for _ in range(4)]
@@ -60,7 +60,7 @@ async def test_connections_that_lead_to_a_demoted_server_are_not_used_again(
     assert supervisor.crashes.books == 0
 
 
-async def test_a_statement_that_is_cancelled_for_its_time_is_tried_again(
+async def test_a_statement_that_times_out_is_retried(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     _, book = await begun()

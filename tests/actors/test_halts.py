@@ -1,4 +1,4 @@
-"""A pause in the middle of a chapter, with the real writing: between its text, its repair and its digest."""
+"""A pause inside a chapter, with the real writing code: between its text, its repair and its digest."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FLAW = (
 
 
 class Gated(OfflineModel):
-    """Answers like the offline model. A call of the stage `held` waits until `let_go`; chapters have a flaw."""
+    """Answers like the offline model. Calls of the stage `held` wait for `let_go`, and chapters have a flaw."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ async def writer(database: Database, gated: Gated) -> AsyncIterator[Supervisor]:
 
 
 @pytest.mark.parametrize(("during", "next_stage"), [("chapter", "revise"), ("revise", None), ("digest", None)])
-async def test_a_pause_between_the_calls_of_a_chapter_makes_none_and_loses_none(
+async def test_a_pause_between_the_calls_of_a_chapter_makes_no_call_and_loses_no_reply(
     writer: Supervisor, gated: Gated, shelf: Shelf, during: str, next_stage: str | None
 ) -> None:
     account, book = await shelf.outlined(chapters=2 if during == "digest" else 1)
@@ -84,7 +84,7 @@ async def test_a_pause_between_the_calls_of_a_chapter_makes_none_and_loses_none(
 
 
 @pytest.mark.parametrize("goes_on", [(Resume(),), (Stop(), Generate())])
-async def test_a_chapter_that_others_follow_is_finished_before_it_is_summed_up(
+async def test_a_chapter_finished_during_a_pause_is_saved_before_its_digest_is_made(
     writer: Supervisor, gated: Gated, shelf: Shelf, goes_on: tuple[Command, ...]
 ) -> None:
     account, book = await shelf.outlined(chapters=2)
@@ -107,7 +107,7 @@ async def test_a_chapter_that_others_follow_is_finished_before_it_is_summed_up(
     assert await shelf.value("SELECT count(*) FROM model_call") == gated.asked.total()
 
 
-async def test_a_drain_between_the_calls_of_a_chapter_makes_none_and_leaves_the_run_as_it_is(
+async def test_a_drain_between_the_calls_of_a_chapter_makes_no_call_and_keeps_the_run_running(
     writer: Supervisor, gated: Gated, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined(chapters=1)
@@ -127,7 +127,7 @@ async def test_a_drain_between_the_calls_of_a_chapter_makes_none_and_leaves_the_
 
 
 class Down(Provider):
-    """A provider that is never there."""
+    """A provider that is always unreachable."""
 
     name = "down"
 
@@ -143,7 +143,7 @@ class Down(Provider):
 
 
 @pytest.mark.parametrize("how", ["pause", "stop signal"])
-async def test_a_chapter_whose_call_waits_to_be_tried_again_gives_up_its_turn_and_keeps_its_state(
+async def test_a_chapter_whose_call_is_backing_off_gives_up_its_turn_and_keeps_its_state(
     database: Database, shelf: Shelf, how: str
 ) -> None:
     provider = Down()
@@ -168,7 +168,7 @@ async def test_a_chapter_whose_call_waits_to_be_tried_again_gives_up_its_turn_an
 @pytest.mark.parametrize(
     "elsewhere", ["UPDATE run SET epoch = epoch + 1, owner = gen_random_uuid()", "UPDATE run SET status = 'paused'"]
 )
-async def test_no_further_call_is_made_for_a_run_that_another_process_took_or_paused_unheard(
+async def test_no_further_call_is_made_for_a_run_that_another_process_took_over_or_paused(
     writer: Supervisor, gated: Gated, shelf: Shelf, elsewhere: str
 ) -> None:
     account, book = await shelf.outlined(chapters=1)

@@ -1,4 +1,4 @@
-"""Model work on a book outside a run."""
+"""Model work outside a run: outlines, reworks and rewritten chapters."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ from .conftest import Model, Shelf, Start, supervising, until
 EDITS_USED = "SELECT ai_edits_used FROM usage_period WHERE account_id = $1"
 
 
-async def test_a_drafted_outline_becomes_the_books_chapters(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+async def test_a_drafted_outline_becomes_the_chapters_of_the_book(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
     account, book = await shelf.outlined(chapters=0)
     model.free = True
 
@@ -60,7 +62,7 @@ async def test_a_new_outline_keeps_former_texts_as_revisions(
     assert await shelf.value("SELECT content FROM chapter_revision") == "Old."
 
 
-async def test_an_outline_is_saved_although_its_caller_has_gone(
+async def test_an_outline_is_saved_even_if_its_caller_has_disconnected(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined(chapters=0)
@@ -73,7 +75,7 @@ async def test_an_outline_is_saved_although_its_caller_has_gone(
     await shelf.until("SELECT count(*) = 1 FROM chapter WHERE book_id = $1", book)
 
 
-async def test_asyncio_tells_nothing_of_a_failed_outline_whose_caller_has_gone(
+async def test_a_failed_outline_whose_caller_has_disconnected_leaves_no_unhandled_exception(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     told: list[object] = []
@@ -91,7 +93,7 @@ async def test_asyncio_tells_nothing_of_a_failed_outline_whose_caller_has_gone(
     assert told == []
 
 
-async def test_no_run_starts_while_the_outline_is_made(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+async def test_no_run_starts_while_an_outline_is_drafted(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
     account, book = await shelf.outlined()
     call = asyncio.create_task(supervisor.run_job(account, book, DraftOutline()))
     await model.wait_until_asked(book, 0)
@@ -104,7 +106,7 @@ async def test_no_run_starts_while_the_outline_is_made(supervisor: Supervisor, m
     await supervisor.ask(account, book, Generate())
 
 
-async def test_no_outline_is_made_while_a_run_is_active(supervisor: Supervisor, shelf: Shelf) -> None:
+async def test_no_outline_is_drafted_while_a_run_is_active(supervisor: Supervisor, shelf: Shelf) -> None:
     account, book = await shelf.outlined()
     await supervisor.ask(account, book, Generate())
 
@@ -112,7 +114,7 @@ async def test_no_outline_is_made_while_a_run_is_active(supervisor: Supervisor, 
         await supervisor.run_job(account, book, DraftOutline())
 
 
-async def test_reworked_chapters_lose_their_text_to_revisions(
+async def test_the_texts_of_reworked_chapters_become_revisions(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined()
@@ -125,7 +127,7 @@ async def test_reworked_chapters_lose_their_text_to_revisions(
     assert await shelf.value("SELECT summary FROM chapter WHERE book_id = $1 AND chapter_number = 2", book) == "Darker."
 
 
-async def test_chapters_of_another_book_can_not_be_reworked(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+async def test_chapters_of_another_book_cannot_be_reworked(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
     account = await shelf.account()
     book, other = await shelf.book(account), await shelf.book(account)
 
@@ -133,7 +135,9 @@ async def test_chapters_of_another_book_can_not_be_reworked(supervisor: Supervis
         await supervisor.run_job(account, book, ReworkChapters((await shelf.chapter_id(other, 1),), ""))
 
 
-async def test_a_rewritten_chapter_keeps_its_former_text(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+async def test_the_former_text_of_a_rewritten_chapter_becomes_a_revision(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
     account, book = await shelf.outlined()
     await shelf.pool.execute("UPDATE chapter SET content = 'Old.' WHERE chapter_number = 2")
     call = asyncio.create_task(supervisor.run_job(account, book, RewriteChapter(await shelf.chapter_id(book, 2), 2)))
@@ -147,7 +151,7 @@ async def test_a_rewritten_chapter_keeps_its_former_text(supervisor: Supervisor,
     assert await shelf.value("SELECT words_generated FROM usage_period WHERE account_id = $1", account) == 1
 
 
-async def test_an_edit_made_while_its_chapter_is_written_again_wins_and_the_models_text_is_a_revision(
+async def test_an_edit_made_during_a_rewrite_wins_and_the_models_text_becomes_a_revision(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined()
@@ -167,7 +171,7 @@ async def test_an_edit_made_while_its_chapter_is_written_again_wins_and_the_mode
     assert await shelf.value("SELECT count(*) FROM digest WHERE chapter_id = $1", chapter) == 0
 
 
-async def test_what_an_author_edits_while_chapters_are_reworked_stays(
+async def test_edits_made_while_chapters_are_reworked_are_kept(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined()
@@ -189,7 +193,7 @@ async def test_what_an_author_edits_while_chapters_are_reworked_stays(
     assert tuple(lost) == (first, "Other 1", "Darker.")
 
 
-async def test_a_title_and_a_summary_that_lost_to_the_authors_can_be_put_back(
+async def test_a_title_and_a_summary_that_lost_to_the_authors_edit_can_be_restored(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined()
@@ -210,14 +214,14 @@ async def test_a_title_and_a_summary_that_lost_to_the_authors_can_be_put_back(
     assert (restored.title, restored.summary, restored.content) == ("Other 1", "Darker.", "My text.")
 
 
-async def test_a_strangers_chapter_is_not_rewritten(supervisor: Supervisor, shelf: Shelf) -> None:
+async def test_a_chapter_of_another_account_is_not_rewritten(supervisor: Supervisor, shelf: Shelf) -> None:
     book = await shelf.book(await shelf.account())
 
     with pytest.raises(NotFound):
         await supervisor.run_job(await shelf.account(), book, RewriteChapter(await shelf.chapter_id(book, 1), 1))
 
 
-async def test_the_caller_of_an_outline_hears_that_the_server_stops(
+async def test_the_caller_of_an_outline_is_told_when_the_server_stops(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined()
@@ -242,14 +246,14 @@ async def test_a_failed_job_leaves_the_book_free(supervisor: Supervisor, model: 
     await supervisor.ask(account, book, Generate())
 
 
-async def test_a_job_that_is_begun_as_soon_as_another_is_saved_keeps_the_book(
+async def test_a_job_begun_right_after_another_one_keeps_the_book(
     supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account, book = await shelf.outlined(chapters=0)
     late, end = asyncio.Event(), jobs.end
 
     async def end_late(db: DB, book_id: int, owner: UUID) -> bool:
-        if isinstance(db, asyncpg.Pool):  # not in the transaction that saves what the job brought
+        if isinstance(db, asyncpg.Pool):  # not inside the transaction that saves the result of the job
             await late.wait()
         return await end(db, book_id, owner)
 
@@ -271,12 +275,12 @@ async def test_a_job_that_is_begun_as_soon_as_another_is_saved_keeps_the_book(
 
 
 async def asleep(supervisor: Supervisor, shelf: Shelf) -> None:
-    """A process that does not renew its lease is thought dead; what it works on it may bring all the same."""
+    """Let the lease of a process expire, so that others consider it dead while its work continues."""
     boot_id = supervisor.resources.boot_id
     await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 second' WHERE boot_id = $1", boot_id)
 
 
-async def test_the_outline_of_a_process_that_slept_does_not_replace_what_a_run_writes(
+async def test_the_outline_of_a_suspended_process_does_not_replace_a_later_run(
     start: Start, model: Model, shelf: Shelf
 ) -> None:
     sleeper, other = await start(), await start()
@@ -296,7 +300,7 @@ async def test_the_outline_of_a_process_that_slept_does_not_replace_what_a_run_w
     assert await shelf.texts(book) == ["The run's.", "", ""]
 
 
-async def test_the_outline_of_a_process_that_slept_does_not_replace_the_authors(
+async def test_the_outline_of_a_suspended_process_does_not_replace_the_authors_outline(
     start: Start, model: Model, shelf: Shelf
 ) -> None:
     sleeper = await start()
@@ -322,7 +326,7 @@ async def behind_proxy(proxy: PgProxy, model: Model) -> AsyncIterator[Supervisor
     await database.close(patience=1.0)
 
 
-async def test_a_job_holds_up_no_stop_while_the_database_is_away(
+async def test_a_job_does_not_delay_a_stop_during_a_database_outage(
     behind_proxy: Supervisor, proxy: PgProxy, model: Model, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined(chapters=0)
@@ -338,7 +342,7 @@ async def test_a_job_holds_up_no_stop_while_the_database_is_away(
         await call
 
 
-async def test_a_job_whose_begin_was_cut_off_leaves_the_book_free(
+async def test_a_job_whose_start_failed_leaves_the_book_free(
     behind_proxy: Supervisor, proxy: PgProxy, model: Model, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined(chapters=0)
@@ -353,7 +357,7 @@ async def test_a_job_whose_begin_was_cut_off_leaves_the_book_free(
     assert await shelf.value("SELECT array_agg(title) FROM chapter WHERE book_id = $1", book) == ["New 1"]
 
 
-async def test_an_outline_whose_commit_was_cut_off_is_answered_truly(
+async def test_an_outline_whose_commit_response_was_lost_is_answered_correctly(
     behind_proxy: Supervisor, proxy: PgProxy, model: Model, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined(chapters=0)
@@ -368,7 +372,7 @@ async def test_an_outline_whose_commit_was_cut_off_is_answered_truly(
     assert await shelf.value("SELECT array_agg(title) FROM chapter WHERE book_id = $1", book) == ["New 1"]
 
 
-async def test_an_edit_is_counted_with_the_text_that_it_brings(
+async def test_an_edit_is_charged_when_its_text_is_saved_and_not_when_it_fails(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined(plan="free")
@@ -386,7 +390,7 @@ async def test_an_edit_is_counted_with_the_text_that_it_brings(
     assert await shelf.value(EDITS_USED, account) == 1
 
 
-async def test_outlines_and_reworks_beyond_three_of_a_book_count_as_edits(
+async def test_outlines_and_reworks_beyond_the_third_of_a_book_count_as_edits(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account = await shelf.account("free")
@@ -407,7 +411,7 @@ async def test_outlines_and_reworks_beyond_three_of_a_book_count_as_edits(
     assert await shelf.value(EDITS_USED, account) == 5
 
 
-async def test_free_outlines_on_ever_new_drafts_end_and_then_count_as_edits(
+async def test_free_outlines_are_limited_across_drafts_and_then_count_as_edits(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account = await shelf.account("free")
@@ -431,7 +435,7 @@ async def test_free_outlines_on_ever_new_drafts_end_and_then_count_as_edits(
     await supervisor.run_job(hosted, await shelf.book(hosted), DraftOutline())
 
 
-async def test_a_job_that_a_failover_brings_back_does_not_keep_the_book(
+async def test_a_job_row_restored_by_a_failover_does_not_block_the_book(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     (account, book), (_, other) = await shelf.outlined(), await shelf.outlined()
@@ -448,7 +452,7 @@ async def test_a_job_that_a_failover_brings_back_does_not_keep_the_book(
     await drafting
 
 
-async def test_a_run_calls_off_the_job_of_a_process_that_is_thought_dead(
+async def test_a_run_cancels_the_job_of_a_process_that_seems_dead(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined()
@@ -464,7 +468,7 @@ async def test_a_run_calls_off_the_job_of_a_process_that_is_thought_dead(
     assert not await shelf.value("SELECT count(*) FROM book_job")
 
 
-async def test_books_that_nothing_paid_for_are_edited_in_small_pieces_whatever_their_number(
+async def test_edits_of_unpaid_books_are_limited_in_words_whatever_the_number_of_books(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account = await shelf.account("free")
@@ -503,7 +507,7 @@ async def test_books_that_nothing_paid_for_are_edited_in_small_pieces_whatever_t
     assert await shelf.value(EDITS_USED, account) == 3
 
 
-async def test_a_long_chapter_written_again_is_several_edits(
+async def test_rewriting_a_long_chapter_counts_as_several_edits(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account = await shelf.account("free")
@@ -530,7 +534,7 @@ async def test_a_long_chapter_written_again_is_several_edits(
     [(0, True, (1, 0)), (10, True, (10, 1)), (10, False, (10, 0))],
     ids=["one of the first", "one too many", "one that cost nothing"],
 )
-async def test_work_that_fails_again_and_again_although_it_is_paid_for_counts_in_the_end(
+async def test_paid_work_that_keeps_failing_is_charged_in_the_end(
     supervisor: Supervisor, model: Model, shelf: Shelf, failed: int, paid: bool, counted: tuple[int, int]
 ) -> None:
     account = await shelf.account("free")
@@ -550,7 +554,7 @@ async def test_work_that_fails_again_and_again_although_it_is_paid_for_counts_in
     assert await shelf.value(failures, account) == counted
 
 
-async def test_the_last_edit_is_not_counted_on_twice(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+async def test_two_jobs_cannot_use_the_last_edit(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
     account = await shelf.account("free")
     first, second, third = [await shelf.book(account) for _ in range(3)]
     async with shelf.pool.acquire() as connection, connection.transaction():
@@ -578,7 +582,7 @@ COUNTED = "SELECT (free_outlines, ai_edits_used) FROM usage_period WHERE account
     [(0, 0, False, (1, 0)), (3, 0, False, (0, 1)), (0, 0, True, (0, 1)), (3, 5, False, (0, 5))],
     ids=["a free outline", "an outline beyond the free ones", "a chapter", "nothing is left by then"],
 )
-async def test_what_is_made_for_a_book_that_is_deleted_meanwhile_counts_all_the_same(
+async def test_work_for_a_book_deleted_in_the_meantime_is_charged(
     supervisor: Supervisor, model: Model, shelf: Shelf, made: int, used: int, rewrites: bool, counted: tuple[int, int]
 ) -> None:
     account = await shelf.account("free")

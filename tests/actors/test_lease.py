@@ -1,4 +1,4 @@
-"""The right to write runs: taken, renewed, lost in time, and what of the former one comes late."""
+"""The lease of a process: acquired, renewed, lost, and late responses for an earlier one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .conftest import BeginRun, Model, Shelf, Start, until
 KNOWN = "SELECT EXISTS (SELECT FROM process WHERE boot_id = $1)"
 
 
-async def test_a_chapter_begun_under_a_lease_that_is_lost_is_not_asked_for(
+async def test_a_chapter_begun_under_a_lost_lease_is_not_generated(
     start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process, _ = await start(), await start()
@@ -58,7 +58,7 @@ async def test_a_chapter_begun_under_a_lease_that_is_lost_is_not_asked_for(
     assert (await shelf.run(book))["status"] == "running"
 
 
-async def test_a_command_that_outlives_its_lease_has_its_run_written_once(
+async def test_a_command_that_spans_a_lost_lease_starts_its_run_once(
     start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process = await start()
@@ -76,11 +76,11 @@ async def test_a_command_that_outlives_its_lease_has_its_run_written_once(
     run = await process.ask(account, book, Generate())
 
     assert run.owner == process.resources.boot_id
-    assert process.recovery._is_busy_with(run)  # or the next sweep would begin it a second time
+    assert process.recovery._is_busy_with(run)  # otherwise the next sweep would begin it a second time
     await model.wait_until_asked(book, 1)
 
 
-async def test_without_a_lease_no_command_is_taken(start: Start, shelf: Shelf) -> None:
+async def test_no_command_is_accepted_without_a_lease(start: Start, shelf: Shelf) -> None:
     process = await start()
     account, book = await shelf.outlined()
     process.lease._lost()
@@ -92,7 +92,7 @@ async def test_without_a_lease_no_command_is_taken(start: Start, shelf: Shelf) -
     await process.ask(account, book, Generate())
 
 
-async def test_a_lease_that_ran_out_cancels_what_is_in_flight(begun: BeginRun, start: Start, model: Model) -> None:
+async def test_an_expired_lease_cancels_the_work_in_flight(begun: BeginRun, start: Start, model: Model) -> None:
     owner, _ = await start(), await start()
     _, book = await begun(owner)
     await owner.lease.renew()
@@ -104,9 +104,7 @@ async def test_a_lease_that_ran_out_cancels_what_is_in_flight(begun: BeginRun, s
     assert owner.resources.boot_id != before
 
 
-async def test_a_lease_that_is_not_known_any_more_is_lost(
-    begun: BeginRun, start: Start, model: Model, shelf: Shelf
-) -> None:
+async def test_a_lease_whose_row_is_gone_is_lost(begun: BeginRun, start: Start, model: Model, shelf: Shelf) -> None:
     owner = await start()
     _, book = await begun(owner)
     before = owner.resources.boot_id
@@ -119,7 +117,7 @@ async def test_a_lease_that_is_not_known_any_more_is_lost(
     assert await shelf.value("SELECT boot_id FROM process") == owner.resources.boot_id
 
 
-async def test_alone_a_process_goes_on_when_its_lease_runs_out(begun: BeginRun, start: Start, model: Model) -> None:
+async def test_a_single_process_continues_when_its_lease_expires(begun: BeginRun, start: Start, model: Model) -> None:
     owner = await start()
     _, book = await begun(owner)
 
@@ -130,7 +128,7 @@ async def test_alone_a_process_goes_on_when_its_lease_runs_out(begun: BeginRun, 
     assert not model.cancelled
 
 
-async def test_the_answer_to_a_renewal_of_a_lost_lease_does_not_shorten_the_next(
+async def test_a_late_renewal_of_a_lost_lease_does_not_shorten_the_next_one(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process, _ = await start(), await start()
@@ -161,7 +159,7 @@ async def test_the_answer_to_a_renewal_of_a_lost_lease_does_not_shorten_the_next
     assert process.resources.boot_id == held
 
 
-async def test_a_late_answer_does_not_shorten_the_lease_that_was_renewed_since(
+async def test_a_late_response_does_not_shorten_a_lease_renewed_since_then(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process = await start()
@@ -185,7 +183,9 @@ async def test_a_late_answer_does_not_shorten_the_lease_that_was_renewed_since(
     assert process.lease.ends_at == due
 
 
-async def test_a_lease_that_was_taken_late_is_renewed_at_once(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_lease_that_was_slow_to_acquire_is_renewed_at_once(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
     process, _ = await start(), await start()
     register, answered = processes.register, list[float]()
 
@@ -200,11 +200,11 @@ async def test_a_lease_that_was_taken_late_is_renewed_at_once(start: Start, monk
     def counts_from_the_answer() -> bool:
         return bool(answered) and process.lease.ends_at >= answered[0] + lease.FENCE_SECONDS
 
-    async with asyncio.timeout(lease.RENEW_SECONDS / 2):  # the next renewal would be later
+    async with asyncio.timeout(lease.RENEW_SECONDS / 2):  # the next regular renewal would be later
         await until(counts_from_the_answer)
 
 
-async def test_a_lease_that_was_renewed_late_is_renewed_once_more(
+async def test_a_lease_that_was_slow_to_renew_is_renewed_once_more(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process = await start()
@@ -224,17 +224,17 @@ async def test_a_lease_that_was_renewed_late_is_renewed_once_more(
     assert process.lease.ends_at >= answered[0] + lease.FENCE_SECONDS
 
 
-async def test_a_lease_that_is_taken_twice_at_once_is_one(start: Start, shelf: Shelf) -> None:
+async def test_concurrent_attempts_acquire_one_lease(start: Start, shelf: Shelf) -> None:
     process = await start()
 
-    process.lease._lost()  # which takes another one
+    process.lease._lost()  # and acquires another one
     await asyncio.gather(process.lease.take(), process.lease.take())
 
     assert process.resources.lease_state is LeaseState.HELD
     assert await shelf.value("SELECT count(*) FROM process") == 2
 
 
-async def test_a_process_late_with_its_lease_takes_no_run_from_itself(
+async def test_a_process_with_an_expired_lease_does_not_claim_its_own_runs(
     begun: BeginRun, start: Start, shelf: Shelf
 ) -> None:
     supervisor = await start()
@@ -247,7 +247,7 @@ async def test_a_process_late_with_its_lease_takes_no_run_from_itself(
     assert len(await ownership.claim(shelf.pool, uuid.uuid4(), 10)) == 1
 
 
-async def test_after_a_jump_of_the_servers_clock_nothing_is_claimed_from_who_has_not_renewed_yet(
+async def test_after_a_clock_jump_no_run_is_claimed_from_a_process_that_has_not_renewed_yet(
     begun: BeginRun, start: Start, shelf: Shelf
 ) -> None:
     owner, other = await start(), await start()
@@ -258,16 +258,14 @@ async def test_after_a_jump_of_the_servers_clock_nothing_is_claimed_from_who_has
     await other.lease.renew()
     await other.sweep()
     untouched = await shelf.run(book)
-    other.lease._settled_at = 0.0  # the owner has had its time
+    other.lease._settled_at = 0.0  # the grace period of the owner is over
     await other.sweep()
 
     assert (untouched["owner"], untouched["epoch"]) == (owner.resources.boot_id, 1)
     assert (await shelf.run(book))["owner"] == other.resources.boot_id
 
 
-async def test_who_came_after_a_jump_of_the_servers_clock_forgets_no_process_that_lives(
-    start: Start, shelf: Shelf
-) -> None:
+async def test_a_process_started_after_a_clock_jump_does_not_delete_live_processes(start: Start, shelf: Shelf) -> None:
     owner = await start()
     await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 hour'")
     newcomer = await start()
@@ -275,12 +273,12 @@ async def test_who_came_after_a_jump_of_the_servers_clock_forgets_no_process_tha
     await newcomer._prune()
 
     assert await shelf.pool.fetchval(KNOWN, owner.resources.boot_id)
-    newcomer.lease._held_from = -math.inf  # the owner has had its time
+    newcomer.lease._held_from = -math.inf  # the grace period of the owner is over
     await newcomer._prune()
     assert not await shelf.pool.fetchval(KNOWN, owner.resources.boot_id)
 
 
-async def test_who_saw_a_jump_of_the_servers_clock_forgets_no_process_that_lives(start: Start, shelf: Shelf) -> None:
+async def test_a_process_that_saw_a_clock_jump_does_not_delete_live_processes(start: Start, shelf: Shelf) -> None:
     owner, other = await start(), await start()
     other.lease._held_from = -math.inf
     await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 hour'")
@@ -292,7 +290,9 @@ async def test_who_saw_a_jump_of_the_servers_clock_forgets_no_process_that_lives
     assert await shelf.pool.fetchval(KNOWN, owner.resources.boot_id)
 
 
-async def test_who_has_lost_its_lease_forgets_no_process_before_it_has_held_another(start: Start, shelf: Shelf) -> None:
+async def test_a_process_that_lost_its_lease_deletes_no_other_process_before_it_holds_a_new_one(
+    start: Start, shelf: Shelf
+) -> None:
     owner, other = await start(), await start()
     other.lease._held_from = -math.inf
     other.lease._lost()
@@ -304,7 +304,9 @@ async def test_who_has_lost_its_lease_forgets_no_process_before_it_has_held_anot
     assert await shelf.pool.fetchval(KNOWN, owner.resources.boot_id)
 
 
-async def test_a_dead_process_of_this_machine_needs_no_waiting(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_the_runs_of_a_dead_process_on_this_machine_are_claimed_without_waiting(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
     account, book = await shelf.outlined()
     gone = uuid.uuid4()
     await shelf.pool.execute(
@@ -326,7 +328,7 @@ async def test_a_dead_process_of_this_machine_needs_no_waiting(start: Start, mod
     await model.wait_until_asked(book, 1)
 
 
-async def test_nothing_is_claimed_under_a_name_that_has_no_lease_yet(
+async def test_no_run_is_claimed_before_the_new_lease_is_acquired(
     begun: BeginRun, supervisor: Supervisor, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, book = await begun()
@@ -341,7 +343,7 @@ async def test_nothing_is_claimed_under_a_name_that_has_no_lease_yet(
 
 
 @pytest.mark.parametrize("end", ["lease lost", "drain"])
-async def test_a_reply_that_is_dropped_with_the_lease_or_at_the_end_is_in_the_ledger(
+async def test_a_reply_dropped_with_the_lease_or_at_shutdown_is_in_the_ledger(
     begun: BeginRun, start: Start, model: Model, shelf: Shelf, end: str
 ) -> None:
     owner = await start()
@@ -361,7 +363,7 @@ async def test_a_reply_that_is_dropped_with_the_lease_or_at_the_end_is_in_the_le
     assert not await shelf.value("SELECT EXISTS (SELECT FROM step WHERE book_id = $1)", book)
 
 
-def test_a_renewal_that_met_an_outage_is_tried_again_before_the_lease_runs_out() -> None:
+def test_a_renewal_that_failed_in_an_outage_is_retried_before_the_lease_expires() -> None:
     tried: list[float] = []
     resources: Any = SimpleNamespace(health=Health())
 
@@ -382,7 +384,7 @@ def test_a_renewal_that_met_an_outage_is_tried_again_before_the_lease_runs_out()
     assert len(tried) >= 4
 
 
-async def test_a_sweep_without_a_lease_says_nothing_of_the_database(start: Start) -> None:
+async def test_a_sweep_without_a_lease_does_not_mark_the_database_as_up(start: Start) -> None:
     process = await start()
     process.resources.health.saw(Unavailable())
     process.resources.lease_state = LeaseState.NONE
@@ -395,7 +397,7 @@ async def test_a_sweep_without_a_lease_says_nothing_of_the_database(start: Start
         sweeping.cancel()
 
 
-async def test_no_run_is_taken_between_a_lost_lease_and_the_next_one(start: Start, shelf: Shelf) -> None:
+async def test_no_run_is_claimed_between_a_lost_lease_and_the_next(start: Start, shelf: Shelf) -> None:
     process = await start()
     account, book = await shelf.outlined()
     process.resources.lease_state = LeaseState.NONE
@@ -410,9 +412,7 @@ async def test_no_run_is_taken_between_a_lost_lease_and_the_next_one(start: Star
     assert (await shelf.run(book))["owner"] == process.resources.boot_id
 
 
-async def test_alone_a_process_whose_lease_has_run_out_takes_no_run_before_it_has_renewed(
-    start: Start, shelf: Shelf
-) -> None:
+async def test_a_single_process_with_an_expired_lease_takes_no_run_before_it_renews(start: Start, shelf: Shelf) -> None:
     process = await start()
     account, book = await shelf.outlined()
     process.lease._ran_out()
@@ -426,7 +426,7 @@ async def test_alone_a_process_whose_lease_has_run_out_takes_no_run_before_it_ha
     assert await process.sweep()
 
 
-async def test_alone_a_process_whose_lease_has_run_out_begins_no_job_before_it_has_renewed(
+async def test_a_single_process_with_an_expired_lease_begins_no_job_before_it_renews(
     start: Start, model: Model, shelf: Shelf
 ) -> None:
     process = await start()
@@ -442,7 +442,7 @@ async def test_alone_a_process_whose_lease_has_run_out_begins_no_job_before_it_h
     await process.run_job(account, book, DraftOutline())
 
 
-async def test_a_process_has_not_started_before_it_has_looked_at_the_runs_under_a_lease(
+async def test_a_start_completes_only_after_a_sweep_under_a_lease(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sweep, swept = Supervisor.sweep, []
@@ -460,9 +460,7 @@ async def test_a_process_has_not_started_before_it_has_looked_at_the_runs_under_
     assert swept[:2] == [False, True]
 
 
-async def test_a_process_whose_lease_runs_out_while_it_starts_renews_it_and_starts(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_lease_that_expires_during_the_start_is_renewed(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     sweep, swept = Supervisor.sweep, []
 
     async def run_out_at_first(supervisor: Supervisor) -> bool:

@@ -1,4 +1,4 @@
-"""What model calls have used is entered in the ledger, whatever becomes of the work that was paid for."""
+"""The usage of model calls is recorded whatever happens to the work they were for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ENTERED = "SELECT count(*) = 1 FROM model_call WHERE output_tokens = 20"
 WAITS = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ 'INTO model_call')"
 
 
-async def test_what_a_failed_call_has_used_is_entered_although_its_run_is_stopped_meanwhile(
+async def test_the_usage_of_a_failed_call_is_recorded_even_if_its_run_is_stopped(
     database: Database, model: Model, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined(chapters=1)
@@ -44,7 +44,7 @@ async def test_what_a_failed_call_has_used_is_entered_although_its_run_is_stoppe
 
 
 class Garbled(Provider):
-    """A provider whose every reply nobody can read. It is paid all the same."""
+    """A provider whose replies cannot be read. They cost money all the same."""
 
     name = "garbled"
 
@@ -62,7 +62,7 @@ class Garbled(Provider):
 
 
 @pytest.mark.parametrize("stops", ["the run", "the process"])
-async def test_what_a_call_has_used_is_entered_although_it_is_cut_before_its_next_try(
+async def test_the_usage_of_a_call_is_recorded_even_if_it_is_cancelled_before_its_retry(
     database: Database, model: Model, shelf: Shelf, stops: str
 ) -> None:
     account, book = await shelf.outlined(chapters=1)
@@ -79,7 +79,7 @@ async def test_what_a_call_has_used_is_entered_although_it_is_cut_before_its_nex
     assert await shelf.value(ENTERED)
 
 
-async def test_a_ledger_that_is_slow_keeps_no_run_from_being_handed_back(
+async def test_a_slow_ledger_does_not_keep_a_run_from_being_released(
     database: Database, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervisor_module, "RELEASE_SECONDS", 0.5)

@@ -1,4 +1,4 @@
-"""Any order of commands, calls, edits and crashes keeps every promise, in memory and in the database alike."""
+"""Random sequences of commands, calls, edits and crashes keep all invariants, in memory and in the database."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OWN_BY_MONTH = """
     INSERT INTO account_addon (account_id, addon_id, billing_type)
     SELECT $1, id, 'monthly' FROM addon WHERE slug = 'automated-production'
 """
-# `make chaos` looks longer.
+# `make chaos` tries more.
 THOROUGH = os.environ.get("CHAOS") == "all"
 books = st.integers(0, BOOKS - 1)
 picks = st.integers(0, 20)
@@ -48,7 +48,7 @@ async def real_life(pool: Pool) -> RealLife:
 
 
 class LifeMachine(RuleBasedStateMachine):
-    """Drives the life in memory, and whatever stands beside it."""
+    """Drives the implementation in memory, and any others next to it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class LifeMachine(RuleBasedStateMachine):
 
     @property
     def standing(self) -> list[int]:
-        """Books that are to be written and are not being written."""
+        """The books with a running run and no work in flight."""
         running = [book for book, run in self.runs.items() if run.status is RunStatus.RUNNING]
         return [book for book in running if book not in self.memory.flights]
 
@@ -163,7 +163,7 @@ class LifeMachine(RuleBasedStateMachine):
         assert self.memory.starts == sorted(self.memory.starts)
 
 
-def test_no_order_of_events_breaks_a_promise() -> None:
+def test_no_sequence_of_events_breaks_an_invariant() -> None:
     run_state_machine_as_test(
         LifeMachine,
         settings=settings(
@@ -172,8 +172,8 @@ def test_no_order_of_events_breaks_a_promise() -> None:
     )
 
 
-async def test_a_late_reply_to_a_run_that_was_stopped_is_no_text_of_the_next(pool: Pool) -> None:
-    """The next run has the same epoch, call number and chapter, and the reply would complete it."""
+async def test_a_late_reply_to_a_stopped_run_is_not_used_by_the_next_run(pool: Pool) -> None:
+    """Both runs have the same epoch, call number and chapter, so the reply would complete the next run."""
     memory, database = LifeInMemory(BOOKS), await real_life(pool)
 
     for life in (memory, database):
@@ -189,7 +189,7 @@ async def test_a_late_reply_to_a_run_that_was_stopped_is_no_text_of_the_next(poo
 
 
 @pytest.mark.timeout(300)
-def test_the_database_lives_the_same_life(dsn: str) -> None:
+def test_the_database_behaves_like_the_model_in_memory(dsn: str) -> None:
     class Conformance(LifeMachine):
         def __init__(self) -> None:
             super().__init__()

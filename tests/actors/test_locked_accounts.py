@@ -1,4 +1,4 @@
-"""An account whose slot a transaction has locked, and that it keeps nobody else waiting."""
+"""A locked account does not delay other accounts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .conftest import BeginRun, Model, Shelf, Start
 
 @contextlib.asynccontextmanager
 async def locked(dsn: str, account: int) -> AsyncIterator[None]:
-    """As by a process that was cut off in the middle of a transaction."""
+    """Lock the account's slot, like a process that was cut off inside a transaction."""
     other = await asyncpg.connect(dsn)
     async with other.transaction():
         await other.execute("SELECT FROM account_slot WHERE account_id = $1 FOR UPDATE", account)
@@ -27,7 +27,7 @@ async def locked(dsn: str, account: int) -> AsyncIterator[None]:
 
 
 async def waiting_although_its_slot_is_free(supervisor: Supervisor, begun: BeginRun, shelf: Shelf) -> tuple[int, int]:
-    """An account and its book whose run nobody has promoted."""
+    """An account and its book, whose queued run was not promoted although the slot is free."""
     account, first = await begun(supervisor, chapters=1)
     second = await shelf.book(account, 1)
     await supervisor.ask(account, second, Generate())
@@ -36,7 +36,7 @@ async def waiting_although_its_slot_is_free(supervisor: Supervisor, begun: Begin
     return account, second
 
 
-async def test_commands_on_many_books_of_a_locked_account_leave_room_for_other_accounts_and_the_lease(
+async def test_commands_for_a_locked_account_do_not_block_other_accounts_or_the_lease(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf, dsn: str
 ) -> None:
     account, book = await begun()
@@ -57,7 +57,7 @@ async def test_commands_on_many_books_of_a_locked_account_leave_room_for_other_a
     assert supervisor.resources.boot_id == boot_id
 
 
-async def test_a_sweep_goes_on_behind_an_account_that_is_locked(
+async def test_a_sweep_continues_past_a_locked_account(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf, dsn: str
 ) -> None:
     account, waiting = await waiting_although_its_slot_is_free(supervisor, begun, shelf)
@@ -72,7 +72,7 @@ async def test_a_sweep_goes_on_behind_an_account_that_is_locked(
     await model.wait_until_asked(waiting, 1)
 
 
-async def test_a_process_starts_although_an_account_is_locked(
+async def test_a_process_starts_while_an_account_is_locked(
     begun: BeginRun, supervisor: Supervisor, start: Start, shelf: Shelf, dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account, _ = await waiting_although_its_slot_is_free(supervisor, begun, shelf)
@@ -83,7 +83,7 @@ async def test_a_process_starts_although_an_account_is_locked(
     assert another.restored
 
 
-async def test_a_stop_hands_back_every_run_but_one_that_is_locked(
+async def test_a_stop_releases_every_run_except_a_locked_one(
     begun: BeginRun, supervisor: Supervisor, shelf: Shelf, dsn: str
 ) -> None:
     (_, book), (_, stuck) = await begun(supervisor), await begun(supervisor)

@@ -1,4 +1,4 @@
-"""What a chapter is written from: the book as it stands, read again only where somebody has changed it."""
+"""The material of a chapter: the current book, loaded again only after someone else changed it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WAITS_FOR_A_LOCK = """
 """
 
 
-async def test_a_book_that_nobody_touches_is_read_once_and_its_later_chapters_know_the_earlier_ones(
+async def test_a_book_that_nobody_edits_is_loaded_once_and_its_chapters_are_added_as_they_are_written(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     model.free = True
@@ -46,7 +46,7 @@ async def test_a_book_that_nobody_touches_is_read_once_and_its_later_chapters_kn
 
 
 @pytest.mark.parametrize("change", ["text", "summary", "description"])
-async def test_what_an_author_changes_during_a_call_is_in_the_next_ones_material(
+async def test_an_edit_during_a_call_is_in_the_material_of_the_next_call(
     supervisor: Supervisor, model: Model, shelf: Shelf, change: str
 ) -> None:
     account, book = await shelf.outlined(chapters=3)
@@ -77,7 +77,9 @@ async def test_what_an_author_changes_during_a_call_is_in_the_next_ones_material
     assert material.chapters[1].content == f"Text of {(book, 2)}."
 
 
-async def test_a_book_that_waits_for_its_place_is_read_when_it_has_it(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_book_that_waits_for_a_slot_is_loaded_when_it_gets_one(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
     supervisor = await start(chapters_at_once=1)
     ours = [(account, await shelf.book(account, chapters=2)) for account in [await shelf.account() for _ in "ab"]]
     for account, book in ours:
@@ -87,7 +89,7 @@ async def test_a_book_that_waits_for_its_place_is_read_when_it_has_it(start: Sta
     await until(lambda: supervisor.counts()["running"] == 2)
     model.answer(first, 1)
     await model.wait_until_asked(second, 1)
-    await shelf.until("SELECT current_chapter = 2 FROM run WHERE book_id = $1", first)  # and waits for its place
+    await shelf.until("SELECT current_chapter = 2 FROM run WHERE book_id = $1", first)  # and waits for a slot
 
     await shelf.pool.execute("UPDATE chapter SET summary = 'Mine.' WHERE book_id = $1", first)
     model.free = True
@@ -97,7 +99,7 @@ async def test_a_book_that_waits_for_its_place_is_read_when_it_has_it(start: Sta
     assert model.given[first][1].chapters[1].summary == "Mine."
 
 
-async def test_an_edit_that_a_checkpoint_waits_for_is_in_the_next_chapters_material(
+async def test_an_edit_that_holds_up_a_checkpoint_is_in_the_material_of_the_next_chapter(
     begun: BeginRun, model: Model, shelf: Shelf
 ) -> None:
     account, book = await begun(chapters=3)
@@ -112,15 +114,15 @@ async def test_an_edit_that_a_checkpoint_waits_for_is_in_the_next_chapters_mater
     assert _texts(model.given[book][1]) == ["Mine.", "", ""]
 
 
-async def test_a_book_of_very_long_chapters_takes_little_memory_to_write(shelf: Shelf) -> None:
-    """Ten chapters of a million characters each, that their author has pasted in."""
+async def test_writing_a_book_of_very_long_chapters_needs_little_memory(shelf: Shelf) -> None:
+    """Ten chapters of a million characters each, pasted in by the author."""
     account, book = await shelf.outlined(chapters=10)
     await shelf.pool.execute(
         """UPDATE chapter SET content = 'It began in ' || chapter_number || '. ' || repeat('Слово за словом. ', 58800)
                                         || 'It ended.' WHERE book_id = $1""",
         book,
     )
-    await load_material(shelf.pool, account, book)  # what a connection learns at its first use is no matter here
+    await load_material(shelf.pool, account, book)  # memory that a connection allocates on first use is not counted
 
     tracemalloc.start()
     try:
@@ -129,14 +131,16 @@ async def test_a_book_of_very_long_chapters_takes_little_memory_to_write(shelf: 
     finally:
         tracemalloc.stop()
 
-    assert peak < 10 * 5 * MAX_TEXT_CHARACTERS  # two bytes a character, and what is on its way; whole they are 20 MB
+    assert (
+        peak < 10 * 5 * MAX_TEXT_CHARACTERS
+    )  # two bytes per character, and what is in transit; complete, they are 20 MB
     text = material.chapters[6].content
     assert text.startswith("It began in 7. Слово")
     assert text.endswith("словом. It ended.")
     assert MAX_TEXT_CHARACTERS < len(text) < MAX_TEXT_CHARACTERS + 10
 
 
-async def test_a_digest_of_a_very_long_text_holds_until_the_text_is_changed(shelf: Shelf) -> None:
+async def test_the_digest_of_a_very_long_text_is_valid_until_the_text_changes(shelf: Shelf) -> None:
     account, book = await shelf.outlined(chapters=1)
     chapter = await shelf.chapter_id(book, 1)
     text = "Слово за словом. " * (MAX_TEXT_CHARACTERS // 10)
@@ -157,9 +161,7 @@ async def test_a_digest_of_a_very_long_text_holds_until_the_text_is_changed(shel
     assert _summaries(material) == ["What was noted later."]
 
 
-async def test_a_very_long_text_that_a_run_has_written_is_read_again_for_the_next_chapter(
-    begun: BeginRun, model: Model
-) -> None:
+async def test_a_very_long_text_is_cut_when_it_is_loaded_for_the_next_chapter(begun: BeginRun, model: Model) -> None:
     _, book = await begun(chapters=2)
 
     model.answer(book, 1, "Word for word. " * (MAX_TEXT_CHARACTERS // 10))
@@ -169,7 +171,7 @@ async def test_a_very_long_text_that_a_run_has_written_is_read_again_for_the_nex
 
 
 def _summaries(material: Material) -> list[str | None]:
-    """What is known of the present texts."""
+    """The digests of the current texts."""
     digests = [stored_digest(material, chapter) for chapter in material.chapters]
     return [digest and digest.summary for digest in digests]
 

@@ -1,4 +1,4 @@
-"""Where the text of earlier chapters is in view, each is noted beside the next one, and kept with it."""
+"""While earlier chapters are in view, each is noted during the next one, and the note is stored with it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PAID_TWICE = """
 
 
 class HeldNotes(OfflineModel):
-    """Answers like the offline model. Chapter 2 waits until `let_go`, notes until `answers_notes`."""
+    """Answers like the offline model. Chapter 2 waits for `let_go`, notes wait for `answers_notes`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ async def writer(database: Database, model: HeldNotes) -> AsyncIterator[Supervis
         yield supervisor
 
 
-async def test_each_chapter_but_the_last_is_noted_once(writer: Supervisor, model: HeldNotes, shelf: Shelf) -> None:
+async def test_every_chapter_except_the_last_is_noted_once(writer: Supervisor, model: HeldNotes, shelf: Shelf) -> None:
     account, book = await shelf.outlined(chapters=4)
     model.let_go.set()
 
@@ -78,10 +78,10 @@ async def test_each_chapter_but_the_last_is_noted_once(writer: Supervisor, model
     assert await shelf.value(PAID_TWICE, book) == 0
 
 
-async def test_a_chapter_is_begun_and_finished_while_the_note_of_the_one_before_is_unanswered(
+async def test_a_chapter_is_written_while_the_note_of_the_previous_one_is_pending(
     writer: Supervisor, model: HeldNotes, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(notes, "SECONDS", 0.5)  # long enough to ask
+    monkeypatch.setattr(notes, "SECONDS", 0.5)  # long enough to make the call
     account, book = await shelf.outlined(chapters=3)
     model.let_go.set()
     model.answers_notes.clear()
@@ -94,7 +94,7 @@ async def test_a_chapter_is_begun_and_finished_while_the_note_of_the_one_before_
     assert await shelf.value(SUMMED_UP, book) is None
 
 
-async def test_a_chapter_that_its_author_changes_is_noted_again(
+async def test_a_chapter_that_its_author_edits_is_noted_again(
     writer: Supervisor, model: HeldNotes, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined(chapters=4)
@@ -111,9 +111,7 @@ async def test_a_chapter_that_its_author_changes_is_noted_again(
     assert model.asked["digest", 1] == 2
 
 
-async def test_a_chapter_that_is_written_again_is_noted_at_once(
-    writer: Supervisor, model: HeldNotes, shelf: Shelf
-) -> None:
+async def test_a_rewritten_chapter_is_noted_at_once(writer: Supervisor, model: HeldNotes, shelf: Shelf) -> None:
     account, book = await shelf.outlined(chapters=3)
     model.let_go.set()
     await writer.ask(account, book, Generate())
@@ -124,7 +122,7 @@ async def test_a_chapter_that_is_written_again_is_noted_at_once(
     assert await shelf.value(SUMMED_UP, book) == [1, 2]
 
 
-async def test_a_note_that_comes_too_late_to_be_stored_is_paid_for(
+async def test_a_note_that_arrives_too_late_to_be_stored_is_recorded_as_paid(
     writer: Supervisor, model: HeldNotes, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     storing = asyncio.Event()

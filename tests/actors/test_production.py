@@ -1,4 +1,4 @@
-"""Productions: a run from an idea to the files, phase by phase."""
+"""Productions: from an idea to the files, phase by phase."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bookgen.models import RevisionMode, RunMode, RunPhase, RunStatus
 from .conftest import BLURB, READERS, Model, Shelf, Start, Studio, crash, draft_blurb, refuse_blurb
 
 PRODUCE = Generate(automated=True, again=True)
-# In a language for which no checker is loaded.
+# A language without a checker.
 IDEA = "UPDATE book SET chapter_count = 2, status = 'draft', content_language = 'nl' WHERE id = $1"
 OWN_A_USE = """
     WITH owned AS (
@@ -49,7 +49,7 @@ async def supervisor(start: Start, studio: Studio, model: Model) -> Supervisor:
 
 
 class Idea:
-    """An account that owns a use of the add-on, and its idea of a book of two chapters."""
+    """An account that owns one use of the add-on, and its idea for a book of two chapters."""
 
     def __init__(self, shelf: Shelf, account: int, book: int) -> None:
         self.shelf, self.account, self.book = shelf, account, book
@@ -79,7 +79,7 @@ async def author(shelf: Shelf) -> Idea:
 
 
 class HeldPhase:
-    """Keeps a phase from ending until it is let go."""
+    """Keeps a phase from ending until it is released."""
 
     def __init__(self, phase: RunPhase, author: Idea, model: Model, studio: Studio) -> None:
         call = {
@@ -144,7 +144,7 @@ SAYINGS = {
 
 
 @pytest.mark.parametrize("phase", STEPS)
-async def test_the_status_says_what_is_being_made(
+async def test_the_status_names_the_current_phase(
     supervisor: Supervisor, author: Idea, hold: Callable[[RunPhase], HeldPhase], phase: RunPhase
 ) -> None:
     held = hold(phase)
@@ -161,7 +161,7 @@ async def test_the_status_says_what_is_being_made(
 
 
 @pytest.mark.parametrize("phase", STEPS)
-async def test_paused_in_a_phase_it_finishes_what_it_is_at_and_begins_nothing_more(
+async def test_a_pause_finishes_the_current_phase_and_begins_no_other(
     supervisor: Supervisor, author: Idea, shelf: Shelf, hold: Callable[[RunPhase], HeldPhase], phase: RunPhase
 ) -> None:
     held = hold(phase)
@@ -172,7 +172,7 @@ async def test_paused_in_a_phase_it_finishes_what_it_is_at_and_begins_nothing_mo
     assert '"status_message":"Paused; still ' in await author.status(supervisor)
     held.let_go()
 
-    if phase is RunPhase.FILES:  # nothing is left to be done
+    if phase is RunPhase.FILES:  # no work is left
         await shelf.until_status(author.book, "completed")
         return
     await shelf.until("SELECT call_started_at IS NULL FROM run WHERE book_id = $1", author.book)
@@ -183,7 +183,7 @@ async def test_paused_in_a_phase_it_finishes_what_it_is_at_and_begins_nothing_mo
 
 
 @pytest.mark.parametrize("phase", STEPS)
-async def test_stopped_in_a_phase_it_lets_go_of_it_and_can_be_produced_again_from_there(
+async def test_a_stop_cancels_the_current_phase_and_a_new_production_continues_there(
     supervisor: Supervisor,
     author: Idea,
     shelf: Shelf,
@@ -211,7 +211,7 @@ async def test_stopped_in_a_phase_it_lets_go_of_it_and_can_be_produced_again_fro
 
 
 @pytest.mark.parametrize("phase", STEPS)
-async def test_a_process_that_dies_in_a_phase_is_followed_by_one_that_goes_on_there(
+async def test_another_process_continues_the_phase_of_a_dead_process(
     start: Start,
     supervisor: Supervisor,
     studio: Studio,
@@ -250,7 +250,7 @@ FAILED = {
 
 
 @pytest.mark.parametrize("phase", FAILED)
-async def test_a_phase_that_fails_ends_the_run_as_an_error_that_resume_mends(
+async def test_a_failed_phase_ends_the_run_with_an_error_and_can_be_resumed(
     supervisor: Supervisor,
     studio: Studio,
     author: Idea,
@@ -285,7 +285,7 @@ async def test_a_phase_that_fails_ends_the_run_as_an_error_that_resume_mends(
     assert model.asked[author.book, 1] == 1
 
 
-async def test_a_run_that_fails_over_its_files_and_goes_on_changes_no_book(
+async def test_failing_and_resuming_the_files_phase_does_not_change_the_book(
     supervisor: Supervisor, studio: Studio, shelf: Shelf, author: Idea
 ) -> None:
     studio.failures["files"] = Conflict("It failed.")
@@ -302,7 +302,7 @@ async def test_a_run_that_fails_over_its_files_and_goes_on_changes_no_book(
     assert await shelf.value("SELECT updated_at FROM book WHERE id = $1", author.book) == changed
 
 
-async def test_a_cover_for_which_there_is_no_room_is_not_painted_again(
+async def test_a_cover_that_exceeds_the_storage_limit_is_not_painted_again(
     supervisor: Supervisor, studio: Studio, author: Idea, shelf: Shelf
 ) -> None:
     studio.failures = {"keeping": PlanUpgradeRequired("It is full.")}
@@ -319,7 +319,7 @@ async def test_a_cover_for_which_there_is_no_room_is_not_painted_again(
     assert studio.made.count("cover") == 1
 
 
-async def test_without_the_addon_nothing_begins(supervisor: Supervisor, shelf: Shelf) -> None:
+async def test_a_production_needs_the_addon(supervisor: Supervisor, shelf: Shelf) -> None:
     account, book = await shelf.outlined()
 
     with pytest.raises(PlanUpgradeRequired) as refused:
@@ -330,7 +330,7 @@ async def test_without_the_addon_nothing_begins(supervisor: Supervisor, shelf: S
     assert await shelf.value("SELECT count(*) FROM hold") == 0
 
 
-async def test_where_the_plan_includes_it_no_addon_is_asked_for(
+async def test_a_plan_that_includes_the_addon_needs_no_purchase(
     start: Start, studio: Studio, shelf: Shelf, model: Model
 ) -> None:
     model.free = True
@@ -345,7 +345,7 @@ async def test_where_the_plan_includes_it_no_addon_is_asked_for(
     assert await shelf.value("SELECT count(*) FROM addon_use") == 0
 
 
-async def test_a_single_use_covers_one_production(supervisor: Supervisor, shelf: Shelf, author: Idea) -> None:
+async def test_one_use_pays_for_one_production(supervisor: Supervisor, shelf: Shelf, author: Idea) -> None:
     await author.ask(supervisor)
     await shelf.until_status(author.book, "completed")
 
@@ -353,9 +353,7 @@ async def test_a_single_use_covers_one_production(supervisor: Supervisor, shelf:
         await author.ask(supervisor)
 
 
-async def test_without_an_image_for_its_cover_nothing_begins(
-    supervisor: Supervisor, shelf: Shelf, author: Idea
-) -> None:
+async def test_a_production_needs_an_image_for_its_cover(supervisor: Supervisor, shelf: Shelf, author: Idea) -> None:
     await shelf.pool.execute("UPDATE plan SET features = features || '{\"ai_images_per_month\": 0}'")
 
     with pytest.raises(QuotaExceeded) as refused:
@@ -365,7 +363,7 @@ async def test_without_an_image_for_its_cover_nothing_begins(
     assert await author.uses() == (0, 0, 0)
 
 
-async def test_without_a_check_in_the_allowance_the_proofreading_is_left_out_and_said_to_be(
+async def test_without_a_proofreading_check_the_phase_is_skipped_and_the_status_says_so(
     supervisor: Supervisor, studio: Studio, shelf: Shelf, author: Idea, model: Model
 ) -> None:
     await shelf.pool.execute("UPDATE plan SET features = features || '{\"proofreading_checks_per_month\": 0}'")
@@ -378,7 +376,7 @@ async def test_without_a_check_in_the_allowance_the_proofreading_is_left_out_and
     assert NOT_PROOFREAD in await author.status(supervisor)
 
 
-async def test_a_book_that_the_model_cannot_proofread_is_said_to_be_by_the_rules_alone_and_costs_no_check(
+async def test_a_book_that_the_model_cannot_proofread_is_reported_as_such_and_costs_no_check(
     supervisor: Supervisor, shelf: Shelf, author: Idea, model: Model
 ) -> None:
     model.edits = "I would rather not."
@@ -391,7 +389,7 @@ async def test_a_book_that_the_model_cannot_proofread_is_said_to_be_by_the_rules
     assert await shelf.value("SELECT sum(proofreading_checks_used) FROM usage_period") == 0
 
 
-async def test_a_book_that_its_author_has_emptied_is_not_said_to_be_read_by_the_rules_alone(
+async def test_an_emptied_book_is_not_reported_as_proofread_by_rules_alone(
     supervisor: Supervisor, shelf: Shelf, author: Idea, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin = BookReading.begin
@@ -410,7 +408,7 @@ async def test_a_book_that_its_author_has_emptied_is_not_said_to_be_read_by_the_
     assert await shelf.value("SELECT sum(proofreading_checks_used) FROM usage_period") == 1
 
 
-async def test_a_check_that_is_used_up_while_the_book_is_read_leaves_its_corrections_out(
+async def test_a_check_used_up_during_the_reading_discards_its_corrections(
     supervisor: Supervisor, shelf: Shelf, author: Idea, hold: Callable[[RunPhase], HeldPhase]
 ) -> None:
     held = hold(RunPhase.PROOFREADING)
@@ -425,7 +423,7 @@ async def test_a_check_that_is_used_up_while_the_book_is_read_leaves_its_correct
     assert NOT_PROOFREAD in await author.status(supervisor)
 
 
-async def test_an_outline_that_its_author_made_meanwhile_is_not_replaced(
+async def test_an_outline_that_its_author_made_during_the_call_is_not_replaced(
     supervisor: Supervisor, shelf: Shelf, author: Idea, hold: Callable[[RunPhase], HeldPhase]
 ) -> None:
     held = hold(RunPhase.OUTLINE)
@@ -446,7 +444,7 @@ async def test_an_outline_that_its_author_made_meanwhile_is_not_replaced(
     assert [row["title"] for row in titles] == ["Mine"]
 
 
-async def test_the_total_is_that_of_the_outline_which_its_author_made_meanwhile(
+async def test_the_total_counts_the_chapters_of_the_authors_outline(
     supervisor: Supervisor, shelf: Shelf, author: Idea, hold: Callable[[RunPhase], HeldPhase]
 ) -> None:
     held = hold(RunPhase.OUTLINE)
@@ -464,7 +462,7 @@ async def test_the_total_is_that_of_the_outline_which_its_author_made_meanwhile(
     assert await shelf.value("SELECT total FROM run") == 1
 
 
-async def test_a_chapter_that_is_added_while_the_cover_is_made_is_written_too(
+async def test_a_chapter_added_while_the_cover_is_made_is_written_too(
     supervisor: Supervisor, studio: Studio, shelf: Shelf, author: Idea, hold: Callable[[RunPhase], HeldPhase]
 ) -> None:
     held = hold(RunPhase.COVER)
@@ -482,7 +480,7 @@ async def test_a_chapter_that_is_added_while_the_cover_is_made_is_written_too(
     assert studio.made[-1] == "files"
 
 
-async def test_a_drain_hands_a_production_over_as_it_is(
+async def test_a_drain_hands_a_production_over_in_its_phase(
     start: Start,
     supervisor: Supervisor,
     studio: Studio,
@@ -505,7 +503,7 @@ async def test_a_drain_hands_a_production_over_as_it_is(
     assert studio.made == ["corrections", "cover", "files"]
 
 
-async def test_a_deleted_book_takes_its_production_with_it(
+async def test_deleting_a_book_ends_its_production(
     supervisor: Supervisor, shelf: Shelf, author: Idea, hold: Callable[[RunPhase], HeldPhase]
 ) -> None:
     held = hold(RunPhase.COVER)
@@ -518,7 +516,7 @@ async def test_a_deleted_book_takes_its_production_with_it(
     assert not supervisor.chapters.by_run
 
 
-async def test_the_files_are_made_with_the_blurb(
+async def test_the_files_contain_the_blurb(
     supervisor: Supervisor, studio: Studio, shelf: Shelf, author: Idea, hold: Callable[[RunPhase], HeldPhase]
 ) -> None:
     held = hold(RunPhase.COVER)
@@ -533,7 +531,7 @@ async def test_the_files_are_made_with_the_blurb(
     assert await shelf.value("SELECT count(*) FROM blurb_draft") == 0
 
 
-async def test_an_authors_blurb_is_kept_by_a_production(
+async def test_a_production_keeps_the_authors_blurb(
     supervisor: Supervisor, shelf: Shelf, author: Idea, model: Model
 ) -> None:
     await shelf.pool.execute("UPDATE book SET blurb = 'Mine.' WHERE id = $1", author.book)
@@ -545,7 +543,7 @@ async def test_an_authors_blurb_is_kept_by_a_production(
     assert model.asked[author.book, BLURB] == 0
 
 
-async def test_a_blurb_that_its_author_writes_during_the_phase_is_kept(
+async def test_a_blurb_that_the_author_writes_during_the_phase_is_kept(
     supervisor: Supervisor, shelf: Shelf, author: Idea, hold: Callable[[RunPhase], HeldPhase]
 ) -> None:
     held = hold(RunPhase.BLURB)
@@ -559,7 +557,7 @@ async def test_a_blurb_that_its_author_writes_during_the_phase_is_kept(
     assert await shelf.value("SELECT blurb FROM book WHERE id = $1", author.book) == "Mine."
 
 
-async def test_a_production_completes_without_a_blurb_and_has_one_drafted_afterwards(
+async def test_a_production_without_a_blurb_completes_and_gets_one_afterwards(
     start: Start, studio: Studio, shelf: Shelf, author: Idea, model: Model
 ) -> None:
     model.free = True
@@ -576,7 +574,7 @@ async def test_a_production_completes_without_a_blurb_and_has_one_drafted_afterw
     await shelf.until("SELECT blurb = 'A blurb.' FROM book WHERE id = $1", author.book)
 
 
-async def test_a_production_whose_blurb_is_refused_completes_without_one(
+async def test_a_production_completes_even_if_its_blurb_is_refused(
     start: Start, studio: Studio, shelf: Shelf, author: Idea, model: Model
 ) -> None:
     model.free = True

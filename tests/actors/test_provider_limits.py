@@ -1,4 +1,4 @@
-"""The limits of the model's provider hold for all processes together."""
+"""All processes share the limits of the model provider."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.actors.conftest import Model, supervising
 
 
 class LimitedModel(Model):
-    """Notes what it is told of its provider's limits."""
+    """Records what it is told about its provider's limits."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class LimitedModel(Model):
         self.held_back.put_nowait((name, seconds))
 
 
-async def test_each_process_keeps_to_its_part_of_the_limits(database: Database) -> None:
+async def test_each_process_keeps_to_its_share_of_the_limits(database: Database) -> None:
     here, elsewhere = LimitedModel(), LimitedModel()
 
     async with supervising(database, here, here.write_chapter) as supervisor:
@@ -40,7 +40,7 @@ async def test_each_process_keeps_to_its_part_of_the_limits(database: Database) 
         assert here.processes == 1
 
 
-async def test_what_one_process_hears_of_a_busy_provider_all_do(database: Database) -> None:
+async def test_when_a_provider_is_busy_for_one_process_all_processes_wait(database: Database) -> None:
     here, elsewhere = LimitedModel(), LimitedModel()
 
     async with (
@@ -50,7 +50,7 @@ async def test_what_one_process_hears_of_a_busy_provider_all_do(database: Databa
         await supervisor.lease.renew()
         assert here.processes == 2
         async with asyncio.timeout(10):
-            while elsewhere.held_back.empty():  # until it listens
+            while elsewhere.held_back.empty():  # until it listens for notifications
                 here.on_busy("openai:scripted", 2.5)
                 await asyncio.sleep(0.01)
 

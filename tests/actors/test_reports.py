@@ -1,4 +1,4 @@
-"""A report outlives the process that makes it, and what was paid is not paid again."""
+"""A report survives the process that makes it and pays for no call twice."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def author_of_a_book(visitor: Api) -> tuple[Api, int]:
 
 
 async def one_chapter_read(author: Api, model: Proofreader, book_id: int) -> dict[str, Any]:
-    """A new report, whose first chapter is read and for whose second the model is being asked."""
+    """A new report whose first chapter has been read and whose second is in flight."""
     model.asked.clear()
     model.may_answer.set()
     model.one_by_one = True
@@ -48,7 +48,7 @@ async def one_chapter_read(author: Api, model: Proofreader, book_id: int) -> dic
     return report
 
 
-async def test_a_report_goes_on_in_the_next_process_and_repeats_one_call_at_most(
+async def test_a_report_continues_in_the_next_process_and_repeats_at_most_one_call(
     database: Database, tmp_path: Path
 ) -> None:
     before, after = Proofreader(), Proofreader()
@@ -58,7 +58,7 @@ async def test_a_report_goes_on_in_the_next_process_and_repeats_one_call_at_most
         report = (await author.post("/proofreading-reports/", {"book": book_id})).body
         await asyncio.wait_for(before.asked.wait(), 30)
         before.asked.clear()
-        await asyncio.wait_for(before.asked.wait(), 30)  # the second chapter's call, which is never answered
+        await asyncio.wait_for(before.asked.wait(), 30)  # the call for the second chapter, which is never answered
 
     async with serving(database, tmp_path, model=after) as visitor:
         again = replace(visitor, access=author.access, account_id=author.account_id)
@@ -70,7 +70,7 @@ async def test_a_report_goes_on_in_the_next_process_and_repeats_one_call_at_most
         assert used["proofreading_checks_used"] == 1
 
 
-async def test_what_the_model_did_not_read_is_still_known_in_the_next_process(
+async def test_the_next_process_still_knows_which_passages_the_model_did_not_read(
     database: Database, tmp_path: Path
 ) -> None:
     before, after = Proofreader(), Proofreader()
@@ -87,7 +87,7 @@ async def test_what_the_model_did_not_read_is_still_known_in_the_next_process(
         assert "Only the rules checked chapter 1: the model refused." in over["summary"]
 
 
-async def test_a_process_that_stops_leaves_a_report_to_the_next(database: Database, tmp_path: Path) -> None:
+async def test_a_process_that_stops_releases_its_report(database: Database, tmp_path: Path) -> None:
     before, after = Proofreader(), Proofreader()
     async with serving(database, tmp_path, model=before) as visitor:
         author, book_id = await author_of_a_book(visitor)
@@ -97,7 +97,7 @@ async def test_a_process_that_stops_leaves_a_report_to_the_next(database: Databa
         supervisor = visitor.services.supervisor
         reports, supervisor.resources.draining = supervisor.reports, True
         reports.halt()
-        before.may_answer.set()  # the call in flight is answered, and the next one is not made
+        before.may_answer.set()  # the call in flight is answered and no other is made
         await asyncio.gather(*reports.tasks)
 
         assert (await author.get(f"/proofreading-reports/{report['id']}/")).body["status"] == "running"
@@ -109,12 +109,12 @@ async def test_a_process_that_stops_leaves_a_report_to_the_next(database: Databa
         assert (over["status"], before.calls, after.calls) == ("completed", 1, 1)
 
 
-async def test_a_report_whose_rules_cannot_be_run_ends_with_what_was_wrong_and_costs_no_check(
+async def test_a_report_whose_rules_fail_ends_with_the_reason_and_costs_no_check(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with serving(database, tmp_path, model=Proofreader()) as visitor:
         author, book_id = await author_of_a_book(visitor)
-        monkeypatch.setattr(processes, "start", EXECUTE)  # what is forked has its memory already
+        monkeypatch.setattr(processes, "start", EXECUTE)  # a forked process already has its memory
         monkeypatch.setattr(reading, "survey", partial(survey, memory=64 * 2**20))
         report = (await author.post("/proofreading-reports/", {"book": book_id})).body
 
@@ -126,7 +126,7 @@ async def test_a_report_whose_rules_cannot_be_run_ends_with_what_was_wrong_and_c
         assert used["proofreading_checks_used"] == 0
 
 
-async def test_a_chapter_that_is_edited_before_it_is_read_is_read_as_it_is(database: Database, tmp_path: Path) -> None:
+async def test_a_chapter_edited_before_its_turn_is_read_with_its_new_text(database: Database, tmp_path: Path) -> None:
     model = Proofreader()
     async with serving(database, tmp_path, model=model) as visitor:
         author, book_id = await author_of_a_book(visitor)
@@ -135,7 +135,7 @@ async def test_a_chapter_that_is_edited_before_it_is_read_is_read_as_it_is(datab
         await author.patch(path, {"content": f"{text}\n\nIt was of of no use to anybody."})
         model.may_answer.clear()
         report = (await author.post("/proofreading-reports/", {"book": book_id})).body
-        await asyncio.wait_for(model.asked.wait(), 60)  # of the first chapter; the rules have read both
+        await asyncio.wait_for(model.asked.wait(), 60)  # for the first chapter; the rules have read both
 
         await author.patch(path, {"content": f"Nobody knew.\n\n{text}"})
         model.may_answer.set()
@@ -147,7 +147,7 @@ async def test_a_chapter_that_is_edited_before_it_is_read_is_read_as_it_is(datab
         assert all(content[each["start"] : each["end"]] == each["original_text"] for each in found)
 
 
-async def test_a_report_deleted_before_any_of_it_is_read_costs_no_check(database: Database, tmp_path: Path) -> None:
+async def test_deleting_a_report_before_anything_is_read_costs_no_check(database: Database, tmp_path: Path) -> None:
     model = Proofreader()
     async with serving(database, tmp_path, model=model) as visitor:
         author, book_id = await author_of_a_book(visitor)
@@ -165,9 +165,7 @@ async def test_a_report_deleted_before_any_of_it_is_read_costs_no_check(database
 
 
 @pytest.mark.parametrize("what", ["report", "book"])
-async def test_a_report_deleted_with_what_it_has_suggested_counts_as_a_check(
-    database: Database, tmp_path: Path, what: str
-) -> None:
+async def test_deleting_a_report_with_suggestions_costs_a_check(database: Database, tmp_path: Path, what: str) -> None:
     model = Proofreader()
     async with serving(database, tmp_path, model=model) as visitor:
         author, book_id = await author_of_a_book(visitor)
@@ -184,9 +182,7 @@ async def test_a_report_deleted_with_what_it_has_suggested_counts_as_a_check(
         assert used["proofreading_checks_used"] == 1
 
 
-async def test_a_deleted_report_asks_for_no_more_of_the_chapter_that_is_read(
-    database: Database, tmp_path: Path
-) -> None:
+async def test_a_deleted_report_makes_no_further_calls(database: Database, tmp_path: Path) -> None:
     model = Proofreader()
     async with serving(database, tmp_path, model=model) as visitor:
         author, book_id = await author_of_a_book(visitor)
@@ -203,7 +199,7 @@ async def test_a_deleted_report_asks_for_no_more_of_the_chapter_that_is_read(
         assert model.calls == 1
 
 
-async def test_no_reply_stays_of_a_report_that_failed_or_was_deleted(database: Database, tmp_path: Path) -> None:
+async def test_the_replies_of_failed_and_deleted_reports_are_deleted(database: Database, tmp_path: Path) -> None:
     model = Proofreader()
     async with serving(database, tmp_path, model=model) as visitor:
         author, book_id = await author_of_a_book(visitor)
@@ -219,13 +215,13 @@ async def test_no_reply_stays_of_a_report_that_failed_or_was_deleted(database: D
         deleted = await one_chapter_read(author, model, book_id)
         assert (await author.delete(f"/proofreading-reports/{deleted['id']}/")).status == 204
         assert await database.http.fetchval(STEPS) == 0
-        model.may_answer.set()  # the reply to the call in flight comes when there is no report any more
+        model.may_answer.set()  # the reply to the call in flight arrives after the report is gone
         await asyncio.gather(*tasks)
 
         assert await database.http.fetchval(STEPS) == 0
 
 
-async def test_a_deleted_report_of_a_production_leaves_the_run_its_replies(database: Database, tmp_path: Path) -> None:
+async def test_deleting_a_productions_report_keeps_the_replies_of_the_run(database: Database, tmp_path: Path) -> None:
     async with serving(database, tmp_path, model=Proofreader()) as visitor:
         author, book_id = await author_of_a_book(visitor)
         run_id = (await author.post(f"/books/{book_id}/produce/")).body["task_id"]
@@ -242,9 +238,7 @@ async def test_a_deleted_report_of_a_production_leaves_the_run_its_replies(datab
         assert await database.http.fetchval(STEPS) == 1
 
 
-async def test_a_report_that_crashes_ends_as_an_error_and_leaves_its_book_free(
-    database: Database, tmp_path: Path
-) -> None:
+async def test_a_crashed_report_ends_as_an_error_and_leaves_its_book_free(database: Database, tmp_path: Path) -> None:
     model = Proofreader()
     async with serving(database, tmp_path, model=model) as visitor:
         author, book_id = await author_of_a_book(visitor)
@@ -268,7 +262,7 @@ async def test_a_report_that_crashes_ends_as_an_error_and_leaves_its_book_free(
         (TextDropped("proofreading", 1), "SERVICE_UNAVAILABLE"),
     ],
 )
-async def test_a_failed_report_names_its_cause_as_a_run_does(
+async def test_a_failed_report_states_its_cause_like_a_failed_run(
     database: Database, tmp_path: Path, failure: Exception, code: str
 ) -> None:
     model = Proofreader()
@@ -280,7 +274,7 @@ async def test_a_failed_report_names_its_cause_as_a_run_does(
         assert (await ended(author, report["id"]))["failure"]["code"] == code
 
 
-async def test_a_reply_that_is_paid_is_entered_where_a_drain_cuts_the_reading_behind_it(
+async def test_a_paid_reply_is_recorded_even_if_a_drain_interrupts_the_reading(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, replied = Proofreader(), asyncio.Event()
@@ -303,7 +297,7 @@ async def test_a_reply_that_is_paid_is_entered_where_a_drain_cuts_the_reading_be
         assert await database.http.fetchval("SELECT count(*) FROM model_call WHERE model = 'proofreader'") == 1
 
 
-async def test_a_report_that_is_claimed_while_work_is_halted_calls_no_model(
+async def test_a_report_claimed_during_a_halt_makes_no_model_call(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, claimed, go_on = Proofreader(), asyncio.Event(), asyncio.Event()
@@ -335,7 +329,7 @@ async def test_a_report_that_is_claimed_while_work_is_halted_calls_no_model(
         assert model.calls == 0
 
 
-async def test_a_report_whose_claim_was_not_heard_is_claimed_again(database: Database, tmp_path: Path) -> None:
+async def test_a_report_whose_claim_response_was_lost_is_claimed_again(database: Database, tmp_path: Path) -> None:
     async with serving(database, tmp_path, model=Proofreader()) as visitor:
         author, book_id = await author_of_a_book(visitor)
         await database.http.execute(
@@ -352,7 +346,7 @@ async def test_a_report_whose_claim_was_not_heard_is_claimed_again(database: Dat
         assert (await ended(author, report_id))["status"] == "completed"
 
 
-async def test_a_report_that_was_claimed_under_a_lease_that_was_lost_meanwhile_is_left_to_the_next_claim(
+async def test_a_report_claimed_under_a_lease_that_was_lost_is_left_to_the_next_claim(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, claim = Proofreader(), store.claim
@@ -392,7 +386,7 @@ async def test_no_report_is_claimed_between_a_lost_lease_and_the_next(database: 
         assert (await ended(author, report["id"]))["status"] == "completed"
 
 
-async def test_a_report_that_ends_each_process_which_claims_it_is_given_up(database: Database, tmp_path: Path) -> None:
+async def test_a_report_that_kills_every_process_that_claims_it_is_given_up(database: Database, tmp_path: Path) -> None:
     model = Proofreader()
     async with serving(database, tmp_path, model=model) as visitor:
         author, book_id = await author_of_a_book(visitor)

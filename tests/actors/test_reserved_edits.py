@@ -1,4 +1,4 @@
-"""Chapters written again on many drafts at once: what they may write is reserved before a call is made."""
+"""Rewriting chapters of many drafts at once: their words are reserved before a call is made."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ async def drafts(shelf: Shelf, account: int, count: int, words: int) -> list[tup
     return [(book, RewriteChapter(await shelf.chapter_id(book, 1), 1)) for book in books]
 
 
-async def test_twenty_drafts_at_once_write_no_more_than_the_words_that_nothing_pays_for(
+async def test_twenty_concurrent_drafts_stay_within_the_limit_on_unpaid_words(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account("starter")  # 30,000 words of books that nothing has paid for
+    account = await shelf.account("starter")  # 30,000 words of unpaid books
     jobs = await drafts(shelf, account, 20, 15_000)
 
     calls = [asyncio.create_task(supervisor.run_job(account, *job)) for job in jobs]
@@ -39,7 +39,7 @@ async def test_twenty_drafts_at_once_write_no_more_than_the_words_that_nothing_p
     assert await shelf.value(USED, account) == (6, 30_000)
 
 
-async def test_edits_in_flight_are_counted_by_their_words(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+async def test_edits_in_flight_are_charged_by_their_words(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
     account = await shelf.account("free")  # 5 edits, of 5,000 words each
     (first, one), (second, other) = await drafts(shelf, account, 2, 9_000)
     await shelf.pool.execute(
@@ -58,7 +58,7 @@ async def test_edits_in_flight_are_counted_by_their_words(supervisor: Supervisor
     assert (second, 1) not in model.asked
 
 
-async def test_what_fails_gives_its_reservation_back(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+async def test_a_failed_edit_gives_its_reservation_back(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
     account = await shelf.account("free")
     ((book, job),) = await drafts(shelf, account, 1, 10_000)
     call = asyncio.create_task(supervisor.run_job(account, book, job))
@@ -73,7 +73,7 @@ async def test_what_fails_gives_its_reservation_back(supervisor: Supervisor, mod
     assert await shelf.value(USED, account) == (2, 10_000)
 
 
-async def test_a_draft_deleted_while_it_is_written_again_counts_by_its_words(
+async def test_rewriting_a_draft_is_charged_by_its_words_even_if_the_draft_is_deleted(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account = await shelf.account("free")
@@ -88,7 +88,7 @@ async def test_a_draft_deleted_while_it_is_written_again_counts_by_its_words(
     assert await shelf.value(USED, account) == (2, 10_000)
 
 
-async def test_a_chapter_given_more_words_meanwhile_is_not_written_for_less(
+async def test_a_rewrite_is_charged_for_the_words_reserved_at_its_start(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account = await shelf.account("free")

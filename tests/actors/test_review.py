@@ -1,4 +1,4 @@
-"""The editor's reading: what it changes in a production, what it leaves to the author, and readings on demand."""
+"""The editor's reading: what it changes in a production, what it leaves to the author, and readings on request."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def edit(number: int, chapter: int, passage: str, replacement: str) -> dict[str,
 
 
 def found(model: Model, book: int) -> None:
-    """The editor finds something in each chapter; the author changes the first and declines the second."""
+    """The editor finds something in each chapter. The author model changes the first and declines the second."""
     others = [{"chapter": 1, "quote": f"({book}, 1)"}]
     model.findings = json.dumps(
         {"findings": [finding(1, "Text of"), finding(2, "Text of", severity="minor", others=others)]}
@@ -75,7 +75,7 @@ async def supervisor(start: Start, studio: Studio, model: Model) -> Supervisor:
 
 
 async def first_chapter_written(supervisor: Supervisor, author: Idea, model: Model) -> None:  # noqa: F811
-    """Start the production and hold it at its second chapter."""
+    """Start the production and stop at its second chapter."""
     model.kept.add((author.book, 2))
     await author.ask(supervisor)
     await model.wait_until_asked(author.book, 2)
@@ -85,7 +85,7 @@ async def listed(shelf: Shelf) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in await shelf.pool.fetch(SUGGESTIONS)]
 
 
-async def test_a_production_changes_what_its_author_answers_and_lists_the_rest(
+async def test_a_production_applies_the_authors_answers_and_lists_the_other_findings(
     supervisor: Supervisor,
     author: Idea,  # noqa: F811
     shelf: Shelf,
@@ -108,7 +108,7 @@ async def test_a_production_changes_what_its_author_answers_and_lists_the_rest(
     assert (model.asked[READING], model.asked[ANSWER]) == (1, 1)
 
 
-async def test_the_digest_of_a_chapter_is_kept_for_its_new_text(
+async def test_the_digest_of_a_revised_chapter_is_stored_for_its_new_text(
     supervisor: Supervisor,
     author: Idea,  # noqa: F811
     shelf: Shelf,
@@ -124,7 +124,7 @@ async def test_the_digest_of_a_chapter_is_kept_for_its_new_text(
     assert await shelf.value(DIGESTS_THAT_FIT) == 1
 
 
-async def test_a_book_that_its_author_changes_meanwhile_gets_the_findings_alone(
+async def test_a_book_edited_during_the_review_gets_its_findings_as_a_list(
     supervisor: Supervisor,
     author: Idea,  # noqa: F811
     shelf: Shelf,
@@ -144,7 +144,7 @@ async def test_a_book_that_its_author_changes_meanwhile_gets_the_findings_alone(
     assert [(row[0], row[4]) for row in await listed(shelf)] == [(1, "pending"), (2, "pending")]
 
 
-async def test_a_chapter_that_no_model_has_written_is_not_changed(
+async def test_a_chapter_that_no_model_wrote_is_not_changed(
     supervisor: Supervisor,
     author: Idea,  # noqa: F811
     shelf: Shelf,
@@ -164,7 +164,7 @@ async def test_a_chapter_that_no_model_has_written_is_not_changed(
 @pytest.mark.parametrize(
     ("mode", "listed_rows", "calls"), [(RevisionMode.REPORT, 2, (1, 0)), (RevisionMode.OFF, 0, (0, 0))]
 )
-async def test_the_operator_decides_what_becomes_of_the_findings(
+async def test_a_setting_decides_what_happens_to_the_findings(
     start: Start,
     studio: Studio,
     author: Idea,  # noqa: F811
@@ -186,7 +186,7 @@ async def test_the_operator_decides_what_becomes_of_the_findings(
     assert (model.asked[READING], model.asked[ANSWER]) == calls
 
 
-async def test_a_book_that_nobody_could_read_is_finished_and_says_so(
+async def test_a_book_whose_review_fails_is_finished_and_the_status_says_so(
     supervisor: Supervisor,
     author: Idea,  # noqa: F811
     shelf: Shelf,
@@ -201,7 +201,7 @@ async def test_a_book_that_nobody_could_read_is_finished_and_says_so(
     assert await listed(shelf) == []
 
 
-async def test_a_book_that_its_author_has_made_too_long_for_the_plan_is_not_read(
+async def test_a_book_longer_than_the_plan_allows_is_not_reviewed(
     supervisor: Supervisor,
     author: Idea,  # noqa: F811
     shelf: Shelf,
@@ -219,7 +219,7 @@ async def test_a_book_that_its_author_has_made_too_long_for_the_plan_is_not_read
     )
 
 
-async def test_findings_that_get_no_usable_answer_are_listed(
+async def test_findings_without_a_usable_answer_are_listed(
     supervisor: Supervisor,
     author: Idea,  # noqa: F811
     shelf: Shelf,
@@ -234,7 +234,7 @@ async def test_findings_that_get_no_usable_answer_are_listed(
     assert [row[4] for row in await listed(shelf)] == ["pending", "pending"]
 
 
-async def test_a_process_that_dies_between_reading_and_answer_does_not_pay_for_the_reading_again(
+async def test_a_crash_between_reading_and_answer_does_not_pay_for_the_reading_again(
     start: Start,
     supervisor: Supervisor,
     studio: Studio,
@@ -259,7 +259,7 @@ async def test_a_process_that_dies_between_reading_and_answer_does_not_pay_for_t
     assert len(await listed(shelf)) == 2
 
 
-async def test_paused_after_the_reading_it_goes_on_with_the_answer(
+async def test_a_run_paused_after_the_reading_continues_with_the_answer(
     supervisor: Supervisor,
     author: Idea,  # noqa: F811
     shelf: Shelf,
@@ -280,7 +280,9 @@ async def test_paused_after_the_reading_it_goes_on_with_the_answer(
     assert (model.asked[READING], model.asked[ANSWER]) == (1, 1)
 
 
-async def test_a_reading_that_is_asked_for_only_reports(supervisor: Supervisor, shelf: Shelf, model: Model) -> None:
+async def test_a_requested_review_changes_nothing_in_the_book(
+    supervisor: Supervisor, shelf: Shelf, model: Model
+) -> None:
     account, book = await shelf.outlined(2, "pro")
     texts = "UPDATE chapter SET content = format('Text of (%s, %s).', book_id, chapter_number), word_count = 4"
     await shelf.pool.execute(texts)

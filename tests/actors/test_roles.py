@@ -1,4 +1,4 @@
-"""A process that only serves requests leaves the books to those that write them."""
+"""A web process serves requests and leaves the writing to other processes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def no_sweep_comes_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervising, "SWEEP_SECONDS", 3600)
 
 
-async def test_a_web_process_keeps_a_book_and_says_that_nobody_writes_it(start: Start, shelf: Shelf) -> None:
+async def test_a_web_process_accepts_a_run_and_says_that_no_process_writes_books(start: Start, shelf: Shelf) -> None:
     web = await start(role=WEB)
     account, book = await shelf.outlined()
 
@@ -37,7 +37,7 @@ async def test_a_web_process_keeps_a_book_and_says_that_nobody_writes_it(start: 
     assert (read.processes, read.taking_work) == (1, 0)
 
 
-async def test_a_book_started_at_a_web_process_is_taken_at_once_by_another(
+async def test_a_book_started_at_a_web_process_is_claimed_by_another_at_once(
     start: Start, model: Model, shelf: Shelf
 ) -> None:
     web, actors = await start(role=WEB), await start(role=ACTORS)
@@ -50,7 +50,7 @@ async def test_a_book_started_at_a_web_process_is_taken_at_once_by_another(
     assert (await shelf.run(book))["owner"] == actors.resources.boot_id
 
 
-async def test_commands_at_a_web_process_reach_the_process_that_writes(
+async def test_commands_at_a_web_process_reach_the_process_that_owns_the_run(
     start: Start, model: Model, shelf: Shelf
 ) -> None:
     web, actors = await start(role=WEB), await start(role=ACTORS)
@@ -70,10 +70,10 @@ async def test_commands_at_a_web_process_reach_the_process_that_writes(
 
 
 async def nothing(*, takes_over: bool) -> None:
-    """A sweep that takes no run."""
+    """A sweep that claims no run."""
 
 
-async def test_a_run_between_two_owners_is_not_said_to_wait_for_its_model(
+async def test_a_run_between_two_owners_is_not_shown_as_waiting_for_its_model(
     start: Start, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web, actors = await start(role=WEB), await start(role=ACTORS)
@@ -91,7 +91,7 @@ async def test_a_run_between_two_owners_is_not_said_to_wait_for_its_model(
     assert absent.startswith("This book is being written by anthropic:another, which is not set up")
 
 
-async def test_the_next_book_of_an_account_is_begun_when_a_web_process_stops_the_first(
+async def test_the_next_book_starts_when_a_web_process_stops_the_first(
     start: Start, model: Model, shelf: Shelf
 ) -> None:
     web, _ = await start(role=WEB), await start(role=ACTORS)
@@ -106,7 +106,9 @@ async def test_the_next_book_of_an_account_is_begun_when_a_web_process_stops_the
     await model.wait_until_asked(second, 1)
 
 
-async def test_the_run_of_dead_actors_stays_until_other_actors_come(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_the_run_of_a_dead_actors_process_waits_for_another_actors_process(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
     web, actors = await start(role=WEB), await start(role=ACTORS)
     account, book = await shelf.outlined()
     await web.ask(account, book, Generate())
@@ -120,7 +122,9 @@ async def test_the_run_of_dead_actors_stays_until_other_actors_come(start: Start
     await model.wait_until_asked(book, 1, times=2)
 
 
-async def test_a_web_process_makes_the_model_calls_of_its_requests(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_web_process_makes_the_model_calls_of_its_own_requests(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
     web = await start(role=WEB)
     account, book = await shelf.outlined(chapters=0)
     call = asyncio.create_task(web.run_job(account, book, DraftOutline()))

@@ -1,4 +1,4 @@
-"""A chapter of whose last reply nothing comes."""
+"""Chapters without progress."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bookgen.models import RunStatus
 from .conftest import BeginRun, Model, Shelf
 
 
-async def test_a_chapter_without_progress_ends_the_run_which_says_so_and_can_be_resumed(
+async def test_a_chapter_without_progress_ends_its_run_with_an_error_that_can_be_resumed(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account, book = await begun()
@@ -36,7 +36,7 @@ async def test_a_chapter_without_progress_ends_the_run_which_says_so_and_can_be_
 
 
 @pytest.mark.parametrize("bound", [180.0, None], ids=["within its bound", "that waits for the model"])
-async def test_a_call_that_takes_long_is_no_stall(
+async def test_a_long_call_is_not_a_stall(
     begun: BeginRun,
     supervisor: Supervisor,
     model: Model,
@@ -54,7 +54,7 @@ async def test_a_call_that_takes_long_is_no_stall(
     await shelf.until_status(book, "completed")
 
 
-async def test_a_call_that_has_outlived_its_bound_ends_the_run_which_says_so_and_can_be_resumed(
+async def test_a_call_beyond_its_time_limit_ends_its_run_with_an_error_that_can_be_resumed(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model.bound = 180.0
@@ -75,7 +75,7 @@ async def test_a_call_that_has_outlived_its_bound_ends_the_run_which_says_so_and
     await shelf.until_status(book, "completed")
 
 
-async def test_a_chapter_that_has_waited_for_the_database_is_no_stall(
+async def test_a_chapter_that_waited_for_the_database_is_not_a_stall(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, book = await begun(chapters=1)
@@ -96,10 +96,10 @@ async def test_a_chapter_that_has_waited_for_the_database_is_no_stall(
     await shelf.until_status(book, "error")
 
 
-async def test_a_paused_call_keeps_the_turn_for_as_long_as_the_model_gives_it(
+async def test_a_paused_call_keeps_its_turn_for_as_long_as_the_call_may_take(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    """A slow server of one's own is given more than three minutes: nobody else begins meanwhile."""
+    """A slow local server may take more than three minutes per call. No other run begins meanwhile."""
     model.call_seconds = 3_600.0
     account, book = await begun()
     other = await shelf.book(account)

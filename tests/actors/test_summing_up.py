@@ -1,4 +1,4 @@
-"""A chapter that its author changes is summed up anew, once, with the real writing."""
+"""An edited chapter is summed up once more, with the real writing code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .conftest import Shelf, supervising
 
 
 class Counting(OfflineModel):
-    """Answers like the offline model; the second chapter waits until `let_go`."""
+    """Answers like the offline model. The second chapter waits for `let_go`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ async def writer(database: Database, counting: Counting) -> AsyncIterator[Superv
         yield supervisor
 
 
-async def test_the_digest_of_a_changed_chapter_is_paid_for_once(
+async def test_the_digest_of_an_edited_chapter_is_paid_for_once(
     writer: Supervisor, counting: Counting, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined(chapters=5)
@@ -67,7 +67,7 @@ async def test_the_digest_of_a_changed_chapter_is_paid_for_once(
     assert counting.asked["digest", 1] == 2
 
 
-async def test_the_digests_of_changed_chapters_are_kept_for_every_later_rewrite(
+async def test_the_digests_of_edited_chapters_are_reused_by_later_rewrites(
     writer: Supervisor, counting: Counting, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined(chapters=4)
@@ -87,7 +87,7 @@ async def test_the_digests_of_changed_chapters_are_kept_for_every_later_rewrite(
     assert [counting.asked["digest", number] for number in (1, 2, 3)] == [1, 1, 1]
 
 
-async def test_what_earlier_chapters_were_summed_up_as_is_kept_when_the_rewrite_fails(
+async def test_the_digests_of_earlier_chapters_are_kept_when_the_rewrite_fails(
     writer: Supervisor, counting: Counting, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined(chapters=4)

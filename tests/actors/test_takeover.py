@@ -1,4 +1,4 @@
-"""Runs outlive the process that wrote them, and two processes share them."""
+"""Runs survive the process that writes them, and two processes share them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .conftest import BeginRun, Model, Shelf, Start, crash, until
 LISTENERS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'"
 
 
-async def test_a_crashed_run_goes_on_at_the_next_unwritten_chapter(
+async def test_a_crashed_run_continues_at_the_next_unwritten_chapter(
     begun: BeginRun, start: Start, model: Model, shelf: Shelf
 ) -> None:
     first = await start()
@@ -43,7 +43,7 @@ async def test_a_crashed_run_goes_on_at_the_next_unwritten_chapter(
     assert [model.asked[book, n] for n in (1, 2, 3)] == [1, 2, 1]
 
 
-async def test_a_crash_is_counted_and_forgiven_with_the_next_chapter(
+async def test_a_finished_chapter_resets_the_crash_count(
     begun: BeginRun, start: Start, model: Model, shelf: Shelf
 ) -> None:
     first = await start()
@@ -59,7 +59,7 @@ async def test_a_crash_is_counted_and_forgiven_with_the_next_chapter(
     assert (await shelf.run(book))["crash_count"] == 0
 
 
-async def test_the_text_of_a_fenced_process_is_not_written(
+async def test_the_text_of_a_fenced_off_process_is_not_saved(
     begun: BeginRun, start: Start, model: Model, shelf: Shelf
 ) -> None:
     frozen = await start()
@@ -77,7 +77,7 @@ async def test_the_text_of_a_fenced_process_is_not_written(
     assert await shelf.value("SELECT count(*) FROM chapter_revision") == 0
 
 
-async def test_a_run_that_was_not_begun_is_not_charged(
+async def test_a_run_without_a_call_in_flight_is_not_charged_for_a_crash(
     begun: BeginRun, start: Start, model: Model, shelf: Shelf
 ) -> None:
     process = await start()
@@ -91,7 +91,7 @@ async def test_a_run_that_was_not_begun_is_not_charged(
     assert (await shelf.run(book))["crash_count"] == 0
 
 
-async def test_a_drained_process_changes_no_run_and_charges_none(
+async def test_a_drained_process_leaves_every_run_as_it_is_and_charges_none(
     begun: BeginRun, start: Start, model: Model, shelf: Shelf
 ) -> None:
     first = await start()
@@ -116,7 +116,7 @@ async def cut_short(process: Supervisor, _shelf: Shelf, _start: Start) -> None:
 
 
 @pytest.mark.parametrize("ended", [killed, cut_short])
-async def test_no_chapter_of_a_paused_run_is_written_once_its_process_ended(
+async def test_a_paused_run_is_not_written_by_the_next_process(
     begun: BeginRun, start: Start, shelf: Shelf, ended: Callable[[Supervisor, Shelf, Start], Awaitable[None]]
 ) -> None:
     process = await start()
@@ -130,7 +130,9 @@ async def test_no_chapter_of_a_paused_run_is_written_once_its_process_ended(
     assert await shelf.value("SELECT count(*) FROM chapter WHERE status = 'pending'") == 3
 
 
-async def test_a_full_drain_wastes_no_model_call(begun: BeginRun, start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_drain_that_completes_wastes_no_model_call(
+    begun: BeginRun, start: Start, model: Model, shelf: Shelf
+) -> None:
     first = await start()
     account, book = await begun(first)
     model.answer(book, 1)
@@ -143,7 +145,7 @@ async def test_a_full_drain_wastes_no_model_call(begun: BeginRun, start: Start, 
         await first.ask(account, book, Pause())
 
 
-async def test_a_run_that_gets_its_turn_in_a_drain_is_left_to_another_process(
+async def test_a_run_that_gets_its_turn_during_a_drain_is_left_to_another_process(
     start: Start, model: Model, shelf: Shelf
 ) -> None:
     first = await start()
@@ -165,7 +167,7 @@ async def test_a_run_that_gets_its_turn_in_a_drain_is_left_to_another_process(
     await model.wait_until_asked(waiting, 1)
 
 
-async def test_a_process_that_drains_takes_no_further_runs(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_draining_process_takes_no_further_runs(start: Start, model: Model, shelf: Shelf) -> None:
     first, dying = await start(), await start()
     books = [await shelf.outlined(chapters=1) for _ in range(2)]
     for supervisor, book in zip((first, dying), books, strict=True):
@@ -183,7 +185,7 @@ async def test_a_process_that_drains_takes_no_further_runs(start: Start, model: 
     await draining
 
 
-async def test_a_pause_reaches_the_process_that_writes(
+async def test_a_pause_reaches_the_process_that_owns_the_run(
     begun: BeginRun, start: Start, model: Model, shelf: Shelf
 ) -> None:
     owner, other = await start(), await start()
@@ -206,7 +208,7 @@ async def test_a_stop_in_one_process_cancels_the_call_in_the_other(begun: BeginR
     await model.until(lambda: model.cancelled[book, 1] == 1)
 
 
-async def test_a_stopped_runs_call_does_not_go_on_as_that_of_the_next_run_where_word_of_the_stop_got_lost(
+async def test_the_call_of_a_stopped_run_is_not_used_by_the_next_run_if_the_notification_is_lost(
     begun: BeginRun, start: Start, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Supervisor, "_notified", lambda *_: None)
@@ -220,7 +222,7 @@ async def test_a_stopped_runs_call_does_not_go_on_as_that_of_the_next_run_where_
     assert model.cancelled[book, 1] == 1
 
 
-async def test_a_resume_elsewhere_does_not_repeat_the_call_in_flight(
+async def test_a_resume_in_another_process_does_not_repeat_the_call_in_flight(
     begun: BeginRun, start: Start, model: Model, shelf: Shelf
 ) -> None:
     owner, other = await start(), await start()
@@ -234,7 +236,7 @@ async def test_a_resume_elsewhere_does_not_repeat_the_call_in_flight(
     assert model.asked[book, 1] == 1
 
 
-async def test_a_paused_run_resumed_before_its_dead_process_is_noticed_goes_on_at_once(
+async def test_a_paused_run_resumed_before_its_owners_death_is_noticed_continues_at_once(
     begun: BeginRun, start: Start, model: Model, shelf: Shelf
 ) -> None:
     owner, other = await start(), await start()
@@ -248,7 +250,7 @@ async def test_a_paused_run_resumed_before_its_dead_process_is_noticed_goes_on_a
     await model.wait_until_asked(book, 1, times=2)
 
 
-async def test_the_owner_shows_at_once_what_another_process_did(begun: BeginRun, start: Start) -> None:
+async def test_the_owners_status_shows_at_once_what_another_process_did(begun: BeginRun, start: Start) -> None:
     owner, other = await start(), await start()
     account, book = await begun(owner)
     await owner.lease.renew()
@@ -260,10 +262,10 @@ async def test_the_owner_shows_at_once_what_another_process_did(begun: BeginRun,
     assert status["generation_status"] == "paused"
 
 
-async def test_word_from_another_process_makes_the_owner_look_before_it_shows_the_status(
+async def test_a_notification_makes_the_owner_read_the_run_before_it_shows_the_status(
     begun: BeginRun, start: Start
 ) -> None:
-    owner, other = await start(), await start()  # of which the first does not know yet
+    owner, other = await start(), await start()  # the first process does not know of the second yet
     account, book = await begun(owner)
     assert b'"running"' in await owner.statuses.read(account, book)
 
@@ -274,7 +276,7 @@ async def test_word_from_another_process_makes_the_owner_look_before_it_shows_th
             await asyncio.sleep(0.01)
 
 
-async def test_what_is_in_flight_under_an_older_epoch_is_dropped(
+async def test_work_in_flight_under_an_older_epoch_is_dropped(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     _, book = await begun()
@@ -287,7 +289,7 @@ async def test_what_is_in_flight_under_an_older_epoch_is_dropped(
 
 
 @pytest.mark.parametrize("error", [asyncpg.ConnectionDoesNotExistError("connection was closed"), ZeroDivisionError()])
-async def test_word_is_listened_for_again_whatever_ended_the_listening_before_it_could_begin(
+async def test_the_listener_reconnects_after_any_error_during_its_start(
     database: Database, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     add, tries, heard = asyncpg.Connection.add_listener, iter([True]), asyncio.Queue[int]()
@@ -315,7 +317,7 @@ async def nothing_missed() -> None:
     pass
 
 
-async def test_a_connection_that_was_forgotten_on_the_way_is_noticed_and_made_anew(
+async def test_a_silently_dropped_connection_is_detected_and_replaced(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, seconds in (("PROBE_SECONDS", 0.01), ("ANSWER_SECONDS", 0.5), ("RECONNECT_SECONDS", 0.01)):
@@ -340,7 +342,7 @@ async def test_a_connection_that_was_forgotten_on_the_way_is_noticed_and_made_an
         task.cancel()
 
 
-async def test_who_came_while_nobody_listened_is_counted_once_somebody_does(
+async def test_a_process_that_joined_while_nobody_listened_is_counted_on_reconnect(
     start: Start, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervising, "RENEW_SECONDS", 3600.0)
@@ -354,9 +356,7 @@ async def test_who_came_while_nobody_listened_is_counted_once_somebody_does(
     await until(lambda: here.resources.other_processes == 1)
 
 
-async def test_a_run_that_another_process_has_replaced_is_not_begun_and_nothing_crashes(
-    start: Start, model: Model, shelf: Shelf
-) -> None:
+async def test_a_message_about_a_replaced_run_is_ignored(start: Start, model: Model, shelf: Shelf) -> None:
     here, elsewhere = await start(), await start()
     account, book = await shelf.outlined()
     await here.ask(account, book, Generate())

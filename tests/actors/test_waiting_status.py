@@ -1,4 +1,4 @@
-"""Who watches a run whose model is away reads since when, why, and until when it is waited for."""
+"""The status of a run whose model is unreachable says since when, why, and for how long it will wait."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def progress(state: RunStatus, call_started_at: datetime | None) -> RunProgress:
     return RunProgress(run, 0, None, ChapterCounts(chapters=10, texts=3, kept=3))
 
 
-def test_only_a_run_that_goes_on_has_seconds_left() -> None:
+def test_only_a_running_run_has_an_estimate_of_the_time_left() -> None:
     def left(state: RunStatus) -> object:
         report = progress(state, None)
         report = replace(report, run=replace(report.run, written=3, writing_seconds=30.0))
@@ -56,7 +56,7 @@ def test_a_run_whose_model_is_busy_says_so() -> None:
     )
 
 
-def test_a_finished_book_tells_what_is_left_to_look_at() -> None:
+def test_the_status_of_a_finished_book_counts_its_findings() -> None:
     found = [{"chapter_number": number, "detail": f"It has {number}0 words."} for number in (2, 3, 5, 8)]
     counts = ChapterCounts(chapters=10, texts=10, kept=10)
     done = replace(progress(RunStatus.COMPLETED, None), counts=counts, findings=found)
@@ -65,12 +65,12 @@ def test_a_finished_book_tells_what_is_left_to_look_at() -> None:
     assert status.message(replace(done, findings=[])) == "Completed. All 10 chapters are written."
 
 
-def test_a_run_that_does_not_ask_it_says_what_it_does() -> None:
+def test_an_outage_of_the_model_is_not_shown_for_runs_that_are_not_waiting_for_it() -> None:
     assert status.message(progress(RunStatus.PAUSED, None), AWAY) == "Paused. 3 of 10 chapters finished."
     assert status.message(progress(RunStatus.RUNNING, NOW), None) == "Writing chapter 4 of 10."
 
 
-async def test_a_run_whose_call_waits_for_longer_than_a_few_seconds_says_so(
+async def test_a_call_that_waits_for_more_than_a_few_seconds_is_shown_in_the_status(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined(chapters=1)

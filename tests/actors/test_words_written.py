@@ -1,4 +1,4 @@
-"""The words in a run's status: of the chapters as they are, and of the stored parts of the one that is unfinished."""
+"""The word count in a run's status: finished chapters plus the stored parts of the unfinished one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RESTING = "SELECT call_started_at IS NULL FROM run WHERE book_id = $1 ORDER BY q
 
 
 class Slow(OfflineModel):
-    """Answers like the offline model, but the calls of chapters whose places in their order are in `held`."""
+    """Answers like the offline model, except calls whose numbers are in `held`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ async def writer(database: Database, slow: Slow) -> AsyncIterator[Supervisor]:
 
 @pytest.fixture
 async def book(shelf: Shelf) -> tuple[int, int]:
-    """An account and its book of two chapters, each of which takes several calls."""
+    """An account and its book of two chapters, each written in several calls."""
     account, book = await shelf.outlined(chapters=2)
     await shelf.pool.execute("UPDATE book SET target_word_count = 24000")
     await shelf.pool.execute("UPDATE chapter SET target_word_count = 12000")
@@ -69,7 +69,7 @@ async def book(shelf: Shelf) -> tuple[int, int]:
 
 @pytest.fixture
 async def free_book(shelf: Shelf) -> tuple[int, int]:
-    """An account on the free plan and its book of one chapter of 20,000 words."""
+    """An account on the free plan with a book of one chapter of 20,000 words."""
     account, book = await shelf.outlined(chapters=1, plan="free")
     await shelf.pool.execute("UPDATE book SET target_word_count = 20000")
     await shelf.pool.execute("UPDATE chapter SET target_word_count = 20000")
@@ -80,7 +80,7 @@ async def words(supervisor: Supervisor, account: int, book: int) -> int:
     return int(orjson.loads(await supervisor.statuses.read(account, book))["words_written"])
 
 
-async def test_a_pause_keeps_the_words_of_the_call_in_flight_and_of_those_before_it(
+async def test_a_pause_keeps_the_words_of_the_current_call_and_of_the_calls_before_it(
     writer: Supervisor, slow: Slow, shelf: Shelf, book: tuple[int, int]
 ) -> None:
     slow.held = {3}
@@ -96,11 +96,11 @@ async def test_a_pause_keeps_the_words_of_the_call_in_flight_and_of_those_before
 
     assert two_parts > 1000
     assert while_it_finishes == two_parts
-    assert at_rest >= two_parts + 500  # the third part's
+    assert at_rest >= two_parts + 500  # the third part
     assert await shelf.texts(book[1]) == ["", ""]
 
 
-async def test_words_never_become_fewer_over_pauses_and_the_end_of_a_process(
+async def test_the_word_count_never_falls_over_pauses_and_a_crash(
     database: Database, writer: Supervisor, slow: Slow, shelf: Shelf, book: tuple[int, int]
 ) -> None:
     slow.held, seen = {3, 4}, []
@@ -116,7 +116,7 @@ async def test_words_never_become_fewer_over_pauses_and_the_end_of_a_process(
     seen.append(await words(writer, *book))
     await crash(writer, shelf)
 
-    slow.held = {5}  # the call that the dead process had made, made again
+    slow.held = {5}  # the call of the dead process, repeated
     async with supervising(database, slow, write_chapter) as other:
         await slow.until_held()
         seen.append(await words(other, *book))
@@ -129,7 +129,7 @@ async def test_words_never_become_fewer_over_pauses_and_the_end_of_a_process(
     assert seen[-1] == await shelf.value("SELECT sum(word_count) FROM chapter WHERE book_id = $1", book[1])
 
 
-async def test_the_words_of_an_unfinished_chapter_go_with_a_stop(
+async def test_a_stop_removes_the_words_of_the_unfinished_chapter_from_the_status(
     writer: Supervisor, slow: Slow, shelf: Shelf, book: tuple[int, int]
 ) -> None:
     slow.held = {3}
@@ -159,7 +159,7 @@ async def test_a_chapter_that_failed_keeps_the_words_of_its_finished_parts(
     assert failed == again > 1000
 
 
-async def test_words_of_a_chapter_that_is_written_again_count_once_it_is_finished(
+async def test_the_words_of_a_rewritten_chapter_count_once_it_is_finished(
     writer: Supervisor, slow: Slow, shelf: Shelf, book: tuple[int, int]
 ) -> None:
     await writer.ask(*book, Generate())
@@ -180,7 +180,7 @@ USAGE = "SELECT coalesce(sum(words_generated), 0) FROM usage_period"
 CALLED = "SELECT count(*) FROM model_call WHERE stage = 'chapter'"
 
 
-async def test_what_a_stop_leaves_of_a_chapter_counts_and_is_used_by_the_next_run(
+async def test_the_parts_written_before_a_stop_are_charged_and_used_by_the_next_run(
     writer: Supervisor, slow: Slow, shelf: Shelf, book: tuple[int, int]
 ) -> None:
     slow.held = {3, 4}
@@ -198,13 +198,13 @@ async def test_what_a_stop_leaves_of_a_chapter_counts_and_is_used_by_the_next_ru
     written = await shelf.value("SELECT sum(word_count) FROM chapter WHERE book_id = $1", book[1])
     assert counted == going_on > 1000
     assert await shelf.value(USAGE) == written
-    assert slow.calls == await shelf.value(CALLED) + 1  # the one that the stop has cut off
+    assert slow.calls == await shelf.value(CALLED) + 1  # the call that the stop cancelled
 
 
-async def test_stopping_again_and_again_is_no_free_writing(
+async def test_repeated_stops_do_not_give_unlimited_free_words(
     writer: Supervisor, slow: Slow, shelf: Shelf, free_book: tuple[int, int]
 ) -> None:
-    """A chapter that its author changes after each stop is written from its beginning, for three times its words."""
+    """The author changes the chapter after each stop, so each run starts it again, up to three times its words."""
     for rounds in range(30):
         slow.held = {slow.calls + 3}
         try:
@@ -218,5 +218,5 @@ async def test_stopping_again_and_again_is_no_free_writing(
 
     paid = await shelf.value("SELECT sum(words_written + draft_words + words_lost) FROM run")
     assert 1 < rounds < 29
-    assert 3 * 20_000 <= paid < 3 * 20_000 + 12_000  # and what one round has written beyond
+    assert 3 * 20_000 <= paid < 3 * 20_000 + 12_000  # plus what one round may add
     assert await shelf.value(USAGE) > 0

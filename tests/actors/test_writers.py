@@ -1,4 +1,4 @@
-"""A book keeps its writer: what one model has begun, another one does not finish unless the operator says so."""
+"""A book keeps its writer: another model continues it only if the operator says so."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REAL, OTHER, OFFLINE = "anthropic:claude-test", "openai:gpt-test", "offline"
 
 
 class NamedModel(Model):
-    """The model of the tests under a name of its own, which it leaves in its chapters."""
+    """A test model with a name, which it records with its chapters."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ Process = Callable[..., Awaitable[tuple[Supervisor, NamedModel]]]
 
 @pytest.fixture
 async def process(database: Database) -> AsyncIterator[Process]:
-    """Starts a process that has the model of this name. `named`: by its operator; `free`: it answers at once."""
+    """Starts a process with this model. `named`: the operator has named it; `free`: it answers at once."""
     async with contextlib.AsyncExitStack() as running:
 
         async def process(name: str, *, named: bool = False, free: bool = False) -> tuple[Supervisor, NamedModel]:
@@ -51,7 +51,7 @@ async def process(database: Database) -> AsyncIterator[Process]:
 
 
 async def begun_by(process: Process, shelf: Shelf, name: str = REAL) -> tuple[Supervisor, int, int]:
-    """A book of three chapters, of which a process with this model has written the first and asks for the second."""
+    """A book of three chapters. A process with this model has written the first and asks for the second."""
     supervisor, model = await process(name)
     account, book = await shelf.outlined(3)
     await supervisor.ask(account, book, Generate())
@@ -70,7 +70,7 @@ async def writers(shelf: Shelf, book: int) -> list[str]:
     return [row["writer"] for row in rows]
 
 
-async def test_a_run_records_the_model_that_it_begins_with(process: Process, shelf: Shelf) -> None:
+async def test_a_run_records_the_model_it_starts_with(process: Process, shelf: Shelf) -> None:
     _, _, book = await begun_by(process, shelf)
 
     assert (await shelf.run(book))["writer"] == REAL
@@ -79,7 +79,7 @@ async def test_a_run_records_the_model_that_it_begins_with(process: Process, she
 
 @pytest.mark.parametrize("end", ["drained", "killed"])
 @pytest.mark.parametrize("named", [False, True])
-async def test_sample_text_never_finishes_what_a_real_model_has_begun(
+async def test_the_sample_model_never_continues_a_book_of_a_real_model(
     process: Process, shelf: Shelf, end: str, named: bool
 ) -> None:
     first, account, book = await begun_by(process, shelf)
@@ -99,14 +99,14 @@ async def test_sample_text_never_finishes_what_a_real_model_has_begun(
     )
 
 
-async def test_a_run_that_waited_continues_where_its_model_is_back(process: Process, shelf: Shelf) -> None:
+async def test_a_waiting_run_continues_when_its_model_is_back(process: Process, shelf: Shelf) -> None:
     first, _, book = await begun_by(process, shelf)
     await crash(first, shelf)
     without, _ = await process(OFFLINE)
     await without.sweep()
     epoch = (await shelf.run(book))["epoch"]
 
-    _, model = await process(REAL, free=True)  # beside the one that has no key
+    _, model = await process(REAL, free=True)  # next to a process without a key
 
     await shelf.until_status(book, "completed")
     assert model.asked == {(book, 2): 1, (book, 3): 1}
@@ -114,7 +114,7 @@ async def test_a_run_that_waited_continues_where_its_model_is_back(process: Proc
     assert await writers(shelf, book) == [REAL] * 3
 
 
-async def test_another_model_continues_only_where_the_operator_has_named_it(process: Process, shelf: Shelf) -> None:
+async def test_another_model_continues_only_if_the_operator_has_named_it(process: Process, shelf: Shelf) -> None:
     first, _, book = await begun_by(process, shelf)
     await first.drain(0)
     chosen, other = await process(OTHER, free=True)
@@ -129,7 +129,7 @@ async def test_another_model_continues_only_where_the_operator_has_named_it(proc
     assert await writers(shelf, book) == [REAL, OTHER, OTHER]
 
 
-async def test_any_model_continues_what_sample_text_has_begun(process: Process, shelf: Shelf) -> None:
+async def test_any_model_may_continue_a_book_of_sample_text(process: Process, shelf: Shelf) -> None:
     first, _, book = await begun_by(process, shelf, OFFLINE)
     await first.drain(0)
 
@@ -139,7 +139,7 @@ async def test_any_model_continues_what_sample_text_has_begun(process: Process, 
     assert await writers(shelf, book) == [OFFLINE, REAL, REAL]
 
 
-async def test_a_run_that_waits_holds_no_other_account_back_and_obeys(process: Process, shelf: Shelf) -> None:
+async def test_a_waiting_run_blocks_no_other_account_and_accepts_commands(process: Process, shelf: Shelf) -> None:
     first, account, book = await begun_by(process, shelf)
     await first.drain(0)
     without, offline = await process(OFFLINE, free=True)
@@ -155,7 +155,7 @@ async def test_a_run_that_waits_holds_no_other_account_back_and_obeys(process: P
     assert {called for called, _ in offline.asked} == {other_book}
 
 
-async def test_a_new_run_on_a_book_that_is_written_in_part_waits_for_the_model_that_wrote_it(
+async def test_a_new_run_on_a_partly_written_book_waits_for_the_model_that_wrote_it(
     process: Process, shelf: Shelf
 ) -> None:
     first, account, book = await begun_by(process, shelf)
@@ -173,7 +173,7 @@ async def test_a_new_run_on_a_book_that_is_written_in_part_waits_for_the_model_t
     assert await writers(shelf, book) == [REAL] * 3
 
 
-async def test_no_chapter_of_a_real_model_is_replaced_by_sample_text(process: Process, shelf: Shelf) -> None:
+async def test_sample_text_never_replaces_a_chapter_of_a_real_model(process: Process, shelf: Shelf) -> None:
     first, account, book = await begun_by(process, shelf)
     await first.ask(account, book, Stop())
     await first.drain(0)
@@ -185,13 +185,13 @@ async def test_no_chapter_of_a_real_model_is_replaced_by_sample_text(process: Pr
             await without.run_job(account, book, job)
     assert sum(offline.asked.values()) == 0
 
-    await without.run_job(account, book, DraftOutline())  # a book that is planned afresh has no writer yet
+    await without.run_job(account, book, DraftOutline())  # a new outline resets the writer
     await without.ask(account, book, Generate())
     await shelf.until_status(book, "completed")
     assert await writers(shelf, book) == [OFFLINE] * 3
 
 
-async def test_processes_with_different_models_share_no_runs(process: Process, shelf: Shelf) -> None:
+async def test_processes_with_different_models_do_not_take_each_others_runs(process: Process, shelf: Shelf) -> None:
     first, model = await process(REAL)
     books = [await shelf.outlined(2) for _ in range(4)]
     for account, book in books:
@@ -213,7 +213,7 @@ async def test_processes_with_different_models_share_no_runs(process: Process, s
 
 
 class UnnamedModel(NamedModel):
-    """The only model of a server of one's own, which tells its name once it is `there`."""
+    """The only model of a local server, which reports its name once it is `there`."""
 
     def __init__(self, *, there: bool) -> None:
         super().__init__("openai:auto")
@@ -225,7 +225,7 @@ class UnnamedModel(NamedModel):
 
 
 @pytest.mark.parametrize("there", [True, False])
-async def test_the_only_model_of_a_server_is_known_by_the_name_that_it_tells(
+async def test_the_only_model_of_a_server_is_identified_by_the_name_it_reports(
     process: Process, database: Database, shelf: Shelf, there: bool
 ) -> None:
     first, _, book = await begun_by(process, shelf, OTHER)
@@ -244,7 +244,7 @@ async def test_the_only_model_of_a_server_is_known_by_the_name_that_it_tells(
     assert (await shelf.run(book))["writer"] == OTHER
 
 
-async def test_a_run_of_a_model_without_a_name_records_it_with_its_first_chapter(
+async def test_a_run_whose_models_name_is_unknown_records_it_with_its_first_chapter(
     database: Database, shelf: Shelf
 ) -> None:
     model = UnnamedModel(there=False)
@@ -254,7 +254,7 @@ async def test_a_run_of_a_model_without_a_name_records_it_with_its_first_chapter
         await service.ask(account, book, Generate())
         await model.wait_until_asked(book, 1)
         before = (await shelf.run(book))["writer"]
-        model.name = OTHER  # as its first call finds out
+        model.name = OTHER  # its first call finds out the name
         model.answer(book, 1)
         await shelf.until_status(book, "completed")
 

@@ -33,7 +33,7 @@ class Clock:
         return self.now
 
     def begin(self) -> datetime:
-        """The time of sign-up, one day before now."""
+        """When accounts signed up: one day before now."""
         self.now = SIGN_UP + timedelta(days=1)
         return SIGN_UP
 
@@ -108,7 +108,7 @@ async def payments(open_payments: Callable[[], Payments]) -> Payments:
 
 @pytest.fixture
 async def open_payments(pool: asyncpg.Pool, stripe: FakeStripe, clock: Clock) -> AsyncIterator[Callable[[], Payments]]:
-    """Makes services that behave as in separate processes."""
+    """Opens payment services that behave like separate processes."""
     async with contextlib.AsyncExitStack() as closing:
 
         def open_payments() -> Payments:

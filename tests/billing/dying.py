@@ -33,7 +33,7 @@ from tests.databases import RESTORE
 from tests.fakes.stripe_server import SECRET_KEY, WEBHOOK_SECRET
 
 NOWHERE = ReturnUrls()
-READS = (".retrieve", ".list")  # calls of the processor that change nothing
+READS = (".retrieve", ".list")  # calls to the processor that change nothing
 DSN, STRIPE = sys.argv[1:3]
 
 STATE = """
@@ -56,12 +56,12 @@ BOOK = """
     VALUES ($1, $2, 1, 10000, '6x9', 'en')
 """
 
-# What happened before the flow in which somebody dies.
+# What happens before the flow in which the process dies.
 BEFORE = {"upgrade": "plan", "downgrade": "yearly_plan", "comeback": "canceled_plan", "completion": "credits"}
 
 
 class PaymentWorld:
-    """What goes on whether the service lives or not: a buyer who tries again, a processor that sends again."""
+    """What continues without the service: a buyer who tries again, and a processor that sends events again."""
 
     def __init__(self, pool: Any, http: aiohttp.ClientSession) -> None:
         self.pool = pool
@@ -99,24 +99,24 @@ class PaymentWorld:
         await self._deliver()
 
     async def downgrade(self) -> None:
-        """A smaller plan for the end of the period. The buyer tries again until the present one shows it."""
+        """A smaller plan at the end of the period. The buyer retries until the current plan shows it."""
         account = await self.pool.fetchval("SELECT id FROM account")
         await self.payments.buy_plan(account, "starter", "monthly", NOWHERE)
         await self._deliver()
 
     async def canceled_plan(self) -> None:
-        """A plan that is not to be renewed."""
+        """A plan that will not renew."""
         await self.plan()
         [subscription] = await self.objects("subscription")
         await self.http.post(f"{STRIPE}/hand/cancel-later/{subscription['id']}")
         await self._deliver()
 
     async def comeback(self) -> None:
-        """An upgrade that takes the cancellation back."""
+        """An upgrade that undoes the cancellation."""
         await self.upgrade()
 
     async def completion(self) -> None:
-        """A run on the plan's last book and one on a credit."""
+        """A run on the plan's last book, and one on a credit."""
         account = await self.pool.fetchval("SELECT id FROM account")
         for book in [row["id"] for row in await self.pool.fetch("SELECT id FROM book ORDER BY id")]:
             await self._write(account, book, uuid5(NAMESPACE_URL, f"{account}/{book}"))
@@ -140,7 +140,7 @@ class PaymentWorld:
                 await self.payments.receive(body.encode(), signature)
 
     async def prepare(self, flow: str) -> None:
-        """As it is before the flow, which an earlier life may have begun."""
+        """The state before the flow, which an earlier life may have begun."""
         await self.pool.execute(RESTORE, sys.maxsize)
         if flow != "guest":
             account = await self.pool.fetchval(
@@ -184,14 +184,14 @@ async def live(flow: str) -> None:
 
 
 def outlives(connection: Connection, sql: str) -> bool:
-    """Whether a statement leaves something behind when the process dies after it."""
+    """Whether the effect of a statement survives when the process dies right after it."""
     if connection.is_in_transaction():
         return sql.startswith("COMMIT")
     return not sql.lstrip().startswith(("SELECT", "BEGIN"))
 
 
 def die_before(step: int) -> None:
-    """From now on the process kills itself before its `step`-th step."""
+    """Kill the process before its `step`-th step from now."""
     steps = itertools.count(1)
 
     def count() -> None:
@@ -219,7 +219,7 @@ def die_before(step: int) -> None:
 
 
 def forked(work: Callable[[], None]) -> int:
-    """The signal that ended the child, or 0."""
+    """The signal that ended the child process, or 0."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -236,7 +236,7 @@ def forked(work: Callable[[], None]) -> int:
 def main(flow: str) -> None:
     with asyncio.Runner() as runner:
         world = runner.run(opened())
-        gc.freeze()  # a child need not walk, and thereby copy, what all of them have
+        gc.freeze()  # so that children do not copy shared objects by traversing them
         for step in itertools.count(1):
 
             def one_life(step: int = step) -> None:

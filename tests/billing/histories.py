@@ -1,4 +1,4 @@
-"""Random lives of an account: purchases, runs, crashes, refunds, changes of plan, time. The books stay right."""
+"""Random histories of an account: purchases, runs, crashes, refunds, plan changes, time. The balances stay right."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PLANS = (("starter", "monthly"), ("pro", "monthly"), ("starter", "yearly"), ("pr
 ADDON = "automated-production"
 LENGTHS = (5_000, 20_000, 45_000, 60_000, 140_000)
 
-# Everything of one account that has to add up, in one look.
+# Everything of one account that must add up, in one query.
 BOOKS = """
     SELECT coalesce((SELECT balance FROM wallet WHERE account_id = $1), 0) AS balance,
            (SELECT coalesce(sum(amount), 0) FROM credit_transaction WHERE account_id = $1) AS ledger,
@@ -54,7 +54,7 @@ BALANCES = (
     "SELECT balance_after, sum(amount) OVER (ORDER BY id) AS summed FROM credit_transaction WHERE account_id = $1"
 )
 
-# A refund takes the use that was made of its purchase along; nothing takes more than what is paid for.
+# A refund removes the use made of its purchase. Nothing else removes more than was paid for.
 USES = """
     SELECT (SELECT count(*) FROM addon_use u JOIN account_addon o ON o.id = u.account_addon_id
              WHERE o.account_id = $1 AND o.billing_type = 'per_use'
@@ -149,7 +149,7 @@ class History:
             self.stripe.dispute(session["id"])
 
     async def judge(self, random: Random) -> None:
-        """The bank decides on a dispute."""
+        """The bank decides a dispute."""
         session = self._some(random, self.sessions, mode="payment", payment_status="paid")
         if session and self.stripe.charge_of(session["id"])["disputed"]:
             self.stripe.close_dispute(session["id"], random.choice(("won", "lost")))
@@ -167,7 +167,7 @@ class History:
     # --- events -------------------------------------------------------------------------------------
 
     async def deliver(self, random: Random) -> None:
-        """Some of the events, in any order, some of them twice."""
+        """Deliver some of the events, in any order, some of them twice."""
         events = random.choices(self.stripe.events, k=min(4, len(self.stripe.events))) if self.stripe.events else []
         for event in events:
             await self.payments.receive(*self.stripe.delivery(event))
@@ -248,7 +248,7 @@ class History:
             await self.pool.execute("DELETE FROM book WHERE id = $1", book)
 
     async def rush(self, random: Random) -> None:
-        """Everything at once; a run completes after it has started."""
+        """Several actions at once. A run completes after it has started."""
         await asyncio.gather(
             self.complete(random), self.deliver(random), self.start(random), self.start(random), self.deliver(random)
         )
@@ -270,7 +270,7 @@ class History:
         assert uses["taken"] <= uses["bought"], deed
 
     async def _no_more_than_allowed(self, deed: str) -> None:
-        """No deed takes more of a period than its limit; a smaller plan may leave more taken than it allows."""
+        """No action exceeds the limit of its period. After a downgrade more may be used than the plan allows."""
         period, limit = await self._allowance(self.pool)
         for row in await self.pool.fetch(TAKEN, self.account):
             allowed = max(self.taken.get(row["period_start"], 0), limit if row["period_start"] == period else 0)
@@ -287,7 +287,7 @@ class History:
         return standing.period.start, standing.plan.features.books_per_month
 
     async def end(self, random: Random) -> None:
-        """Every event arrives at last; in whatever order and how often, the end is one."""
+        """In the end every event arrives. The outcome does not depend on their order and number."""
         ends = set()
         for _ in range(2):
             events = [*self.stripe.events, *random.choices(self.stripe.events, k=3)] if self.stripe.events else []
@@ -310,7 +310,7 @@ class History:
     # --- the small print ----------------------------------------------------------------------------
 
     async def _commit(self, random: Random, work: Callable[[Any], Awaitable[None]]) -> None:
-        """In a transaction; now and then the process dies first, and the work is done again after."""
+        """Run in a transaction. Sometimes the process dies first, and the work is repeated."""
         if random.random() < 0.3:
             try:
                 async with self.pool.acquire() as connection, connection.transaction():

@@ -66,14 +66,14 @@ A_PAID_RUN = """
 """
 
 
-async def test_without_the_addon_a_production_asks_for_it(make_account, hold):
+async def test_a_production_without_the_addon_is_refused_with_the_addons_name(make_account, hold):
     with pytest.raises(PlanUpgradeRequired) as refused:
         await hold(await make_account())
 
     assert refused.value.details["addon"] == SLUG
 
 
-async def test_a_plan_that_includes_the_addons_takes_no_use(pool, make_account):
+async def test_a_plan_that_includes_the_addons_consumes_no_use(pool, make_account):
     account, run = await make_account("self-hosted"), uuid4()
 
     for quota in (Quota(billing=True), Quota(billing=False)):
@@ -82,7 +82,7 @@ async def test_a_plan_that_includes_the_addons_takes_no_use(pool, make_account):
     assert await pool.fetchval("SELECT count(*) FROM addon_use WHERE run_id = $1", run) == 0
 
 
-async def test_a_use_is_held_then_counted_or_given_back(pool, quota, make_account, buy, hold, release, remaining):
+async def test_a_use_is_held_and_then_counted_or_given_back(pool, quota, make_account, buy, hold, release, remaining):
     account = await make_account()
     await buy(account, "per_use")
     run = await hold(account)
@@ -99,7 +99,7 @@ async def test_a_use_is_held_then_counted_or_given_back(pool, quota, make_accoun
     assert await remaining(account) == [("per_use", 0, 1)]
 
 
-async def test_a_use_that_something_was_paid_for_is_kept_for_its_book_until_the_period_ends(
+async def test_a_use_on_which_something_was_spent_stays_with_its_book_until_the_period_ends(
     pool, clock, make_account, make_book, buy, hold, release, remaining
 ):
     account = await make_account()
@@ -119,7 +119,7 @@ async def test_a_use_that_something_was_paid_for_is_kept_for_its_book_until_the_
     await hold(account, await make_book(account))
 
 
-async def test_an_addon_by_the_month_is_used_before_single_uses(pool, quota, make_account, buy, hold, remaining):
+async def test_a_monthly_addon_is_used_before_single_uses(pool, quota, make_account, buy, hold, remaining):
     account = await make_account()
     await buy(account, "per_use")
     await buy(account, "monthly")
@@ -129,7 +129,7 @@ async def test_an_addon_by_the_month_is_used_before_single_uses(pool, quota, mak
     assert await remaining(account) == [("monthly", -1, 1), ("per_use", 1, 0)]
 
 
-async def test_a_canceled_month_ends_with_what_was_paid(stripe, clock, make_account, buy, deliver, remaining):
+async def test_a_cancelled_monthly_addon_ends_with_the_paid_month(stripe, clock, make_account, buy, deliver, remaining):
     account = await make_account()
     stripe.cancel(stripe.subscription_of(await buy(account, "monthly")))
     await deliver()
@@ -139,7 +139,7 @@ async def test_a_canceled_month_ends_with_what_was_paid(stripe, clock, make_acco
     assert await remaining(account) == [("monthly", 0, 0)]
 
 
-async def test_an_addon_whose_renewal_nobody_hears_of_ends_some_days_after_what_was_paid(
+async def test_an_addon_without_renewal_news_ends_a_few_days_after_the_paid_period(
     clock, make_account, buy, remaining, hold
 ):
     account = await make_account()
@@ -153,7 +153,7 @@ async def test_an_addon_whose_renewal_nobody_hears_of_ends_some_days_after_what_
         await hold(account)
 
 
-async def test_a_refunded_use_is_gone(stripe, make_account, buy, deliver, remaining):
+async def test_a_refunded_use_is_removed(stripe, make_account, buy, deliver, remaining):
     account = await make_account()
     session = await buy(account, "per_use")
 
@@ -163,7 +163,7 @@ async def test_a_refunded_use_is_gone(stripe, make_account, buy, deliver, remain
     assert await remaining(account) == [("per_use", 0, 0)]
 
 
-async def test_a_refund_of_a_use_that_was_made_leaves_the_next_purchase_whole(
+async def test_refunding_a_spent_use_leaves_the_next_purchase_whole(
     pool, quota, stripe, make_account, buy, hold, deliver, remaining
 ):
     account = await make_account()
@@ -181,7 +181,7 @@ async def test_a_refund_of_a_use_that_was_made_leaves_the_next_purchase_whole(
         await hold(account, book=3)
 
 
-async def test_a_refund_of_one_of_two_purchases_takes_back_what_is_left_of_that_one(
+async def test_refunding_one_of_two_purchases_removes_its_remaining_uses_only(
     pool, quota, stripe, make_account, buy, hold, deliver, remaining
 ):
     account = await make_account()
@@ -197,7 +197,7 @@ async def test_a_refund_of_one_of_two_purchases_takes_back_what_is_left_of_that_
     assert await remaining(account) == [("per_use", 0, 1)]
 
 
-async def test_a_use_that_was_held_when_its_purchase_was_refunded_is_not_free_after_it(
+async def test_a_use_held_during_the_refund_of_its_purchase_is_not_free_afterwards(
     stripe, make_account, buy, hold, release, deliver, remaining
 ):
     account = await make_account()
@@ -211,7 +211,7 @@ async def test_a_use_that_was_held_when_its_purchase_was_refunded_is_not_free_af
     assert await remaining(account) == [("per_use", 0, 0)]
 
 
-async def test_a_use_that_is_kept_for_a_book_goes_with_its_purchase(pool, stripe, make_account, buy, hold, deliver):
+async def test_a_refund_also_removes_a_use_kept_for_a_book(pool, stripe, make_account, buy, hold, deliver):
     account = await make_account()
     session = await buy(account, "per_use")
     run = await hold(account)

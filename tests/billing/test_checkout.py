@@ -1,4 +1,4 @@
-"""Buying: hosted sessions, changes in place, the portal, invoices, and a server without keys."""
+"""Purchases: hosted sessions, plan changes in place, the portal, invoices, and a server without keys."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def subscribe(payments, stripe, deliver):
     return subscribe
 
 
-async def test_a_first_plan_is_paid_for_on_a_hosted_page(payments, stripe, make_account):
+async def test_the_first_plan_is_paid_for_on_a_hosted_page(payments, stripe, make_account):
     account = await make_account()
 
     bought = await payments.buy_plan(account, "pro", "yearly", ReturnUrls("https://app.test/done", None))
@@ -40,7 +40,9 @@ async def test_a_first_plan_is_paid_for_on_a_hosted_page(payments, stripe, make_
     assert session["metadata"]["bookgen_checkout"]
 
 
-async def test_another_plan_is_changed_in_place_with_proration(pool, quota, payments, stripe, make_account, subscribe):
+async def test_changing_the_plan_updates_the_subscription_with_proration(
+    pool, quota, payments, stripe, make_account, subscribe
+):
     account = await make_account()
     await subscribe(account)
     period = await quota.period(pool, account)
@@ -55,7 +57,7 @@ async def test_another_plan_is_changed_in_place_with_proration(pool, quota, paym
     assert [invoice.amount for invoice in await payments.invoices(account)] == ["30.00", "19.00"]
 
 
-async def test_the_newest_twenty_invoices_are_listed_and_no_draft(payments, stripe, make_account, subscribe):
+async def test_the_newest_twenty_invoices_are_listed_without_drafts(payments, stripe, make_account, subscribe):
     account = await make_account()
     await subscribe(account)
     [subscription] = [name for name, each in stripe.objects.items() if each["object"] == "subscription"]
@@ -70,7 +72,7 @@ async def test_the_newest_twenty_invoices_are_listed_and_no_draft(payments, stri
     assert newest["id"] not in {invoice.id for invoice in listed}
 
 
-async def test_the_plan_one_is_on_is_not_changed_to_an_interval_that_was_not_named(
+async def test_buying_the_current_plan_without_an_interval_does_not_change_the_interval(
     pool, payments, make_account, subscribe
 ):
     account = await make_account()
@@ -85,7 +87,7 @@ async def test_the_plan_one_is_on_is_not_changed_to_an_interval_that_was_not_nam
     assert (present.plan.slug, present.billing_interval) == ("pro", "yearly")
 
 
-async def test_flipping_the_interval_opens_no_fresh_allowance(pool, quota, payments, make_account, subscribe):
+async def test_changing_the_interval_starts_no_new_allowance(pool, quota, payments, make_account, subscribe):
     account = await make_account()
     await subscribe(account)
     period = await quota.period(pool, account)
@@ -108,12 +110,10 @@ async def test_a_declined_change_leaves_the_plan_as_it_was(pool, quota, payments
 
 
 @pytest.mark.parametrize("status", [400, 402])
-async def test_a_change_that_is_refused_leaves_no_checkout_open(
-    pool, payments, stripe, make_account, subscribe, status
-):
+async def test_a_refused_change_leaves_no_checkout_open(pool, payments, stripe, make_account, subscribe, status):
     account = await make_account()
     await subscribe(account)
-    stripe.wire.faults.extend([None, None, status])  # the subscription is read, the price found
+    stripe.wire.faults.extend([None, None, status])  # the subscription has been read and the price found
 
     with pytest.raises(Conflict):
         await payments.buy_plan(account, "pro", "monthly", NOWHERE)
@@ -132,7 +132,7 @@ async def test_a_change_that_is_refused_leaves_no_checkout_open(
         ("UPDATE subscription SET cancel_at_period_end = true", "until 2026-03-01. Keep it in the billing portal"),
     ],
 )
-async def test_buying_the_plan_one_is_on_is_a_conflict_that_says_what_to_do(
+async def test_buying_the_current_plan_is_a_conflict_that_says_what_to_do(
     pool, payments, make_account, subscribe, change, says
 ):
     account = await make_account()
@@ -144,7 +144,7 @@ async def test_buying_the_plan_one_is_on_is_a_conflict_that_says_what_to_do(
 
 
 @pytest.mark.parametrize("interval", ["monthly", "yearly"])
-async def test_a_plan_that_the_operator_gave_is_not_sold(payments, make_account, interval):
+async def test_a_plan_granted_by_the_operator_cannot_be_bought(payments, make_account, interval):
     account = await make_account("starter")
 
     with pytest.raises(Conflict):
@@ -153,14 +153,14 @@ async def test_a_plan_that_the_operator_gave_is_not_sold(payments, make_account,
 
 
 @pytest.mark.parametrize("slug", ["free", "self-hosted", "nonsense"])
-async def test_what_is_not_for_sale_is_a_bad_request(payments, make_account, slug):
+async def test_buying_something_that_is_not_for_sale_is_a_400(payments, make_account, slug):
     with pytest.raises(InvalidInput) as refused:
         await payments.buy_plan(await make_account(), slug, "monthly", NOWHERE)
 
     assert "plan" in refused.value.details
 
 
-async def test_a_plan_without_a_yearly_price_is_not_sold_by_the_year(pool, payments, make_account):
+async def test_a_plan_without_a_yearly_price_cannot_be_bought_by_the_year(pool, payments, make_account):
     await pool.execute("UPDATE plan SET price_yearly = 0 WHERE slug = 'starter'")
 
     with pytest.raises(InvalidInput) as refused:
@@ -170,7 +170,7 @@ async def test_a_plan_without_a_yearly_price_is_not_sold_by_the_year(pool, payme
     assert "bookgen_plan_starter_yearly" not in {offer.lookup_key for offer in await offers(pool)}
 
 
-async def test_a_second_checkout_closes_the_first_page(payments, stripe, make_account):
+async def test_a_second_checkout_closes_the_page_of_the_first(payments, stripe, make_account):
     account = await make_account()
 
     first = await payments.buy_plan(account, "starter", "monthly", NOWHERE)
@@ -191,7 +191,7 @@ async def test_a_plan_paid_on_another_page_is_not_sold_again(pool, quota, paymen
     assert (await quota.plan(pool, account)).slug == "starter"
 
 
-async def test_of_pages_that_open_at_once_one_stays_open(payments, open_payments, stripe, make_account):
+async def test_of_checkout_pages_opened_together_one_stays_open(payments, open_payments, stripe, make_account):
     """Within one process and between two."""
     account = await make_account()
 
@@ -208,7 +208,7 @@ async def test_of_pages_that_open_at_once_one_stays_open(payments, open_payments
     )
 
 
-async def test_a_page_that_timed_out_does_not_stand_in_the_way(payments, stripe, make_account):
+async def test_an_expired_checkout_page_does_not_block_the_next(payments, stripe, make_account):
     account = await make_account()
     first = await payments.buy_plan(account, "starter", "monthly", NOWHERE)
     stripe.objects[first.session_id]["status"] = "expired"
@@ -218,7 +218,7 @@ async def test_a_page_that_timed_out_does_not_stand_in_the_way(payments, stripe,
     assert second.session_id != first.session_id
 
 
-async def test_buying_another_plan_takes_a_cancellation_back(pool, payments, stripe, make_account, subscribe):
+async def test_buying_another_plan_undoes_a_cancellation(pool, payments, stripe, make_account, subscribe):
     account = await make_account()
     await subscribe(account)
     [subscription] = [each for each in stripe.objects.values() if each["object"] == "subscription"]
@@ -232,7 +232,7 @@ async def test_buying_another_plan_takes_a_cancellation_back(pool, payments, str
 
 @pytest.fixture
 def canceling(stripe, subscribe, deliver):
-    """The subscription of an account that has canceled its plan for the end of the period."""
+    """The subscription of an account whose plan is cancelled for the end of the period."""
 
     async def canceling(account_id):
         await subscribe(account_id)
@@ -246,10 +246,10 @@ def canceling(stripe, subscribe, deliver):
 
 @pytest.fixture
 def lose_keep(payments, stripe):
-    """An upgrade that is paid, while the call that takes the cancellation back does not get through."""
+    """A paid upgrade, whose call to undo the cancellation fails."""
 
     async def lose_keep(account_id):
-        # Read, marked, price looked for, product and price made, changed, read, and kept in three tries.
+        # Read, marked, price looked up, product and price created, changed, read, and three tries to undo.
         stripe.wire.faults.extend([None] * 7 + [503] * 3)
         with pytest.raises(Unavailable):
             await payments.buy_plan(account_id, "pro", "monthly", NOWHERE)
@@ -258,7 +258,7 @@ def lose_keep(payments, stripe):
     return lose_keep
 
 
-async def test_an_upgrade_whose_cancellation_was_not_taken_back_does_so_when_it_is_tried_again(
+async def test_retrying_an_upgrade_undoes_a_cancellation_that_is_still_set(
     pool, payments, stripe, make_account, canceling, lose_keep
 ):
     account = await make_account()
@@ -273,7 +273,7 @@ async def test_an_upgrade_whose_cancellation_was_not_taken_back_does_so_when_it_
     assert [invoice.amount for invoice in await payments.invoices(account)] == ["30.00", "19.00"]
 
 
-async def test_the_event_of_an_upgrade_takes_the_cancellation_back(
+async def test_the_event_of_an_upgrade_undoes_the_cancellation(
     pool, stripe, make_account, canceling, lose_keep, deliver
 ):
     account = await make_account()
@@ -287,7 +287,7 @@ async def test_the_event_of_an_upgrade_takes_the_cancellation_back(
     assert not subscription["cancel_at_period_end"]
 
 
-async def test_reconcile_takes_the_cancellation_back_of_an_upgrade_of_which_no_event_came(
+async def test_reconcile_undoes_the_cancellation_of_an_upgrade_whose_event_was_lost(
     pool, payments, stripe, clock, make_account, canceling, lose_keep
 ):
     account = await make_account()
@@ -305,7 +305,7 @@ async def test_reconcile_takes_the_cancellation_back_of_an_upgrade_of_which_no_e
 
 
 @pytest.mark.parametrize("pays", [True, False])
-async def test_a_declined_upgrade_takes_the_cancellation_back_once_it_is_paid_and_not_before(
+async def test_a_declined_upgrade_undoes_the_cancellation_only_once_it_is_paid(
     pool, payments, stripe, make_account, canceling, deliver, pays
 ):
     account = await make_account()
@@ -323,7 +323,7 @@ async def test_a_declined_upgrade_takes_the_cancellation_back_once_it_is_paid_an
     assert subscription["cancel_at_period_end"] is not pays
 
 
-async def test_a_cancellation_after_an_upgrade_stays(pool, payments, stripe, make_account, canceling, deliver):
+async def test_a_cancellation_made_after_an_upgrade_stays(pool, payments, stripe, make_account, canceling, deliver):
     account = await make_account()
     subscription = await canceling(account)
     await payments.buy_plan(account, "pro", "monthly", NOWHERE)
@@ -335,7 +335,9 @@ async def test_a_cancellation_after_an_upgrade_stays(pool, payments, stripe, mak
     assert (await subscriptions.find(pool, account)).cancel_at_period_end
 
 
-async def test_a_subscription_that_ended_unheard_is_bought_anew(pool, payments, stripe, make_account, subscribe):
+async def test_a_plan_can_be_bought_again_after_its_subscription_ended_without_an_event(
+    pool, payments, stripe, make_account, subscribe
+):
     account = await make_account()
     await subscribe(account)
     [subscription] = [name for name, each in stripe.objects.items() if each["object"] == "subscription"]
@@ -348,7 +350,7 @@ async def test_a_subscription_that_ended_unheard_is_bought_anew(pool, payments, 
     assert isinstance(await payments.buy_plan(account, "pro", "monthly", NOWHERE), HostedCheckout)
 
 
-async def test_racing_checkouts_make_one_customer(pool, payments, stripe, make_account):
+async def test_concurrent_checkouts_create_one_customer(pool, payments, stripe, make_account):
     account = await make_account()
 
     await asyncio.gather(*(payments.buy_credits(account, "single", NOWHERE) for _ in range(4)))
@@ -357,10 +359,10 @@ async def test_racing_checkouts_make_one_customer(pool, payments, stripe, make_a
     assert len([each for each in stripe.objects.values() if each["object"] == "customer"]) == 1
 
 
-async def test_a_customer_whom_the_processor_does_not_know_any_more_can_buy_again(
+async def test_a_customer_deleted_at_the_processor_can_buy_again(
     pool, clock, quota, payments, stripe, make_account, subscribe, deliver
 ):
-    """As after the change from test keys to live ones."""
+    """As after switching from test keys to live keys."""
     account = await make_account()
     await subscribe(account)
     stripe.forget_business()
@@ -378,10 +380,10 @@ async def test_a_customer_whom_the_processor_does_not_know_any_more_can_buy_agai
     assert len([each for each in stripe.objects.values() if each["object"] == "customer"]) == 1
 
 
-async def test_a_lost_answer_is_asked_for_again_with_the_same_key(payments, stripe, make_account):
+async def test_a_request_whose_response_was_lost_is_retried_with_the_same_key(payments, stripe, make_account):
     account = await make_account()
     await payments.buy_credits(account, "single", NOWHERE)
-    stripe.wire.faults.extend([None, "lose"])  # the price is found, the session made
+    stripe.wire.faults.extend([None, "lose"])  # the price has been found and the session created
 
     await payments.buy_credits(account, "single", NOWHERE)
 
@@ -391,7 +393,7 @@ async def test_a_lost_answer_is_asked_for_again_with_the_same_key(payments, stri
     assert stripe.wire.keys[-1].startswith("bookgen:checkout:")
 
 
-async def test_a_processor_that_is_away_is_said_to_be(payments, stripe, make_account):
+async def test_an_unreachable_processor_is_reported(payments, stripe, make_account):
     account = await make_account()
     stripe.wire.faults.extend([500, "drop", 429])
 
@@ -399,7 +401,7 @@ async def test_a_processor_that_is_away_is_said_to_be(payments, stripe, make_acc
         await payments.buy_credits(account, "single", NOWHERE)
 
 
-async def test_a_changed_price_is_a_new_price_under_the_same_name(pool, payments, stripe, make_account):
+async def test_a_changed_price_becomes_a_new_price_with_the_same_lookup_key(pool, payments, stripe, make_account):
     account = await make_account()
     await payments.buy_plan(account, "starter", "monthly", NOWHERE)
 
@@ -412,10 +414,8 @@ async def test_a_changed_price_is_a_new_price_under_the_same_name(pool, payments
 
 
 @pytest.mark.parametrize("change", [{"currency": "eur"}, {"metadata": {}}, {"active": False}])
-async def test_a_price_that_is_not_ours_or_was_put_away_is_not_sold(
-    pool, payments, stripe, make_account, deliver, change
-):
-    """A payment by it would be in another currency than was offered, or of nothing that we know, or be refused."""
+async def test_an_archived_or_foreign_price_is_not_used(pool, payments, stripe, make_account, deliver, change):
+    """The price may be in another currency than offered, for an unknown product, or refused."""
     account = await make_account()
     await payments.buy_plan(account, "starter", "monthly", NOWHERE)
     [price] = [each for each in stripe.objects.values() if each["object"] == "price"]
@@ -430,7 +430,7 @@ async def test_a_price_that_is_not_ours_or_was_put_away_is_not_sold(
     assert stripe.objects[bought.session_id]["line_items"] != [{"price": price["id"], "quantity": "1"}]
 
 
-async def test_no_return_url_leads_to_a_strangers_page(payments, make_account):
+async def test_a_return_url_to_another_site_is_refused(payments, make_account):
     account = await make_account()
     urls = [
         "https://evil.test/",
@@ -450,7 +450,9 @@ async def test_no_return_url_leads_to_a_strangers_page(payments, make_account):
         assert "cancel_url" in refused.value.details
 
 
-async def test_an_addon_by_use_has_the_uses_that_were_paid(pool, quota, payments, stripe, make_account, deliver):
+async def test_a_purchase_of_an_addon_adds_the_uses_that_were_paid(
+    pool, quota, payments, stripe, make_account, deliver
+):
     account = await make_account()
     for _ in range(2):
         session = await payments.buy_addon(account, "childrens-book", "per_use", NOWHERE)
@@ -465,9 +467,7 @@ async def test_an_addon_by_use_has_the_uses_that_were_paid(pool, quota, payments
 
 
 @pytest.mark.parametrize("billing_type", ["monthly", "per_use"])
-async def test_an_addon_owned_by_the_month_is_not_sold_again(
-    pool, payments, stripe, make_account, deliver, billing_type
-):
+async def test_an_owned_monthly_addon_is_not_sold_again(pool, payments, stripe, make_account, deliver, billing_type):
     account = await make_account()
     session = await payments.buy_addon(account, "automated-production", "monthly", NOWHERE)
     stripe.pay(session.session_id)
@@ -478,7 +478,7 @@ async def test_an_addon_owned_by_the_month_is_not_sold_again(
     assert (await subscriptions.find(pool, account)).plan.slug == "free"
 
 
-async def test_an_addon_whose_payment_fails_is_to_be_paid_and_not_bought_again(
+async def test_an_addon_with_a_failed_payment_must_be_paid_and_is_not_sold_again(
     payments, stripe, clock, make_account, deliver
 ):
     account = await make_account()
@@ -505,7 +505,7 @@ async def test_the_page_of_one_addon_stays_open_beside_that_of_another(payments,
     assert pages == ["expired", "complete", "open"]
 
 
-async def test_the_portal_opens_for_whoever_has_bought(payments, stripe, make_account, subscribe):
+async def test_the_portal_opens_for_any_account_that_has_bought_something(payments, stripe, make_account, subscribe):
     account = await make_account()
     await payments.buy_credits(account, "single", NOWHERE)
     with pytest.raises(InvalidInput):
@@ -518,12 +518,12 @@ async def test_the_portal_opens_for_whoever_has_bought(payments, stripe, make_ac
     assert len([each for each in stripe.objects.values() if each["object"].endswith("configuration")]) == 1
 
 
-async def test_an_unknown_package_is_not_found(payments):
+async def test_an_unknown_package_is_a_404(payments):
     with pytest.raises(NotFound):
         await payments.buy_credits(None, "nonsense", NOWHERE)
 
 
-async def test_without_keys_a_sound_purchase_says_so_and_the_rest_works(pool, quota, make_account):
+async def test_without_keys_a_valid_purchase_says_so_and_everything_else_works(pool, quota, make_account):
     payments = Payments(pool, None, public_url="https://books.test")
     account = await make_account()
 
@@ -550,7 +550,7 @@ async def test_without_keys_a_sound_purchase_says_so_and_the_rest_works(pool, qu
     assert (await quota.creation_options(pool, account)).can_create
 
 
-async def test_where_nothing_is_sold_any_more_a_plan_is_not_changed_but_what_was_paid_still_arrives(
+async def test_a_server_that_stopped_selling_still_delivers_what_was_paid(
     pool, clock, payments, stripe, make_account, subscribe
 ):
     account = await make_account()

@@ -1,4 +1,4 @@
-"""Caps on cost hold for calls at once, for calls whose end nobody saw, and across the midnight between two days."""
+"""Cost caps hold for concurrent calls, for calls that never ended, and across midnight."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bookgen.store.database import open_pool
 MICROS = 1_000_000
 ANY = Usage(calls=1, input_tokens=1)
 MODEL = "scripted"
-# So many calls of a millionth, so many days from now.
+# This many calls at a millionth each, this many days from now.
 ENTERED = """
     INSERT INTO model_call (stage, model, call_id, cost_micros, created_at)
     SELECT 'chapter', 'scripted', gen_random_uuid(), 1, now() + $2 * interval '1 day' FROM generate_series(1, $1::int)
@@ -42,14 +42,14 @@ async def entered(of: CostBudget, call_id: UUID, cost: int) -> None:
 
 
 async def refused(*calls: Awaitable[UUID]) -> int:
-    """How many of the calls found no room."""
+    """How many of the calls found no budget."""
     ends = await asyncio.gather(*calls, return_exceptions=True)
     assert all(isinstance(end, UUID | CostCapReached) for end in ends), ends
     return sum(isinstance(end, CostCapReached) for end in ends)
 
 
 @pytest.mark.parametrize("cap", ["account_day", "day", "both"])
-async def test_calls_of_two_processes_at_once_pass_no_cap_together(
+async def test_concurrent_calls_of_two_processes_do_not_exceed_a_cap(
     dsn: str, pool: asyncpg.Pool, make_account: Account, cap: str
 ) -> None:
     account = await make_account()
@@ -64,7 +64,7 @@ async def test_calls_of_two_processes_at_once_pass_no_cap_together(
 
 
 @pytest.mark.parametrize("kind", ["input_tokens", "cache_write_tokens"])
-async def test_room_is_made_for_a_prompt_at_the_dearer_of_its_prices(
+async def test_a_reservation_assumes_the_higher_price_of_a_cached_prompt(
     pool: asyncpg.Pool, make_account: Account, kind: str
 ) -> None:
     def price(_model: str, usage: Usage) -> int:
@@ -75,7 +75,9 @@ async def test_room_is_made_for_a_prompt_at_the_dearer_of_its_prices(
     assert await refused(reserved(of)) == 1
 
 
-async def test_a_call_that_cost_less_leaves_room_for_another(pool: asyncpg.Pool, make_account: Account) -> None:
+async def test_a_call_that_costs_less_than_reserved_frees_the_difference(
+    pool: asyncpg.Pool, make_account: Account
+) -> None:
     of = budget(pool, CostCaps(account_day=2 * MICROS), await make_account())
     first, _ = await reserved(of), await reserved(of)
     assert await refused(reserved(of)) == 1
@@ -85,14 +87,16 @@ async def test_a_call_that_cost_less_leaves_room_for_another(pool: asyncpg.Pool,
     assert await refused(reserved(of)) == 0
 
 
-async def test_a_call_that_was_not_charged_leaves_its_room(pool: asyncpg.Pool, make_account: Account) -> None:
+async def test_a_call_that_is_not_charged_frees_its_reservation(pool: asyncpg.Pool, make_account: Account) -> None:
     of = budget(pool, CostCaps(account_day=MICROS), await make_account())
     await of.release(await reserved(of))
 
     assert await refused(reserved(of)) == 0
 
 
-async def test_a_call_whose_end_nobody_saw_counts_until_its_day_ends(pool: asyncpg.Pool, make_account: Account) -> None:
+async def test_the_reservation_of_a_call_that_never_ended_counts_until_the_end_of_its_day(
+    pool: asyncpg.Pool, make_account: Account
+) -> None:
     of = budget(pool, CostCaps(account_day=MICROS), await make_account())
     await reserved(of)
     with pytest.raises(CostCapReached) as full:
@@ -107,7 +111,7 @@ async def test_a_call_whose_end_nobody_saw_counts_until_its_day_ends(pool: async
     assert await refused(reserved(of)) == 0
 
 
-async def test_a_call_over_midnight_is_entered_on_the_day_that_made_room_for_it(
+async def test_a_call_over_midnight_counts_for_the_day_of_its_reservation(
     pool: asyncpg.Pool, make_account: Account
 ) -> None:
     of = budget(pool, CostCaps(account_day=MICROS), await make_account())
@@ -120,7 +124,7 @@ async def test_a_call_over_midnight_is_entered_on_the_day_that_made_room_for_it(
     assert await refused(reserved(of)) == 0
 
 
-async def test_room_is_made_once_however_often_it_is_asked_for(pool: asyncpg.Pool, make_account: Account) -> None:
+async def test_repeating_a_reservation_reserves_once(pool: asyncpg.Pool, make_account: Account) -> None:
     of, call_id = budget(pool, CostCaps(account_day=2 * MICROS), await make_account()), uuid4()
     for _ in range(3):
         await of.reserve(call_id, MODEL, ANY)
@@ -128,7 +132,7 @@ async def test_room_is_made_once_however_often_it_is_asked_for(pool: asyncpg.Poo
     assert await pool.fetchval("SELECT sum(cost_micros) FROM cost_reservation") == MICROS
 
 
-async def test_one_accounts_calls_leave_the_room_of_another_alone(pool: asyncpg.Pool, make_account: Account) -> None:
+async def test_reservations_of_one_account_do_not_affect_another(pool: asyncpg.Pool, make_account: Account) -> None:
     caps = CostCaps(account_day=MICROS, day=3 * MICROS)
     accounts = [await make_account(), await make_account(), None]
 
@@ -136,7 +140,7 @@ async def test_one_accounts_calls_leave_the_room_of_another_alone(pool: asyncpg.
     assert await refused(*(reserved(budget(pool, caps, account)) for account in accounts)) == 3
 
 
-async def test_a_day_counts_each_of_its_many_calls_once(pool: asyncpg.Pool, make_account: Account) -> None:
+async def test_the_cost_of_a_day_counts_every_call_once(pool: asyncpg.Pool, make_account: Account) -> None:
     of = budget(pool, CostCaps(day=313), await make_account(), cost=1)
     await pool.execute(ENTERED, 250, 0)
     await pool.execute(ENTERED, 1, 1)
@@ -147,7 +151,9 @@ async def test_a_day_counts_each_of_its_many_calls_once(pool: asyncpg.Pool, make
     assert await refused(*(reserved(of) for _ in range(5))) == 4
 
 
-async def test_what_has_no_price_is_stopped_once_a_cap_is_spent(pool: asyncpg.Pool, make_account: Account) -> None:
+async def test_a_model_without_a_price_is_stopped_once_a_cap_is_used_up(
+    pool: asyncpg.Pool, make_account: Account
+) -> None:
     account = await make_account()
     of = CostBudget(pool, CostCaps(account_day=MICROS), lambda _model, _usage: None, Purpose("chapter", account))
     await reserved(of)

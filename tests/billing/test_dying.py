@@ -1,4 +1,4 @@
-"""`kill -9` between any two steps of a checkout, a webhook and a completion, then again: the same end."""
+"""`kill -9` between any two steps of a checkout, a webhook and a completion, then a restart: the same outcome."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ ENDS = {
     },
 }  # fmt: skip
 
-# Lives of each flow: one for each step, and one that does not end. Fewer: `dying` has missed a step.
+# Lives per flow: one for each step and one to the end. If there are fewer, `dying` has missed a step.
 LIVES = {"credits": 6, "guest": 5, "plan": 13, "upgrade": 12, "downgrade": 8, "comeback": 19, "completion": 5}
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("flow", ENDS)
-async def test_a_death_before_any_step_changes_no_end(dsn, flow):
+async def test_killing_the_process_before_any_step_does_not_change_the_outcome(dsn, flow):
     stripe = FakeStripe()
     url = await stripe.start()
 

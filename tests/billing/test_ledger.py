@@ -1,4 +1,4 @@
-"""The database itself keeps the ledger: append-only, and its sum is the balance."""
+"""The database enforces the ledger: it is append-only, and its sum is the balance."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def owner(pool, make_account):
            SELECT account_id, 5, 5, 9 FROM wallet""",
     ],
 )
-async def test_no_statement_parts_the_balance_from_the_ledger(pool, owner, change):
+async def test_no_statement_can_change_the_balance_without_the_ledger(pool, owner, change):
     with pytest.raises(asyncpg.IntegrityConstraintViolationError):
         await pool.execute(change)
 
@@ -44,7 +44,7 @@ async def test_no_statement_parts_the_balance_from_the_ledger(pool, owner, chang
     assert tuple(row) == (3, 3)
 
 
-async def test_the_database_lets_nobody_pay_with_anothers_credit(pool, owner, make_account, make_book):
+async def test_the_database_refuses_a_hold_on_another_accounts_credit(pool, owner, make_account, make_book):
     stranger = await make_account()
     book = await make_book(stranger)
     lot = await pool.fetchval("SELECT id FROM credit_lot")
@@ -59,6 +59,6 @@ async def test_the_database_lets_nobody_pay_with_anothers_credit(pool, owner, ma
         )
 
 
-async def test_reading_a_wallet_that_is_there_writes_nothing(pool, owner):
+async def test_reading_an_existing_wallet_writes_nothing(pool, owner):
     async with pool.acquire() as connection, connection.transaction(readonly=True):
         assert (await ledger.wallet(connection, owner)).balance == 3

@@ -1,4 +1,4 @@
-"""The service reconciles payments each night by itself, in one of its processes."""
+"""One process of the service reconciles payments each night."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOWHERE = ReturnUrls()
 
 @pytest.fixture
 async def open_nightly(pool, open_payments, clock):
-    """Each one is as in a process of its own; the night is due."""
+    """Returns a new nightly job, as in a separate process. The night is due."""
     await reconciliation.plan(pool, clock())
     return lambda: NightlyReconcile(pool, open_payments().upkeep(), clock)
 
@@ -26,7 +26,7 @@ async def due_at(pool):
     return await pool.fetchval("SELECT due_at FROM reconciliation")
 
 
-async def test_a_night_mends_what_lost_events_have_left_wrong(
+async def test_the_nightly_reconcile_repairs_what_lost_events_left_wrong(
     pool, quota, payments, stripe, clock, make_account, deliver, open_nightly
 ):
     account = await make_account()
@@ -45,7 +45,7 @@ async def test_a_night_mends_what_lost_events_have_left_wrong(
     assert await due_at(pool) == next_night(clock())
 
 
-async def test_of_the_processes_one_reconciles_and_only_once_a_night(stripe, clock, open_nightly):
+async def test_one_process_reconciles_and_only_once_a_night(stripe, clock, open_nightly):
     processes = [open_nightly() for _ in range(4)]
 
     at_once = await asyncio.gather(*(each.reconcile_if_due() for each in processes))
@@ -56,7 +56,7 @@ async def test_of_the_processes_one_reconciles_and_only_once_a_night(stripe, clo
     assert (sorted(at_once), later, next_one) == ([False, False, False, True], False, True)
 
 
-async def test_a_night_that_was_not_finished_is_done_again_after_its_lease(
+async def test_an_unfinished_reconcile_is_repeated_after_its_lease(
     pool, payments, stripe, clock, make_account, open_nightly
 ):
     account = await make_account()
@@ -74,7 +74,7 @@ async def test_a_night_that_was_not_finished_is_done_again_after_its_lease(
     assert await credits.balance(pool, account) == 1
 
 
-async def test_a_subscription_that_cannot_be_read_does_not_keep_back_the_others(
+async def test_an_unreadable_subscription_does_not_stop_the_others(
     pool, quota, payments, stripe, make_account, open_nightly
 ):
     first, second = await make_account(), await make_account()
@@ -90,7 +90,7 @@ async def test_a_subscription_that_cannot_be_read_does_not_keep_back_the_others(
 
 
 @pytest.mark.parametrize(("hour", "day"), [(2, 5), (3, 6), (23, 6)])
-def test_the_next_night_is_at_three(hour, day):
+def test_the_next_reconcile_is_at_three(hour, day):
     assert next_night(datetime(2026, 3, 5, hour, 0, 0, 1, tzinfo=UTC)) == datetime(2026, 3, day, 3, tzinfo=UTC)
     assert next_night(datetime(2026, 3, 5, 3, tzinfo=UTC)) == datetime(2026, 3, 6, 3, tzinfo=UTC)
     assert next_night(datetime(2026, 3, 5, 3, tzinfo=UTC) - timedelta(microseconds=1)).day == 5

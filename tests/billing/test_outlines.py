@@ -1,11 +1,11 @@
-"""How many outlines of a period cost no AI edit."""
+"""How many outlines in a period cost no AI edit."""
 
 from __future__ import annotations
 
 from bookgen.billing import outlines
 
 
-async def test_what_is_in_flight_counts_beside_what_was_had(pool, quota, make_account) -> None:
+async def test_outlines_in_flight_count_like_finished_ones(pool, quota, make_account) -> None:
     account = await make_account()
     for _ in range(14):
         await outlines.count_free(pool, quota, account)

@@ -11,7 +11,7 @@ from bookgen.models import SubscriptionStatus
 moments = st.datetimes(datetime(2020, 1, 1), datetime(2040, 1, 1), timezones=st.just(UTC))
 
 
-def test_a_period_anchored_to_the_31st_returns_to_it():
+def test_a_period_anchored_on_the_31st_returns_to_the_31st():
     anchor = datetime(2026, 1, 31, 9, tzinfo=UTC)
 
     february = period_at(anchor, datetime(2026, 3, 1, tzinfo=UTC))
@@ -20,11 +20,11 @@ def test_a_period_anchored_to_the_31st_returns_to_it():
     assert february.end == datetime(2026, 3, 31, 9, tzinfo=UTC)
 
 
-def test_a_leap_day_anchor_falls_on_the_28th_in_other_years():
+def test_an_anchor_on_29_february_falls_on_the_28th_in_other_years():
     assert add_months(datetime(2024, 2, 29, tzinfo=UTC), 12) == datetime(2025, 2, 28, tzinfo=UTC)
 
 
-def test_the_end_of_a_period_belongs_to_the_next():
+def test_the_end_of_a_period_belongs_to_the_next_period():
     anchor = datetime(2026, 1, 31, 9, tzinfo=UTC)
 
     assert period_at(anchor, datetime(2026, 2, 28, 9, tzinfo=UTC)).start == datetime(2026, 2, 28, 9, tzinfo=UTC)
@@ -41,7 +41,7 @@ def test_every_moment_lies_in_exactly_one_period(anchor, now):
 
 
 @pytest.mark.parametrize("status", [SubscriptionStatus.PAST_DUE, SubscriptionStatus.CANCELED])
-def test_what_was_subscribed_to_is_lost_at_the_end_itself(status):
+def test_a_cancelled_subscription_ends_exactly_at_the_end_of_its_period(status):
     end = datetime(2026, 3, 1, tzinfo=UTC)
 
     def at(now):

@@ -1,4 +1,4 @@
-"""Changes of a paid plan: a larger one at once, a smaller one when the paid period ends, and calls that get lost."""
+"""Changes of a paid plan: upgrades at once, downgrades at the end of the paid period, and calls that fail."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def subscribe(payments, stripe, deliver):
 
 @pytest.fixture
 def planned(pool):
-    """The plan that the account changes to when its paid period ends."""
+    """The plan that the account changes to at the end of its paid period."""
 
     async def planned(account_id):
         present = await subscriptions.find(pool, account_id)
@@ -46,7 +46,7 @@ def schedules(stripe):
     return lambda: [each["status"] for each in stripe._all("subscription_schedule")]
 
 
-async def test_a_smaller_plan_credits_nothing_while_the_larger_ones_runs_go_on(
+async def test_a_downgrade_credits_nothing_while_books_of_the_larger_plan_are_running(
     pool, quota, payments, stripe, clock, make_account, make_book, subscribe, deliver
 ):
     account = await make_account()
@@ -73,7 +73,7 @@ async def test_a_smaller_plan_credits_nothing_while_the_larger_ones_runs_go_on(
     assert (await quota.plan(pool, account)).slug == "starter"
 
 
-async def test_the_same_plan_by_the_month_waits_until_the_paid_year_ends(
+async def test_switching_from_yearly_to_monthly_waits_until_the_paid_year_ends(
     pool, payments, make_account, subscribe, planned
 ):
     account = await make_account()
@@ -86,7 +86,7 @@ async def test_the_same_plan_by_the_month_waits_until_the_paid_year_ends(
     assert [invoice.amount for invoice in await payments.invoices(account)] == ["190.00"]
 
 
-async def test_a_smaller_plan_by_the_year_waits_too(payments, make_account, subscribe, planned):
+async def test_a_yearly_downgrade_waits_as_well(payments, make_account, subscribe, planned):
     account = await make_account()
     await subscribe(account, "pro", "monthly")
 
@@ -96,7 +96,7 @@ async def test_a_smaller_plan_by_the_year_waits_too(payments, make_account, subs
     assert [invoice.amount for invoice in await payments.invoices(account)] == ["49.00"]
 
 
-async def test_choosing_the_present_plan_again_calls_the_change_off(
+async def test_choosing_the_current_plan_cancels_the_planned_change(
     payments, make_account, subscribe, planned, schedules
 ):
     account = await make_account()
@@ -110,7 +110,7 @@ async def test_choosing_the_present_plan_again_calls_the_change_off(
         await payments.buy_plan(account, "pro", "monthly", NOWHERE)
 
 
-async def test_a_larger_plan_releases_the_schedule_and_applies_at_once(
+async def test_an_upgrade_releases_the_schedule_and_applies_at_once(
     quota, pool, payments, make_account, subscribe, planned, schedules
 ):
     account = await make_account()
@@ -124,7 +124,7 @@ async def test_a_larger_plan_releases_the_schedule_and_applies_at_once(
     assert [invoice.amount for invoice in await payments.invoices(account)] == ["300.00", "190.00"]
 
 
-async def test_another_smaller_plan_takes_the_place_of_the_one_that_was_planned(
+async def test_another_downgrade_replaces_the_planned_one(
     payments, stripe, make_account, subscribe, planned, schedules
 ):
     account = await make_account()
@@ -139,7 +139,7 @@ async def test_another_smaller_plan_takes_the_place_of_the_one_that_was_planned(
     assert price["lookup_key"] == "bookgen_plan_starter_monthly"
 
 
-async def test_a_smaller_plan_that_is_chosen_twice_is_planned_once(payments, stripe, make_account, subscribe):
+async def test_choosing_a_downgrade_twice_plans_it_once(payments, stripe, make_account, subscribe):
     account = await make_account()
     await subscribe(account)
 
@@ -151,7 +151,7 @@ async def test_a_smaller_plan_that_is_chosen_twice_is_planned_once(payments, str
 
 
 @pytest.mark.parametrize("cancel", ["cancel", "cancel_later"])
-async def test_a_cancellation_ends_the_planned_change(
+async def test_a_cancellation_removes_the_planned_change(
     payments, stripe, make_account, subscribe, planned, deliver, cancel
 ):
     account = await make_account()
@@ -164,9 +164,7 @@ async def test_a_cancellation_ends_the_planned_change(
     assert (await planned(account), subscription["schedule"]) == (None, None)
 
 
-async def test_a_smaller_plan_takes_a_cancellation_back(
-    pool, payments, stripe, make_account, subscribe, deliver, planned
-):
+async def test_a_downgrade_undoes_a_cancellation(pool, payments, stripe, make_account, subscribe, deliver, planned):
     account = await make_account()
     subscription = await subscribe(account)
     stripe.cancel_later(subscription["id"])
@@ -178,7 +176,7 @@ async def test_a_smaller_plan_takes_a_cancellation_back(
     assert not (await subscriptions.find(pool, account)).cancel_at_period_end
 
 
-async def test_once_the_change_has_come_its_schedule_ends_and_the_plan_can_be_canceled(
+async def test_a_schedule_ends_with_its_change_and_the_plan_can_be_cancelled(
     pool, payments, stripe, clock, make_account, subscribe, planned, deliver, schedules
 ):
     account = await make_account()
@@ -194,7 +192,7 @@ async def test_once_the_change_has_come_its_schedule_ends_and_the_plan_can_be_ca
     assert (schedules(), subscription["schedule"]) == (["released"], None)
 
 
-async def test_after_the_change_the_smaller_plans_allowance_applies(
+async def test_after_the_change_the_allowance_of_the_smaller_plan_applies(
     pool, quota, payments, stripe, clock, make_account, make_book, subscribe, deliver
 ):
     account = await make_account()
@@ -212,7 +210,7 @@ async def test_after_the_change_the_smaller_plans_allowance_applies(
             await quota.hold_book(connection, standing, await make_book(account), uuid4(), 10_000)
 
 
-def test_a_schedule_whose_change_has_come_plans_nothing_any_more():
+def test_a_schedule_whose_change_has_happened_plans_nothing_more():
     phases = [{"start_date": 1, "end_date": 2}, {"start_date": 2, "end_date": 3}]
     found = {
         "id": "sub_sched_1",
@@ -234,11 +232,11 @@ def test_a_schedule_whose_change_has_come_plans_nothing_any_more():
 
 @pytest.fixture
 def lose_phases(payments, stripe, subscribe):
-    """A smaller plan was chosen, and the call that plans it did not get through, so that an empty schedule is left."""
+    """A downgrade whose second call failed, so that an empty schedule is left at the processor."""
 
     async def lose_phases(account_id):
         subscription = await subscribe(account_id)
-        # Read, price looked for, product and price made, schedule made, and phases sent in three tries.
+        # Read, price looked up, product and price created, schedule created, and three tries to send the phases.
         stripe.wire.faults.extend([None] * 5 + [503] * 3)
         with pytest.raises(Unavailable):
             await payments.buy_plan(account_id, "starter", "monthly", NOWHERE)
@@ -248,7 +246,7 @@ def lose_phases(payments, stripe, subscribe):
     return lose_phases
 
 
-async def test_a_change_that_was_half_planned_is_not_shown_and_is_planned_when_it_is_tried_again(
+async def test_a_half_finished_schedule_is_not_shown_and_is_completed_on_a_retry(
     payments, make_account, lose_phases, deliver, planned, schedules
 ):
     account = await make_account()
@@ -262,7 +260,7 @@ async def test_a_change_that_was_half_planned_is_not_shown_and_is_planned_when_i
     assert (await planned(account), schedules()) == (("starter", "monthly"), ["active"])
 
 
-async def test_a_change_that_was_half_planned_changes_no_renewal_and_no_cancellation(
+async def test_a_half_finished_schedule_affects_no_renewal_and_no_cancellation(
     pool, payments, stripe, clock, make_account, lose_phases, deliver, schedules
 ):
     account = await make_account()
@@ -277,12 +275,12 @@ async def test_a_change_that_was_half_planned_changes_no_renewal_and_no_cancella
     assert (await subscriptions.find(pool, account)).plan.slug == "pro"
 
 
-async def test_a_planned_change_of_which_we_did_not_hear_comes_with_its_event(
+async def test_a_planned_change_whose_response_was_lost_appears_with_its_event(
     payments, stripe, make_account, subscribe, planned, deliver
 ):
     account = await make_account()
     await subscribe(account)
-    # Read, price looked for, product and price made, schedule made, phases sent, and read in three tries.
+    # Read, price looked up, product and price created, schedule created, phases sent, and three tries to read.
     stripe.wire.faults.extend([None] * 6 + [503] * 3)
     with pytest.raises(Unavailable):
         await payments.buy_plan(account, "starter", "monthly", NOWHERE)
@@ -293,7 +291,7 @@ async def test_a_planned_change_of_which_we_did_not_hear_comes_with_its_event(
     assert (before, await planned(account)) == (None, ("starter", "monthly"))
 
 
-async def test_reconcile_finds_a_planned_change_of_which_no_event_came(
+async def test_reconcile_finds_a_planned_change_whose_event_was_lost(
     payments, stripe, clock, make_account, subscribe, planned
 ):
     account = await make_account()
@@ -307,13 +305,13 @@ async def test_reconcile_finds_a_planned_change_of_which_no_event_came(
     assert await planned(account) is None
 
 
-async def test_an_upgrade_that_is_refused_leaves_the_planned_change_as_it_was(
+async def test_a_refused_upgrade_leaves_the_planned_change_as_it_was(
     payments, stripe, make_account, subscribe, planned, schedules
 ):
     account = await make_account()
     await subscribe(account, "starter", "yearly")
     await payments.buy_plan(account, "starter", "monthly", NOWHERE)
-    # Read, released, price looked for, product and price made, and changed.
+    # Read, released, price looked up, product and price created, and changed.
     stripe.wire.faults.extend([None] * 5 + [402])
 
     with pytest.raises(Conflict, match="declined"):
@@ -322,7 +320,7 @@ async def test_an_upgrade_that_is_refused_leaves_the_planned_change_as_it_was(
     assert (await planned(account), schedules()) == (("starter", "monthly"), ["active", "released"])
 
 
-async def test_an_upgrade_whose_answer_is_lost_plans_nothing_again(
+async def test_an_upgrade_whose_response_was_lost_does_not_restore_the_planned_change(
     quota, pool, payments, stripe, make_account, subscribe, planned, schedules
 ):
     account = await make_account()
@@ -338,7 +336,7 @@ async def test_an_upgrade_whose_answer_is_lost_plans_nothing_again(
     assert [invoice.amount for invoice in await payments.invoices(account)] == ["300.00", "190.00"]
 
 
-async def test_an_upgrade_that_waits_for_its_payment_says_that_the_planned_change_is_called_off(
+async def test_an_upgrade_awaiting_payment_says_that_the_planned_change_is_cancelled(
     payments, stripe, make_account, subscribe, planned
 ):
     account = await make_account()

@@ -12,7 +12,7 @@ from bookgen.store import plans
 URL = "https://books.test/plans"
 
 
-async def test_a_format_outside_the_plan_names_those_inside(pool):
+async def test_a_format_outside_the_plan_names_the_allowed_formats(pool):
     free = await plans.find(pool, "free")
 
     require_format(free, "pdf", URL)
@@ -22,7 +22,7 @@ async def test_a_format_outside_the_plan_names_those_inside(pool):
     assert refused.value.details == {"requested_format": "epub", "allowed_formats": ["pdf"], "upgrade_url": URL}
 
 
-async def test_chapter_images_are_for_paid_plans(pool):
+async def test_chapter_images_need_a_paid_plan(pool):
     require_chapter_images(await plans.find(pool, "starter"), URL)
 
     with pytest.raises(PlanUpgradeRequired):
@@ -30,16 +30,16 @@ async def test_chapter_images_are_for_paid_plans(pool):
 
 
 @pytest.mark.parametrize(("limit", "taken", "remains"), [(5, 2, 3), (5, 7, 0), (0, 0, 0), (-1, 900, -1)])
-def test_what_is_left_is_never_negative_unless_unlimited(limit, taken, remains):
+def test_the_remaining_allowance_is_never_negative_unless_it_is_unlimited(limit, taken, remains):
     assert left(limit, taken) == remains
 
 
-async def test_the_database_refuses_a_plan_that_the_gates_cannot_read(pool):
+async def test_the_database_refuses_plan_features_that_the_code_cannot_read(pool):
     with pytest.raises(asyncpg.CheckViolationError):
         await pool.execute("UPDATE plan SET features = features - 'watermark' WHERE slug = 'free'")
 
 
-async def test_the_seeded_plans_are_those_of_the_contract(pool):
+async def test_the_seeded_plans_match_the_contract(pool):
     seeded = {plan.slug: plan for plan in await plans.list_active(pool)}
     hosted = await plans.find(pool, "self-hosted")
 

@@ -1,4 +1,4 @@
-"""Allowances: held at the start of a run, consumed once at its end, given back when nothing was written."""
+"""Allowances: held at the start of a run, consumed once at its end, given back if nothing was written."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_a_new_account_is_on_the_free_plan(pool, quota, make_account):
     assert (await subscriptions.find(pool, account)).status == "active"
 
 
-async def test_of_two_starts_for_the_last_allowance_one_wins(make_account, make_book, hold):
+async def test_of_two_concurrent_starts_for_the_last_allowance_one_succeeds(make_account, make_book, hold):
     account = await make_account()
     books = [await make_book(account) for _ in range(8)]
 
@@ -78,7 +78,7 @@ async def test_of_two_starts_for_the_last_allowance_one_wins(make_account, make_
     }
 
 
-async def test_a_run_that_completes_twice_consumes_once(pool, quota, make_account, make_book, hold, complete):
+async def test_completing_a_run_twice_consumes_one_allowance(pool, quota, make_account, make_book, hold, complete):
     account = await make_account("starter")
     book = await make_book(account)
     run, _ = await hold(account, book)
@@ -90,7 +90,9 @@ async def test_a_run_that_completes_twice_consumes_once(pool, quota, make_accoun
     assert (await quota.creation_options(pool, account)).subscription_remaining == 4
 
 
-async def test_generating_a_completed_book_again_consumes_again(pool, quota, make_account, make_book, hold, complete):
+async def test_generating_a_completed_book_consumes_another_allowance(
+    pool, quota, make_account, make_book, hold, complete
+):
     account = await make_account("starter")
     book = await make_book(account)
 
@@ -130,7 +132,7 @@ async def test_a_stopped_book_keeps_its_hold_and_continues_on_it(
 
 
 async def wrote(pool, account, book, words, status="stopped"):
-    """A run of the book."""
+    """Insert a run of the book that wrote this many words."""
     return await pool.fetchval(
         """INSERT INTO run (id, book_id, account_id, status, mode, total, words_written)
            VALUES (gen_random_uuid(), $1, $2, $3, 'full', 3, $4) RETURNING id""",
@@ -141,12 +143,12 @@ async def wrote(pool, account, book, words, status="stopped"):
     )
 
 
-async def test_what_is_held_pays_for_three_times_the_words_however_many_runs_write_them(
+async def test_a_hold_pays_for_three_times_its_words_over_any_number_of_runs(
     pool, quota, make_account, make_book, hold, release
 ):
     account = await make_account()
     book = await make_book(account)
-    await wrote(pool, account, book, 1_000_000)  # before
+    await wrote(pool, account, book, 1_000_000)  # before the hold the hold
     for _ in range(2):
         run, _ = await hold(account, book)
         await wrote(pool, account, book, 25_000)
@@ -159,10 +161,10 @@ async def test_what_is_held_pays_for_three_times_the_words_however_many_runs_wri
     await wrote(pool, account, book, 1)
     with pytest.raises(QuotaExceeded, match="Resuming it uses another book"):
         await quota.require_words_left(pool, standing, run, 10_000)
-    await quota.require_words_left(pool, standing, run, 20_001)  # by a plan that was larger when it began
+    await quota.require_words_left(pool, standing, run, 20_001)  # under a larger plan at its start
 
 
-async def test_a_book_that_was_written_too_often_takes_another_of_the_plan(
+async def test_a_book_rewritten_beyond_its_hold_needs_another_allowance(
     pool, quota, make_account, make_book, hold, release, complete
 ):
     account = await make_account("starter")
@@ -179,7 +181,7 @@ async def test_a_book_that_was_written_too_often_takes_another_of_the_plan(
     assert (await quota.usage(pool, account)).books_created == 1
 
 
-async def test_a_plan_without_a_bound_on_books_has_none_on_their_words(pool, quota, make_account, make_book, hold):
+async def test_a_plan_with_unlimited_books_does_not_limit_their_words(pool, quota, make_account, make_book, hold):
     await pool.execute("""UPDATE plan SET features = features || '{"books_per_month": -1}' WHERE slug = 'pro'""")
     account = await make_account("pro")
     book = await make_book(account)
@@ -189,7 +191,7 @@ async def test_a_plan_without_a_bound_on_books_has_none_on_their_words(pool, quo
     await quota.require_words_left(pool, await quota.standing(pool, account), run, 10_000)
 
 
-async def test_deleting_a_stopped_book_gives_nothing_back_this_period(
+async def test_deleting_a_stopped_book_returns_nothing_in_this_period(
     pool, clock, make_account, make_book, hold, release
 ):
     account = await make_account()
@@ -222,7 +224,7 @@ async def test_what_a_stopped_book_holds_pays_for_nothing_in_the_next_period(
         await hold(account, await make_book(account))
 
 
-async def test_a_run_across_the_period_counts_in_the_one_it_began_in(
+async def test_a_run_across_two_periods_counts_in_the_first(
     pool, quota, clock, make_account, make_book, hold, complete
 ):
     account = await make_account()
@@ -256,9 +258,7 @@ async def test_the_history_goes_back_six_periods_newest_first(
     assert starts == sorted(starts, reverse=True)
 
 
-async def test_the_plan_pays_before_credits_and_credits_after_it(
-    pool, quota, make_account, make_book, hold, complete, grant
-):
+async def test_the_plan_pays_before_credits_do(pool, quota, make_account, make_book, hold, complete, grant):
     account = await make_account()
     await grant(account, 1)
     first, second = await make_book(account), await make_book(account)
@@ -274,7 +274,7 @@ async def test_the_plan_pays_before_credits_and_credits_after_it(
     assert (newest.kind, newest.amount, newest.balance_after, newest.book_id) == ("book_spend", -1, 0, second)
 
 
-async def test_credits_come_from_the_oldest_lot_that_covers_the_book(
+async def test_credits_are_taken_from_the_oldest_lot_that_covers_the_book(
     pool, make_account, make_book, hold, complete, grant
 ):
     account = await make_account()
@@ -303,7 +303,7 @@ async def test_a_held_credit_is_not_offered_to_a_second_book(pool, quota, make_a
     assert options.credits_balance == 1
 
 
-async def test_a_book_longer_than_every_source_asks_for_an_upgrade(pool, quota, make_account, grant):
+async def test_a_book_longer_than_any_source_allows_asks_for_an_upgrade(pool, quota, make_account, grant):
     account = await make_account()
     await grant(account, 1, words=50_000)
 
@@ -315,7 +315,7 @@ async def test_a_book_longer_than_every_source_asks_for_an_upgrade(pool, quota, 
     assert refused.value.details["max_allowed"] == 50_000
 
 
-async def test_a_hold_that_no_longer_covers_a_grown_book_is_replaced(
+async def test_a_hold_too_small_for_a_grown_book_is_replaced(
     pool, quota, make_account, make_book, hold, release, grant
 ):
     account = await make_account()
@@ -330,7 +330,7 @@ async def test_a_hold_that_no_longer_covers_a_grown_book_is_replaced(
     assert (await quota.creation_options(pool, account)).subscription_remaining == 1
 
 
-async def test_a_book_outgrows_what_is_held_for_it_only_between_runs(
+async def test_a_book_can_outgrow_its_hold_only_between_runs(
     pool, quota, make_account, make_book, hold, release, grant
 ):
     account = await make_account()
@@ -347,7 +347,7 @@ async def test_a_book_outgrows_what_is_held_for_it_only_between_runs(
     assert refused.value.details["max_allowed"] == 20_000
 
 
-async def test_racing_spends_never_pass_the_limit(pool, quota, make_account):
+async def test_concurrent_spending_never_exceeds_the_limit(pool, quota, make_account):
     account = await make_account()
 
     results = await asyncio.gather(
@@ -372,7 +372,7 @@ async def test_the_first_spend_of_a_period_takes_no_more_than_the_limit_either(p
     assert (await quota.usage(pool, account)).used(Allowance.AI_EDITS) == 5
 
 
-async def test_what_is_in_flight_counts_on_what_is_left(pool, quota, make_account):
+async def test_work_in_flight_reduces_what_is_left(pool, quota, make_account):
     account = await make_account()
     await quota.spend(pool, account, Allowance.AI_EDITS, 3)
 
@@ -390,7 +390,7 @@ async def test_what_is_in_flight_counts_on_what_is_left(pool, quota, make_accoun
     assert one_is_left.value.details["remaining"] == 1
 
 
-async def test_images_that_are_counted_succeed_whatever_becomes_of_their_hold(database, quota, make_account):
+async def test_counted_images_are_kept_even_if_removing_their_hold_fails(database, quota, make_account):
     account = await make_account()
 
     async with held_images(database, quota, account, 1) as held:
@@ -401,7 +401,7 @@ async def test_images_that_are_counted_succeed_whatever_becomes_of_their_hold(da
     assert await database.http.fetchval("SELECT count(*) FROM image_hold") == 0
 
 
-async def test_a_run_may_make_the_images_that_are_left_and_not_one_more(pool, quota, make_account, make_book):
+async def test_a_run_can_hold_exactly_the_images_that_are_left(pool, quota, make_account, make_book):
     account = await make_account()
     book = await make_book(account)
     standing = await quota.standing(pool, account)
@@ -412,7 +412,7 @@ async def test_a_run_may_make_the_images_that_are_left_and_not_one_more(pool, qu
         await require_images(pool, quota, standing, book, 4)
 
 
-async def test_the_image_of_a_run_is_held_for_as_long_as_the_run_waits(pool, quota, make_account, make_book):
+async def test_the_image_of_a_run_is_held_while_the_run_waits(pool, quota, make_account, make_book):
     account = await make_account()
     run, standing = (
         await wrote(pool, account, await make_book(account), 0, "running"),
@@ -426,7 +426,7 @@ async def test_the_image_of_a_run_is_held_for_as_long_as_the_run_waits(pool, quo
     assert await image_holds.held(pool, account, standing.period.start) == 0
 
 
-async def test_with_billing_off_nothing_is_refused_and_all_is_counted(pool, clock, make_account, make_book):
+async def test_without_billing_nothing_is_refused_and_everything_is_counted(pool, clock, make_account, make_book):
     quota = Quota(billing=False, clock=clock)
     account = await make_account()
     for _ in range(3):
@@ -443,7 +443,7 @@ async def test_with_billing_off_nothing_is_refused_and_all_is_counted(pool, cloc
     assert (options.subscription_remaining, options.max_words) == (-1, 500_000)
 
 
-async def test_editing_a_plan_row_changes_what_it_allows_at_once(pool, quota, make_account, make_book, hold):
+async def test_editing_a_plans_row_applies_at_once(pool, quota, make_account, make_book, hold):
     account = await make_account()
     await hold(account, await make_book(account))
 
@@ -455,7 +455,7 @@ async def test_editing_a_plan_row_changes_what_it_allows_at_once(pool, quota, ma
 
 
 @pytest.mark.parametrize("growth", [50_000_001, 51_000_000])
-async def test_a_refusal_for_room_says_how_many_megabytes_it_takes(pool, quota, make_account, growth):
+async def test_a_storage_refusal_says_how_many_megabytes_are_needed(pool, quota, make_account, growth):
     account = await make_account()
 
     with pytest.raises(PlanUpgradeRequired) as refused:

@@ -1,4 +1,4 @@
-"""Payments through the real service as a process of its own."""
+"""Payments through the real service in a separate process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def processor() -> AsyncIterator[FakeStripe]:
     await stripe.stop()
 
 
-async def test_a_purchase_outlives_a_kill_and_comes_once(tmp_path: Path, processor: FakeStripe) -> None:
+async def test_a_purchase_survives_a_kill_and_is_delivered_once(tmp_path: Path, processor: FakeStripe) -> None:
     keys = {
         "STRIPE_SECRET_KEY": SECRET_KEY,
         "STRIPE_API_BASE": processor.url,

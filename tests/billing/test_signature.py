@@ -1,4 +1,4 @@
-"""A signature holds for five minutes in either direction, to the second."""
+"""A signature is valid for five minutes in either direction, to the second."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def signed(at: int) -> str:
 
 
 @pytest.mark.parametrize("off", [-300, 0, 300])
-def test_a_signature_of_the_last_or_the_next_five_minutes_holds(off: int) -> None:
+def test_a_signature_up_to_five_minutes_old_or_early_is_valid(off: int) -> None:
     require_signature(BODY, signed(NOW + off), [SECRET], NOW)
 
 
 @pytest.mark.parametrize("off", [-301, 301])
-def test_one_a_second_beyond_is_refused(off: int) -> None:
+def test_a_signature_one_second_outside_the_tolerance_is_refused(off: int) -> None:
     with pytest.raises(InvalidInput, match="outside the five-minute tolerance"):
         require_signature(BODY, signed(NOW + off), [SECRET], NOW)
 

@@ -1,4 +1,4 @@
-"""Events from the processor: applied once, whatever comes twice, late, out of order or forged."""
+"""Events from the processor: applied once, however often, late, in whatever order or by whomever they are sent."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def subscribe(payments, stripe):
     return subscribe
 
 
-async def test_bought_credits_arrive_with_the_event_and_not_before(pool, make_account, buy_credits, deliver):
+async def test_bought_credits_arrive_with_the_event_and_not_earlier(pool, make_account, buy_credits, deliver):
     account = await make_account()
 
     await buy_credits(account)
@@ -56,7 +56,7 @@ async def test_bought_credits_arrive_with_the_event_and_not_before(pool, make_ac
 
 
 @pytest.mark.parametrize("where", ["id", "type", "note"])
-async def test_a_signed_event_with_a_character_that_no_row_holds_is_refused(
+async def test_a_signed_event_with_a_null_character_is_refused(
     pool, make_account, payments, stripe, buy_credits, where
 ):
     await buy_credits(await make_account())
@@ -66,9 +66,7 @@ async def test_a_signed_event_with_a_character_that_no_row_holds_is_refused(
         await payments.receive(*stripe.delivery(event))
 
 
-async def test_a_backslash_before_the_digits_of_that_character_is_text(
-    pool, make_account, buy_credits, deliver, stripe
-):
+async def test_an_escaped_backslash_before_u0000_is_ordinary_text(pool, make_account, buy_credits, deliver, stripe):
     account = await make_account()
     await buy_credits(account)
 
@@ -77,7 +75,7 @@ async def test_a_backslash_before_the_digits_of_that_character_is_text(
     assert await credits.balance(pool, account) == 5
 
 
-async def test_twenty_deliveries_at_once_have_one_effect(pool, payments, stripe, make_account, buy_credits):
+async def test_twenty_concurrent_deliveries_have_one_effect(pool, payments, stripe, make_account, buy_credits):
     account = await make_account()
     await buy_credits(account)
 
@@ -87,7 +85,7 @@ async def test_twenty_deliveries_at_once_have_one_effect(pool, payments, stripe,
     assert await pool.fetchval("SELECT count(*) FROM credit_transaction") == 1
 
 
-async def test_an_unpaid_session_gives_nothing_until_it_is_paid(pool, stripe, make_account, buy_credits, deliver):
+async def test_an_unpaid_session_gives_nothing_until_it_is_paid_for(pool, stripe, make_account, buy_credits, deliver):
     account = await make_account()
     session = await buy_credits(account, delayed=True)
     await deliver()
@@ -110,7 +108,9 @@ async def test_a_delayed_payment_that_fails_gives_nothing(pool, stripe, make_acc
     assert await pool.fetchval("SELECT status FROM checkout") == "failed"
 
 
-async def test_an_event_that_lies_about_payment_is_checked_at_the_processor(pool, payments, stripe, make_account):
+async def test_payment_is_checked_at_the_processor_and_not_believed_from_the_event(
+    pool, payments, stripe, make_account
+):
     account = await make_account()
     session = await payments.buy_credits(account, "twenty-pack", NOWHERE)
     stripe._emit("checkout.session.completed", {**stripe.objects[session.session_id], "payment_status": "paid"})
@@ -120,7 +120,7 @@ async def test_an_event_that_lies_about_payment_is_checked_at_the_processor(pool
     assert await credits.balance(pool, account) == 0
 
 
-async def test_a_payment_of_another_amount_than_offered_gives_nothing(pool, stripe, make_account, buy_credits, deliver):
+async def test_a_payment_of_a_different_amount_gives_nothing(pool, stripe, make_account, buy_credits, deliver):
     account = await make_account()
     session = await buy_credits(account)
     stripe.objects[session]["amount_total"] = 1
@@ -140,7 +140,7 @@ async def test_a_payment_of_another_amount_than_offered_gives_nothing(pool, stri
         pytest.param(b"", 600, None, id="from the future"),
     ],
 )
-async def test_a_forged_or_stale_event_is_refused_without_effect(
+async def test_a_forged_or_stale_event_is_refused_and_changes_nothing(
     pool, payments, stripe, clock, make_account, buy_credits, change, at, secret
 ):
     account = await make_account()
@@ -160,7 +160,7 @@ async def test_a_broken_signature_header_is_refused(payments, header):
         await payments.receive(b"{}", header)
 
 
-async def test_a_live_event_is_no_event_for_a_test_key(pool, payments, stripe, make_account, buy_credits):
+async def test_a_live_mode_event_is_ignored_with_a_test_key(pool, payments, stripe, make_account, buy_credits):
     account = await make_account()
     await buy_credits(account)
 
@@ -171,13 +171,13 @@ async def test_a_live_event_is_no_event_for_a_test_key(pool, payments, stripe, m
     assert await pool.fetchval("SELECT count(*) FROM payment_event") == 0
 
 
-async def test_a_signature_of_bytes_that_are_no_text_is_refused(payments, clock):
+async def test_a_signature_that_is_not_text_is_refused(payments, clock):
     for header in (f"t={clock().timestamp():.0f},v1=\udcff", f"t={'9' * 5_000},v1=abc"):
         with pytest.raises(InvalidInput):
             await payments.receive(b"{}", header)
 
 
-async def test_every_order_and_repetition_of_events_ends_alike(
+async def test_events_in_any_order_with_repetitions_have_the_same_outcome(
     pool, payments, stripe, clock, make_account, subscribe, buy_credits
 ):
     account = await make_account()
@@ -210,8 +210,8 @@ async def test_every_order_and_repetition_of_events_ends_alike(
     assert ends == {("starter", "active", present.current_period_end, 5, 8)}
 
 
-async def test_an_older_view_never_replaces_a_newer_one(pool, open_payments, stripe, make_account, subscribe, deliver):
-    """Two processes: one has read the plan before it ended, and comes to apply it after."""
+async def test_older_data_never_replaces_newer_data(pool, open_payments, stripe, make_account, subscribe, deliver):
+    """Of two processes, one has read the plan before it ended and applies it afterwards."""
     account = await make_account()
     subscription = await subscribe(account)
     await deliver()
@@ -229,7 +229,7 @@ async def test_an_older_view_never_replaces_a_newer_one(pool, open_payments, str
     assert (await subscriptions.find(pool, account)).status == "canceled"
 
 
-async def test_a_refund_takes_back_what_is_left(pool, stripe, make_account, buy_credits, deliver):
+async def test_a_refund_removes_the_remaining_credits(pool, stripe, make_account, buy_credits, deliver):
     account = await make_account()
     session = await buy_credits(account)
     await deliver()
@@ -244,7 +244,7 @@ async def test_a_refund_takes_back_what_is_left(pool, stripe, make_account, buy_
 
 
 @pytest.mark.parametrize(("cents", "left"), [(399, 5), (400, 4), (1199, 4), (1200, 3), (3598, 1), (3600, 0)])
-async def test_a_partial_refund_takes_back_the_nearest_number_of_credits(
+async def test_a_partial_refund_removes_the_nearest_number_of_credits(
     pool, stripe, make_account, buy_credits, deliver, cents, left
 ):
     account = await make_account()
@@ -257,7 +257,7 @@ async def test_a_partial_refund_takes_back_the_nearest_number_of_credits(
     assert await credits.balance(pool, account) == left
 
 
-async def test_a_dispute_takes_back_like_a_refund(pool, stripe, make_account, buy_credits, deliver):
+async def test_a_dispute_removes_credits_like_a_refund(pool, stripe, make_account, buy_credits, deliver):
     account = await make_account()
     session = await buy_credits(account)
 
@@ -269,7 +269,7 @@ async def test_a_dispute_takes_back_like_a_refund(pool, stripe, make_account, bu
 
 @pytest.mark.parametrize("lowers", [True, False])
 @pytest.mark.parametrize("event", ["refund.failed", "charge.refund.updated"])
-async def test_a_refund_that_fails_at_the_bank_gives_back_the_credits_that_it_took(
+async def test_a_refund_that_fails_at_the_bank_returns_the_credits_it_removed(
     pool, payments, stripe, make_account, buy_credits, deliver, event, lowers
 ):
     account = await make_account()
@@ -287,7 +287,7 @@ async def test_a_refund_that_fails_at_the_bank_gives_back_the_credits_that_it_to
     assert [line async for line in payments.upkeep().reconcile(mend=False, since=timedelta(9), now=SIGN_UP)] == []
 
 
-async def test_reconcile_finds_a_failed_refund_of_which_no_event_came(
+async def test_reconcile_finds_a_failed_refund_whose_event_was_lost(
     pool, payments, stripe, make_account, buy_credits, deliver
 ):
     account = await make_account()
@@ -302,9 +302,7 @@ async def test_reconcile_finds_a_failed_refund_of_which_no_event_came(
     assert await credits.balance(pool, account) == 5
 
 
-async def test_a_refund_that_fails_while_a_guests_purchase_waits_leaves_it_whole(
-    pool, stripe, make_account, buy_credits, deliver
-):
+async def test_a_failed_refund_leaves_a_guests_pending_purchase_whole(pool, stripe, make_account, buy_credits, deliver):
     account = await make_account()
     email = await pool.fetchval("SELECT email FROM account")
     session = await buy_credits(None, email=email)
@@ -319,7 +317,7 @@ async def test_a_refund_that_fails_while_a_guests_purchase_waits_leaves_it_whole
 
 
 @pytest.mark.parametrize(("status", "balance"), [("won", 5), ("lost", 0)])
-async def test_a_dispute_that_is_won_gives_back_what_it_took(
+async def test_a_won_dispute_returns_what_it_removed(
     pool, payments, stripe, make_account, buy_credits, deliver, status, balance
 ):
     account = await make_account()
@@ -339,9 +337,7 @@ async def test_a_dispute_that_is_won_gives_back_what_it_took(
 
 
 @pytest.mark.parametrize("status", ["warning_needs_response", "warning_closed"])
-async def test_an_inquiry_of_the_bank_moves_no_money_and_takes_nothing(
-    pool, stripe, make_account, buy_credits, deliver, status
-):
+async def test_a_bank_inquiry_changes_nothing(pool, stripe, make_account, buy_credits, deliver, status):
     account = await make_account()
     session = await buy_credits(account)
 
@@ -351,7 +347,7 @@ async def test_an_inquiry_of_the_bank_moves_no_money_and_takes_nothing(
     assert await credits.balance(pool, account) == 5
 
 
-async def test_a_won_dispute_gives_back_only_what_was_taken_and_no_credit_that_was_spent(
+async def test_a_won_dispute_returns_only_what_it_removed_and_no_spent_credit(
     pool, quota, stripe, make_account, make_book, buy_credits, deliver
 ):
     account = await make_account()
@@ -372,7 +368,7 @@ async def test_a_won_dispute_gives_back_only_what_was_taken_and_no_credit_that_w
     assert (disputed, await credits.balance(pool, account)) == (0, 4)
 
 
-async def test_a_use_of_an_addon_comes_back_with_a_won_dispute(pool, payments, quota, stripe, make_account, deliver):
+async def test_a_won_dispute_returns_a_use_of_an_addon(pool, payments, quota, stripe, make_account, deliver):
     account = await make_account()
     session = await payments.buy_addon(account, "childrens-book", "per_use", NOWHERE)
     stripe.pay(session.session_id)
@@ -388,7 +384,9 @@ async def test_a_use_of_an_addon_comes_back_with_a_won_dispute(pool, payments, q
     assert (sum(each.bought for each in disputed), owned.bought) == (0, 1)
 
 
-async def test_a_plan_begins_renews_lapses_and_ends(pool, quota, clock, stripe, make_account, subscribe, deliver):
+async def test_a_plan_starts_renews_lapses_and_ends_with_its_events(
+    pool, quota, clock, stripe, make_account, subscribe, deliver
+):
     account = await make_account()
     subscription = await subscribe(account)
     await deliver()
@@ -409,9 +407,7 @@ async def test_a_plan_begins_renews_lapses_and_ends(pool, quota, clock, stripe, 
     assert (await quota.plan(pool, account)).slug == "free"
 
 
-async def test_a_month_that_nobody_paid_for_brings_no_new_allowances(
-    pool, quota, clock, stripe, make_account, subscribe, deliver
-):
+async def test_an_unpaid_month_brings_no_new_allowance(pool, quota, clock, stripe, make_account, subscribe, deliver):
     account = await make_account()
     subscription = await subscribe(account)
     await deliver()
@@ -434,7 +430,7 @@ async def test_a_month_that_nobody_paid_for_brings_no_new_allowances(
     await quota.spend(pool, account, Allowance.AI_EDITS, 100)
 
 
-async def test_a_plan_whose_renewal_nobody_hears_of_ends_some_days_after_what_was_paid(
+async def test_a_plan_without_renewal_news_ends_a_few_days_after_the_paid_period(
     pool, quota, clock, stripe, make_account, subscribe, deliver
 ):
     account = await make_account()
@@ -455,7 +451,7 @@ async def test_a_plan_whose_renewal_nobody_hears_of_ends_some_days_after_what_wa
     assert (await quota.plan(pool, account)).slug == "starter"
 
 
-async def test_the_period_is_read_where_an_earlier_version_of_the_processor_has_it(
+async def test_the_period_is_read_from_an_older_api_version_of_the_processor(
     pool, stripe, make_account, subscribe, deliver
 ):
     account = await make_account()
@@ -469,7 +465,7 @@ async def test_the_period_is_read_where_an_earlier_version_of_the_processor_has_
     assert present.current_period_end.timestamp() == subscription["current_period_end"]
 
 
-async def test_an_unpaid_month_after_another_begins_no_new_days_of_grace(
+async def test_a_second_unpaid_month_does_not_restart_the_grace_period(
     pool, quota, clock, stripe, make_account, subscribe, deliver
 ):
     account = await make_account()
@@ -490,7 +486,7 @@ async def test_an_unpaid_month_after_another_begins_no_new_days_of_grace(
     assert (twice_unpaid.slug, unpaid_again.slug) == ("free", "starter")
 
 
-async def test_a_canceled_plan_lasts_until_what_was_paid_for_ends(
+async def test_a_cancelled_plan_lasts_until_the_paid_period_ends(
     pool, quota, clock, stripe, make_account, subscribe, deliver
 ):
     account = await make_account()
@@ -502,9 +498,7 @@ async def test_a_canceled_plan_lasts_until_what_was_paid_for_ends(
     assert (await quota.plan(pool, account)).slug == "free"
 
 
-async def test_a_plan_canceled_over_a_dispute_has_no_paid_time_left(
-    pool, quota, stripe, make_account, subscribe, deliver
-):
+async def test_a_plan_cancelled_by_a_dispute_ends_at_once(pool, quota, stripe, make_account, subscribe, deliver):
     account = await make_account()
     stripe.cancel(await subscribe(account), reason="payment_disputed")
 
@@ -513,7 +507,7 @@ async def test_a_plan_canceled_over_a_dispute_has_no_paid_time_left(
     assert (await quota.plan(pool, account)).slug == "free"
 
 
-async def test_a_subscription_to_a_plan_that_is_gone_is_said_to_be_one(pool, stripe, make_account, subscribe, deliver):
+async def test_a_subscription_to_a_missing_plan_is_recorded_as_such(pool, stripe, make_account, subscribe, deliver):
     await subscribe(await make_account())
     await pool.execute("UPDATE plan SET slug = 'beginner' WHERE slug = 'starter'")
 
@@ -523,7 +517,9 @@ async def test_a_subscription_to_a_plan_that_is_gone_is_said_to_be_one(pool, str
     assert [row["outcome"] for row in outcomes] == ["there is no plan starter"]
 
 
-async def test_a_subscription_that_cannot_be_read_hides_no_other(pool, quota, stripe, make_account, subscribe, deliver):
+async def test_an_unreadable_subscription_does_not_hide_a_readable_one(
+    pool, quota, stripe, make_account, subscribe, deliver
+):
     account = await make_account()
     await subscribe(account)
     (known,) = [each for each in stripe.objects.values() if each["object"] == "subscription"]
@@ -534,7 +530,7 @@ async def test_a_subscription_that_cannot_be_read_hides_no_other(pool, quota, st
     assert (await quota.plan(pool, account)).slug == "starter"
 
 
-async def test_a_subscription_of_ours_that_cannot_be_read_changes_nothing_and_is_told_again(
+async def test_an_unreadable_known_subscription_changes_nothing_and_its_event_is_retried(
     pool, quota, stripe, make_account, subscribe, deliver
 ):
     account = await make_account()
@@ -550,7 +546,7 @@ async def test_a_subscription_of_ours_that_cannot_be_read_changes_nothing_and_is
     assert (await quota.plan(pool, account)).slug == "starter"
 
 
-async def test_an_unknown_event_is_kept_and_answered(pool, payments, stripe):
+async def test_an_unknown_event_is_stored_and_answered(pool, payments, stripe):
     stripe._emit("customer.tax_id.created", {"id": "txi_1"})
 
     await payments.receive(*stripe.delivery(stripe.events[0]))
@@ -558,7 +554,7 @@ async def test_an_unknown_event_is_kept_and_answered(pool, payments, stripe):
     assert await pool.fetchval("SELECT outcome FROM payment_event WHERE applied_at IS NOT NULL") == "nothing to do"
 
 
-async def test_an_event_waits_while_the_processor_is_away(pool, payments, stripe, make_account, buy_credits, deliver):
+async def test_an_event_waits_while_the_processor_is_down(pool, payments, stripe, make_account, buy_credits, deliver):
     account = await make_account()
     await buy_credits(account)
     stripe.wire.faults.extend([503, 503, 503])
@@ -577,7 +573,7 @@ async def test_an_event_of_a_bought_plan_waits_until_the_subscription_can_be_rea
     account = await make_account()
     await subscribe(account)
     (bought,) = [each for each in stripe.events if each["type"] == "checkout.session.completed"]
-    stripe.wire.faults.extend([None, 503, 503, 503])  # the session is read
+    stripe.wire.faults.extend([None, 503, 503, 503])  # the session has been read
 
     with pytest.raises(Unavailable):
         await payments.receive(*stripe.delivery(bought))
@@ -588,7 +584,7 @@ async def test_an_event_of_a_bought_plan_waits_until_the_subscription_can_be_rea
     assert (present.plan.slug, present.status) == ("starter", "active")
 
 
-async def test_either_secret_counts_while_one_replaces_the_other(pool, stripe, make_account, buy_credits, payments):
+async def test_during_a_rotation_both_webhook_secrets_are_accepted(pool, stripe, make_account, buy_credits, payments):
     account = await make_account()
     await buy_credits(account)
     await buy_credits(account, "single")
@@ -603,7 +599,7 @@ async def send(payments, stripe, event):
     await payments.receive(*stripe.delivery(event))
 
 
-async def test_an_event_that_cannot_be_read_is_kept_told_and_skipped(pool, payments, stripe, buy_credits, make_account):
+async def test_an_unreadable_event_is_stored_and_logged_and_skipped(pool, payments, stripe, buy_credits, make_account):
     await buy_credits(await make_account())
     [good] = stripe.events
     broken = [
@@ -625,7 +621,7 @@ async def test_an_event_that_cannot_be_read_is_kept_told_and_skipped(pool, payme
     assert [line for line in lines if "credits five-pack: paid" in line]
 
 
-async def test_a_guest_gets_an_account_credits_and_a_way_in(pool, buy_credits, deliver):
+async def test_a_guest_gets_an_account_with_credits_and_a_sign_in_link(pool, buy_credits, deliver):
     await buy_credits(None, email="Guest.Writer@example.com")
 
     await deliver()
@@ -639,7 +635,7 @@ async def test_a_guest_gets_an_account_credits_and_a_way_in(pool, buy_credits, d
     ]
 
 
-async def test_a_guest_with_a_known_address_is_credited_and_mailed_no_way_in(
+async def test_a_guest_with_a_known_address_gets_the_credits_and_no_sign_in_link(
     pool, stripe, make_account, buy_credits, deliver
 ):
     account = await make_account()
@@ -656,13 +652,13 @@ async def test_a_guest_with_a_known_address_is_credited_and_mailed_no_way_in(
 
 
 async def claim(pool, account, email):
-    """The account in the hands of whoever proves its address, as the mailed sign-in link does."""
+    """Verify the address of an account, as the mailed sign-in link does."""
     async with pool.acquire() as connection, connection.transaction():
         return await proof.prove_own(connection, account, email, datetime.now(UTC))
 
 
 @pytest.mark.parametrize("refunded", [0, 800, 3999])
-async def test_what_a_guest_buys_waits_while_the_account_with_the_address_has_not_proven_it(
+async def test_a_guest_purchase_waits_while_the_account_with_its_address_is_unverified(
     pool, stripe, make_account, buy_credits, deliver, refunded
 ):
     squatter = await make_account()
@@ -685,7 +681,7 @@ async def test_what_a_guest_buys_waits_while_the_account_with_the_address_has_no
     assert await credits.balance(pool, squatter) == {0: 5, 800: 4, 3999: 0}[refunded]
 
 
-async def test_the_link_of_a_registration_ends_what_was_registered_while_a_purchase_waits(
+async def test_verifying_an_address_with_a_waiting_purchase_removes_the_old_password(
     pool, make_account, buy_credits, deliver
 ):
     squatter = await make_account()
@@ -701,7 +697,7 @@ async def test_the_link_of_a_registration_ends_what_was_registered_while_a_purch
     assert await credits.balance(pool, squatter) == 5
 
 
-async def test_whoever_is_signed_in_and_follows_the_link_keeps_the_account_and_has_what_waits(
+async def test_a_signed_in_owner_who_verifies_keeps_the_password_and_gets_the_waiting_credits(
     pool, make_account, buy_credits, deliver
 ):
     holder = await make_account()
@@ -717,7 +713,7 @@ async def test_whoever_is_signed_in_and_follows_the_link_keeps_the_account_and_h
     assert await credits.balance(pool, holder) == 5
 
 
-async def test_what_waits_for_an_address_that_may_be_taken_back_goes_to_who_proves_it_later(
+async def test_a_purchase_for_a_reserved_address_goes_to_whoever_verifies_it_later(
     pool, make_account, buy_credits, deliver
 ):
     former = await make_account()
@@ -738,7 +734,7 @@ async def test_what_waits_for_an_address_that_may_be_taken_back_goes_to_who_prov
     assert await credits.balance(pool, later) == 5
 
 
-async def test_two_purchases_of_one_new_guest_make_one_account(pool, payments, stripe, buy_credits):
+async def test_two_purchases_by_one_new_guest_make_one_account(pool, payments, stripe, buy_credits):
     for _ in range(4):
         await buy_credits(None, "single", email="new@example.com")
 
@@ -751,7 +747,7 @@ async def test_two_purchases_of_one_new_guest_make_one_account(pool, payments, s
 
 
 async def _forget(pool):
-    """Everything that the events did, so that they can come again in another order."""
+    """Delete everything that the events did, so that they can be sent again in another order."""
     async with pool.acquire() as connection, connection.transaction():
         await connection.execute("ALTER TABLE credit_transaction DISABLE TRIGGER USER")
         await connection.execute("DELETE FROM credit_transaction; DELETE FROM credit_lot; DELETE FROM wallet")

@@ -1,4 +1,4 @@
-"""A world for each scenario, and a seed for the whole session."""
+"""A world for each scenario, and one seed for the whole session."""
 
 from __future__ import annotations
 
@@ -56,5 +56,5 @@ async def world(pool: asyncpg.Pool, dsn: str, tmp_path: Path) -> AsyncIterator[W
 
 @pytest.fixture
 def kills() -> int:
-    """How often a process is killed at random; `CHAOS_KILLS=200` for the long proof."""
+    """How many random kills. `CHAOS_KILLS=200` for the long run."""
     return int(os.environ.get("CHAOS_KILLS", "4"))

@@ -13,10 +13,10 @@ COMMIT = b"COMMIT;\0"
 class PgProxy:
     """Use as `async with PgProxy(dsn) as proxy`, then connect to `proxy.dsn`.
 
-    `delay` seconds pass before each message of the service. `cut_after_commit` closes that many connections right
-    after a COMMIT was handed to the server, so that its answer is never heard. `close()` resets every connection
-    and refuses new ones until `open()`. `swallow()` lets nothing through, either way, without a word to anybody, until
-    `open()`. With `half_open` a client is not told that the server has hung up; `last_words` is set when it has.
+    `delay`: seconds before each message of the service. `cut_after_commit`: how many connections to close right after a
+    COMMIT was forwarded, so that its response is lost. `close()` resets every connection and refuses new ones until
+    `open()`. `swallow()` silently drops all data in both directions until `open()`. `half_open`: clients are not told
+    that the server has closed the connection; `last_words` is set when it has.
     """
 
     def __init__(self, dsn: str) -> None:
@@ -97,7 +97,7 @@ class PgProxy:
                     self.cut_after_commit -= 1
                     self.cuts += 1
                     client.transport.abort()
-                    await asyncio.sleep(0.2)  # the server works through what it was sent before it sees the end
+                    await asyncio.sleep(0.2)  # the server processes what it received before it sees the end
         upstream.transport.abort()
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""One real `bookgen serve`, to be killed, frozen and stopped."""
+"""A real `bookgen serve`, to be killed, frozen and stopped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ START_SECONDS = 60.0
 
 
 class Process:
-    """Started with `await Process.start(...)`, which returns once it says that it is ready."""
+    """Start with `await Process.start(...)`, which returns once the service is ready."""
 
     def __init__(self, child: Program | asyncio.subprocess.Process, log: Path) -> None:
         self._child = child
@@ -30,7 +30,7 @@ class Process:
     async def start(
         cls, folder: Path, settings: dict[str, str], *, wait: bool = True, command: Sequence[str] = ()
     ) -> Process:
-        """`command` serves in the place of `bookgen serve`."""
+        """`command` runs instead of `bookgen serve`."""
         folder.mkdir(parents=True, exist_ok=True)
         log = folder / f"serve-{len(list(folder.glob('serve-*.log')))}.log"
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("BOOKGEN_")}
@@ -70,7 +70,7 @@ class Process:
         return self._child.returncode is not None
 
     async def said(self, what: str, seconds: float = 60.0) -> None:
-        """Waits for a line of the log."""
+        """Wait for a line of the log."""
         async with asyncio.timeout(seconds):
             while not re.search(what, self.log):  # noqa: ASYNC110 (the signal is a line of the log)
                 await asyncio.sleep(0.02)
@@ -80,7 +80,7 @@ class Process:
         await self._child.wait()
 
     async def stop(self, seconds: float = 40.0) -> int:
-        """SIGTERM, and the exit code."""
+        """Send SIGTERM. Returns the exit code."""
         self.signal(signal.SIGTERM)
         return await self.ended(seconds)
 

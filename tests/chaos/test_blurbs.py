@@ -1,4 +1,4 @@
-"""A blurb survives kill -9, and no call for it holds up its book."""
+"""A blurb survives `kill -9`, and no blurb call holds up its book."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEFT = "SELECT (SELECT count(*) FROM blurb_draft) + (SELECT count(*) FROM step)"
 
 
 @pytest.mark.parametrize("point", ["advance.after", "blurb_draft.begun", "blurb_draft.drafted"])
-async def test_killed_at_any_moment_the_next_process_drafts_the_blurb(world: World, point: str) -> None:
+async def test_the_next_process_drafts_the_blurb_after_a_kill_at_any_moment(world: World, point: str) -> None:
     author = await world.author()
     book = await world.book(author, 1)
     process = await world.serve(f"{point}#{book}:kill")
@@ -28,7 +28,7 @@ async def test_killed_at_any_moment_the_next_process_drafts_the_blurb(world: Wor
     await world.check()
 
 
-async def test_a_call_that_is_never_answered_leaves_the_run_completed_through_a_kill(world: World) -> None:
+async def test_a_blurb_call_that_never_returns_leaves_the_run_completed_over_a_kill(world: World) -> None:
     world.model.script(fault("hang", stage="blurb"))
     author = await world.author()
     book = await world.book(author, 2)

@@ -1,4 +1,4 @@
-"""Callers that go away, that come all at once, and that find every connection taken."""
+"""Callers that disconnect, that come all at once, and that find every connection in use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.chaos.world import World
 
 
 @pytest.mark.long
-async def test_a_generate_whose_caller_goes_away_is_accepted_all_the_same(world: World) -> None:
+async def test_a_generate_request_whose_caller_disconnects_is_accepted(world: World) -> None:
     process = await world.serve()
     author = await world.author()
     book = await world.book(author)
@@ -36,7 +36,7 @@ async def test_a_generate_whose_caller_goes_away_is_accepted_all_the_same(world:
 
 
 @pytest.mark.long
-async def test_more_commands_at_once_than_a_mailbox_holds_stand_in_line_and_are_all_answered(world: World) -> None:
+async def test_commands_beyond_the_mailbox_size_wait_and_are_all_answered(world: World) -> None:
     process = await world.serve("pause.before:sleep=2")
     author = await world.author()
     book = await world.book(author)

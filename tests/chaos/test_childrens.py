@@ -1,4 +1,4 @@
-"""kill -9 while a children's book is made: a kill repeats at most one call for a picture, and nothing counts twice."""
+"""`kill -9` while a children's book is made: a kill repeats at most one picture, and nothing is charged twice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.chaos.world import World
 from tests.fakes.image_server import ImageServer
 
 SPREADS = 4
-PICTURES = SPREADS + 1  # and the character sheet
+PICTURES = SPREADS + 1  # plus the character sheet
 BOOK = {"title": "Pip", "age_range": "3-5", "page_count": 2 * SPREADS, "characters": ["Pip the mouse"]}
 
 
@@ -49,7 +49,7 @@ async def check(world: World, book: int, server: ImageServer) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("point", ["picture.before", "picture.store", "picture.after", "checkpoint.before"])
 @pytest.mark.parametrize("nth", [1, 3])
-async def test_killed_at_a_picture_the_book_completes_with_one_picture_a_spread(
+async def test_a_book_killed_at_a_picture_completes_with_one_picture_a_spread(
     world: World, server: ImageServer, point: str, nth: int
 ) -> None:
     author = await world.author()
@@ -65,7 +65,7 @@ async def test_killed_at_a_picture_the_book_completes_with_one_picture_a_spread(
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
-async def test_random_kills_repeat_one_picture_each_at_most(
+async def test_each_random_kill_repeats_at_most_one_picture(
     world: World, server: ImageServer, dice: random.Random, kills: int
 ) -> None:
     author = await world.author()
@@ -85,7 +85,7 @@ async def test_random_kills_repeat_one_picture_each_at_most(
             await world.kill(process)
             process = await world.serve(**settings(server))
             if await world.value("SELECT failure ->> 'code' = 'quarantined' FROM run WHERE book_id = $1", book):
-                await world.steer(process, author, book, "resume")  # thrice killed before a spread was done
+                await world.steer(process, author, book, "resume")  # killed three times before a spread was finished
         await world.until_status(book, "completed")
         assert len(server.requests) - asked <= PICTURES + world.kills - before
         assert await world.value("SELECT sum(ai_images_generated) FROM usage_period") == SPREADS

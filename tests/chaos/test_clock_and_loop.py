@@ -1,4 +1,4 @@
-"""Time as it should not be: a loop that stands still, a wall clock that jumps."""
+"""A blocked event loop and a jumping wall clock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.chaos.world import World
 HOUR = 3600
 
 
-async def test_a_blocked_loop_is_reported_and_loses_no_lease(world: World) -> None:
+async def test_a_blocked_loop_is_reported_and_keeps_its_lease(world: World) -> None:
     process = await world.serve("step.after:block=5@2")
     author = await world.author()
     book = await world.book(author)
@@ -35,7 +35,7 @@ async def test_a_blocked_loop_is_reported_and_loses_no_lease(world: World) -> No
     await world.check()
 
 
-def test_no_lease_and_no_wait_of_a_run_is_reckoned_by_the_wall_clock() -> None:
+def test_leases_and_waits_do_not_use_the_wall_clock() -> None:
     readers = {
         f"{file.name}: {ast.unparse(node)}"
         for file in (ROOT / "bookgen/actors").glob("*.py")
@@ -43,7 +43,7 @@ def test_no_lease_and_no_wait_of_a_run_is_reckoned_by_the_wall_clock() -> None:
         if isinstance(node, ast.Attribute) and ast.unparse(node) in WALL_CLOCKS
     }
 
-    assert readers == {"transaction.py: datetime.now"}  # lent to a run that the database then dates
+    assert readers == {"transaction.py: datetime.now"}  # passed to a run, whose date then comes from the database
 
 
 WALL_CLOCKS = {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "date.today", "datetime.today"}
@@ -51,18 +51,22 @@ WALL_CLOCKS = {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "
 
 @pytest.mark.long
 @pytest.mark.timeout(200)
-async def test_a_wall_clock_that_jumps_by_hours_moves_no_lease(world: World, tmp_path: Path) -> None:
+async def test_a_wall_clock_that_jumps_by_hours_does_not_affect_leases(world: World, tmp_path: Path) -> None:
     offset = tmp_path / "offset"
     offset.write_text(str(-HOUR))
     settings = {"PYTHONPATH": f"{ROOT / 'tests/chaos/jumping_clock'}:{ROOT}", "JUMPING_CLOCK": str(offset)}
-    serve = (sys.executable, "-m", "bookgen", "serve")  # executed, as a fork has its clock already
+    serve = (sys.executable, "-m", "bookgen", "serve")  # executed and not forked, because a fork already has its clock
     owner, other = await asyncio.gather(*(world.serve(command=serve, **settings) for _ in range(2)))
     authors = [await world.author() for _ in range(4)]
-    await world.pool.execute("UPDATE subscription SET anchor = anchor - interval '1 day'")  # no period ends meanwhile
+    await world.pool.execute(
+        "UPDATE subscription SET anchor = anchor - interval '1 day'"
+    )  # so that no period ends during the test
     books = [await world.book(author, chapters=4) for author in authors]
     assert await world.clock_of(owner) < datetime.now(UTC) - timedelta(minutes=59)
     world.model.configure(delay=2.0)
-    for process, author, book in zip((owner, other) * 2, authors, books, strict=True):  # none has more than its share
+    for process, author, book in zip(
+        (owner, other) * 2, authors, books, strict=True
+    ):  # so that no process has more than its share
         assert (await world.generate(process, author, book))[0] == 202
 
     for hours in itertools.cycle((1, -1, 0)):

@@ -1,4 +1,4 @@
-"""The database goes away, answers late or not at all: no run fails, no finished text is lost."""
+"""The database is unreachable, slow or silent: no run fails and no finished text is lost."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ async def test_a_finished_text_waits_for_the_database(world: World, proxy: PgPro
 
 
 @pytest.mark.parametrize("verb", [pytest.param("pause", marks=pytest.mark.long), "stop"])
-async def test_a_commit_whose_answer_was_cut_off_is_answered_truly(world: World, proxy: PgProxy, verb: str) -> None:
+async def test_a_command_whose_commit_response_was_lost_is_answered_correctly(
+    world: World, proxy: PgProxy, verb: str
+) -> None:
     process = await world.serve()
     author = await world.author()
     book = await world.book(author)
@@ -57,12 +59,14 @@ async def test_a_commit_whose_answer_was_cut_off_is_answered_truly(world: World,
 
 
 @pytest.mark.long
-async def test_a_generate_whose_commit_was_cut_off_is_accepted_once(world: World, proxy: PgProxy) -> None:
+async def test_a_generate_request_whose_commit_response_was_lost_is_accepted_once(world: World, proxy: PgProxy) -> None:
     process = await world.serve()
     author = await world.author()
     book = await world.book(author)
     world.model.configure(delay=20)
-    await world.generate(process, author, book)  # the first run of a book is accepted without a COMMIT to cut off
+    await world.generate(
+        process, author, book
+    )  # the first run of a book is accepted without a COMMIT that could be cut off
     await world.model.arrived(1)
     await world.steer(process, author, book, "stop")
     world.model.configure(delay=0.1)
@@ -77,7 +81,9 @@ async def test_a_generate_whose_commit_was_cut_off_is_accepted_once(world: World
 
 
 @pytest.mark.long
-async def test_a_last_chapter_whose_commit_was_cut_off_completes_its_run_once(world: World, proxy: PgProxy) -> None:
+async def test_a_last_chapter_whose_commit_response_was_lost_completes_its_run_once(
+    world: World, proxy: PgProxy
+) -> None:
     process = await world.serve()
     author = await world.author()
     first, second = await world.book(author, chapters=1), await world.book(author, chapters=1)
@@ -97,7 +103,7 @@ async def test_a_last_chapter_whose_commit_was_cut_off_completes_its_run_once(wo
 
 
 @pytest.mark.long
-async def test_chapters_survive_connections_that_are_reset_all_the_time(world: World, proxy: PgProxy) -> None:
+async def test_chapters_survive_connections_that_are_reset_again_and_again(world: World, proxy: PgProxy) -> None:
     process = await world.serve()
     authors = [await world.author() for _ in range(3)]
     books = [await world.book(author) for author in authors]
@@ -116,7 +122,7 @@ async def test_chapters_survive_connections_that_are_reset_all_the_time(world: W
 
 
 @pytest.mark.long
-async def test_a_slow_database_costs_time_and_nothing_else(world: World, proxy: PgProxy) -> None:
+async def test_a_slow_database_only_costs_time(world: World, proxy: PgProxy) -> None:
     process = await world.serve()
     author = await world.author()
     book = await world.book(author)

@@ -1,4 +1,4 @@
-"""A disk that fills up under the embedded database, on a small file system of the process's own."""
+"""A disk that fills up under the embedded database, on a small file system for one process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ asyncio.run(serve(config.load(), least_free={LEAST_FREE}))
 
 @dataclass
 class Disk:
-    """The file system of a process, seen from outside of its namespace."""
+    """The file system of a process, seen from outside its namespace."""
 
     folder: Path
 
@@ -58,11 +58,11 @@ class Full:
 
 @pytest.fixture
 async def service(world: World) -> AsyncIterator[Full]:
-    """`bookgen serve` with its data folder on the small disk, and the world's pool on its database."""
+    """`bookgen serve` with its data folder on the small disk, and the world's pool connected to its database."""
     data = world.folder / "data"
     data.mkdir()
     sockets = Path(tempfile.mkdtemp(prefix="disk-"))
-    sockets.chmod(0o711)  # the server may run as another user
+    sockets.chmod(0o711)  # the server may run as a different user
     command = on_a_small_disk(data, DISK, [sys.executable, "-c", SERVE])
     process = await world.serve(
         command=command, BOOKGEN_DATABASE_URL="", BOOKGEN_DATA_DIR=str(data), TMPDIR=str(sockets)
@@ -80,7 +80,7 @@ async def service(world: World) -> AsyncIterator[Full]:
 
 @pytest.mark.long
 @pytest.mark.small_disk
-async def test_on_a_disk_that_is_almost_full_no_book_is_started_and_others_go_on(world: World, service: Full) -> None:
+async def test_an_almost_full_disk_refuses_new_books_and_lets_running_ones_finish(world: World, service: Full) -> None:
     process, disk = service.process, service.disk
     author, other = await world.author(), await world.author()
     going, refused = await world.book(author), await world.book(other)
@@ -106,7 +106,7 @@ async def test_on_a_disk_that_is_almost_full_no_book_is_started_and_others_go_on
 @pytest.mark.long
 @pytest.mark.small_disk
 @pytest.mark.timeout(300)
-async def test_a_full_disk_fails_no_run_and_is_over_when_there_is_room(world: World, service: Full) -> None:
+async def test_a_full_disk_fails_no_run_and_recovers_when_there_is_space(world: World, service: Full) -> None:
     process, disk = service.process, service.disk
     author = await world.author()
     book = await world.book(author, chapters=6, words=1500)
@@ -132,7 +132,7 @@ async def test_a_full_disk_fails_no_run_and_is_over_when_there_is_room(world: Wo
 @pytest.mark.long
 @pytest.mark.small_disk
 @pytest.mark.timeout(300)
-async def test_a_server_that_a_full_disk_took_down_comes_back_when_there_is_room(world: World, service: Full) -> None:
+async def test_a_server_stopped_by_a_full_disk_comes_back_when_there_is_space(world: World, service: Full) -> None:
     process, disk = service.process, service.disk
     author = await world.author()
     book = await world.book(author, chapters=6, words=1500)
@@ -155,6 +155,6 @@ async def test_a_server_that_a_full_disk_took_down_comes_back_when_there_is_room
 
 
 async def fill_the_log(world: World) -> None:
-    """Until the server has no room for what makes commits durable; then it ends itself."""
+    """Write until the server has no space for its write-ahead log, which makes it stop."""
     while True:
         await world.pool.execute("SELECT pg_logical_emit_message(true, 'fill', repeat('x', 100000))")

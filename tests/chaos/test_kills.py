@@ -1,4 +1,4 @@
-"""kill -9 at named instructions: nothing acknowledged is lost, nothing is written or paid for twice."""
+"""`kill -9` at named fault points: nothing acknowledged is lost, and nothing is written or paid for twice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ async def generate_until_killed(world: World, process: Process, author: Author, 
 
 
 @pytest.mark.long
-async def test_killed_before_the_accept_is_committed_nothing_exists(world: World) -> None:
+async def test_nothing_exists_after_a_kill_before_the_commit(world: World) -> None:
     author = await world.author()
     book = await world.book(author)
     process = await world.serve("generate.before:kill")
@@ -29,7 +29,7 @@ async def test_killed_before_the_accept_is_committed_nothing_exists(world: World
     assert await world.value("SELECT count(*) FROM hold") == 0
 
 
-async def test_killed_before_the_202_the_run_goes_on(world: World) -> None:
+async def test_a_run_continues_after_a_kill_between_its_commit_and_the_response(world: World) -> None:
     author = await world.author()
     book = await world.book(author)
     process = await world.serve("generate.after:kill")
@@ -54,7 +54,7 @@ async def test_killed_before_the_202_the_run_goes_on(world: World) -> None:
         pytest.param("checkpoint.after", marks=pytest.mark.long),
     ],
 )
-async def test_killed_at_a_step_of_a_chapter_the_book_completes(world: World, point: str) -> None:
+async def test_a_book_completes_after_a_kill_at_any_step_of_a_chapter(world: World, point: str) -> None:
     author = await world.author()
     book = await world.book(author)
     process = await world.serve(f"{point}:kill@2")
@@ -69,7 +69,7 @@ async def test_killed_at_a_step_of_a_chapter_the_book_completes(world: World, po
 
 
 @pytest.mark.parametrize("point", [pytest.param("advance.before", marks=pytest.mark.long), "advance.after"])
-async def test_killed_at_the_last_chapter_the_book_is_paid_for_once(world: World, point: str) -> None:
+async def test_a_book_killed_at_its_last_chapter_is_paid_for_once(world: World, point: str) -> None:
     author = await world.author()
     first, second = await world.book(author, chapters=1), await world.book(author, chapters=1)
     process = await world.serve(f"{point}:kill")
@@ -88,7 +88,7 @@ async def test_killed_at_the_last_chapter_the_book_is_paid_for_once(world: World
 
 @pytest.mark.long
 @pytest.mark.parametrize(("verb", "state"), [("pause", "paused"), ("stop", "stopped")])
-async def test_killed_after_a_command_was_committed_it_holds(world: World, verb: str, state: str) -> None:
+async def test_a_committed_command_survives_a_kill(world: World, verb: str, state: str) -> None:
     author = await world.author()
     book = await world.book(author)
     world.model.configure(delay=30)

@@ -1,4 +1,4 @@
-"""What is over leaves nothing behind: no task, no connection, no file."""
+"""Finished work leaves nothing behind: no task, no connection, no file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AUTHORS, STORMS = 6, 4
 
 @dataclass(frozen=True)
 class Left:
-    """What a process has in its hands."""
+    """The resources that a process holds."""
 
     tasks: int
     connections: int
@@ -37,18 +37,18 @@ class Left:
         return cls(int(float(told[1])), len(tcp.intersection(handles)), len(files))
 
     def within(self, other: Left) -> bool:
-        """The provider's client keeps as many connections as books were ever written at the same moment; each storm
-        breaks more calls than that.
+        """The provider's client keeps a connection per book ever written at the same time; each storm breaks more calls
+        than that.
         """
         most = other.connections + AUTHORS
         return self.tasks <= other.tasks and self.connections <= most and self.files <= other.files
 
 
 async def storm(world: World, process: Process, authors: list[Author]) -> None:
-    """Books that complete, fail, are stopped and lose their provider in the middle of a call, until all are over."""
+    """Books that complete, fail, are stopped, or lose their provider during a call, until all have ended."""
     books = {await world.book(author): author for author in authors}
     stopped, paused, *_ = books
-    # Never so many in a row that the provider counts as away: that costs half a minute, and other tests are about it.
+    # Not enough failures in a row to open the breaker, which would cost half a minute; other tests cover that.
     world.model.script(
         fault("cut"), fault("drop"), fault("refusal"), fault("status", times=2), fault("truncate"), fault("stall")
     )
@@ -64,8 +64,8 @@ async def storm(world: World, process: Process, authors: list[Author]) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-async def test_what_is_over_leaves_no_task_no_connection_and_no_file(world: World) -> None:
-    process = await world.serve(BOOKGEN_MODEL_TIMEOUT="10")  # a server on one's own machine is given minutes otherwise
+async def test_finished_work_leaves_no_task_no_connection_and_no_file(world: World) -> None:
+    process = await world.serve(BOOKGEN_MODEL_TIMEOUT="10")  # otherwise a local server is given minutes
     authors = [await world.author() for _ in range(AUTHORS)]
     await storm(world, process, authors)
     await storm(world, process, authors)

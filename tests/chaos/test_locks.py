@@ -1,4 +1,4 @@
-"""Ordinary requests that write the same rows by several paths end without a deadlock and without an answer 503."""
+"""Concurrent requests that write the same rows end without a deadlock and without a 503."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench.locks import MIXES, outcome
 
 
 @pytest.mark.parametrize("mix", MIXES)
-async def test_no_two_requests_wait_for_each_other(dsn: str, tmp_path: Path, mix: str) -> None:
+async def test_concurrent_requests_cause_no_deadlock(dsn: str, tmp_path: Path, mix: str) -> None:
     found = await outcome(mix, dsn, tmp_path, seconds=6)
 
     assert found.passed, found

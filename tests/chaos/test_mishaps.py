@@ -1,4 +1,4 @@
-"""Poisonous books, a provider that refuses, a database server that is killed."""
+"""Books that kill their process, a provider that refuses, a database server that is killed."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ async def over(world: World, process: Process, poison: int) -> bool:
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-async def test_a_poisonous_book_among_good_ones_is_quarantined_alone(world: World) -> None:
+async def test_only_the_book_that_kills_its_process_is_quarantined(world: World) -> None:
     authors = [await world.author() for _ in range(6)]
     books = [await world.book(author) for author in authors]
     poison = books[2]
     process = await world.serve(f"checkpoint.before#{poison}:kill")
-    world.model.script(fault("hold", times=len(books)))  # no chapter is saved before all are accepted
+    world.model.script(fault("hold", times=len(books)))  # no chapter is saved before all runs are accepted
     for author, book in zip(authors, books, strict=True):
         await world.generate(process, author, book)
     await world.model.arrived(1)
@@ -52,7 +52,7 @@ async def test_a_poisonous_book_among_good_ones_is_quarantined_alone(world: Worl
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-async def test_a_lone_book_in_whose_call_the_process_dies_three_times_is_set_aside(world: World) -> None:
+async def test_a_single_book_whose_call_kills_the_process_three_times_is_quarantined(world: World) -> None:
     process = await world.serve()
     author = await world.author()
     book = await world.book(author)
@@ -72,7 +72,7 @@ async def test_a_lone_book_in_whose_call_the_process_dies_three_times_is_set_asi
 
 
 @pytest.mark.long
-async def test_a_rate_limited_provider_costs_no_run_and_blocks_no_command(world: World) -> None:
+async def test_a_rate_limited_provider_fails_no_run_and_blocks_no_command(world: World) -> None:
     process = await world.serve()
     author = await world.author()
     book = await world.book(author)
@@ -111,12 +111,12 @@ async def test_an_outage_of_the_provider_fails_no_book(world: World) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(200)
-async def test_a_killed_embedded_server_comes_back_and_no_run_fails(world: World, tmp_path: Path) -> None:
+async def test_a_killed_embedded_server_restarts_and_no_run_fails(world: World, tmp_path: Path) -> None:
     data = tmp_path / "data"
     process = await world.serve(BOOKGEN_DATABASE_URL="", BOOKGEN_DATA_DIR=str(data))
     visitor = EmbeddedPostgres(data)
     dsn = await visitor.start()
-    await visitor.stop()  # it only joined; whether the server lives is the service's business
+    await visitor.stop()  # it only joined; the service decides whether the server lives
     world.pool = await open_pool(dsn, size=3)
     author = await world.author()
     book = await world.book(author, chapters=4)
@@ -136,7 +136,7 @@ async def test_a_killed_embedded_server_comes_back_and_no_run_fails(world: World
 
 @pytest.mark.long
 @pytest.mark.timeout(200)
-async def test_the_second_process_of_a_data_folder_outlives_the_first(world: World, tmp_path: Path) -> None:
+async def test_the_second_process_on_a_data_folder_survives_the_first(world: World, tmp_path: Path) -> None:
     data = tmp_path / "data"
     embedded = {"BOOKGEN_DATABASE_URL": "", "BOOKGEN_DATA_DIR": str(data)}
     first = await world.serve(**embedded)

@@ -1,4 +1,4 @@
-"""kill -9 in every phase of a production: it goes on, repeats one call at most, and nothing is counted twice."""
+"""`kill -9` in every phase of a production: it continues, repeats at most one call, and charges nothing twice."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ async def produce(world: World, process: Process, author: Author, book: int) -> 
 
 
 async def check(world: World, painter: ImageServer, book: int, images: int, calls: int, kills: int) -> None:
-    """`images` and `calls`: repeated before this book; `kills` since then."""
+    """`images` and `calls`: repeated before this book; `kills`: since then."""
     assert dict(await world.pool.fetchrow(LEFT, book)) == ONCE
     repeated = (len(painter.requests) - images - 1) + (world.repeated_calls() - calls)
     assert repeated <= kills, f"{repeated} calls were repeated after {kills} kills"
 
 
 @pytest.mark.parametrize("point", ["cover.made", pytest.param("phasedone.after@2", marks=pytest.mark.long)])
-async def test_killed_in_a_phase_the_production_is_finished_by_the_next_process(
+async def test_the_next_process_finishes_a_production_killed_in_any_phase(
     world: World, painter: ImageServer, point: str
 ) -> None:
     author, book = await an_idea(world)
@@ -97,7 +97,7 @@ async def test_killed_in_a_phase_the_production_is_finished_by_the_next_process(
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
-async def test_killed_again_and_again_at_any_point_every_production_is_finished_once(
+async def test_productions_killed_repeatedly_at_any_point_finish_once(
     world: World, painter: ImageServer, dice: random.Random, kills: int
 ) -> None:
     killed = books = 0
@@ -109,7 +109,7 @@ async def test_killed_again_and_again_at_any_point_every_production_is_finished_
             name, _, time = dice.choice(POINTS).partition("@")
             fault = f"{name}:kill@{time or 1}" if killed < kills else ""
             process = await serve(world, painter, fault, wait=False)
-            with contextlib.suppress(AssertionError):  # it may be killed as it takes the run over
+            with contextlib.suppress(AssertionError):  # it may be killed while it takes the run over
                 await process.until_ready()
             if not asked or not await world.value("SELECT count(*) FROM run WHERE book_id = $1", book):
                 await produce(world, process, author, book)
@@ -120,7 +120,7 @@ async def test_killed_again_and_again_at_any_point_every_production_is_finished_
                 if await world.value("SELECT status FROM book WHERE id = $1", book) == "completed":
                     break
                 if failure := await world.value(FAILURE, book):
-                    assert failure == "quarantined", process.log  # killed three times before it was any further
+                    assert failure == "quarantined", process.log  # killed three times before it made progress
                     with contextlib.suppress(aiohttp.ClientError):
                         await world.steer(process, author, book, "resume")
             if process.dead:

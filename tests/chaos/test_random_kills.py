@@ -1,4 +1,4 @@
-"""kill -9 at moments that nobody chose, with fifty books in flight: the headline of this service."""
+"""`kill -9` at random moments with fifty books in flight: the central promise of this service."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tests.chaos.traffic import Traffic
 from tests.chaos.world import World
 
 FLIGHTS = 50
-# More than that, since an account whose slot was just freed by a kill has nothing in flight until its next book has it.
+# More than the target, because an account whose slot was just freed has nothing in flight until its next book starts.
 AUTHORS = 60
 CHAPTERS = 4
-# A process lives so long once it is ready. Each fifth or so is killed before, while it starts and takes over.
+# How long a process lives once it is ready. About every fifth is killed earlier, while it starts and takes over.
 LIFE_SECONDS = 4.0
 START_SECONDS = 3.0
 
@@ -52,7 +52,7 @@ async def test_random_kills_lose_nothing(world: World, dice: random.Random, prov
 
 
 async def live(process: Process, dice: random.Random) -> None:
-    """Until the moment of its death."""
+    """Run until the process is killed."""
     if dice.random() < 0.2:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(dice.uniform(0.0, START_SECONDS)):

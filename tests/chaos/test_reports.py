@@ -1,4 +1,4 @@
-"""kill -9 at any moment of a proofreading report: it is completed once, and a kill repeats one call at most."""
+"""`kill -9` at any moment of a proofreading report: it completes once, and a kill repeats at most one call."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import pytest
 from tests.chaos.process import Process
 from tests.chaos.world import Author, World
 
-KILLS = int(os.environ.get("REPORT_KILLS", "2"))  # 100 for the long proof
+KILLS = int(os.environ.get("REPORT_KILLS", "2"))  # 100 for the long run
 CALL_SECONDS = 0.5
 CHAPTERS = 5
 LANGUAGE = "UPDATE book SET content_language = 'de' WHERE id = $1"
-# Every chapter has one mistake that a rule sees, and is another one in each book.
+# Every chapter has one mistake for the rules, different in each book.
 WRITTEN = """
     UPDATE chapter SET status = 'completed', word_count = 40,
            content = 'Buch ' || $1 || ', Kapitel ' || chapter_number || E'.\n\nDie Lampe und und das Licht gingen aus.'
@@ -40,7 +40,7 @@ async def written_book(world: World, author: Author) -> int:
 
 
 async def ask(world: World, process: Process, author: Author, book: int) -> None:
-    """For a report, if that was not heard of before."""
+    """Request a report, unless an earlier request was received."""
     if await world.value(STATUS, book) is None:
         with contextlib.suppress(aiohttp.ClientError):
             await world.call(process, author, "POST", "/proofreading-reports/", {"book": book})
@@ -53,7 +53,9 @@ async def complete(world: World, process: Process, author: Author, book: int) ->
 
 
 async def until_its_moment(world: World, process: Process, author: Author, book: int, dice: random.Random) -> None:
-    """As it starts and takes over, once it has the report, or with one of the calls in flight; or completed."""
+    """Wait for the moment of the kill: at the start, with the report claimed, or with a call in flight; or for
+    completion.
+    """
     calls = len(world.model.requests) + dice.randint(1, CHAPTERS)
     moment, later = dice.choice(("starting", "asked", "calling")), dice.uniform(0.0, CALL_SECONDS)
     if moment == "starting":
@@ -69,7 +71,7 @@ async def until_its_moment(world: World, process: Process, author: Author, book:
 
 
 @pytest.mark.timeout(120 + 20 * KILLS)
-async def test_killed_at_any_moment_a_report_is_completed_once(world: World, dice: random.Random) -> None:
+async def test_a_report_killed_at_any_moment_completes_once(world: World, dice: random.Random) -> None:
     await world.pool.execute("""UPDATE plan SET features = features || '{"proofreading_checks_per_month": 100000}'""")
     world.model.configure(delay=CALL_SECONDS)
     author, books, in_flight = await world.author(), 0, 0

@@ -1,4 +1,4 @@
-"""A web process and a process that writes, on one database: requests to one, books from the other."""
+"""A web process and an actors process on one database: requests to one, books written by the other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import asyncio
 from tests.chaos.world import World
 
 
-async def test_a_book_asked_of_a_web_process_is_written_by_actors_and_outlives_their_kill(world: World) -> None:
+async def test_a_book_started_at_a_web_process_survives_a_kill_of_its_actors_process(world: World) -> None:
     web = await world.serve(BOOKGEN_ROLE="web")
     author = await world.author()
     book = await world.book(author)
@@ -33,6 +33,6 @@ async def test_a_book_asked_of_a_web_process_is_written_by_actors_and_outlives_t
     await world.check()
 
     await world.pool.execute("UPDATE account SET tokens_valid_from = now() + interval '1 minute'")
-    async with asyncio.timeout(10):  # five, and what a busy machine takes for a call
+    async with asyncio.timeout(10):  # five, plus what a busy machine takes for a call
         while (await world.call(web, author, "GET", "/books/"))[0] != 401:  # noqa: ASYNC110 (the signal is an answer)
             await asyncio.sleep(0.1)

@@ -1,4 +1,4 @@
-"""kill -9 in the middle of paid calls: the cap holds by the provider's own bill, and no call is booked twice."""
+"""`kill -9` during paid calls: the cap holds by the provider's own bill, and no call is recorded twice."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def paid(pool: asyncpg.Pool, dsn: str, tmp_path: Path, provider: BillingMo
 
 
 @pytest.mark.timeout(3600)
-async def test_kills_in_mid_call_pass_no_cap_and_book_no_call_twice(
+async def test_kills_during_calls_exceed_no_cap_and_record_no_call_twice(
     paid: World, provider: BillingModels, dice: random.Random
 ) -> None:
     authors = [await paid.author() for _ in range(AUTHORS)]
@@ -71,14 +71,14 @@ async def test_kills_in_mid_call_pass_no_cap_and_book_no_call_twice(
 
 
 async def served(paid: World, authors: list[Author], books: list[int]) -> Process:
-    """A process that is asked to write every book, from where it is."""
+    """A process that is asked to write every book from its current state."""
     process = await paid.serve(BOOKGEN_DAILY_COST_CAP=f"{CAP / 1e6:.2f}")
     await asyncio.gather(*(paid.generate(process, author, book) for author, book in zip(authors, books, strict=True)))
     return process
 
 
 async def kill_in_mid_call(paid: World, process: Process, provider: BillingModels, dice: random.Random) -> None:
-    """Once some more calls have come; or none comes any more, since the cap leaves no room."""
+    """Kill after a few more calls, or when no more calls come because the cap is reached."""
     wanted = len(provider.requests) + dice.randint(1, 12)
     async with asyncio.timeout(120):
         while len(provider.requests) < wanted and await paid.value(UNDER_WAY):  # noqa: ASYNC110 (signals: a call, a row)
@@ -87,7 +87,9 @@ async def kill_in_mid_call(paid: World, process: Process, provider: BillingModel
 
 
 async def check(paid: World, provider: BillingModels) -> int:
-    """What is set aside. What is entered was billed, what was billed is entered or set aside, and all is in the cap."""
+    """The amount reserved. Every recorded cost was billed, every bill is recorded or reserved, and the sum is within
+    the cap.
+    """
     row = await paid.pool.fetchrow(SPENT)
     assert row["entered"] <= provider.billed <= row["entered"] + row["reserved"] <= CAP
     return int(row["reserved"])

@@ -1,6 +1,6 @@
-"""Three `bookgen serve` on one database share their runs again, whatever became of one of them.
+"""Three `bookgen serve` on one database share their runs evenly again after one of them fails.
 
-SPREAD_RUNS=300 has so many books written at the same time, and prints what each process has of them.
+SPREAD_RUNS=300 writes this many books at once and prints how many each process has.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.chaos.world import World
 RUNS = int(os.environ.get("SPREAD_RUNS", "30"))
 PROCESSES = 3
 MOST = 1.5 * RUNS / PROCESSES
-SECONDS = 30.0  # until nobody has as many
+SECONDS = 30.0  # until no process has this many
 SPREAD = """
     SELECT coalesce(array_agg(runs ORDER BY runs), '{}')
       FROM (SELECT count(r.id) AS runs
@@ -32,7 +32,7 @@ TAKEN_FROM = """
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-async def test_runs_are_shared_after_a_kill_after_a_freeze_and_after_a_rolling_update(world: World) -> None:
+async def test_runs_are_spread_evenly_after_a_kill_and_a_freeze_and_a_rolling_update(world: World) -> None:
     settings = {"BOOKGEN_CHAPTERS_AT_ONCE": str(RUNS), "BOOKGEN_MODEL_CONCURRENCY": str(RUNS)}
     processes = [await world.serve(**settings) for _ in range(PROCESSES)]
     world.model.configure(delay=2.0)
@@ -58,14 +58,14 @@ async def test_runs_are_shared_after_a_kill_after_a_freeze_and_after_a_rolling_u
 
 
 async def rolled(world: World, former: Process, settings: dict[str, str]) -> Process:
-    """A process that takes the place of one that is told to stop."""
+    """A process that replaces one that is being stopped."""
     process = await world.serve(**settings)
     assert await former.stop() == 0
     return process
 
 
 async def shared(world: World, after: str) -> None:
-    """Waits until no process has half as many again as its part."""
+    """Wait until no process has more than one and a half times its share."""
     async with asyncio.timeout(SECONDS):
         while not is_shared(spread := await world.value(SPREAD)):  # noqa: ASYNC110 (the signal is a row)
             await asyncio.sleep(0.02)

@@ -1,4 +1,4 @@
-"""Two `bookgen serve` on one database: either answers, a dead or frozen one loses its runs, nothing is doubled."""
+"""Two `bookgen serve` on one database: either one answers, a dead or frozen one loses its runs, nothing is doubled."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.chaos.world import World
 from tests.pgbouncer import pgbouncer
 
 
-async def test_commands_reach_the_owner_wherever_it_runs(world: World) -> None:
+async def test_commands_reach_the_owner_from_any_process(world: World) -> None:
     owner, other = await asyncio.gather(world.serve(), world.serve())
     author = await world.author()
     book = await world.book(author)
@@ -31,7 +31,7 @@ async def test_commands_reach_the_owner_wherever_it_runs(world: World) -> None:
 
 @pytest.mark.long
 @pytest.mark.checker("pgbouncer")
-async def test_both_work_behind_a_pooler_of_transactions_with_a_way_past_it(world: World, dsn: str) -> None:
+async def test_two_processes_work_behind_a_transaction_pooler_with_a_direct_url(world: World, dsn: str) -> None:
     async with PgProxy(dsn) as proxy, pgbouncer(proxy.dsn) as pooled:
         settings = {
             "BOOKGEN_DATABASE_URL": pooled,
@@ -58,7 +58,7 @@ async def test_both_work_behind_a_pooler_of_transactions_with_a_way_past_it(worl
         assert [await process.stop() for process in (owner, other)] == [0, 0]
 
 
-async def test_a_killed_processs_runs_go_on_in_the_other(world: World) -> None:
+async def test_another_process_continues_the_runs_of_a_killed_one(world: World) -> None:
     owner, other = await asyncio.gather(world.serve(), world.serve())
     authors = [await world.author() for _ in range(4)]
     books = [await world.book(author) for author in authors]
@@ -77,9 +77,9 @@ async def test_a_killed_processs_runs_go_on_in_the_other(world: World) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(200)
-async def test_a_frozen_process_that_wakes_up_writes_nothing(world: World) -> None:
+async def test_a_frozen_process_writes_nothing_after_it_wakes(world: World) -> None:
     other = await world.serve()
-    owner = await world.serve()  # which knows of the other from its start
+    owner = await world.serve()  # it knows of the other from its start
     author = await world.author()
     book = await world.book(author)
     world.model.configure(delay=0.5)
@@ -98,10 +98,10 @@ async def test_a_frozen_process_that_wakes_up_writes_nothing(world: World) -> No
 
 @pytest.mark.long
 @pytest.mark.timeout(200)
-async def test_a_process_that_can_not_renew_its_lease_lets_go_before_another_takes_over(world: World, dsn: str) -> None:
+async def test_a_process_that_cannot_renew_its_lease_stops_before_another_takes_over(world: World, dsn: str) -> None:
     async with PgProxy(dsn) as proxy:
         other = await world.serve()
-        owner = await world.serve(BOOKGEN_DATABASE_URL=proxy.dsn)  # which knows of the other from its start
+        owner = await world.serve(BOOKGEN_DATABASE_URL=proxy.dsn)  # it knows of the other from its start
         author = await world.author()
         book = await world.book(author)
         world.model.configure(delay=60)
@@ -113,7 +113,7 @@ async def test_a_process_that_can_not_renew_its_lease_lets_go_before_another_tak
 
         async with asyncio.timeout(30):
             await world.model.until(lambda: call.ended == "left")
-        assert len(world.model.requests) == 1  # it let go while its lease still held every other one off
+        assert len(world.model.requests) == 1  # it stopped while its lease still kept all others away
         assert "lease_lost" in owner.log
         world.model.configure(delay=0.1)
         await world.until_status(book, "completed")
@@ -191,8 +191,8 @@ async def test_a_stop_signal_during_a_start_changes_no_run(world: World, moment:
     await world.check()
 
 
-async def test_kills_behind_a_stop_signal_set_no_book_aside(world: World) -> None:
-    """As a container is stopped that is given less time than a call in flight takes."""
+async def test_kills_after_a_stop_signal_quarantine_no_book(world: World) -> None:
+    """As when a container is given less time to stop than a call in flight takes."""
     author = await world.author()
     book = await world.book(author)
     world.model.configure(delay=120)

@@ -1,4 +1,4 @@
-"""Authors who keep books in flight while processes are killed, and remember every answer they were given."""
+"""Authors who keep books in flight while processes are killed, and remember every answer."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import orjson
 from tests.chaos.process import Process
 from tests.chaos.world import INVARIANTS, Author, World
 
-AHEAD = 3  # accepted books of an author: one is written, the others wait, so that a slot is never without a book
+AHEAD = 3  # accepted books per author: one is written and the others wait, so that a slot is never empty
 LOOK_SECONDS = 0.1
 
 ACTIVE = "SELECT account_id, count(*) AS runs FROM run WHERE status IN ('queued', 'running', 'paused') GROUP BY 1"
 
-# A paused book, or one resumed at once, is still in flight while its chapter is.
+# A book just paused or resumed is still in flight while its chapter is.
 IN_FLIGHT = """
     SELECT book_id FROM run
      WHERE status = 'running' OR status IN ('queued', 'paused') AND call_started_at IS NOT NULL
@@ -34,10 +34,10 @@ SUMMED_UP = "SELECT c.book_id, c.chapter_number FROM chapter c JOIN digest d ON 
 
 
 class Traffic:
-    """Every author has one book in flight at any moment until `finish`, and `AHEAD - 1` more in the queue.
+    """Every author has one book in flight until `finish`, and `AHEAD - 1` more in the queue.
 
-    `promised` is what the last answer about a book said: "accepted", "paused" or "resumed". A book whose command
-    was sent and not answered promises nothing until the next answer.
+    `promised` is the last answer about a book: "accepted", "paused" or "resumed". A book whose command was sent and not
+    answered promises nothing until the next answer.
     """
 
     def __init__(self, world: World, dice: random.Random, authors: list[Author], chapters: int) -> None:
@@ -52,7 +52,7 @@ class Traffic:
         self._texts: dict[tuple[int, int], str] = {}
         self._heard = 0
         self._asked: defaultdict[int, Counter[bytes]] = defaultdict(Counter)
-        # In how many words each chapter was asked to be summed up.
+        # The requests for each chapter's digest that were seen.
         self._sums: defaultdict[tuple[int, int], set[bytes]] = defaultdict(set)
         self._hit: set[int] = set()
         self._shown: dict[str, int] = {}
@@ -64,11 +64,11 @@ class Traffic:
     # What authors do
 
     def meet(self, process: Process | None) -> None:
-        """The process that commands go to from now on; None while there is none."""
+        """Set the process that commands go to, or None."""
         self._process = process
 
     async def run(self) -> None:
-        """Until `finish` and no run is active any more."""
+        """Run until `finish` was called and no run is active."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             if self._process is None or not self._process.url:
@@ -79,11 +79,11 @@ class Traffic:
                 return
 
     def finish(self) -> None:
-        """No more books; what is paused goes on."""
+        """Start no more books, and resume the paused ones."""
         self._finishing = True
 
     async def start(self) -> None:
-        """Every author's books accepted."""
+        """Have every author's books accepted."""
         assert self._process
         while not await self._filled():
             await self._round(self._process)
@@ -110,7 +110,7 @@ class Traffic:
             await self._poll(process, self._dice.choice(running)["book_id"])
 
     async def _generate(self, process: Process, author: Author, book: int) -> None:
-        """Asks again only after a look, as a client does whose answer was lost."""
+        """Retry only after reading the status, like a client whose response was lost."""
         if book in self._unanswered:
             code, body = await self._world.call(process, author, "GET", f"/books/{book}/generation-status/")
         else:
@@ -119,7 +119,7 @@ class Traffic:
         if code == 404:
             code, body = await self._world.generate(process, author, book)
             self.answers["accepted"] += code == 202
-        if code == 503:  # starting: the book stays unanswered and is asked for again
+        if code == 503:  # starting: the book stays unanswered and is requested again
             return
         assert code in (200, 202), (book, code, body)
         del self._unanswered[book]
@@ -132,15 +132,15 @@ class Traffic:
             case 200:
                 self.promised[book] = state
                 self.answers[state] += 1
-            case 409:  # it was completed meanwhile
+            case 409:  # it completed in the meantime
                 self.promised[book] = "accepted"
-            case 503:  # it may have been done or not
+            case 503:  # it may or may not have been done
                 pass
             case _:
                 raise AssertionError((book, verb, code, body))
 
     async def _poll(self, process: Process, book: int) -> None:
-        """What a run has finished never becomes less, whichever process is asked."""
+        """A run's finished work never shrinks, whichever process is asked."""
         status = await self._world.status(process, self._owners[book], book)
         run, done = status["task_id"], status["completed_chapters"]
         assert done >= self._shown.get(run, 0), f"book {book} went back from {self._shown[run]} to {done} chapters"
@@ -149,7 +149,7 @@ class Traffic:
     # What must hold
 
     async def after_kill(self) -> None:
-        """The process is dead: nothing moves, so what is in the database is all there is."""
+        """The process is dead and nothing changes, so the database is complete."""
         self._process = None
         await self._world.model.until(lambda: self._world.model.in_flight == 0)
         self._count_calls()
@@ -178,14 +178,14 @@ class Traffic:
             assert what != "resumed" or status[book] != "paused", f"book {book}'s resume is lost"
 
     async def _compare_texts(self) -> None:
-        """Finished chapters stay byte for byte."""
+        """Finished chapters stay byte for byte the same."""
         texts = {(row["book_id"], row["chapter_number"]): row["text"] for row in await self._world.pool.fetch(TEXTS)}
         changed = [place for place, text in self._texts.items() if texts.get(place) != text]
         assert not changed, f"finished chapters changed: {changed}"
         self._texts = texts
 
     def _count_calls(self) -> None:
-        """A book may repeat one call after a kill that hit it in flight, whenever it goes on; no other may any."""
+        """A book may repeat one call after a kill that hit it in flight. No other book may repeat any."""
         for call in self._world.model.requests[self._heard :]:
             book, asked = _book(call.brief), _fingerprint(call.body)
             if asked in self._asked[book]:
@@ -205,9 +205,9 @@ class Traffic:
         assert set(self._texts) == {(book, n) for book in books for n in range(1, self._chapters + 1)}
         charged = "SELECT r.book_id FROM consumption c JOIN run r ON r.id = c.run_id ORDER BY r.book_id"
         assert [row["book_id"] for row in await world.pool.fetch(charged)] == books
-        # Whatever was heard was either kept and paid for once, or asked again in the same words; but for how to sum up
-        # a chapter. Where a kill cut that off and the book is paused before it is asked again, it is asked in other
-        # words when it is needed, which it never is of the last chapter.
+        # Every reply was either stored and paid for once or requested again in the same words, except digests.
+        # If a kill cuts off a digest and the book is paused before it is requested again, it is later requested
+        # in other words if it is needed, which it never is for the last chapter.
         paid = "SELECT book_id, count(*) AS calls FROM model_call GROUP BY book_id"
         calls = {row["book_id"]: row["calls"] for row in await world.pool.fetch(paid)}
         summed_up = {tuple(row) for row in await world.pool.fetch(SUMMED_UP)}

@@ -1,4 +1,4 @@
-"""Everything around the service: its database, its model provider, its callers. And what must always hold."""
+"""Everything around the service (database, model provider, callers), and the invariants."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Author:
 
 
 class World:
-    """`kills` is how often a process was ended hard, `stops` how often a book's run was stopped: each of them may waste
-    one model call of a book.
+    """`kills` counts hard ends of a process, `stops` the stops of a book's run. Each may waste one model call of a
+    book.
     """
 
     def __init__(self, pool: asyncpg.Pool, dsn: str, model: ModelServer, folder: Path) -> None:
@@ -150,12 +150,12 @@ class World:
         return body
 
     async def hang_up(self) -> None:
-        """Closes the connections that wait for further calls."""
+        """Close idle connections that are kept for further calls."""
         await self._web.close()
         self._web = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20))
 
     async def clock_of(self, process: Process) -> datetime:
-        """The process's wall clock, as it tells it with every answer."""
+        """The wall clock of the process, from its responses."""
         async with self._web.get(f"{process.url}/healthz") as answer:
             return parsedate_to_datetime(answer.headers["Date"])
 
@@ -164,7 +164,7 @@ class World:
             return await answer.text()
 
     async def readiness(self, process: Process) -> str:
-        """What `/readyz` says."""
+        """The answer of `/readyz`."""
         async with self._web.get(f"{process.url}/readyz") as answer:
             body = await answer.json()
         return body["status"] if answer.status == 200 else body["error"]["message"]
@@ -172,7 +172,7 @@ class World:
     # Signals
 
     async def until(self, sql: str, *arguments: object, seconds: float = 60.0) -> None:
-        """Waits until the query's value is true."""
+        """Wait until the query returns true."""
         async with asyncio.timeout(seconds):
             while not await self.pool.fetchval(sql, *arguments):  # noqa: ASYNC110 (the signal is a row)
                 await asyncio.sleep(0.02)
@@ -198,7 +198,7 @@ class World:
     # Invariants
 
     def repeated_calls(self) -> int:
-        """Model calls that asked the same as an earlier one; calls that the provider turned away don't count."""
+        """Model calls that repeat an earlier request. Calls that the provider refused don't count."""
         heard = [call for call in self.model.requests if call.fault != "status"]
         asked = Counter(orjson.dumps(call.body, option=orjson.OPT_SORT_KEYS) for call in heard)
         return sum(times - 1 for times in asked.values())
@@ -207,18 +207,18 @@ class World:
         return [call for call in self.model.requests if call.brief.get("title") == f"Book {book}"]
 
     async def check(self) -> None:
-        """What holds after every scenario, once the runs are over or stand still."""
-        await self.until(f"SELECT NOT EXISTS ({UNWRITTEN})")  # I8: whoever runs is written within a minute
+        """What holds after every scenario, once all runs have ended or rest."""
+        await self.until(f"SELECT NOT EXISTS ({UNWRITTEN})")  # I8: every running run is being written within a minute
         await self.check_rows(INVARIANTS | AT_REST)
         await self._check_calls()
         if not await self.value("SELECT EXISTS (SELECT FROM run WHERE status IN ('running', 'paused'))"):
-            async with asyncio.timeout(10):  # I11: nobody listens any more to what nobody wants
+            async with asyncio.timeout(10):  # I11: nobody waits for work that is no longer wanted
                 await self.model.until(lambda: self.model.in_flight == 0)
 
     async def _check_calls(self) -> None:
-        """I7: a book wastes at most one call for each kill, fault of the provider and stop; every other one is kept.
+        """I7: a book wastes at most one call per kill, provider fault and stop; every other reply is used.
 
-        Blurbs are drafted by no run; `test_blurbs.py` has theirs.
+        Blurbs belong to no run; `test_blurbs.py` covers them.
         """
         paid = """
             SELECT book_id, count(*) AS calls FROM model_call
@@ -248,7 +248,7 @@ async def reopened(dsn: str) -> asyncpg.Pool:
                 await asyncio.sleep(0.1)
 
 
-# What is so in the database at any moment.
+# Conditions that hold in the database at any moment.
 INVARIANTS = {
     "I2: a completed run has every chapter, once": """
         SELECT r.id FROM run r JOIN chapter c USING (book_id)
@@ -285,7 +285,7 @@ INVARIANTS = {
            AND NOT EXISTS (SELECT FROM model_call m WHERE m.run_id = s.run_id AND m.stage = s.stage)""",
 }
 
-# Runs that nobody writes although they run.
+# Running runs that no process writes.
 UNWRITTEN = """
     SELECT FROM run r
      WHERE r.status = 'running'
@@ -293,7 +293,7 @@ UNWRITTEN = """
             OR NOT EXISTS (SELECT FROM process p WHERE p.boot_id = r.owner AND p.lease_until > now()))
 """
 
-# What is only so once everything has settled.
+# Conditions that hold only once everything has settled.
 AT_REST = {
     "I11: no transaction is left open": """
         SELECT pid FROM pg_stat_activity

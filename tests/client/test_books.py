@@ -34,7 +34,7 @@ def address(api: Api) -> str:
     return str(api.client.make_url(""))
 
 
-async def test_a_book_is_made_written_and_saved(visitor: Api, tmp_path: Path) -> None:
+async def test_a_book_is_created_written_and_saved(visitor: Api, tmp_path: Path) -> None:
     told: list[str] = []
     async with Client(address(visitor)) as client:
         await client.register("ada", "ada@example.com", PASSWORD)
@@ -48,8 +48,8 @@ async def test_a_book_is_made_written_and_saved(visitor: Api, tmp_path: Path) ->
     assert (tmp_path / "out" / "The Salt Road.pdf").read_bytes().startswith(b"%PDF-")
 
 
-async def test_without_formats_a_book_is_saved_in_those_of_its_plan(open_api: OpenApi, tmp_path: Path) -> None:
-    service = await open_api(billing="on")  # the free plan exports PDF only
+async def test_a_book_is_saved_in_the_formats_of_its_plan_by_default(open_api: OpenApi, tmp_path: Path) -> None:
+    service = await open_api(billing="on")  # the free plan exports only PDF
     async with Client(address(service)) as client:
         await client.register("ada", "ada@example.com", PASSWORD)
         book = await client.books.create("The Salt Road", **SMALL)
@@ -60,14 +60,14 @@ async def test_without_formats_a_book_is_saved_in_those_of_its_plan(open_api: Op
 
 
 @pytest.mark.parametrize("login", ["ada@sea", "ada@example.com"])
-async def test_one_signs_in_by_username_or_address(visitor: Api, login: str) -> None:
+async def test_login_accepts_a_username_or_an_address(visitor: Api, login: str) -> None:
     async with Client(address(visitor)) as client:
         await client.register("ada@sea", "ada@example.com", PASSWORD)
 
         assert (await client.login(login, PASSWORD))["username"] == "ada@sea"
 
 
-async def test_a_book_is_produced_in_one_call_and_not_again(visitor: Api) -> None:
+async def test_a_book_is_produced_in_one_call_and_not_twice(visitor: Api) -> None:
     told: list[str] = []
 
     def script() -> tuple[str, str, int, str]:
@@ -86,7 +86,7 @@ async def test_a_book_is_produced_in_one_call_and_not_again(visitor: Api) -> Non
     assert blurb.startswith("„The Salt Road“ ist ein Muster.")
 
 
-async def test_a_book_with_a_new_outline_is_produced_once_more(visitor: Api) -> None:
+async def test_a_book_with_a_new_outline_is_produced_again(visitor: Api) -> None:
     async with Client(address(visitor)) as client:
         await client.register("ada", "ada@example.com", PASSWORD)
         book = await client.books.create("The Salt Road", chapter_count=1, target_word_count=200)
@@ -98,7 +98,7 @@ async def test_a_book_with_a_new_outline_is_produced_once_more(visitor: Api) -> 
     assert book.data["chapters"][0]["content"]
 
 
-async def test_files_that_lack_a_chapter_say_so(visitor: Api, tmp_path: Path) -> None:
+async def test_missing_chapters_of_saved_files_are_reported(visitor: Api, tmp_path: Path) -> None:
     account = await visitor.as_new_account("ada")
     written = await account.written()
 
@@ -117,7 +117,7 @@ async def test_files_that_lack_a_chapter_say_so(visitor: Api, tmp_path: Path) ->
     assert (whole, without_one) == ((), (1,))
 
 
-async def test_a_script_makes_any_call_by_its_path(visitor: Api) -> None:
+async def test_a_script_can_make_any_call_by_its_path(visitor: Api) -> None:
     def script() -> list[str]:
         with SyncClient(address(visitor)) as client:
             client.register("ada", "ada@example.com", PASSWORD)
@@ -130,7 +130,7 @@ async def test_a_script_makes_any_call_by_its_path(visitor: Api) -> None:
     assert await asyncio.to_thread(script) == ["The Silk Road"]
 
 
-async def test_a_script_without_a_loop_does_the_same(visitor: Api, tmp_path: Path) -> None:
+async def test_the_synchronous_client_does_the_same(visitor: Api, tmp_path: Path) -> None:
     def script() -> list[str]:
         with SyncClient(address(visitor)) as client:
             client.register("ada", "ada@example.com", PASSWORD)
@@ -141,7 +141,7 @@ async def test_a_script_without_a_loop_does_the_same(visitor: Api, tmp_path: Pat
     assert await asyncio.to_thread(script) == ["The Salt Road.epub"]
 
 
-async def test_writing_goes_on_with_what_there_is(visitor: Api) -> None:
+async def test_writing_continues_with_the_existing_chapters(visitor: Api) -> None:
     account = await visitor.as_new_account("ada")
     written = await account.written()
     async with Client(address(visitor)) as client:
@@ -153,7 +153,7 @@ async def test_writing_goes_on_with_what_there_is(visitor: Api) -> None:
     assert status["finished_at"] == written["generation_progress"]["finished_at"]
 
 
-async def test_a_run_that_ends_early_is_an_error_that_says_why(open_api: OpenApi) -> None:
+async def test_a_run_that_ends_early_raises_an_error_with_the_reason(open_api: OpenApi) -> None:
     visitor = await open_api(model=RefusingChapterTwo())
     async with Client(address(visitor)) as client:
         await client.register("ada", "ada@example.com", PASSWORD)
@@ -165,13 +165,13 @@ async def test_a_run_that_ends_early_is_an_error_that_says_why(open_api: OpenApi
 
 
 @pytest.mark.parametrize(("waiting", "plain"), [(BookHandle, SyncBook), (Books, SyncBooks)])
-def test_the_client_without_a_loop_has_all_that_the_other_has(waiting: type, plain: type) -> None:
+def test_the_synchronous_client_has_every_method_of_the_asynchronous_one(waiting: type, plain: type) -> None:
     public = {name for name in vars(waiting) if not name.startswith("_")}
 
     assert public - vars(plain).keys() == set()
 
 
-def test_the_client_is_imported_without_the_services_packages() -> None:
+def test_importing_the_client_does_not_import_the_service() -> None:
     code = f"import sys, bookgen.client; sys.exit(sorted(set({SERVICE!r}) & set(sys.modules)) != [])"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

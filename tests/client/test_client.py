@@ -1,4 +1,4 @@
-"""The client against a server that says what the test scripted."""
+"""The client against a server with scripted responses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Answer = tuple[int, Any] | tuple[int, Any, dict[str, str]]
 
 
 class Script:
-    """Answers each path with the next of its scripted answers, the last one for ever."""
+    """Answers each path with its next scripted response, and repeats the last one."""
 
     def __init__(self) -> None:
         self.answers: dict[str, list[Answer]] = {}
@@ -66,7 +66,7 @@ async def client(script: Script) -> AsyncIterator[Client]:
         yield client
 
 
-async def test_a_call_carries_the_token_of_the_login(client: Client, script: Script) -> None:
+async def test_a_call_sends_the_token_of_the_login(client: Client, script: Script) -> None:
     script.says("/books/", (200, []))
 
     await client.list_books()
@@ -74,7 +74,7 @@ async def test_a_call_carries_the_token_of_the_login(client: Client, script: Scr
     assert script.asked[-1] == ("GET", "/books/", "Bearer a1")
 
 
-async def test_an_expired_token_is_refreshed_once_and_the_call_replayed(client: Client, script: Script) -> None:
+async def test_an_expired_token_is_refreshed_once_and_the_call_is_repeated(client: Client, script: Script) -> None:
     script.says("/books/", failure("TOKEN_EXPIRED", 401), (200, []))
     script.says("/auth/token/refresh/", (200, {"access": "a2", "refresh": "r2"}))
 
@@ -83,7 +83,7 @@ async def test_an_expired_token_is_refreshed_once_and_the_call_replayed(client: 
     assert script.asked[-1] == ("GET", "/books/", "Bearer a2")
 
 
-async def test_a_token_that_stays_expired_is_not_refreshed_for_ever(client: Client, script: Script) -> None:
+async def test_a_token_that_stays_expired_is_refreshed_only_once(client: Client, script: Script) -> None:
     script.says("/books/", failure("TOKEN_EXPIRED", 401))
     script.says("/auth/token/refresh/", (200, {"access": "a2", "refresh": "r2"}))
 
@@ -106,7 +106,7 @@ async def test_a_token_that_stays_expired_is_not_refreshed_for_ever(client: Clie
         (failure("CONFLICT", 409), errors.Conflict),
     ],
 )
-async def test_a_refusal_has_a_class_and_is_not_tried_again(
+async def test_a_refusal_raises_its_own_class_and_is_not_retried(
     client: Client, script: Script, answer: Answer, kind: type[errors.ApiError]
 ) -> None:
     script.says("/books/", answer)
@@ -118,7 +118,7 @@ async def test_a_refusal_has_a_class_and_is_not_tried_again(
     assert script.count("/books/") == 1
 
 
-async def test_a_failed_model_call_is_tried_three_times_with_growing_waits(client: Client, script: Script) -> None:
+async def test_a_failed_model_call_is_tried_three_times_with_growing_delays(client: Client, script: Script) -> None:
     script.says("/books/1/generate-outline/", failure("UPSTREAM_AI_ERROR", 502, retryable=True))
 
     with pytest.raises(errors.UpstreamAIError):
@@ -128,7 +128,7 @@ async def test_a_failed_model_call_is_tried_three_times_with_growing_waits(clien
     assert [int(seconds) for seconds in script.paused] == [2, 4]
 
 
-async def test_a_refusal_of_the_model_is_not_tried_again(client: Client, script: Script) -> None:
+async def test_a_refusal_by_the_model_is_not_retried(client: Client, script: Script) -> None:
     script.says("/books/1/generate-outline/", failure("UPSTREAM_AI_ERROR", 502, retryable=False))
 
     with pytest.raises(errors.UpstreamAIError):
@@ -137,7 +137,7 @@ async def test_a_refusal_of_the_model_is_not_tried_again(client: Client, script:
     assert script.count("/books/1/generate-outline/") == 1
 
 
-async def test_a_full_rate_limit_is_waited_for_as_long_as_it_says(client: Client, script: Script) -> None:
+async def test_a_rate_limit_is_waited_for_as_long_as_it_says(client: Client, script: Script) -> None:
     status, body = failure("RATE_LIMIT_EXCEEDED", 429)[:2]
     script.says("/books/", (status, body, {"Retry-After": "7"}), (200, []))
 
@@ -145,7 +145,7 @@ async def test_a_full_rate_limit_is_waited_for_as_long_as_it_says(client: Client
     assert script.paused == [7]
 
 
-async def test_a_wait_of_a_day_is_refused(client: Client, script: Script) -> None:
+async def test_a_wait_of_a_day_raises_an_error(client: Client, script: Script) -> None:
     status, body = failure("RATE_LIMIT_EXCEEDED", 429)[:2]
     script.says("/auth/register/", (status, body, {"Retry-After": "86400"}))
 
@@ -153,7 +153,7 @@ async def test_a_wait_of_a_day_is_refused(client: Client, script: Script) -> Non
         await client.register("u", "e@example.org", "password")
 
 
-async def test_before_generating_again_the_status_is_read(client: Client, script: Script) -> None:
+async def test_the_status_is_read_before_generate_is_retried(client: Client, script: Script) -> None:
     running = {"generation_status": "running", "status_message": "Writing", "task_id": "t", "mode": "full"}
     script.says("/books/1/generate/", failure("SERVER_ERROR", 500))
     script.says("/books/1/generation-status/", (200, running))
@@ -164,14 +164,14 @@ async def test_before_generating_again_the_status_is_read(client: Client, script
     assert script.count("/books/1/generate/") == 1
 
 
-async def test_generate_is_sent_again_when_no_run_came_of_it(client: Client, script: Script) -> None:
+async def test_generate_is_sent_again_if_no_run_was_started(client: Client, script: Script) -> None:
     script.says("/books/1/generate/", failure("SERVER_ERROR", 500), (202, {"book_id": 1}))
     script.says("/books/1/generation-status/", failure("NOT_FOUND", 404))
 
     assert await client.generate(1) == {"book_id": 1}
 
 
-async def test_a_lost_answer_to_generate_is_settled_by_the_status(client: Client, script: Script) -> None:
+async def test_a_lost_response_to_generate_is_resolved_by_the_status(client: Client, script: Script) -> None:
     running = {"generation_status": "running", "status_message": "Writing", "task_id": "t", "mode": "full"}
     script.says("/books/1/generate/", (HANG_UP, None))
     script.says("/books/1/generation-status/", (200, running))
@@ -198,7 +198,7 @@ async def test_progress_ends_with_the_run(client: Client, script: Script) -> Non
     assert script.paused == [15, 15, 15]
 
 
-async def test_a_server_that_waits_for_a_change_is_let_wait(client: Client, script: Script) -> None:
+async def test_long_polling_is_used_if_the_server_supports_it(client: Client, script: Script) -> None:
     waited = {"Preference-Applied": "wait=15"}
     script.says(
         "/books/1/generation-status/",
@@ -252,7 +252,7 @@ async def test_older_error_bodies_are_understood(client: Client, script: Script)
     ("status", "kind"),
     [(401, errors.Unauthenticated), (403, errors.PermissionDenied), (404, errors.NotFound), (409, errors.Conflict)],
 )
-async def test_without_a_code_the_status_decides(
+async def test_the_http_status_decides_if_the_error_has_no_code(
     client: Client, script: Script, status: int, kind: type[errors.ApiError]
 ) -> None:
     script.says("/books/", (status, b"<html>"))
@@ -261,21 +261,21 @@ async def test_without_a_code_the_status_decides(
         await client.list_books()
 
 
-async def test_a_refresh_token_of_the_older_wording_is_understood(client: Client, script: Script) -> None:
+async def test_the_older_error_code_for_a_refresh_token_is_understood(client: Client, script: Script) -> None:
     script.says("/books/", failure("token_not_valid", 401))
 
     with pytest.raises(errors.Unauthenticated):
         await client.list_books()
 
 
-async def test_a_moved_server_says_where_it_is(client: Client, script: Script) -> None:
+async def test_the_error_for_a_moved_server_names_its_new_address(client: Client, script: Script) -> None:
     script.says("/books/", (301, b"", {"Location": "https://books.example.org/api/v1/books/"}))
 
     with pytest.raises(errors.ApiError, match=r"https://books\.example\.org/.* use that address"):
         await client.list_books()
 
 
-async def test_a_server_that_is_not_there_is_unavailable_after_three_tries() -> None:
+async def test_an_unreachable_server_raises_an_error_after_three_tries() -> None:
     script = Script()
     async with Client("http://127.0.0.1:1", pause=script.pause) as client:
         with pytest.raises(errors.Unavailable, match="can't be reached"):

@@ -1,4 +1,4 @@
-"""The operator's commands: each does its work in one transaction, says so, and leaves a trace of who and why."""
+"""The operator's account commands: each runs in one transaction and writes an audit entry with who and why."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_create_reads_a_password_from_standard_input(
     passwords.close()
 
 
-async def test_audit_shows_what_was_done_newest_first(
+async def test_audit_shows_the_newest_actions_first(
     bookgen_account: Operator, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await bookgen_account("create ada@example.com")
@@ -85,7 +85,7 @@ async def test_audit_shows_what_was_done_newest_first(
         await bookgen_account("audit nobody@example.com")
 
 
-async def test_sessions_end_voids_what_was_signed_in_before(bookgen_account: Operator) -> None:
+async def test_sessions_end_invalidates_earlier_sign_ins(bookgen_account: Operator) -> None:
     await bookgen_account("create ada@example.com")
     before = await bookgen_account.one("SELECT now() - interval '1 second' AS at")
 
@@ -117,7 +117,7 @@ async def test_set_password_reads_it_from_standard_input_and_ends_all_sessions(
         await bookgen_account("set-password ada@example.com")
 
 
-async def test_export_holds_the_books_without_secrets_and_delete_leaves_nothing(
+async def test_export_contains_the_books_without_secrets_and_delete_removes_everything(
     bookgen_account: Operator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -153,7 +153,9 @@ async def test_export_holds_the_books_without_secrets_and_delete_leaves_nothing(
     assert (await bookgen_account.one("SELECT count(*) FROM book"))[0] == 0
 
 
-async def test_delete_asks_a_person_for_the_address(bookgen_account: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_delete_asks_for_the_address_on_a_terminal(
+    bookgen_account: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await bookgen_account("create ada@example.com")
     monkeypatch.setattr("sys.stdin", io.StringIO("bea@example.com\n"))
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
@@ -164,7 +166,7 @@ async def test_delete_asks_a_person_for_the_address(bookgen_account: Operator, m
     assert await bookgen_account.one("SELECT FROM account") is not None
 
 
-async def test_create_takes_a_name_a_password_and_staff(
+async def test_create_accepts_a_name_and_a_password_and_staff(
     bookgen_account: Operator, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await bookgen_account("create ada@example.com --username countess --password hush-hush-hush --staff")
@@ -175,7 +177,7 @@ async def test_create_takes_a_name_a_password_and_staff(
     assert "hush" not in json.dumps((await bookgen_account.one("SELECT details FROM audit"))["details"])
 
 
-async def test_a_name_that_is_taken_is_made_longer(bookgen_account: Operator) -> None:
+async def test_a_suffix_is_added_to_a_taken_name(bookgen_account: Operator) -> None:
     await bookgen_account("create ada@example.com")
     await bookgen_account("create ada@example.org")
 
@@ -197,7 +199,7 @@ async def test_set_plan_and_grant_credits_change_what_the_account_has(bookgen_ac
     assert tuple(kind) == ("bonus", 3, "thanks")
 
 
-async def test_a_plan_that_the_processor_bills_is_left_to_it(bookgen_account: Operator) -> None:
+async def test_a_plan_billed_by_the_processor_cannot_be_set_by_hand(bookgen_account: Operator) -> None:
     await bookgen_account("create ada@example.com")
     await bookgen_account.database.http.execute("UPDATE subscription SET processor_id = 'sub_1'")
 
@@ -226,7 +228,9 @@ async def test_block_with_ban_and_unblock_undo_each_other(bookgen_account: Opera
     assert tuple(unblocked) == (False, None, None)
 
 
-async def test_every_deed_says_who_did_what_and_why(bookgen_account: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_every_action_is_logged_with_who_and_what_and_why(
+    bookgen_account: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SUDO_USER", "grace")
     for line in (
         "create ada@example.com",
@@ -299,14 +303,14 @@ async def test_a_wrong_command_is_one_clear_line_and_changes_nothing(bookgen_acc
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "x", "1.5", str(2**31)])
-def test_a_number_that_is_none_is_refused_by_the_command_line(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_number_is_refused_by_the_command_line(number: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parsed(f"grant-credits ada@example.com {number}")
 
     assert number in capsys.readouterr().err
 
 
-async def test_a_deed_that_fails_half_way_leaves_no_half(bookgen_account: Operator) -> None:
+async def test_an_action_that_fails_halfway_is_rolled_back(bookgen_account: Operator) -> None:
     await bookgen_account("create ada@example.com")
     await bookgen_account.database.http.execute("ALTER TABLE audit ADD CHECK (action <> 'block')")
 

@@ -1,4 +1,4 @@
-"""A backup and the way back, as an operator makes them: two commands on two data folders."""
+"""Backup and restore, as an operator does them: two commands on two data folders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IS_IN_ROWS = "SELECT (SELECT count(*) FROM media WHERE body IS NOT NULL), (SELEC
 
 
 @pytest.mark.timeout(300)  # a dozen commands, each of which derives a key from the passphrase
-async def test_a_drilled_backup_restores_into_an_empty_folder_or_database_and_its_runs_wait(
+async def test_a_verified_backup_restores_into_an_empty_folder_or_database_and_its_runs_wait(
     tmp_path: Path, empty_dsn: str
 ) -> None:
     first, second, file = tmp_path / "first", tmp_path / "second", tmp_path / "books.backup"

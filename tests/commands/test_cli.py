@@ -1,4 +1,4 @@
-"""The commands as processes: one clear line and a number for everything that is wrong."""
+"""The commands as processes: every error is one clear line and an exit code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LOGIN = ("--login", "ada", "--password", "correct horse 9")
 
 
 async def refused(folder: Path, *arguments: str, **settings: object) -> str:
-    """The one line that a command ends with, exit code 2."""
+    """The one line that a failing command prints. Its exit code is 2."""
     code, said, complained = await run(folder, *arguments, **settings)
     assert (code, said) == (2, ""), complained
     (line,) = complained.splitlines()
@@ -53,26 +53,26 @@ async def test_a_wrong_setting_stops_every_command(tmp_path: Path, command: list
     ("setting", "value"),
     [("BOOKGEN_DATABASE_URL", "postgresql://[bad/db"), ("BOOKGEN_ALLOWED_ORIGINS", "https://[bad")],
 )
-async def test_an_address_that_is_none_is_said_in_one_line(tmp_path: Path, setting: str, value: str) -> None:
+async def test_an_invalid_url_in_a_setting_is_reported_in_one_line(tmp_path: Path, setting: str, value: str) -> None:
     assert (await refused(tmp_path, "account", "list", **{setting: value})).startswith(setting)
 
 
 @pytest.mark.parametrize("command", [["account", "list"], ["runs", "list"], ["migrate"], ["proof", "Title"]])
-async def test_a_command_makes_no_database(tmp_path: Path, command: list[str]) -> None:
+async def test_a_command_creates_no_database(tmp_path: Path, command: list[str]) -> None:
     assert (await refused(tmp_path, *command)).startswith(f"There is no database in {tmp_path / 'data'}.")
     assert not (tmp_path / "data").exists()
 
 
-async def test_a_command_leaves_the_schema_to_the_service(tmp_path: Path, empty_dsn: str) -> None:
+async def test_a_command_does_not_migrate_the_schema(tmp_path: Path, empty_dsn: str) -> None:
     line = await refused(tmp_path, "account", "list", BOOKGEN_DATABASE_URL=empty_dsn)
 
     assert line == "The database is empty. Start the service first, or run: bookgen migrate"
 
 
-async def test_check_says_what_the_first_start_makes_and_makes_nothing(tmp_path: Path) -> None:
+async def test_check_lists_what_the_first_start_creates_and_creates_nothing(tmp_path: Path) -> None:
     _, said, _ = await run(tmp_path, "check")
 
-    assert "is made by the first start" in said
+    assert "is created at the first start" in said
     assert "none yet in" in said
     assert not (tmp_path / "data").exists()
 
@@ -97,7 +97,7 @@ async def test_an_unknown_setting_stops_the_start(tmp_path: Path) -> None:
     assert line == "BOOKGEN_MODLE is not a setting. Did you mean BOOKGEN_MODEL?"
 
 
-async def test_an_address_of_another_machine_stops_the_start(tmp_path: Path) -> None:
+async def test_a_host_of_another_machine_stops_the_start(tmp_path: Path) -> None:
     line = await refused(tmp_path, "serve", BOOKGEN_HOST="192.0.2.1")
 
     assert line == "BOOKGEN_HOST=192.0.2.1 is not an address of this machine: Cannot assign requested address."
@@ -112,7 +112,7 @@ async def test_a_busy_port_stops_the_start(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [["serve"], ["write", "Title"]])
-async def test_a_data_folder_that_can_not_be_written_stops_it(tmp_path: Path, command: list[str]) -> None:
+async def test_an_unwritable_data_folder_stops_the_start(tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "file").write_text("")
     line = await refused(tmp_path, *command, BOOKGEN_DATA_DIR=tmp_path / "file" / "data")
 
@@ -120,7 +120,7 @@ async def test_a_data_folder_that_can_not_be_written_stops_it(tmp_path: Path, co
 
 
 @pytest.mark.parametrize("command", [["serve"], ["write", "Title"], ["migrate"], ["account", "list"]])
-async def test_a_database_that_can_not_be_reached_stops_it(tmp_path: Path, command: list[str]) -> None:
+async def test_an_unreachable_database_stops_the_start(tmp_path: Path, command: list[str]) -> None:
     line = await refused(tmp_path, *command, BOOKGEN_DATABASE_URL="postgresql://u:hush@127.0.0.1:1/books")
 
     assert line.startswith("BOOKGEN_DATABASE_URL: 127.0.0.1/books can't be reached: ")
@@ -128,20 +128,20 @@ async def test_a_database_that_can_not_be_reached_stops_it(tmp_path: Path, comma
 
 
 @pytest.mark.parametrize("password", ["hu@sh:hush", "hu@sh/hush", "hu#sh"])
-async def test_a_url_whose_password_is_not_quoted_shows_nothing_of_it(tmp_path: Path, password: str) -> None:
+async def test_a_url_with_an_unquoted_password_is_reported_without_the_password(tmp_path: Path, password: str) -> None:
     line = await refused(tmp_path, "migrate", BOOKGEN_DATABASE_URL=f"postgresql://ada:{password}@127.0.0.1/books")
 
     assert line.startswith("BOOKGEN_DATABASE_URL is not a valid URL. In a password, write % @ : / ? # as %25 %40 ")
 
 
-async def test_a_wrong_database_password_is_said(tmp_path: Path, dsn: str) -> None:
+async def test_a_wrong_database_password_is_reported(tmp_path: Path, dsn: str) -> None:
     line = await refused(tmp_path, "serve", BOOKGEN_DATABASE_URL=dsn.replace("bookgen:", "bookgen:x"))
 
     assert "password authentication failed" in line
 
 
 async def test_a_schema_newer_than_the_code_stops_the_start(tmp_path: Path, dsn: str, pool: object) -> None:
-    for version in (9998, 9999):  # one alone is run on: a rollback needs it
+    for version in (9998, 9999):  # one migration ahead is accepted, because a rollback needs it
         await pool.execute(
             "INSERT INTO schema_migration (version, name, sha256) VALUES ($1, $2, '')", version, f"{version}_later.sql"
         )  # type: ignore[attr-defined]
@@ -151,7 +151,7 @@ async def test_a_schema_newer_than_the_code_stops_the_start(tmp_path: Path, dsn:
     assert "migration 9999" in line
 
 
-def test_the_list_of_the_commands_needs_nothing_of_the_service() -> None:
+def test_the_list_of_commands_imports_none_of_the_service() -> None:
     program = """
 import contextlib, sys
 from bookgen.commands.cli import main
@@ -171,7 +171,7 @@ print(*sorted(name for name in sys.modules if name.startswith("bookgen")), file=
     ]
 
 
-def test_a_start_does_without_what_is_imported_once_it_serves() -> None:
+def test_modules_imported_later_are_not_needed_for_a_start() -> None:
     program = """
 import asyncio, sys
 from bookgen.app.serve import LATER, import_the_rest
@@ -186,7 +186,9 @@ print(*(name for name in LATER if name not in sys.modules))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_says_what_it_takes_and_where_settings_are(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_documents_its_options_and_where_settings_are(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         main([name, "--help"])
 
@@ -197,7 +199,7 @@ def test_every_command_says_what_it_takes_and_where_settings_are(name: str, caps
 
 
 @pytest.mark.parametrize(("billing", "said"), [("off", "Billing is off, "), ("on", "")])
-async def test_the_list_of_accounts_says_when_its_plans_do_not_count(
+async def test_the_list_of_accounts_says_when_plans_have_no_effect(
     tmp_path: Path, dsn: str, billing: str, said: str
 ) -> None:
     code, listed, complained = await run(
@@ -209,7 +211,7 @@ async def test_the_list_of_accounts_says_when_its_plans_do_not_count(
     assert bool(complained) == bool(said)
 
 
-def test_a_reader_that_has_left_is_no_error(tmp_path: Path, dsn: str) -> None:
+def test_a_closed_pipe_is_not_an_error(tmp_path: Path, dsn: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
 
@@ -224,7 +226,7 @@ def test_a_reader_that_has_left_is_no_error(tmp_path: Path, dsn: str) -> None:
     assert (ended.returncode, ended.stderr) == (141, b"")
 
 
-def test_a_terminal_that_is_said_to_know_ascii_alone_breaks_nothing(tmp_path: Path, dsn: str) -> None:
+def test_a_terminal_limited_to_ascii_breaks_nothing(tmp_path: Path, dsn: str) -> None:
     of_ascii = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
 
     ended = subprocess.run(
@@ -259,9 +261,7 @@ async def test_check_says_how_old_the_last_drilled_backup_is_and_fails_if_it_is_
         await check.backup(settings(tmp_path, **told, backup_dir=tmp_path))
 
 
-async def test_check_says_what_a_machine_without_large_fonts_cannot_print(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_check_lists_the_languages_that_have_no_font(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(typeface, "system_sources", lambda _: ())
     said = await check.fonts(settings(tmp_path))
 
@@ -284,7 +284,7 @@ async def test_check_says_which_key_is_wrong_and_exits_with_one(tmp_path: Path, 
     assert len(models.requests) == 1
 
 
-async def test_check_says_who_has_its_port(tmp_path: Path, dsn: str) -> None:
+async def test_check_says_whether_the_port_is_free_or_bookgen_is_using_it(tmp_path: Path, dsn: str) -> None:
     with serving.bind("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(StartupError, match=rf"BOOKGEN_PORT={port} on 127\.0\.0\.1 can't be used"):
@@ -297,7 +297,7 @@ async def test_check_says_who_has_its_port(tmp_path: Path, dsn: str) -> None:
     assert said == f"bookgen is already running at {service.url}"
 
 
-async def test_check_says_where_nobody_answers(tmp_path: Path, dsn: str) -> None:
+async def test_check_names_an_address_where_nothing_listens(tmp_path: Path, dsn: str) -> None:
     code, said, _ = await run(
         tmp_path, "check", BOOKGEN_DATABASE_URL=dsn,
         OPENAI_BASE_URL="http://127.0.0.1:1/v1", BOOKGEN_MODEL="openai:llama3.1",
@@ -310,7 +310,7 @@ async def test_check_says_where_nobody_answers(tmp_path: Path, dsn: str) -> None
     )
 
 
-async def test_check_does_not_sit_out_a_rate_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_check_does_not_wait_for_a_rate_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "QUESTION", replace(check.QUESTION, patience=check.QUESTION.patience / 1000))
     async with ModelServer() as models:
         models.script(fault("status", status=429, retry_after=3600, message="200 requests a day are used", times=9))
@@ -320,7 +320,7 @@ async def test_check_does_not_sit_out_a_rate_limit(tmp_path: Path, monkeypatch: 
     assert len(models.requests) == 1
 
 
-async def test_check_says_that_the_pools_are_larger_than_what_the_server_takes(tmp_path: Path, dsn: str) -> None:
+async def test_check_warns_if_the_pools_exceed_what_the_server_allows(tmp_path: Path, dsn: str) -> None:
     with pytest.raises(StartupError, match=r"up to 1011 connections \(8 of .*, 1000 of .* takes 197"):
         await check.database(settings(tmp_path, database_url=dsn, database_pool=8, http_pool=1000))
 
@@ -328,7 +328,7 @@ async def test_check_says_that_the_pools_are_larger_than_what_the_server_takes(t
     assert "up to 27 of its 197 connections a process" in said
 
 
-async def test_check_says_which_books_wait_for_another_model(tmp_path: Path, dsn: str, database: Database) -> None:
+async def test_check_lists_the_books_that_wait_for_another_model(tmp_path: Path, dsn: str, database: Database) -> None:
     shelf = Shelf(database.http)
     account, book = await shelf.outlined()
     await shelf.pool.execute(
@@ -344,7 +344,7 @@ async def test_check_says_which_books_wait_for_another_model(tmp_path: Path, dsn
     assert await check.runs(named) == "no book waits for another model"
 
 
-async def test_check_makes_one_real_call_of_the_model(tmp_path: Path, dsn: str) -> None:
+async def test_check_makes_one_real_model_call(tmp_path: Path, dsn: str) -> None:
     async with ModelServer() as models:
         code, said, _ = await run(
             tmp_path, "check", BOOKGEN_DATABASE_URL=dsn, OPENAI_API_KEY="key", OPENAI_BASE_URL=models.openai_url
@@ -355,7 +355,7 @@ async def test_check_makes_one_real_call_of_the_model(tmp_path: Path, dsn: str) 
     assert len(models.requests) == 1
 
 
-async def test_migrate_names_what_it_applied(tmp_path: Path, empty_dsn: str) -> None:
+async def test_migrate_lists_what_it_applied(tmp_path: Path, empty_dsn: str) -> None:
     first = await run(tmp_path, "migrate", BOOKGEN_DATABASE_URL=empty_dsn)
     second = await run(tmp_path, "migrate", BOOKGEN_DATABASE_URL=empty_dsn)
 
@@ -385,7 +385,7 @@ async def test_bad_arguments_exit_with_two_and_no_traceback(tmp_path: Path, argu
 
 
 @pytest.mark.parametrize("command", [["proof", "T"], ["write", "T"]])
-def test_a_server_that_is_not_there_exits_with_one(
+def test_an_unreachable_server_exits_with_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: list[str]
 ) -> None:
     monkeypatch.setattr(calls, "BACKOFF_SECONDS", (0.0, 0.0))
@@ -408,7 +408,9 @@ async def test_a_wrong_login_exits_with_two(tmp_path: Path, visitor: Api, comman
 
 
 @pytest.mark.parametrize("chapters", ["1000", "0"])
-async def test_a_value_that_the_api_refuses_is_said_by_option(tmp_path: Path, visitor: Api, chapters: str) -> None:
+async def test_a_value_refused_by_the_api_is_reported_by_its_option(
+    tmp_path: Path, visitor: Api, chapters: str
+) -> None:
     server = str(visitor.client.make_url(""))
     code, _, complained = await run(
         tmp_path, "write", "T", "--chapters", chapters, "--out", str(tmp_path), "--server", server
@@ -419,7 +421,7 @@ async def test_a_value_that_the_api_refuses_is_said_by_option(tmp_path: Path, vi
     assert "--chapters" in line
 
 
-async def test_a_file_that_can_not_be_written_is_said_and_the_book_is_kept(tmp_path: Path, dsn: str) -> None:
+async def test_an_unwritable_file_is_reported_and_the_book_is_kept(tmp_path: Path, dsn: str) -> None:
     (tmp_path / "T.pdf").mkdir()
     words = ("write", "T", "--chapters", "1", "--words", "300", "--format", "pdf", "--out", str(tmp_path))
 

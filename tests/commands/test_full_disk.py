@@ -12,10 +12,10 @@ from tests.chaos.small_disk import on_a_small_disk, possible
 from tests.service import environment
 
 MB = 1 << 20
-TOO_SMALL = 20 * MB  # for a database, but not for its keys
+TOO_SMALL = 20 * MB  # enough for a database, but not for its keys
 
 
-def test_a_start_on_a_full_disk_is_one_line(tmp_path: Path) -> None:
+def test_starting_on_a_full_disk_prints_one_line(tmp_path: Path) -> None:
     if not possible(tmp_path):
         pytest.skip("no file system can be mounted here")
     data = tmp_path / "data"

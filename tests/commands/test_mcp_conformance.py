@@ -1,4 +1,6 @@
-"""`bookgen mcp` judged by the protocol's own conformance suite, which speaks HTTP: the same server, so served."""
+"""`bookgen mcp` checked by the protocol's own conformance suite, which speaks HTTP, so the same server is served over
+it.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,10 @@ __all__ = ["open_api"]
 
 JSON = dict[str, Any]
 EXPECTED = Path(__file__).parent / "mcp_conformance.yaml"
-# The newest by default; CONFORMANCE=all for that which most clients speak as well.
+# The newest by default. CONFORMANCE=all also tests the revision that most clients speak.
 REVISIONS = ["2026-07-28", *(["2025-11-25"] if os.environ.get("CONFORMANCE") == "all" else [])]
-# Of the extension: no run asks the reader anything, fails by an error of the protocol, or is refused to a client that
-# knows no tasks; headers are a matter of the other transport.
+# Of the task extension: no run asks the user, fails with a protocol error, or is refused to a client without
+# task support; headers belong to the other transport.
 NOT_OFFERED_OF_TASKS = {
     "sep-2663-tasks-get-status-input-required",
     "tasks-mrtr-tasks-update-resumes",
@@ -74,38 +76,38 @@ async def consent() -> Elicit[Consent]:
 
 
 async def text() -> str:
-    """Text, as every tool answers."""
+    """Text, as every tool returns it."""
     return "This is a simple text response for testing."
 
 
 async def greeted(name: str) -> str:
-    """The same, with an argument."""
+    """Text with an argument."""
     return f"Hello, {name}!"
 
 
 async def refused() -> str:
-    """A refusal of the API, as every tool tells it."""
+    """A refusal by the API, as every tool reports it."""
     raise Conflict(409, "CONFLICT", "This tool intentionally returns an error for testing")
 
 
 async def asked_who(message: str, answer: Annotated[ElicitationResult[Person], Resolve(person)]) -> str:
-    """Asks the reader by the means of `write`."""
+    """Ask the user in the way `write` does."""
     return f"User response: {answer}"
 
 
 async def asked_whether(answer: Annotated[ElicitationResult[Consent], Resolve(consent)]) -> str:
-    """The same."""
+    """Ask the user in the way `write` does."""
     return "state-ok" if isinstance(answer, AcceptedElicitation) else "declined"
 
 
 class SuiteJobs:
-    """The suite's long jobs, as books that are written."""
+    """The long jobs of the suite, as books that are written."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     async def slow_compute(self, seconds: int, label: str) -> JSON:
-        """Takes so long."""
+        """Takes this many seconds."""
         return await self._written(f"The Book of {seconds} Seconds")
 
     async def failing_job(self) -> JSON:
@@ -113,15 +115,15 @@ class SuiteJobs:
         return await self._written("The Lost Book")
 
     async def test_tool_with_task(self, answer: Annotated[ElicitationResult[Name], Resolve(name)]) -> JSON:
-        """Asks the reader before it starts, by the means of `write`."""
+        """Ask the user before it starts, in the way `write` does."""
         assert isinstance(answer, AcceptedElicitation)
         return await self._written(f"A Book for {answer.data.name}")
 
     async def _written(self, title: str) -> JSON:
-        """The start of a run that does not have to wait for another."""
+        """Start a run that does not wait for another."""
         for other in await self._client.books.list():
             if other.status == "generating":
-                with contextlib.suppress(Conflict):  # it ended meanwhile
+                with contextlib.suppress(Conflict):  # it has ended in the meantime
                     await self._client.stop(other.id)
         book = await self._client.books.create(title, chapter_count=1, target_word_count=200)
         await book.outline()
@@ -130,7 +132,7 @@ class SuiteJobs:
 
 
 class Writer(OfflineModel):
-    """Takes so long for a chapter, or fails, as the title says."""
+    """Takes as long for a chapter as the title says, or fails."""
 
     async def complete(self, request: TextRequest) -> TextReply:
         told = "".join(block.text for block in request.system)
@@ -141,7 +143,7 @@ class Writer(OfflineModel):
         return await super().complete(request)
 
 
-# What the suite calls, made with the means of our own tools.
+# The tools that the suite calls, built like our own.
 CALLED = {
     "greet": greeted,
     "test_simple_text": text,
@@ -155,10 +157,10 @@ CALLED = {
 
 @pytest.fixture
 async def url(open_api: OpenApi) -> AsyncIterator[str]:
-    """Where the tools of an account are served."""
+    """The URL where the tools of an account are served."""
     visitor = await open_api(model=Writer())
     await visitor.as_new_account("ada")
-    logging.getLogger("mcp").setLevel(logging.CRITICAL)  # what the suite asks wrongly is told with its traceback
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)  # malformed requests of the suite are logged with tracebacks
     async with Client(str(visitor.client.make_url(""))) as client:
         await client.login("ada", PASSWORD)
         async with served(client) as url:
@@ -182,7 +184,9 @@ async def served(client: Client) -> AsyncIterator[str]:
 
 @pytest.mark.checker("mcp-conformance")
 @pytest.mark.parametrize("revision", REVISIONS)
-async def test_the_protocols_own_suite_passes_in_all_that_is_offered(url: str, revision: str, tmp_path: Path) -> None:
+async def test_the_conformance_suite_of_the_protocol_passes_for_everything_offered(
+    url: str, revision: str, tmp_path: Path
+) -> None:
     judge = await asyncio.create_subprocess_exec(
         CONFORMANCE / "node", CONFORMANCE / "conformance", "server", "--url", url, "--requirements", revision,
         "--expected-failures", EXPECTED, "--output-dir", tmp_path / "results",
@@ -196,7 +200,7 @@ async def test_the_protocols_own_suite_passes_in_all_that_is_offered(url: str, r
 
 
 def failed_of_tasks(results: Path) -> set[str]:
-    """The suite runs the scenarios of an extension and leaves them out of its own verdict."""
+    """The failed scenarios of the extension, which the suite runs but leaves out of its verdict."""
     failed = set()
     for file in results.glob("server-tasks-*/checks.json"):
         failed |= {check["id"] for check in json.loads(file.read_text()) if check["status"] == "FAILURE"}

@@ -1,4 +1,4 @@
-"""A scripted agent makes its books although its tools' process and the server are killed at random moments."""
+"""A scripted agent finishes its books although the MCP server and the service are killed at random moments."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from tests.service import ServiceProcess, environment
 
 BOOKS = int(os.environ.get("MCP_BOOKS", "1"))
 SEED = int(os.environ.get("MCP_SEED") or random.randrange(10**9))
-A_BOOK_TAKES = 3.0  # seconds, until it is known
+A_BOOK_TAKES = 3.0  # seconds until it is known
 PATIENCE_SECONDS = 600
-# Its number is kept where the test finds it.
+# The process id is written here for the test.
 KILLABLE = ("/bin/sh", "-c", 'echo $$ > "$0"; exec "$@"')
 
 
 class Agent:
-    """Calls tools as an agent does: what failed, or was never answered, is tried again from the beginning."""
+    """Calls tools like an agent: whatever failed or was never answered is retried from the beginning."""
 
     def __init__(self, folder: Path, url: str) -> None:
         self._number = folder / "mcp.pid"
@@ -46,7 +46,7 @@ class Agent:
         self.failures = 0
 
     def kill(self) -> None:
-        """Its tools' process."""
+        """Kill the MCP server."""
         with contextlib.suppress(ProcessLookupError, FileNotFoundError, ValueError):
             os.kill(int(self._number.read_text()), signal.SIGKILL)
 
@@ -63,7 +63,7 @@ class Agent:
                 while status["generation_status"] == "running":
                     status = await ask(client, "status", book_id=book["id"], wait_seconds=5)
                 return bool(status["generation_status"] == "completed")
-        except Exception:  # whatever a killed process makes of it
+        except Exception:  # any error that a killed process causes
             return False
 
 
@@ -82,7 +82,7 @@ def port() -> int:
 
 
 async def kill_one(dice: random.Random, seconds: float, agent: Agent, service: ServiceProcess) -> str:
-    """At a random moment of so long."""
+    """Kill one of them at a random moment within this many seconds."""
     await asyncio.sleep(dice.uniform(0, seconds))
     if dice.random() < 0.5:
         agent.kill()
@@ -93,7 +93,7 @@ async def kill_one(dice: random.Random, seconds: float, agent: Agent, service: S
 
 
 @pytest.mark.timeout(120 + 60 * BOOKS)
-async def test_every_book_is_made_once_whichever_process_is_killed(
+async def test_every_book_is_created_once_whichever_process_is_killed(
     tmp_path: Path, dsn: str, pool: asyncpg.Pool, port: int
 ) -> None:
     dice, kills = random.Random(SEED), Counter[str]()

@@ -1,4 +1,4 @@
-"""What a command's own server logs of its model is told at the terminal."""
+"""Model problems that a command's own server logs are printed in the terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AWAY = {
 CUT = {"event": "prompt_was_cut", "model": "openai:local", "advice": "Give the model a longer context."}
 
 
-async def test_a_trouble_is_told_while_the_command_waits_and_once(tmp_path: Path) -> None:
+async def test_a_model_problem_is_printed_once_while_the_command_waits(tmp_path: Path) -> None:
     log, said, heard = tmp_path / "write.log", list[str](), asyncio.Event()
     log.write_text("no JSON\n[]\n" + json.dumps({"event": "request"}) + "\n")
 
@@ -41,7 +41,7 @@ async def test_a_trouble_is_told_while_the_command_waits_and_once(tmp_path: Path
     ]
 
 
-async def test_another_server_has_no_log_to_tell_from(tmp_path: Path) -> None:
+async def test_nothing_is_printed_for_a_server_without_a_local_log(tmp_path: Path) -> None:
     said = list[str]()
     async with told(None, said.append), told(tmp_path / "none", said.append):
         pass

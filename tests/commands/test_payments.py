@@ -1,4 +1,4 @@
-"""`bookgen payments …`: setting the processor up, applying what waited, comparing both books."""
+"""`bookgen payments …`: setting up the processor, applying waiting events, reconciling."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def command(payments, capsys):
     return command
 
 
-async def test_a_dry_sync_says_what_is_missing_and_makes_nothing(stripe, command):
+async def test_a_dry_run_of_sync_lists_what_is_missing_and_creates_nothing(stripe, command):
     lines = await command("sync")
 
     assert "bookgen_plan_starter_monthly: no price, should be 1900 cents" in lines
@@ -35,10 +35,10 @@ async def test_a_dry_sync_says_what_is_missing_and_makes_nothing(stripe, command
     assert not stripe.objects
 
 
-async def test_a_sync_makes_everything_and_the_next_finds_nothing_to_do(stripe, command):
+async def test_a_sync_creates_everything_and_the_next_one_finds_nothing_to_do(stripe, command):
     lines = await command("sync", "--apply")
 
-    assert lines[-1].startswith("webhook: made; set STRIPE_WEBHOOK_SECRET=whsec_")
+    assert lines[-1].startswith("webhook: created; set STRIPE_WEBHOOK_SECRET=whsec_")
     assert await command("sync", "--apply") == ["nothing to do"]
     tags = {each["metadata"]["bookgen"] for each in stripe.objects.values() if each["object"] == "price"}
     assert len(tags) == 11
@@ -50,12 +50,15 @@ async def test_a_sync_makes_everything_and_the_next_finds_nothing_to_do(stripe, 
     [
         (
             {"status": "disabled"},
-            "webhook: not sent are charge.dispute.closed, charge.dispute.created, charge.dispute.",
+            "webhook: missing events: charge.dispute.closed, charge.dispute.created, charge.dispute.",
         ),
-        ({"enabled_events": ["checkout.session.completed", "charge.refunded"]}, "webhook: not sent are charge.dispute"),
+        (
+            {"enabled_events": ["checkout.session.completed", "charge.refunded"]},
+            "webhook: missing events: charge.dispute",
+        ),
     ],
 )
-async def test_a_webhook_that_misses_events_is_made_to_send_them(stripe, command, change, says):
+async def test_sync_adds_missing_events_to_the_webhook(stripe, command, change, says):
     await command("sync", "--apply")
     [webhook] = [each for each in stripe.objects.values() if each["object"] == "webhook_endpoint"]
     webhook.update(change)
@@ -66,7 +69,7 @@ async def test_a_webhook_that_misses_events_is_made_to_send_them(stripe, command
     assert await command("sync") == ["nothing to do"]
 
 
-async def test_reconcile_ends_what_a_customer_who_is_gone_was_subscribed_to(
+async def test_reconcile_ends_the_subscription_of_a_deleted_customer(
     pool, payments, stripe, make_account, deliver, command
 ):
     account = await make_account()
@@ -82,10 +85,10 @@ async def test_reconcile_ends_what_a_customer_who_is_gone_was_subscribed_to(
     assert await command("reconcile") == ["nothing to do"]
 
 
-async def test_replay_goes_on_behind_what_the_processor_does_not_know_any_more(
+async def test_replay_continues_past_objects_that_the_processor_no_longer_knows(
     pool, payments, stripe, make_account, deliver, command
 ):
-    """As after the change from test keys to live ones."""
+    """As after switching from test keys to live keys."""
     session = await payments.buy_credits(await make_account(), "single", NOWHERE)
     stripe.pay(session.session_id)
     stripe.refund(session.session_id)
@@ -115,9 +118,7 @@ async def test_replay_applies_the_events_that_waited(pool, payments, stripe, mak
     assert await credits.balance(pool, account) == 1
 
 
-async def test_an_event_that_cannot_be_applied_does_not_keep_back_the_others(
-    pool, payments, stripe, make_account, deliver, command
-):
+async def test_an_event_that_fails_does_not_stop_the_others(pool, payments, stripe, make_account, deliver, command):
     account = await make_account()
     for _ in range(2):
         stripe.pay((await payments.buy_credits(account, "single", NOWHERE)).session_id)
@@ -136,7 +137,7 @@ async def test_an_event_that_cannot_be_applied_does_not_keep_back_the_others(
     assert await credits.balance(pool, account) == 1
 
 
-async def test_reconcile_finds_lost_events_and_mends_on_request(pool, payments, stripe, make_account, command):
+async def test_reconcile_finds_lost_events_and_repairs_on_request(pool, payments, stripe, make_account, command):
     account = await make_account()
     pack = await payments.buy_credits(account, "five-pack", NOWHERE)
     plan = await payments.buy_plan(account, "pro", "monthly", NOWHERE)
@@ -156,7 +157,7 @@ async def test_reconcile_finds_lost_events_and_mends_on_request(pool, payments, 
     assert await command("reconcile") == ["nothing to do"]
 
 
-async def test_reconcile_of_a_guest_gives_and_mails_nothing_before_it_mends(pool, payments, stripe, command):
+async def test_reconcile_of_a_guest_changes_nothing_before_it_repairs(pool, payments, stripe, command):
     session = await payments.buy_credits(None, "single", NOWHERE)
     stripe.pay(session.session_id)
 
@@ -167,7 +168,7 @@ async def test_reconcile_of_a_guest_gives_and_mails_nothing_before_it_mends(pool
 
 
 @pytest.mark.parametrize("days", ["800000", "-1", "x"])
-async def test_days_that_no_calendar_has_are_refused_by_the_command_line(stripe, command, capsys, days):
+async def test_impossible_dates_are_refused_by_the_command_line(stripe, command, capsys, days):
     with pytest.raises(SystemExit):
         await command("reconcile", "--days", days)
 

@@ -1,4 +1,4 @@
-"""A cover in the terminal: drawn where the terminal says that it can, named where it can't."""
+"""A cover in the terminal: drawn if the terminal supports it, otherwise named."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from bookgen.commands.progress import Terminal
 Terminal().picture(Path(sys.argv[1]))
 print("over")
 """
-# What terminals answer when they are asked what they are: with 4 among it, one draws sixels.
+# Terminals' answers to the query for their attributes. One that draws sixels includes 4.
 SIXELS, PLAIN = b"\x1b[?62;4;22c", b"\x1b[?62;22c"
 
 
 def said_by_the_program(picture: Path, answer: bytes) -> bytes:
-    """What it writes to a terminal of 80 by 40 characters; the answer is there before the question."""
+    """The program's output to a terminal of 80 by 40 characters, whose answer is there before the query."""
     mine, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("4H", 40, 80, 800, 800))
     tty.setraw(its)
@@ -54,7 +54,7 @@ def said_by_the_program(picture: Path, answer: bytes) -> bytes:
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 1 << 16)
-    except OSError:  # the program has left
+    except OSError:  # the program has exited
         return b""
 
 
@@ -65,21 +65,21 @@ def picture(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_terminal_that_draws_sixels_shows_the_picture(picture: Path) -> None:
+def test_a_terminal_with_sixel_support_shows_the_picture(picture: Path) -> None:
     said = said_by_the_program(picture, SIXELS)
 
     assert b"\x1bP" in said
     assert b"over" in said
 
 
-def test_a_terminal_that_draws_nothing_is_sent_nothing(picture: Path) -> None:
+def test_a_terminal_without_picture_support_gets_no_picture(picture: Path) -> None:
     said = said_by_the_program(picture, PLAIN)
 
     assert b"\x1bP" not in said
     assert said.rstrip().endswith(b"over")
 
 
-def test_where_nobody_looks_nothing_is_asked(picture: Path) -> None:
+def test_the_terminal_is_not_queried_if_the_output_is_not_a_terminal(picture: Path) -> None:
     program = subprocess.run(
         [sys.executable, "-c", SHOW, str(picture)],
         stdin=subprocess.DEVNULL,

@@ -21,14 +21,14 @@ def status(**fields: Any) -> dict[str, Any]:
     return {**base, **fields}
 
 
-def test_a_line_says_chapters_words_and_time_left(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_line_shows_chapters_words_and_time_left(capsys: pytest.CaptureFixture[str]) -> None:
     with Lines().following() as show:
         show(status())
 
     assert capsys.readouterr().out == "3 of 10 chapters, 6,012 words, 2 min left\n"
 
 
-def test_nothing_is_said_twice(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_line_is_printed_twice(capsys: pytest.CaptureFixture[str]) -> None:
     with Lines().following() as show:
         show(status())
         show(status(estimated_seconds_remaining=149))
@@ -36,7 +36,7 @@ def test_nothing_is_said_twice(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(capsys.readouterr().out.splitlines()) == 1
 
 
-def test_what_a_run_waits_for_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_reason_for_waiting_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
     away = "Waiting for the model since 08:00 UTC: it answered 500."
     with Lines().following() as show:
         for message in ("Writing chapter 4", away, away, "Writing chapter 4"):
@@ -45,7 +45,7 @@ def test_what_a_run_waits_for_is_said_once(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out.splitlines()[1:] == [away]
 
 
-def test_a_book_of_an_unknown_price_shows_no_cost(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_book_without_known_prices_shows_no_cost(capsys: pytest.CaptureFixture[str]) -> None:
     chapters = [{"chapter_number": 1, "title": "One"}]
     book = {"title": "T", "chapters": chapters, "target_word_count": 5000, "estimated_seconds": 5400}
     Lines().outline({**book, "estimated_cost_micros": None})
@@ -56,7 +56,7 @@ def test_a_book_of_an_unknown_price_shows_no_cost(capsys: pytest.CaptureFixture[
     assert second == "T: 1 chapter, 5,000 words, about 1 h 30 min, about 1.25 USD"
 
 
-def test_what_is_left_to_look_at_is_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_findings_are_counted_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     finding = {"chapter_number": 2, "kind": "length", "excerpt": "", "detail": "It has 80 words; 120 were asked for."}
     quoted = {"chapter_number": 3, "kind": "meta", "excerpt": "Here it is", "detail": "The model speaks to its user."}
     book = {"title": "T", "chapters_count": 3, "word_count": 900}
@@ -75,7 +75,7 @@ def test_what_is_left_to_look_at_is_told_in_words(capsys: pytest.CaptureFixture[
     ]
 
 
-def test_a_bar_says_that_the_model_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_bar_shows_that_the_model_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
     with Terminal().following() as show:
         show(status(status_message="Waiting for the model since 14:02 UTC."))
 
@@ -92,13 +92,13 @@ def test_a_failure_says_whether_to_try_again(capsys: pytest.CaptureFixture[str])
     assert said.out == "Run the same command again to continue.\n"
 
 
-def test_the_end_names_the_files(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_last_line_names_the_files(capsys: pytest.CaptureFixture[str]) -> None:
     Lines().finished({"title": "T", "chapters_count": 2, "word_count": 1500}, [Path("out/T.pdf")])
 
     assert capsys.readouterr().out.splitlines()[-1] == "out/T.pdf"
 
 
-def test_chapters_that_the_files_lack_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_chapters_missing_from_the_files_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     Lines().missing((2,))
     Lines().missing((2, 5))
 
@@ -116,7 +116,7 @@ def test_a_terminal_shows_the_chapter_by_its_title(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("width", [40, 80])
-def test_a_narrow_terminal_shows_the_figures_whole(
+def test_a_narrow_terminal_shows_the_numbers_in_full(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))

@@ -1,4 +1,4 @@
-"""`bookgen proof`, as it is used: by title, against a running server, also one that is killed while it reads."""
+"""`bookgen proof` as it is used: by title, against a running server, also one that is killed while it reads."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_proof_shows_each_change_and_applies_what_is_chosen(tmp_path: Path
     assert (missing[0], missing[2]) == (2, "bookgen: No book is called 'Pepper'. Your books: Salt.\n")
 
 
-async def test_proof_applies_what_is_safe_and_nothing_else(tmp_path: Path, dsn: str) -> None:
+async def test_proof_can_apply_the_safe_changes_only(tmp_path: Path, dsn: str) -> None:
     async with ServiceProcess(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service, Client(service.url) as client:
         book = await author_with_a_book(client)
         await client.change_chapter(book["chapters"][0]["id"], content=SLIP)
@@ -67,7 +67,7 @@ async def test_proof_applies_what_is_safe_and_nothing_else(tmp_path: Path, dsn: 
 
 
 @pytest.mark.parametrize(("typed", "letter"), [("Yes\n", "y"), (" s\n", "s"), ("\n", ""), ("", "q")])
-def test_the_question_is_asked_as_it_is_written_and_no_more_input_quits(
+def test_the_prompt_shows_the_choices_and_end_of_input_quits(
     typed: str, letter: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     console = Console(file=io.StringIO(), force_terminal=True, color_system=None, width=120)
@@ -80,7 +80,7 @@ def test_the_question_is_asked_as_it_is_written_and_no_more_input_quits(
     assert "[y]es, [n]o, [d]ismiss" in said.get()
 
 
-async def test_a_report_survives_the_kill_of_its_server_and_repeats_one_call_at_most(
+async def test_a_report_survives_a_kill_of_its_server_and_repeats_at_most_one_call(
     tmp_path: Path, dsn: str, models: ModelServer
 ) -> None:
     models.script(fault("hold", stage="proofreading"))

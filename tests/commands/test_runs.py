@@ -1,4 +1,4 @@
-"""The operator's hand on runs, beside a service that writes them."""
+"""The operator's commands on runs, next to a service that writes them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def service(database: Database, model: Model) -> AsyncIterator[Supervisor]
 
 @pytest.fixture
 def bookgen_runs(database: Database) -> Told:
-    """`bookgen runs LINE`; its exit code."""
+    """Run `bookgen runs LINE`. Returns its exit code."""
 
     async def told(line: str) -> int:
         parser = argparse.ArgumentParser()
@@ -61,11 +61,11 @@ async def shown(service: Supervisor, account: int, book: int) -> str:
     return str(orjson.loads(await service.statuses.read(account, book))["generation_status"])
 
 
-def test_it_is_one_of_the_commands() -> None:
+def test_runs_is_one_of_the_commands() -> None:
     assert "runs" in COMMANDS
 
 
-async def test_list_and_show_tell_what_is_going_on(
+async def test_list_and_show_print_the_state_of_the_runs(
     bookgen_runs: Told, service: Supervisor, model: Model, shelf: Shelf, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, _, run = await begun(service, model, shelf)
@@ -103,14 +103,14 @@ async def test_pause_resume_and_cancel_reach_the_running_service(
     assert [line.split()[1] for line in capsys.readouterr().out.splitlines()] == ["paused", "running", "stopped"]
 
 
-async def test_the_service_forgets_what_it_kept_of_a_run_that_has_failed(
+async def test_cancelling_a_failed_run_clears_its_cached_status(
     bookgen_runs: Told, service: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book, run = await begun(service, model, shelf)
     model.fail(book, 1, retryable=True)
     await shelf.until_status(book, "error")
     service.registry.clear()
-    assert await shown(service, account, book) == "error"  # and is kept
+    assert await shown(service, account, book) == "error"  # and is cached
     assert service.statuses.kept(account, book)
 
     await bookgen_runs(f"cancel {run}")
@@ -119,7 +119,7 @@ async def test_the_service_forgets_what_it_kept_of_a_run_that_has_failed(
     assert await shown(service, account, book) == "stopped"
 
 
-async def test_all_steers_every_run_and_a_refusal_is_a_line(
+async def test_all_applies_to_every_run_and_prints_a_line_for_each_refusal(
     bookgen_runs: Told, service: Supervisor, model: Model, shelf: Shelf, capsys: pytest.CaptureFixture[str]
 ) -> None:
     books = [await begun(service, model, shelf) for _ in range(3)]
@@ -146,7 +146,7 @@ async def test_all_steers_every_run_and_a_refusal_is_a_line(
     assert {await shown(service, account, book) for account, book, _ in books} == {"stopped"}
 
 
-async def test_what_cannot_be_done_is_refused(
+async def test_an_impossible_command_is_refused(
     bookgen_runs: Told, service: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book, run = await begun(service, model, shelf)
@@ -163,7 +163,7 @@ async def test_what_cannot_be_done_is_refused(
         await bookgen_runs("pause")
 
 
-async def test_it_works_without_a_service_and_leaves_a_trace(
+async def test_it_works_without_a_service_and_writes_an_audit_entry(
     bookgen_runs: Told, database: Database, model: Model, shelf: Shelf
 ) -> None:
     async with supervising(database, model, model.write_chapter) as service:

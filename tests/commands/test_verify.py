@@ -1,4 +1,4 @@
-"""`bookgen verify` says what a file is marked with, and ends with a code for scripts."""
+"""`bookgen verify` prints the mark of a file and ends with an exit code for scripts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def book(source: SourceType | None = SourceType.MODEL) -> Manuscript:
 
 
 def verified(file: bytes, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    """The exit code, and what was printed."""
+    """Returns the exit code and the output."""
     path = folder / "file"
     path.write_bytes(file)
     code = main(["verify", str(path)])
@@ -37,7 +37,7 @@ def verified(file: bytes, folder: Path, capsys: pytest.CaptureFixture[str]) -> t
 
 
 @pytest.mark.parametrize("kind", PLACES)
-def test_it_tells_the_mark_of_each_format(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_reads_the_mark_of_each_format(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     marked: bytes = getattr(render(book()), kind)
     bare: bytes = getattr(render(book(None)), kind)
 
@@ -48,7 +48,7 @@ def test_it_tells_the_mark_of_each_format(kind: str, tmp_path: Path, capsys: pyt
     assert verified(bare, tmp_path, capsys) == (1, "No mark of origin.\n")
 
 
-def test_it_tells_the_mark_of_a_file_for_print(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_reads_the_mark_of_a_print_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = render(book(SourceType.PARTLY_MODEL), ExportSettings(profile="print")).pdf
 
     code, said = verified(file, tmp_path, capsys)
@@ -56,14 +56,16 @@ def test_it_tells_the_mark_of_a_file_for_print(tmp_path: Path, capsys: pytest.Ca
     assert (code, said.partition(" (")[0]) == (0, "document information: compositeWithTrainedAlgorithmicMedia")
 
 
-def test_it_tells_the_mark_of_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_reads_the_mark_of_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, said = verified(with_mark(red_picture(), SourceType.DRAWN).data, tmp_path, capsys)
 
     assert (code, said.partition(" (")[0]) == (0, "XMP: algorithmicMedia")
     assert verified(red_picture().data, tmp_path, capsys)[0] == 1
 
 
-def test_a_picture_in_a_pdf_does_not_speak_for_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_mark_of_a_picture_does_not_count_as_the_mark_of_the_pdf(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = with_picture(book(None))
     picture = with_mark(red_picture(), SourceType.DRAWN)
     first = text.chapters[0]
@@ -75,7 +77,7 @@ def test_a_picture_in_a_pdf_does_not_speak_for_the_file(tmp_path: Path, capsys: 
     assert verified(render(replace(text, source=SourceType.MODEL)).pdf, tmp_path, capsys)[1].startswith("XMP: trained")
 
 
-def test_the_mark_is_found_after_somebody_else_has_saved_the_file(
+def test_the_mark_survives_saving_the_file_in_another_program(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     saved = io.BytesIO()
@@ -87,7 +89,7 @@ def test_the_mark_is_found_after_somebody_else_has_saved_the_file(
     assert verified(saved.getvalue(), tmp_path, capsys)[0] == 0
 
 
-def test_it_tells_who_signed_a_picture_and_whether_it_was_changed_since(
+def test_verify_says_who_signed_a_picture_and_whether_it_was_changed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     picture = signed_picture().data
@@ -129,7 +131,7 @@ UNREADABLE: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_a_file_that_cannot_be_read_ends_with_2(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unreadable_file_ends_with_2(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, said = verified(UNREADABLE[name](), tmp_path, capsys)
 
     assert (code, said) == (
@@ -138,6 +140,6 @@ def test_a_file_that_cannot_be_read_ends_with_2(name: str, tmp_path: Path, capsy
     )
 
 
-def test_a_file_that_is_not_there_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_file_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(tmp_path / "none.pdf")]) == 2
     assert "none.pdf cannot be read: No such file or directory." in capsys.readouterr().err

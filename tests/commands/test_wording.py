@@ -1,4 +1,4 @@
-"""A person and an agent read errors in their own words."""
+"""Errors are worded for people and for agents."""
 
 import pytest
 
@@ -21,18 +21,18 @@ from bookgen.commands.wording import in_words
         ("No such book, or it is not yours.", "No such book, or it is not yours."),
     ],
 )
-def test_calls_of_the_api_are_left_out(message: str, said: str) -> None:
+def test_api_paths_are_removed_from_messages(message: str, said: str) -> None:
     assert in_words(ApiError(409, "CONFLICT", message), {}) == said
 
 
-def test_a_field_has_the_name_that_the_command_gives_it_and_is_named_once() -> None:
+def test_a_field_is_called_by_the_name_of_its_option_and_named_once() -> None:
     told = "Must be from 1 to 100 (got 101)."
     error = ApiError(400, "VALIDATION_ERROR", f"chapter_count: {told}", {"chapter_count": [told]})
 
     assert in_words(error, {"chapter_count": "--chapters"}) == f"--chapters: {told}"
 
 
-def test_what_concerns_no_field_is_said_by_itself() -> None:
+def test_a_message_about_no_field_stands_alone() -> None:
     error = ApiError(400, "VALIDATION_ERROR", "No outline.", {"non_field_errors": ["No outline."]})
 
     assert in_words(error, {"title": "--title"}) == "No outline."

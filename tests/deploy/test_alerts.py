@@ -45,7 +45,7 @@ def promtool(*arguments: object) -> None:
 
 
 @pytest.mark.checker("promtool")
-def test_every_alert_fires_in_its_case_and_not_before() -> None:
+def test_every_alert_fires_in_its_test_case_and_not_before() -> None:
     promtool("check", "config", FOLDER / "prometheus.yaml")
 
     promtool("test", "rules", FOLDER / "alerts_test.yaml")
@@ -73,14 +73,14 @@ def exposed() -> set[str]:
     }
 
 
-def test_alerts_and_dashboard_read_only_metrics_that_there_are() -> None:
+def test_alerts_and_dashboard_use_existing_metrics_only() -> None:
     read = named((FOLDER / "alerts.yaml").read_text()) | named((ROOT / "deploy/grafana/bookgen.json").read_text())
 
     assert read - exposed() == set()
     assert len(read) > 30
 
 
-def test_labels_that_the_alerts_ask_for_are_labels_of_their_metrics() -> None:
+def test_the_labels_used_in_alerts_are_labels_of_their_metrics() -> None:
     labels = {metric.name: {*metric.labels, "le"} for metric in declared()}
 
     for rule in ALERTS.values():
@@ -184,7 +184,7 @@ async def _provider_is_away(server: ModelServer, model: Any) -> None:
     await asyncio.wait([waits])
 
 
-def test_the_events_and_commands_that_the_alerts_name_are_of_the_code() -> None:
+def test_the_events_and_commands_named_in_alerts_exist_in_the_code() -> None:
     code = "".join(file.read_text() for file in (ROOT / "bookgen").rglob("*.py"))
 
     for name, rule in ALERTS.items():
@@ -194,7 +194,7 @@ def test_the_events_and_commands_that_the_alerts_name_are_of_the_code() -> None:
             assert command in COMMANDS, name
 
 
-def test_every_alert_says_what_it_means_and_what_to_do() -> None:
+def test_every_alert_says_what_it_means_and_what_to_do_about_it() -> None:
     for name, rule in ALERTS.items():
         told: Mapping[str, str] = rule["annotations"]
         assert set(told) == {"summary", "to_do"}, name

@@ -41,22 +41,22 @@ def objects() -> Objects:
 
 
 @pytest.mark.parametrize("more", [(), EVERYTHING], ids=["default", "everything"])
-def test_helm_has_nothing_to_say_against_the_chart(more: tuple[str, ...]) -> None:
+def test_helm_lint_accepts_the_chart(more: tuple[str, ...]) -> None:
     helm("lint", "--strict", str(CHART), *more)
 
 
-def test_by_default_it_needs_no_operator_of_the_cluster() -> None:
+def test_by_default_the_chart_needs_no_kubernetes_operator() -> None:
     assert {kind for kind, _ in rendered()} == {"Deployment", "Service", "Ingress", "PodDisruptionBudget"}
 
 
-def test_its_version_is_that_of_the_service() -> None:
+def test_the_charts_version_is_that_of_the_service() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
 
     assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
 
 
 @pytest.mark.parametrize("role", [ProcessRole.WEB, ProcessRole.ACTORS])
-def test_the_pods_of_a_role_are_set_up_as_the_code_takes_it(
+def test_the_pods_of_a_role_have_the_settings_that_the_code_expects(
     objects: Objects, role: ProcessRole, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pod, container = _pod(objects, role)
@@ -79,7 +79,7 @@ def test_the_pods_of_a_role_are_set_up_as_the_code_takes_it(
 
 
 @pytest.mark.parametrize("role", [ProcessRole.WEB, ProcessRole.ACTORS])
-def test_every_probe_asks_a_path_that_is_served_without_a_token(objects: Objects, role: ProcessRole) -> None:
+def test_every_probe_uses_a_path_that_needs_no_token(objects: Objects, role: ProcessRole) -> None:
     _, container = _pod(objects, role)
     probes = [container[f"{name}Probe"]["httpGet"] for name in ("startup", "liveness", "readiness")]
 
@@ -88,7 +88,7 @@ def test_every_probe_asks_a_path_that_is_served_without_a_token(objects: Objects
     assert {probe["port"] for probe in probes} == {container["ports"][0]["name"]}
 
 
-def test_services_and_budgets_find_the_pods_they_mean(objects: Objects) -> None:
+def test_services_and_disruption_budgets_select_existing_pods(objects: Objects) -> None:
     pods = {role: _labels(objects["Deployment", f"bookgen-{role}"]) for role in ("web", "actors")}
     selectors = {name: one["spec"]["selector"] for (kind, name), one in objects.items() if kind == "Service"}
     budgets = {
@@ -107,7 +107,7 @@ def test_services_and_budgets_find_the_pods_they_mean(objects: Objects) -> None:
         assert _found(deployment["spec"]["selector"]["matchLabels"], pods) == [role]
 
 
-def test_the_way_from_outside_leads_to_the_web_pods(objects: Objects) -> None:
+def test_the_ingress_leads_to_the_web_pods(objects: Objects) -> None:
     ingress, service = objects["Ingress", "bookgen"]["spec"], objects["Service", "bookgen"]
     (rule,) = ingress["rules"]
     backend = rule["http"]["paths"][0]["backend"]["service"]
@@ -116,7 +116,7 @@ def test_the_way_from_outside_leads_to_the_web_pods(objects: Objects) -> None:
     assert backend == {"name": service["metadata"]["name"], "port": {"name": service["spec"]["ports"][0]["name"]}}
 
 
-def test_prometheus_reads_each_process_with_the_token(objects: Objects) -> None:
+def test_prometheus_scrapes_each_process_with_the_token(objects: Objects) -> None:
     monitor, service = objects["ServiceMonitor", "bookgen"]["spec"], objects["Service", "bookgen-metrics"]
     (endpoint,) = monitor["endpoints"]
 
@@ -126,7 +126,7 @@ def test_prometheus_reads_each_process_with_the_token(objects: Objects) -> None:
     assert endpoint["authorization"]["credentials"]["key"] in config.names().values()
 
 
-def test_the_database_answers_a_commit_once_a_replica_has_it(objects: Objects) -> None:
+def test_the_database_confirms_a_commit_once_a_replica_has_it(objects: Objects) -> None:
     cluster = objects["Cluster", "bookgen-postgres"]["spec"]
     _, container = _pod(objects, ProcessRole.WEB)
     url = next(each for each in container["env"] if each["name"] == "BOOKGEN_DATABASE_URL")

@@ -28,7 +28,7 @@ PAGES = [ROOT / "docs/install.md", ROOT / "docs/operate.md"]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
-def test_every_setting_and_command_is_one_of_the_code(file: Path) -> None:
+def test_every_setting_and_command_in_the_files_exists_in_the_code(file: Path) -> None:
     text = file.read_text()
 
     assert set(re.findall(r"\bBOOKGEN_[A-Z_]+\b", text)) - set(config.names().values()) - OF_CADDY == set()
@@ -37,7 +37,7 @@ def test_every_setting_and_command_is_one_of_the_code(file: Path) -> None:
     }  # fmt: skip
 
 
-def test_the_image_is_built_from_files_that_there_are_and_that_the_builder_gets() -> None:
+def test_the_image_is_built_from_existing_files_that_the_builder_is_given() -> None:
     copied = {
         name
         for line in re.findall(r"^COPY (?!--)(.*) \S+$", DOCKERFILE, re.M)
@@ -50,7 +50,7 @@ def test_the_image_is_built_from_files_that_there_are_and_that_the_builder_gets(
     assert "--require-hashes -r /src/requirements.lock" in DOCKERFILE
 
 
-def test_the_image_runs_one_process_that_is_not_root() -> None:
+def test_the_image_runs_one_process_without_root() -> None:
     user = re.findall(r"^USER (.*)$", DOCKERFILE, re.M)
 
     assert user == ["10001:10001"]
@@ -58,7 +58,7 @@ def test_the_image_runs_one_process_that_is_not_root() -> None:
     assert re.findall(r"^(?:ENTRYPOINT|CMD) (.*)$", DOCKERFILE, re.M) == ['["bookgen"]', '["serve"]']
 
 
-async def test_its_health_check_passes_while_the_service_answers_and_fails_otherwise(open_api: OpenApi) -> None:
+async def test_the_health_check_passes_only_while_the_service_answers(open_api: OpenApi) -> None:
     (told,) = re.findall(r"^    CMD (\[.*\])$", DOCKERFILE, re.M)
     program, *arguments = json.loads(told)
     assert program == "python"
@@ -76,7 +76,7 @@ async def _code(arguments: list[str], port: int | None) -> int:
     return await process.wait()
 
 
-def test_the_services_of_compose_fit_together() -> None:
+def test_the_compose_services_fit_together() -> None:
     ours, proxy, database = (COMPOSE["services"][name] for name in ("bookgen", "caddy", "postgres"))
 
     build = (DEPLOY / ours["build"]["context"]).resolve()
@@ -94,7 +94,7 @@ def test_the_services_of_compose_fit_together() -> None:
             assert source in COMPOSE["volumes"] or (DEPLOY / source).is_file()
 
 
-def test_the_pages_name_every_file_and_repeat_none() -> None:
+def test_the_docs_name_every_file_and_copy_none() -> None:
     pages = "\n".join(page.read_text() for page in PAGES)
     files = [file for file in FILES if "helm" not in file.parts]  # the chart is named as a whole
     lines = {

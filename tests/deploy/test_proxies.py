@@ -31,7 +31,7 @@ CLIENT = "127.0.0.2"  # the proxies are on 127.0.0.1
 
 
 @pytest.mark.checker("nginx")
-async def test_nginx_passes_requests_on_and_hides_what_is_for_the_operator(
+async def test_nginx_forwards_requests_and_hides_the_operators_endpoints(
     open_api: OpenApi, tmp_path: Path, log_lines: io.StringIO
 ) -> None:
     api = await _service(open_api)
@@ -60,7 +60,7 @@ async def test_nginx_passes_requests_on_and_hides_what_is_for_the_operator(
 
 
 @pytest.mark.checker("caddy")
-async def test_caddy_passes_requests_on_and_hides_what_is_for_the_operator(
+async def test_caddy_forwards_requests_and_hides_the_operators_endpoints(
     open_api: OpenApi, tmp_path: Path, log_lines: io.StringIO
 ) -> None:
     api, port = await _service(open_api), _free_port()

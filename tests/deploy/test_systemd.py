@@ -30,7 +30,7 @@ def settings() -> configparser.SectionProxy:
 
 
 @pytest.mark.checker("systemd-analyze")
-def test_the_unit_is_valid_and_well_confined(tmp_path: Path) -> None:
+def test_the_unit_is_valid_and_sandboxed(tmp_path: Path) -> None:
     here = tmp_path / "bookgen.service"
     here.write_text(UNIT.read_text().replace("/opt/bookgen/.venv/bin/bookgen", sys.executable))
 
@@ -39,7 +39,7 @@ def test_the_unit_is_valid_and_well_confined(tmp_path: Path) -> None:
 
 
 @pytest.mark.checker("systemd-analyze")
-def test_its_user_and_folders_are_made_by_systemds_own_programs(tmp_path: Path) -> None:
+def test_systemd_creates_the_user_and_the_folders(tmp_path: Path) -> None:
     (tmp_path / "etc").mkdir()
 
     asked("systemd-sysusers", f"--root={tmp_path}", ROOT / "deploy/bookgen.sysusers.conf")
@@ -51,7 +51,7 @@ def test_its_user_and_folders_are_made_by_systemds_own_programs(tmp_path: Path) 
     assert (tmp_path / "var/backups/bookgen").stat().st_mode & 0o777 == 0o700
 
 
-def test_it_waits_longer_than_the_service_drains_and_starts_it_again_for_ever() -> None:
+def test_the_unit_waits_longer_than_a_drain_and_restarts_the_service_without_a_limit() -> None:
     assert float(settings()["TimeoutStopSec"]) > Config.model_fields["drain_seconds"].default
     assert (settings()["Restart"], settings()["RestartSec"], settings()["KillMode"]) == ("always", "2", "mixed")
     assert "StartLimitIntervalSec=0" in UNIT.read_text()

@@ -1,4 +1,4 @@
-"""A client that knows the contract and nothing of the service: every answer is held against what holds for all."""
+"""A client that knows only the contract: it checks every answer against the rules for all answers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Answer:
 
 @dataclass
 class BlackboxCaller:
-    """Somebody with or without a token. `seen` is every method, path and status of all callers of one service."""
+    """A caller with or without a token. `seen` lists every method, path and status of all callers of one service."""
 
     service: ServiceProcess
     http: aiohttp.ClientSession
@@ -66,7 +66,7 @@ class BlackboxCaller:
         return type(self)(self.service, self.http, token, self.seen)
 
     async def send(self, method: str, path: str, *, base: str = PREFIX, **options: Any) -> Answer:
-        """One request as it is; the answer keeps the rules for all answers."""
+        """Send one request. Checks the answer against the rules for all answers."""
         headers = options.pop("headers", {})
         if self.token is not None:
             headers = {"Authorization": f"Bearer {self.token}", **headers}
@@ -84,7 +84,7 @@ class BlackboxCaller:
     async def call(
         self, row: str, status: int, form: Any = None, *, body: Any = None, query: Any = None, **ids: Any
     ) -> Any:
-        """A row of the contract, as "METHOD /path/{id}/": its status, and its body in the form that it should have."""
+        """Call an endpoint of the contract, given as "METHOD /path/{id}/". Checks the status and the form."""
         method, path = row.split(" ")
         filled = re.sub(r"{(\w+)}", lambda name: str(ids[name[1]]), path)
         answer = await self.send(method, filled, **({} if body is None else {"json": body}), params=query)
@@ -126,7 +126,7 @@ def check_error(answer: Answer, url: str) -> None:
 
 
 def newest_letter(folder: Path, page: str) -> str:
-    """The call that the newest mailed link to a page stands for."""
+    """The path of the call behind the newest mailed link to a page."""
     found = []
     for letter in sorted((folder / "data" / "outbox").glob("*.eml"), key=lambda file: file.stat().st_mtime_ns):
         text = re.sub(r"=\r?\n", "", letter.read_text())

@@ -85,7 +85,7 @@ class Api:
         return await self.call("DELETE", path)
 
     async def raw(self, request: bytes) -> bytes:
-        """The server's response to these raw bytes."""
+        """The response to these raw bytes."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.client.port)
         try:
             writer.write(request)
@@ -123,7 +123,7 @@ class Api:
         return dict(reply.body)
 
     async def written(self, **fields: Any) -> dict[str, Any]:
-        """A book whose run has ended and whose blurb draft is finished, with or without success."""
+        """A book whose run has ended and whose blurb draft has been tried."""
         book = await self.outlined(**fields)
         assert (await self.post(f"/books/{book['id']}/generate/")).status == 202
         await self.until(book["id"], "completed")
@@ -131,7 +131,7 @@ class Api:
         return dict((await self.get(f"/books/{book['id']}/")).body)
 
     async def until(self, book_id: int, status: str) -> dict[str, Any]:
-        """Waits until the run is in that state."""
+        """Wait until the run is in this state."""
         path, known = f"/books/{book_id}/generation-status/", '"nothing"'
         async with asyncio.timeout(30):
             while True:
@@ -147,7 +147,7 @@ class Api:
                 await pause()
 
     async def first_suggestion(self, report_id: int) -> int:
-        """Polls until the report is completed."""
+        """Poll until the report is completed. Returns its first suggestion."""
         async with asyncio.timeout(30):
             while (await self.get(f"/proofreading-reports/{report_id}/")).body["status"] != "completed":
                 await pause()
@@ -159,7 +159,7 @@ OpenApi = Callable[..., Awaitable[Api]]
 
 @pytest.fixture
 async def open_api(database: Database, tmp_path: Path) -> AsyncIterator[OpenApi]:
-    """Opens services with the test's own settings. They share the database."""
+    """Opens services with the test's own settings, on one shared database."""
     async with AsyncExitStack() as closing:
 
         async def open_api(**settings: Any) -> Api:
@@ -201,7 +201,7 @@ async def shop(open_api: OpenApi, stripe: FakeStripe) -> Api:
 
 
 class Server(TestServer):
-    """On the runner that the service has in earnest."""
+    """The server with the runner that the service uses in production."""
 
     async def _make_runner(self, **_: Any) -> web.BaseRunner:
         return BoundedRunner(self.app)

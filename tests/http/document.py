@@ -1,4 +1,4 @@
-"""The OpenAPI document of a service, built once for all tests of a process: it takes a fifth of a second."""
+"""The OpenAPI document of a service, built once per test process because it takes a fifth of a second."""
 
 from bookgen.http.docs.openapi import build
 from bookgen.http.routes import ROUTES

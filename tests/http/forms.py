@@ -1,7 +1,7 @@
-"""The forms of the contract's answers: each field and its type, as written in its tables and nowhere else.
+"""The forms of the contract's answers: each field and its type, written from the contract's tables alone.
 
 A form is a dict of fields; a list of one form is an array of it; a tuple is a choice; a function judges the value.
-What an answer has besides is allowed: the contract leaves fields open.
+Answers may have other fields, because the contract leaves them open.
 """
 
 from __future__ import annotations
@@ -432,7 +432,7 @@ OVERVIEW = {
 
 
 def misfits(value: Any, form: Any, where: str = "$") -> list[str]:
-    """What of a value is not as its form says."""
+    """The differences between a value and its form."""
     if isinstance(form, tuple):
         return [] if any(not misfits(value, each) for each in form) else [f"{where} is {value!r:.80}"]
     if isinstance(form, type):

@@ -1,4 +1,4 @@
-"""The long judgement of `make contract`: a real `bookgen serve`, every operation, every check, 20,000 requests."""
+"""The long run of `make contract`: a real `bookgen serve`, every operation, every check, 20,000 requests."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def main(least: str = "20000", examples: str = "450") -> int:
 
 
 def sign_in(base: str, settings: dict[str, str]) -> str:
-    """The token of an account of the staff that has a written book."""
+    """The token of a staff account with a written book."""
     form = {"email": "ada@example.com", "password": "correct horse battery"}
     create = ["account", "create", form["email"], "--password", form["password"], "--staff"]
     subprocess.run([sys.executable, "-m", "bookgen", *create], env=settings, check=True)
@@ -63,7 +63,7 @@ def call(base: str, path: str, body: dict[str, Any], token: str = "") -> Any:
 
 
 def command(document: str, token: str, *options: str) -> list[str]:
-    """Schemathesis with every check on; the short run of the tests gives other options."""
+    """The schemathesis command with every check on. The short run of the tests uses other options."""
     return [
         str(BIN / "schemathesis"), "--config-file", str(CONFIG), "run", document,
         "--header", f"Authorization: Bearer {token}", "--checks", "all", "--generation-database", "none", *options,
@@ -75,7 +75,7 @@ def judge(document: str, token: str, *options: str) -> int:
 
 
 def count(root: str) -> Counter[int]:
-    """How many answers of each status the server itself has counted."""
+    """The number of responses of each status, from the server's metrics."""
     with urllib.request.urlopen(f"{root}/metrics") as reply:
         counted = COUNTED.findall(reply.read().decode())
     answers: Counter[int] = Counter()

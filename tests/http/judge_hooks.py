@@ -1,7 +1,7 @@
-"""What schemathesis cannot know: a new book has not had a run yet, and `?fields=` leaves out required fields.
+"""What schemathesis cannot know: a new book has had no run, and `?fields=` leaves out required fields.
 
-The contract answers 404 to whoever reads or steers a run that never was. The failure is dropped only for these four
-calls and only when the book itself is there and says that it had no run; any other 404 after a creation still fails.
+The contract answers 404 when a run is read or steered that never existed. Such a failure is dropped only for these four
+calls, and only if the book exists and says that it had no run. Any other 404 after a creation still fails.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ OF_A_RUN = ("generation-status", "pause-generation", "resume-generation", "stop-
 
 @schemathesis.hook
 def filter_failure(context: Any, failure: Any, case: Any, response: Any) -> bool:
-    """Whether the failure stands."""
+    """Whether the failure counts."""
     path, _, query = response.request.url.partition("?")
     if isinstance(failure, JsonSchemaError) and "fields=" in query:
-        return False  # the answer has only the fields that were asked for
+        return False  # the answer has only the requested fields
     path = path.rstrip("/")
     book, _, action = path.rpartition("/")
     if not isinstance(failure, EnsureResourceAvailability) or action not in OF_A_RUN:

@@ -1,4 +1,4 @@
-"""The endpoint tables of the contract, row by row: method, path, whether it takes a token, statuses it names."""
+"""The endpoint tables of the contract: method, path, whether a token is needed, and statuses."""
 
 NONE, JWT = False, True
 
@@ -97,7 +97,7 @@ ROWS: list[tuple[str, str, bool, tuple[int, ...]]] = [
     ("GET", "/docs/errors/", NONE, (200,)),
 ]
 
-# A body that passes validation, where a route needs one.
+# A valid body for each route that needs one.
 BODIES = {
     ("PATCH", "/books/{id}/"): {"genre": "Essay"},
     ("POST", "/books/{id}/update-outline/"): {"chapters": [{"title": "One"}]},

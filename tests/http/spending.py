@@ -1,7 +1,7 @@
-"""What an account does in a day to spend as much as it can, over HTTP, and a provider that bills it.
+"""Everything an account can do over HTTP to spend as much as possible, and a provider that bills it.
 
-The provider bills in full what it begins to answer: a caller who leaves in mid-answer pays for the whole answer. It
-counts nothing that the service counts.
+The provider bills in full what it begins to answer, even if the caller disconnects. It shares no counters with the
+service.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def cost(model: str, usage: Usage) -> int:
 
 
 class BillingModels(ModelServer):
-    """Bills texts, and thoughts that fill up now and then what the reply might have been. In millionths."""
+    """Bills texts, and sometimes thinking that fills the whole reply. In millionths."""
 
     def __init__(self) -> None:
         self.thinks = Random(0)
@@ -47,7 +47,7 @@ class BillingModels(ModelServer):
         if reply.usage is not None:
             if self.thinks.random() < 0.6:
                 reply.usage["output"] = max(reply.usage["output"], int(call.body["max_tokens"]))
-            if call.stage != SUPPORT:  # anybody may ask, so that it counts on the server's day alone
+            if call.stage != SUPPORT:  # anyone may ask the assistant, so it counts only for the server's daily cap
                 self.billed += cost(TEXT_MODEL, _told(reply.usage))
         return reply
 
@@ -67,7 +67,7 @@ def _told(usage: dict[str, int]) -> Usage:
 
 
 class Spender:
-    """One account's day: deeds drawn at random, most of them at the same time."""
+    """One account's day: random actions, most of them concurrent."""
 
     def __init__(self, api: Api, models: BillingModels, random: Random) -> None:
         self._api, self._models, self._random = api, models, random
@@ -93,7 +93,7 @@ class Spender:
             await self._ended(book)
 
     async def _ended(self, book: int) -> None:
-        """Waits for the end of the book's run, if it has one."""
+        """Wait for the end of the book's run, if it has one."""
         path, known = f"/books/{book}/generation-status/", '"nothing"'
         while True:
             seen = await self._api.get(path, headers={"Prefer": "wait=20", "If-None-Match": known})
@@ -102,14 +102,14 @@ class Spender:
             known = seen.headers["ETag"]
 
     async def end(self) -> None:
-        """Deletes what goes on; afterwards nothing is asked for this account any more."""
+        """Delete the account's books. Afterwards no call is made for this account."""
         for book in self._books:
             await self._api.delete(f"/books/{book}/")
         self._models.release()
         await self._models.until(lambda: self._models.in_flight == 0)
 
     async def _heard_of(self, before: int) -> None:
-        """Waits for a call, for a moment: not every deed makes one."""
+        """Wait briefly for a model call. Not every action makes one."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0.2):
                 await self._models.arrived(before + 1)

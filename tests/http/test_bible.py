@@ -1,4 +1,4 @@
-"""The story bible from the outside: the author's entries win, and every chapter is written from them."""
+"""The story bible over the API: the author's entries win, and every chapter is written from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ADA = {"name": "Ada Brook", "description": "58, left-handed.", "wants": "A quiet
 
 
 class Listener(OfflineModel):
-    """Writes as the offline model does, and keeps what it was told."""
+    """Writes like the offline model and records its prompts."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, str]] = []
@@ -53,11 +53,11 @@ async def change(author: Api, book: int, **fields: Any) -> dict[str, Any]:
     return dict(reply.body)
 
 
-async def test_a_draft_has_an_empty_bible_of_its_genres_kind(author: Api, draft: int) -> None:
+async def test_a_draft_has_an_empty_bible_of_the_kind_of_its_genre(author: Api, draft: int) -> None:
     assert (await author.get(f"/books/{draft}/bible/")).body == EMPTY
 
 
-async def test_an_authors_entries_are_told_to_the_outline_and_survive_it(
+async def test_the_authors_entries_are_used_for_the_outline_and_survive_it(
     author: Api, draft: int, listener: Listener
 ) -> None:
     await change(author, draft, people=[ADA], avoid=["Rain on the last page."])
@@ -87,7 +87,7 @@ async def test_chapters_are_written_from_the_changed_bible(author: Api, draft: i
     assert "Kind:" not in told
 
 
-async def test_what_is_read_can_be_sent_back_and_stays_the_models(author: Api, draft: int) -> None:
+async def test_a_bible_sent_back_unchanged_keeps_the_models_entries_as_the_models(author: Api, draft: int) -> None:
     await author.post(f"/books/{draft}/generate-outline/")
     read = (await author.get(f"/books/{draft}/bible/")).body
 
@@ -102,14 +102,14 @@ async def test_an_empty_value_removes_a_field_and_leaves_the_others(author: Api,
     assert bible == {**EMPTY, "premise": "A lamp is lit.", "authored": ["premise"]}
 
 
-async def test_null_removes_nothing(author: Api, draft: int) -> None:
+async def test_null_changes_nothing(author: Api, draft: int) -> None:
     before = await change(author, draft, kind="memoir", premise="A lamp goes out.", people=[ADA])
 
     assert await change(author, draft, **dict.fromkeys(before)) == before
     assert await change(author, draft, people=[{**ADA, "role": None}]) == before
 
 
-async def test_a_change_to_what_somebody_else_has_changed_is_refused(author: Api, draft: int) -> None:
+async def test_a_change_to_an_outdated_bible_is_refused(author: Api, draft: int) -> None:
     path = f"/books/{draft}/bible/"
     tag = (await author.get(path)).headers["ETag"]
     assert (await author.patch(path, {"premise": "Mine."}, headers={"If-Match": tag})).status == 200
@@ -131,7 +131,7 @@ async def test_a_change_to_what_somebody_else_has_changed_is_refused(author: Api
         ({"avoid": [""]}, "avoid"),
     ],
 )
-async def test_what_does_not_fit_is_refused_by_field(
+async def test_an_invalid_value_is_refused_by_its_field(
     author: Api, draft: int, fields: dict[str, Any], named: str
 ) -> None:
     refused = await author.patch(f"/books/{draft}/bible/", fields)
@@ -139,14 +139,14 @@ async def test_what_does_not_fit_is_refused_by_field(
     assert (refused.status, list(refused.body["error"]["details"])) == (400, [named])
 
 
-async def test_a_strangers_bible_is_not_found(author: Api, draft: int) -> None:
+async def test_the_bible_of_another_account_is_not_found(author: Api, draft: int) -> None:
     stranger = await author.as_new_account("eve")
 
     assert (await stranger.get(f"/books/{draft}/bible/")).status == 404
     assert (await stranger.patch(f"/books/{draft}/bible/", {"premise": "Mine."})).status == 404
 
 
-async def test_a_copy_has_its_originals_bible(author: Api, draft: int) -> None:
+async def test_a_copy_of_a_book_has_its_bible(author: Api, draft: int) -> None:
     before = await change(author, draft, people=[ADA])
 
     copy = (await author.post(f"/books/{draft}/duplicate/")).body["id"]
@@ -154,7 +154,9 @@ async def test_a_copy_has_its_originals_bible(author: Api, draft: int) -> None:
     assert (await author.get(f"/books/{copy}/bible/")).body == before
 
 
-async def test_a_chapter_is_written_again_with_its_authors_wish(author: Api, draft: int, listener: Listener) -> None:
+async def test_regenerating_a_chapter_follows_the_authors_instructions(
+    author: Api, draft: int, listener: Listener
+) -> None:
     await author.post(f"/books/{draft}/generate-outline/")
     await author.post(f"/books/{draft}/generate/")
     await author.until(draft, "completed")
@@ -170,7 +172,7 @@ async def test_a_chapter_is_written_again_with_its_authors_wish(author: Api, dra
     assert [each["origin"] for each in kept] == ["regenerate"]
 
 
-async def test_what_later_chapters_rely_on_is_told_to_a_chapter_that_is_written_again(
+async def test_regenerating_a_chapter_tells_the_model_what_later_chapters_rely_on(
     author: Api, listener: Listener
 ) -> None:
     fields = {"title": "A Book", "chapter_count": 3, "target_word_count": 900}

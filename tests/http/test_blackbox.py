@@ -1,4 +1,4 @@
-"""The contract, row by row, over real HTTP: written from its pages alone, against a service of its own."""
+"""The contract, endpoint by endpoint, over real HTTP: written from its pages alone, against a separate service."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def google() -> AsyncIterator[GoogleServer]:
 
 @pytest.fixture
 async def visitor(tmp_path: Path, stripe: FakeStripe, google: GoogleServer) -> AsyncIterator[BlackboxCaller]:
-    """Nobody yet, before a service that sells, on its embedded database, with the offline writer."""
+    """A caller without an account, on a service with billing, an embedded database and the offline model."""
     settings = RATES | {
         "BOOKGEN_MODEL": "offline",
         "STRIPE_SECRET_KEY": SECRET_KEY,
@@ -60,7 +60,7 @@ async def registered(visitor: BlackboxCaller, name: str) -> BlackboxCaller:
     return visitor.with_token(watch(answer["tokens"]["access"]))
 
 
-async def test_every_row_of_the_contract_answers_as_written(
+async def test_every_endpoint_of_the_contract_answers_as_specified(
     visitor: BlackboxCaller, stripe: FakeStripe, tmp_path: Path
 ) -> None:
     ada = await registered(visitor, "ada")
@@ -151,7 +151,7 @@ async def sign_in_and_out(visitor: BlackboxCaller, ada: BlackboxCaller, folder: 
 
 
 async def mailed(folder: Path, page: str) -> tuple[str, str]:
-    """Of the newest letter with a link to the page, once it is there."""
+    """Wait for the newest letter with a link to the page. Returns the link."""
     async with asyncio.timeout(30):
         while True:
             try:
@@ -256,7 +256,7 @@ async def make_a_picture_book(ada: BlackboxCaller) -> None:
 
 
 async def steer(caller: BlackboxCaller, book: int, verb: str, reached: str) -> None:
-    """The offline writer is quick: a run that it has already finished is begun anew."""
+    """The offline model is fast: start a new run if the last one has already finished."""
     row = f"POST /books/{{id}}/{verb}-generation/"
     for _ in range(100):
         answer = await caller.send("POST", f"/books/{book}/{verb}-generation/")
@@ -293,7 +293,7 @@ async def export_it(ada: BlackboxCaller, book: int) -> None:
 
 
 async def produce_one(ada: BlackboxCaller) -> None:
-    """With the one use of the add-on that was bought."""
+    """Use the one purchased use of the add-on."""
     told = {"title": "The Buoy", "chapter_count": 1, "target_word_count": 200, "content_language": "de"}
     book = (await ada.call("POST /books/", 201, forms.BOOK, body=told))["id"]
 

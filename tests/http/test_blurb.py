@@ -1,4 +1,4 @@
-"""The blurb of a book: set, changed and copied by its author, and printed where the idea never is."""
+"""The blurb of a book: set, changed and copied by its author, and printed. The idea is never printed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BLURB = "A lamplighter looks for whoever put out the harbour light.\n\nShe has o
 PRINTED = ("A lamplighter looks for whoever put out the harbour light.", "She has one night.")
 
 
-async def test_a_blurb_is_taken_changed_emptied_and_answered(api: Api) -> None:
+async def test_a_blurb_can_be_set_and_changed_and_cleared(api: Api) -> None:
     book = (await api.post("/books/", {"title": "Light", "description": IDEA, "blurb": "One."})).body
     path = f"/books/{book['id']}/"
 
@@ -28,7 +28,7 @@ async def test_a_blurb_is_taken_changed_emptied_and_answered(api: Api) -> None:
     assert (await api.get(path)).body["blurb"] == ""
 
 
-async def test_a_book_has_no_blurb_before_somebody_writes_one(api: Api) -> None:
+async def test_a_new_book_has_no_blurb(api: Api) -> None:
     childrens = {"title": "Pip", "age_range": "3-5", "page_count": 8}
 
     assert (await api.book())["blurb"] == ""
@@ -52,7 +52,7 @@ async def test_a_copy_has_the_blurb_of_its_original(api: Api) -> None:
 
 
 @pytest.mark.parametrize("blurb", [BLURB, ""])
-async def test_files_show_the_blurb_or_nothing_and_never_the_idea(api: Api, blurb: str) -> None:
+async def test_files_contain_the_blurb_and_never_the_idea(api: Api, blurb: str) -> None:
     book = await api.written(description=IDEA, subtitle="In three nights")
     await api.patch(f"/books/{book['id']}/", {"blurb": blurb})
 
@@ -67,7 +67,7 @@ async def test_files_show_the_blurb_or_nothing_and_never_the_idea(api: Api, blur
     assert "three nights" not in files["back cover"].partition("\n")[0], "nor does the subtitle"
 
 
-async def test_a_finished_book_gets_a_blurb_and_the_files_have_it(api: Api) -> None:
+async def test_a_finished_book_gets_a_blurb_that_is_in_its_files(api: Api) -> None:
     book = await api.written(title="The Harbour Light", description=IDEA)
     files = await texts_of_files(api, book["id"])
 
@@ -77,7 +77,7 @@ async def test_a_finished_book_gets_a_blurb_and_the_files_have_it(api: Api) -> N
     assert book["usage"]["calls"] == book["chapters_count"] * 2 + 2, "outline, texts, notes, blurb"
 
 
-async def test_the_blurb_of_an_author_is_kept(api: Api) -> None:
+async def test_the_authors_blurb_is_kept(api: Api) -> None:
     book = await api.written(blurb="Mine.")
 
     assert book["blurb"] == "Mine."

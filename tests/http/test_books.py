@@ -32,7 +32,7 @@ async def test_a_new_book_is_a_draft_with_defaults(api: Api) -> None:
     )
 
 
-async def test_a_mistyped_field_surfaces_as_a_missing_one(api: Api) -> None:
+async def test_a_misspelt_required_field_is_reported_as_missing(api: Api) -> None:
     reply = await api.post("/books/", {"titel": "The Salt Road"})
 
     assert (reply.status, reply.code) == (400, "VALIDATION_ERROR")
@@ -40,14 +40,14 @@ async def test_a_mistyped_field_surfaces_as_a_missing_one(api: Api) -> None:
 
 
 @pytest.mark.parametrize("tag", ["de\n", " de", "de-", "xx", ""])
-async def test_what_is_no_tag_of_a_language_is_refused(api: Api, tag: str) -> None:
+async def test_an_invalid_language_tag_is_refused(api: Api, tag: str) -> None:
     reply = await api.post("/books/", {"title": "The Salt Road", "content_language": tag})
 
     assert (reply.status, reply.code) == (400, "VALIDATION_ERROR")
     assert set(reply.body["error"]["details"]) == {"content_language"}
 
 
-async def test_a_body_can_set_nothing_that_is_the_services(api: Api) -> None:
+async def test_a_body_cannot_set_fields_of_the_service(api: Api) -> None:
     forged = {"id": 7, "account_id": 9, "status": "completed", "funding_source": "credits", "word_count": 5}
 
     book = await api.book(**forged)
@@ -68,7 +68,7 @@ async def test_books_are_listed_most_recently_updated_first(api: Api) -> None:
     assert "covers" not in listed[0]
 
 
-async def test_the_list_shows_sums_and_progress_without_texts(api: Api) -> None:
+async def test_the_list_shows_totals_and_progress_without_texts(api: Api) -> None:
     book = await api.written()
 
     [listed] = (await api.get("/books/")).body
@@ -85,7 +85,7 @@ async def test_the_dropdown_has_ids_and_titles_only(api: Api) -> None:
     assert (await api.get("/books/dropdown/")).body == [{"id": book["id"], "title": "Only"}]
 
 
-async def test_a_change_touches_what_it_names(api: Api) -> None:
+async def test_a_change_affects_only_the_fields_it_names(api: Api) -> None:
     book = await api.book(genre="Essay", subtitle="Kept")
 
     changed = (await api.patch(f"/books/{book['id']}/", {"genre": "Memoir", "chapter_count": 3})).body
@@ -112,7 +112,7 @@ async def test_a_book_has_at_least_as_many_words_as_chapters(api: Api) -> None:
 @pytest.mark.parametrize(
     ("words", "chapters"), [({}, 10), ({"target_word_count": 499}, 9), ({"target_word_count": 1}, 1)]
 )
-async def test_a_short_book_has_a_chapter_for_each_50_words_unless_it_says_how_many(
+async def test_a_short_book_has_one_chapter_for_each_50_words_by_default(
     api: Api, words: dict[str, int], chapters: int
 ) -> None:
     book = (await api.post("/books/", {"title": "A", **words})).body
@@ -124,7 +124,7 @@ async def test_a_short_book_has_a_chapter_for_each_50_words_unless_it_says_how_m
     assert min(budgets) >= 1
 
 
-async def test_a_change_leaves_a_word_for_each_chapter(api: Api) -> None:
+async def test_a_change_keeps_at_least_one_word_per_chapter(api: Api) -> None:
     draft, outlined = await api.book(chapter_count=3, target_word_count=30), await api.outlined(chapter_count=3)
 
     wrong = {}
@@ -146,7 +146,7 @@ async def test_a_change_leaves_a_word_for_each_chapter(api: Api) -> None:
     }
 
 
-async def test_a_budget_of_no_words_is_refused(api: Api) -> None:
+async def test_a_budget_of_zero_words_is_refused(api: Api) -> None:
     book = await api.outlined(chapter_count=2)
     path, first = f"/books/{book['id']}/update-outline/", {"chapter_number": 1, "target_word_count": 0}
 
@@ -157,7 +157,7 @@ async def test_a_budget_of_no_words_is_refused(api: Api) -> None:
     assert (of_chapter.status, list(of_chapter.body["error"]["details"])) == (400, ["target_word_count"])
 
 
-async def test_the_chapter_count_is_fixed_by_the_outline(api: Api) -> None:
+async def test_the_chapter_count_cannot_change_after_the_outline(api: Api) -> None:
     book = await api.outlined()
 
     refused = await api.patch(f"/books/{book['id']}/", {"chapter_count": 5})
@@ -167,7 +167,7 @@ async def test_the_chapter_count_is_fixed_by_the_outline(api: Api) -> None:
     assert same.status == 200
 
 
-async def test_a_new_length_is_shared_out_over_the_chapters_to_come(api: Api) -> None:
+async def test_a_new_length_is_divided_over_the_unwritten_chapters(api: Api) -> None:
     book = await api.outlined(chapter_count=3, target_word_count=1000)
     first = book["chapters"][0]
     await api.patch(f"/chapters/{first['id']}/", {"content": "Written by hand.", "target_word_count": 100})
@@ -180,7 +180,7 @@ async def test_a_new_length_is_shared_out_over_the_chapters_to_come(api: Api) ->
     assert abs(budgets[1] - budgets[2]) <= 3
 
 
-async def test_chapters_of_one_word_get_their_share_of_a_longer_book(api: Api) -> None:
+async def test_one_word_chapters_get_their_share_of_a_longer_book(api: Api) -> None:
     book = await api.outlined(chapter_count=2, target_word_count=2)
     await api.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": "Word."})
 
@@ -190,7 +190,7 @@ async def test_chapters_of_one_word_get_their_share_of_a_longer_book(api: Api) -
     assert sum(chapter["target_word_count"] for chapter in longer.body["chapters"]) == 100
 
 
-async def test_a_deleted_book_is_gone_with_its_chapters(api: Api) -> None:
+async def test_deleting_a_book_deletes_its_chapters(api: Api) -> None:
     book = await api.outlined()
 
     reply = await api.delete(f"/books/{book['id']}/")
@@ -214,7 +214,7 @@ async def test_a_duplicate_is_a_new_draft_with_the_same_texts(api: Api) -> None:
     assert {c["id"] for c in copy["chapters"]}.isdisjoint(c["id"] for c in book["chapters"])
 
 
-async def test_a_duplicate_can_be_generated_although_it_is_a_draft(api: Api) -> None:
+async def test_a_duplicate_can_be_generated_as_a_draft(api: Api) -> None:
     book = await api.outlined()
     copy = (await api.post(f"/books/{book['id']}/duplicate/")).body
 
@@ -222,7 +222,7 @@ async def test_a_duplicate_can_be_generated_although_it_is_a_draft(api: Api) -> 
     await api.until(copy["id"], "completed")
 
 
-async def test_an_id_beyond_any_row_is_simply_not_found(api: Api) -> None:
+async def test_an_id_outside_the_range_is_not_found(api: Api) -> None:
     for path in (f"/books/{2**63}/", f"/books/{10**30}/", f"/books/{2**63 - 1}/"):
         assert (await api.get(path)).code == "NOT_FOUND"
 
@@ -234,7 +234,7 @@ async def test_a_book_with_an_outline_has_an_estimate(api: Api) -> None:
     assert book["usage"]["calls"] >= 1
 
 
-async def test_what_the_quality_gate_left_is_told_until_the_text_changes(api: Api, database: Database) -> None:
+async def test_quality_findings_are_shown_until_the_text_changes(api: Api, database: Database) -> None:
     book = await api.outlined()
     chapter = book["chapters"][1]["id"]
     found = {"kind": "repeated_sentence", "excerpt": "The bell rang twice.", "detail": "also in chapter 1"}

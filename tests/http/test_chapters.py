@@ -30,7 +30,7 @@ async def test_a_chapter_is_read_with_its_text(api: Api, chapter: dict[str, Any]
     assert read["word_count"] > 0
 
 
-async def test_chapters_of_all_books_are_listed_as_each_is_read(api: Api, chapter: dict[str, Any]) -> None:
+async def test_the_chapters_of_all_books_are_listed_in_full(api: Api, chapter: dict[str, Any]) -> None:
     other = await api.outlined(title="Another")
 
     listed = (await api.get("/chapters/")).body
@@ -40,7 +40,7 @@ async def test_chapters_of_all_books_are_listed_as_each_is_read(api: Api, chapte
     assert (await (await api.as_new_account("eve")).get("/chapters/")).body == []
 
 
-async def test_saving_counts_the_words_and_touches_the_book(api: Api, chapter: dict[str, Any]) -> None:
+async def test_saving_counts_the_words_and_updates_the_book(api: Api, chapter: dict[str, Any]) -> None:
     before = (await api.get(f"/books/{chapter['book']}/")).body["updated_at"]
 
     saved = await save(api, chapter, content="Four words of text.", title="New")
@@ -50,13 +50,13 @@ async def test_saving_counts_the_words_and_touches_the_book(api: Api, chapter: d
     assert (await api.get(f"/books/{chapter['book']}/")).body["updated_at"] > before
 
 
-async def test_text_is_kept_to_the_letter(api: Api, chapter: dict[str, Any]) -> None:
+async def test_text_is_saved_exactly_as_sent(api: Api, chapter: dict[str, Any]) -> None:
     content = "  # A\n\nzwölf Boxkämpfer 👩‍🚀\r\n\n  \u202eend  \n"
 
     assert (await save(api, chapter, content=content))["content"] == content
 
 
-async def test_a_chapter_is_not_overwritten_by_who_has_read_another(api: Api, chapter: dict[str, Any]) -> None:
+async def test_a_save_with_an_outdated_etag_is_refused(api: Api, chapter: dict[str, Any]) -> None:
     path = f"/chapters/{chapter['id']}/"
     tag = (await api.get(path)).headers["ETag"]
     await save(api, chapter, content="Somebody else's.")
@@ -70,7 +70,7 @@ async def test_a_chapter_is_not_overwritten_by_who_has_read_another(api: Api, ch
     assert saved.body["content"] == "Mine."
 
 
-async def test_of_several_who_have_read_the_same_chapter_one_saves(api: Api, chapter: dict[str, Any]) -> None:
+async def test_of_several_saves_with_the_same_etag_one_succeeds(api: Api, chapter: dict[str, Any]) -> None:
     path = f"/chapters/{chapter['id']}/"
     read = {"If-Match": (await api.get(path)).headers["ETag"]}
 
@@ -80,9 +80,7 @@ async def test_of_several_who_have_read_the_same_chapter_one_saves(api: Api, cha
     assert len(await revisions(api, chapter)) == 1
 
 
-async def test_a_save_compares_what_it_has_read_with_the_chapter_behind_its_lock(
-    api: Api, chapter: dict[str, Any]
-) -> None:
+async def test_a_save_compares_its_etag_after_it_has_the_lock(api: Api, chapter: dict[str, Any]) -> None:
     path, pool = f"/chapters/{chapter['id']}/", api.services.database.http
     read = {"If-Match": (await api.get(path)).headers["ETag"]}
     async with pool.acquire() as other, other.transaction():
@@ -98,7 +96,7 @@ async def test_a_save_compares_what_it_has_read_with_the_chapter_behind_its_lock
     assert (await api.get(path)).body["content"] == "Theirs."
 
 
-async def test_every_overwritten_text_is_kept_as_a_revision(api: Api, chapter: dict[str, Any]) -> None:
+async def test_every_overwritten_text_becomes_a_revision(api: Api, chapter: dict[str, Any]) -> None:
     await save(api, chapter, content="Second.")
     await save(api, chapter, content="Third.")
 
@@ -116,7 +114,7 @@ async def test_a_save_that_changes_no_text_makes_no_revision(api: Api, chapter: 
     assert await revisions(api, chapter) == []
 
 
-async def test_restoring_puts_a_text_back_and_keeps_the_other(api: Api, chapter: dict[str, Any]) -> None:
+async def test_restoring_a_revision_keeps_the_current_text_as_a_revision(api: Api, chapter: dict[str, Any]) -> None:
     await save(api, chapter, content="Worse.")
     [former] = await revisions(api, chapter)
 
@@ -147,7 +145,7 @@ async def test_a_revision_of_another_chapter_is_not_found(api: Api) -> None:
     assert (await api.get(f"/chapters/{second['id']}/revisions/{revision['id']}/")).status == 404
 
 
-async def test_emptying_a_chapter_lets_the_next_run_write_it(api: Api, chapter: dict[str, Any]) -> None:
+async def test_an_emptied_chapter_is_written_by_the_next_run(api: Api, chapter: dict[str, Any]) -> None:
     emptied = await save(api, chapter, content="")
 
     again = await api.post(f"/books/{chapter['book']}/generate/")
@@ -158,7 +156,7 @@ async def test_emptying_a_chapter_lets_the_next_run_write_it(api: Api, chapter: 
     assert (await api.get(f"/chapters/{chapter['id']}/")).body["content"]
 
 
-async def test_blanks_alone_are_no_text_to_anybody(api: Api, chapter: dict[str, Any]) -> None:
+async def test_a_text_of_white_space_counts_as_empty_everywhere(api: Api, chapter: dict[str, Any]) -> None:
     saved = await save(api, chapter, content=" \n\u3000\t\n")
 
     assert (saved["content"], saved["word_count"], saved["status"]) == ("", 0, "pending")
@@ -170,7 +168,7 @@ async def test_blanks_alone_are_no_text_to_anybody(api: Api, chapter: dict[str, 
     assert (await api.post(f"/books/{chapter['book']}/generate/")).body["mode"] == "continue"
 
 
-async def test_regenerating_keeps_the_former_text(api: Api, chapter: dict[str, Any]) -> None:
+async def test_regenerating_a_chapter_keeps_its_former_text(api: Api, chapter: dict[str, Any]) -> None:
     await save(api, chapter, content="By hand.")
 
     rewritten = await api.post(f"/chapters/{chapter['id']}/regenerate/")
@@ -180,7 +178,7 @@ async def test_regenerating_keeps_the_former_text(api: Api, chapter: dict[str, A
     assert (await revisions(api, chapter))[0]["origin"] == "regenerate"
 
 
-async def test_regenerating_counts_as_an_ai_edit_until_none_is_left(open_api: OpenApi) -> None:
+async def test_regenerating_counts_as_an_ai_edit_until_none_are_left(open_api: OpenApi) -> None:
     api = await (await open_api(billing="on")).as_new_account("ada")
     chapter = (await api.written())["chapters"][0]
 
@@ -193,7 +191,7 @@ async def test_regenerating_counts_as_an_ai_edit_until_none_is_left(open_api: Op
     assert int(refused.headers["Retry-After"]) > 0
 
 
-async def test_sample_text_is_labelled_until_its_author_replaces_most_of_it(api: Api) -> None:
+async def test_sample_text_is_labelled_until_most_of_it_is_replaced(api: Api) -> None:
     book = await api.written(chapter_count=2, target_word_count=400)
     first, second = book["chapters"]
     edited = first["content"] + "\n\nA sentence of my own."
@@ -212,7 +210,7 @@ async def test_sample_text_is_labelled_until_its_author_replaces_most_of_it(api:
     assert (await api.post(f"/chapters/{second['id']}/regenerate/")).body["is_sample"] is True
 
 
-async def test_a_book_with_an_authors_own_text_is_continued_with_sample_text_that_says_so(api: Api) -> None:
+async def test_the_sample_model_continues_an_authors_book_with_labelled_text(api: Api) -> None:
     book = await api.outlined(chapter_count=2, target_word_count=400)
     await save(api, book["chapters"][0], content="My own chapter.")
 

@@ -1,4 +1,4 @@
-"""Children's books over the wire: made, planned, written, illustrated, paid for and exported."""
+"""Children's books over the API: created, planned, written, illustrated, paid for and exported."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def api(server: ImageServer, open_api: OpenApi) -> Api:
 
 
 async def ended(api: Api, book_id: int) -> dict[str, Any]:
-    """The status of the book's run once it is neither running nor paused."""
+    """The final status of the book's run."""
     tag = ""
     async with asyncio.timeout(60):
         while True:
@@ -61,7 +61,7 @@ async def written(api: Api, **fields: Any) -> dict[str, Any]:
     return dict((await api.get(f"/books/{book['id']}/")).body)
 
 
-async def test_a_draft_has_a_spread_for_every_two_pages(api: Api) -> None:
+async def test_a_draft_has_one_spread_for_every_two_pages(api: Api) -> None:
     book = await made(api, page_count=10, theme="Being brave")
 
     assert (book["status"], book["kind"], book["age_range"], book["trim_size"]) == (
@@ -71,7 +71,7 @@ async def test_a_draft_has_a_spread_for_every_two_pages(api: Api) -> None:
     assert book["characters"] == [PIP]
 
 
-async def test_twenty_four_pages_are_usual(api: Api) -> None:
+async def test_twenty_four_pages_are_the_default(api: Api) -> None:
     reply = await api.post("/books/childrens/", {"title": "Pip", "age_range": "0-3"})
 
     assert (reply.status, reply.body["page_count"], len(reply.body["chapters"])) == (201, 24, 12)
@@ -92,7 +92,7 @@ async def test_twenty_four_pages_are_usual(api: Api) -> None:
         ("content_language", "tlh"),
     ],
 )
-async def test_what_is_no_childrens_book_is_refused_by_its_field(api: Api, field: str, value: object) -> None:
+async def test_invalid_fields_of_a_childrens_book_are_refused_by_name(api: Api, field: str, value: object) -> None:
     reply = await api.post("/books/childrens/", {**SMALL, field: value})
 
     assert (reply.status, reply.code) == (400, "VALIDATION_ERROR")
@@ -113,11 +113,11 @@ async def test_what_is_no_childrens_book_is_refused_by_its_field(api: Api, field
         ([], []),
     ],
 )
-async def test_characters_are_told_as_texts_or_as_objects(api: Api, given: object, kept: object) -> None:
+async def test_characters_can_be_texts_or_objects(api: Api, given: object, kept: object) -> None:
     assert (await made(api, characters=given))["characters"] == kept
 
 
-async def test_each_spread_gets_a_short_text_and_one_picture_with_its_alternative_text(api: Api) -> None:
+async def test_each_spread_gets_a_short_text_and_one_picture_with_alt_text(api: Api) -> None:
     book = await written(api)
 
     assert book["status"] == "completed"
@@ -131,7 +131,7 @@ async def test_each_spread_gets_a_short_text_and_one_picture_with_its_alternativ
     assert book["usage"]["images"] == 5, "four pictures and the character sheet"
 
 
-async def test_every_picture_of_a_spread_carries_the_character_sheet(api: Api, server: ImageServer) -> None:
+async def test_every_picture_request_includes_the_character_sheet(api: Api, server: ImageServer) -> None:
     book = await written(api)
     await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})
     await api.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {"prompt": "Pip sleeps"})
@@ -147,7 +147,7 @@ async def test_every_picture_of_a_spread_carries_the_character_sheet(api: Api, s
     assert {request["size"] for request in others} == {"1024x1024", "1024x1536"}
 
 
-async def test_a_provider_without_reference_pictures_gets_the_hero_in_words(api: Api, server: ImageServer) -> None:
+async def test_a_provider_without_reference_images_gets_the_hero_in_words(api: Api, server: ImageServer) -> None:
     server.edits = False
 
     await written(api)
@@ -158,7 +158,7 @@ async def test_a_provider_without_reference_pictures_gets_the_hero_in_words(api:
         assert PIP["description"] in request["prompt"]
 
 
-async def test_a_plan_may_be_made_and_changed_before_the_book_is_written(api: Api, server: ImageServer) -> None:
+async def test_the_plan_can_be_created_and_changed_before_the_book_is_written(api: Api, server: ImageServer) -> None:
     book = await made(api)
     planned = (await api.post(f"/books/{book['id']}/generate-outline/")).body
     entry = {"chapter_number": 2, "title": "My own", "summary": "Pip finds a drum."}
@@ -181,7 +181,7 @@ FAILURES = (
 )
 
 
-async def test_a_picture_that_cannot_be_made_fails_the_run_and_resuming_makes_it(
+async def test_a_failed_picture_fails_the_run_and_resuming_retries_it(
     open_api: OpenApi, server: ImageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry, "MIN_IMAGE_SECONDS", 2.0)
@@ -208,7 +208,7 @@ async def test_a_picture_that_cannot_be_made_fails_the_run_and_resuming_makes_it
     assert await images_used(api) == 4
 
 
-async def test_an_image_provider_that_is_away_is_waited_for(api: Api, server: ImageServer) -> None:
+async def test_the_run_waits_for_an_unreachable_image_provider(api: Api, server: ImageServer) -> None:
     server.script(*[status(503)] * 4)
 
     book = await written(api)
@@ -218,7 +218,7 @@ async def test_an_image_provider_that_is_away_is_waited_for(api: Api, server: Im
     assert len(server.requests) == 4 + 5
 
 
-async def test_a_book_that_is_written_anew_gets_new_pictures_and_the_same_hero(api: Api, server: ImageServer) -> None:
+async def test_a_rewritten_book_gets_new_pictures_and_keeps_its_hero(api: Api, server: ImageServer) -> None:
     first = await written(api)
     await api.post(f"/books/{first['id']}/generate/")
     await ended(api, first["id"])
@@ -233,7 +233,7 @@ async def test_a_book_that_is_written_anew_gets_new_pictures_and_the_same_hero(a
     assert await api.services.database.http.fetchval("SELECT count(*) FROM media") == 5
 
 
-async def test_a_copy_has_the_pictures_and_its_own_sheet_of_the_hero(api: Api) -> None:
+async def test_a_copy_has_its_own_pictures_and_its_own_character_sheet(api: Api) -> None:
     book = await written(api)
     hero = (await picture(api, book["character_sheet_url"])).raw
 
@@ -244,7 +244,7 @@ async def test_a_copy_has_the_pictures_and_its_own_sheet_of_the_hero(api: Api) -
     assert (await picture(api, copy["character_sheet_url"])).raw == hero
 
 
-async def test_another_plan_forgets_the_old_hero(api: Api) -> None:
+async def test_a_new_plan_deletes_the_old_hero(api: Api) -> None:
     book = await written(api)
 
     planned = (await api.post(f"/books/{book['id']}/generate-outline/")).body
@@ -253,9 +253,7 @@ async def test_another_plan_forgets_the_old_hero(api: Api) -> None:
     assert (await picture(api, book["character_sheet_url"])).status == 404
 
 
-async def test_a_changed_hero_is_that_of_the_next_outline_and_other_books_have_none(
-    api: Api, server: ImageServer
-) -> None:
+async def test_a_changed_hero_applies_from_the_next_outline_on(api: Api, server: ImageServer) -> None:
     book, prose = await made(api), await api.book()
     path, otto = f"/books/{book['id']}/", {"name": "Otto", "description": "a round brown bear"}
     gate = asyncio.Event()
@@ -275,7 +273,7 @@ async def test_a_changed_hero_is_that_of_the_next_outline_and_other_books_have_n
     assert (refused.status, list(refused.body["error"]["details"])) == (400, ["theme"])
 
 
-async def test_a_deleted_book_takes_its_pictures_along(api: Api) -> None:
+async def test_deleting_a_book_deletes_its_pictures(api: Api) -> None:
     book = await written(api)
 
     assert (await api.delete(f"/books/{book['id']}/")).status == 204
@@ -284,7 +282,7 @@ async def test_a_deleted_book_takes_its_pictures_along(api: Api) -> None:
 
 
 async def bought(api: Api) -> None:
-    """A single use of the add-on, paid for."""
+    """A paid single use of the add-on."""
     for statement in (
         "INSERT INTO checkout (account_id, kind, slug, billing, amount_cents, status)"
         " SELECT id, 'addon', 'childrens-book', 'per_use', 399, 'paid' FROM account",
@@ -295,20 +293,20 @@ async def bought(api: Api) -> None:
 
 
 async def uses(api: Api) -> tuple[int, int]:
-    """Those that are left, and those made in this period."""
+    """The uses left, and those made in this period."""
     (owned,) = (await api.get("/auth/addons/my_addons/")).body
     return owned["uses_remaining"], owned["uses_this_period"]
 
 
 @pytest.fixture
 async def shop(server: ImageServer, open_api: OpenApi) -> Api:
-    """The same where everything is paid for, on the free plan."""
+    """The same with billing, on the free plan."""
     settings = ModelSettings(access={"openai": Access("key", server.url)}, retries=1, retry_delay=0.01)
     images = build_image_model("openai:gpt-image-2.5-flare", settings)
     return await (await open_api(images=images, billing="on")).as_new_account("ada")
 
 
-async def test_without_the_add_on_it_is_402_that_names_it(shop: Api) -> None:
+async def test_without_the_addon_it_is_a_402_that_names_the_addon(shop: Api) -> None:
     reply = await shop.post("/books/childrens/", SMALL)
 
     assert (reply.status, reply.code) == (402, "PLAN_UPGRADE_REQUIRED")
@@ -316,7 +314,7 @@ async def test_without_the_add_on_it_is_402_that_names_it(shop: Api) -> None:
     assert (await shop.get("/books/")).body == []
 
 
-async def test_a_single_use_is_held_by_the_run_and_counted_once_it_completes(shop: Api, server: ImageServer) -> None:
+async def test_a_single_use_is_held_by_the_run_and_counted_on_completion(shop: Api, server: ImageServer) -> None:
     await bought(shop)
     book = await made(shop)
     server.script(refused())
@@ -334,7 +332,7 @@ async def test_a_single_use_is_held_by_the_run_and_counted_once_it_completes(sho
     assert (again.status, again.body["error"]["details"]["addon"]) == (402, "childrens-book")
 
 
-async def test_a_run_that_has_not_enough_images_left_does_not_start(shop: Api) -> None:
+async def test_a_run_without_enough_images_left_does_not_start(shop: Api) -> None:
     await bought(shop)
     book = await made(shop, page_count=10)
 
@@ -362,9 +360,7 @@ async def test_the_images_of_a_run_are_held_from_its_start(shop: Api, server: Im
     assert await images_used(shop) == 4
 
 
-async def test_a_run_that_is_paused_while_a_picture_is_painted_keeps_it_and_asks_for_no_other(
-    api: Api, server: ImageServer
-) -> None:
+async def test_a_run_paused_during_a_picture_keeps_it_and_requests_no_other(api: Api, server: ImageServer) -> None:
     book = await made(api)
     gate = asyncio.Event()
     server.script(well, held_until(gate))
@@ -391,7 +387,7 @@ GIVE_UP_KEEPING = "SELECT pg_cancel_backend(pid) FROM pg_locks WHERE relation = 
 PAID = "SELECT count(*) = 1 FROM model_call WHERE stage = 'illustration' AND images = 1"
 
 
-async def test_a_picture_that_is_paid_for_is_entered_although_its_run_is_stopped_before_it_is_made_anew(
+async def test_a_paid_picture_is_recorded_even_if_its_run_stops_before_it_is_processed(
     open_api: OpenApi, server: ImageServer
 ) -> None:
     pool = HeldRenderPool()
@@ -406,7 +402,7 @@ async def test_a_picture_that_is_paid_for_is_entered_although_its_run_is_stopped
     await api.until_true(PAID)
 
 
-async def test_a_picture_that_is_paid_for_is_entered_although_its_run_is_stopped_before_it_is_stored(
+async def test_a_paid_picture_is_recorded_even_if_its_run_stops_before_it_is_stored(
     api: Api, server: ImageServer
 ) -> None:
     book = await made(api)
@@ -423,7 +419,7 @@ async def test_a_picture_that_is_paid_for_is_entered_although_its_run_is_stopped
     await api.until_true(PAID)
 
 
-async def test_a_script_makes_one_in_a_call(open_api: OpenApi, server: ImageServer) -> None:
+async def test_the_client_creates_a_childrens_book_in_one_call(open_api: OpenApi, server: ImageServer) -> None:
     settings = ModelSettings(access={"openai": Access("key", server.url)}, retries=1, retry_delay=0.01)
     visitor = await open_api(images=build_image_model("openai:gpt-image-2.5-flare", settings))
     async with Client(str(visitor.client.make_url(""))) as client:

@@ -1,4 +1,4 @@
-"""What holds for every row of the route table, read from the table."""
+"""Rules for every route, checked against the route table."""
 
 import re
 from typing import Any
@@ -30,7 +30,7 @@ def named(route: Route) -> str:
 
 
 def filled(path: str, **ids: Any) -> str:
-    """The path with its ids; what is not given is one that nobody has."""
+    """The path with its ids. Missing ids are ones that do not exist."""
     return re.sub(r"{(\w+)}", lambda name: str(ids.get(name[1], "999999")), path)
 
 
@@ -45,13 +45,13 @@ def test_every_row_of_the_contract_has_its_route(
     assert {str(status) for status in statuses} <= documented.keys()
 
 
-def test_every_route_stands_in_the_contract_or_beside_it() -> None:
+def test_every_route_is_in_the_contract_or_a_known_addition() -> None:
     beside = {("GET", "/docs/agents/"), ("GET", "/docs/{name}/")}
 
     assert BY_ROW.keys() - {(method, path) for method, path, *_ in ROWS} <= beside
 
 
-async def test_without_a_token_only_public_routes_answer(visitor: Api) -> None:
+async def test_only_public_routes_answer_without_a_token(visitor: Api) -> None:
     refused = {named(route) for route in ROUTES if (await _code(visitor, route)) == "AUTHENTICATION_REQUIRED"}
 
     assert refused == {named(route) for route in GUARDED}
@@ -76,14 +76,14 @@ async def _code(api: Api, route: Route) -> str | None:
         ("", "AUTHENTICATION_REQUIRED"),
     ],
 )
-async def test_only_the_word_bearer_and_one_token_are_taken(api: Api, header: str, code: str) -> None:
+async def test_only_the_bearer_scheme_with_one_token_is_accepted(api: Api, header: str, code: str) -> None:
     reply = await api.get("/books/", headers={"Authorization": header.replace("{token}", str(api.access))})
 
     assert (reply.status, reply.code) == (401, code)
     assert reply.headers["WWW-Authenticate"] == 'Bearer realm="api"'
 
 
-async def test_a_strangers_id_answers_byte_for_byte_as_a_missing_one(api: Api) -> None:
+async def test_the_id_of_another_account_answers_byte_for_byte_like_a_missing_one(api: Api) -> None:
     book = await api.written()
     chapter = book["chapters"][0]["id"]
     await api.patch(f"/chapters/{chapter}/", {"content": "Mine is the the sea."})
@@ -114,7 +114,7 @@ async def test_a_strangers_id_answers_byte_for_byte_as_a_missing_one(api: Api) -
 
 
 def told(reply: Reply) -> dict[str, str]:
-    """The headers but for the request's own id and what changes with every request."""
+    """The headers except those that differ in every response."""
     return {name: value for name, value in reply.headers.items() if name.lower() not in PASSING}
 
 
@@ -127,7 +127,7 @@ async def test_every_route_answers_with_every_header(api: Api) -> None:
             assert reply.status < 500, (named(route), reply.body)
 
 
-async def test_every_route_refuses_other_methods_with_those_it_allows(api: Api) -> None:
+async def test_every_route_refuses_other_methods_and_names_the_allowed_ones(api: Api) -> None:
     allowed: dict[str, set[str]] = {}
     for route in ROUTES:
         allowed.setdefault(filled(route.path), set()).add(route.method)
@@ -139,7 +139,7 @@ async def test_every_route_refuses_other_methods_with_those_it_allows(api: Api) 
         assert reply.body["error"]["message"].startswith(f"Method not allowed here. Allowed: {listed}.")
 
 
-async def test_a_405_names_a_call_that_works(visitor: Api) -> None:
+async def test_a_405_names_a_request_that_works(visitor: Api) -> None:
     listed = await visitor.call("PUT", "/books/demo/")
     action = await visitor.get("/books/5/generate/")
 
@@ -149,7 +149,7 @@ async def test_a_405_names_a_call_that_works(visitor: Api) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["/api/v1", "/api"])
-async def test_the_index_says_where_everything_is(visitor: Api, prefix: str) -> None:
+async def test_the_index_links_to_everything(visitor: Api, prefix: str) -> None:
     index = await visitor.get("/", prefix=prefix)
 
     assert (index.status, index.body["version"]) == (200, "v1")
@@ -162,7 +162,7 @@ async def test_the_index_says_where_everything_is(visitor: Api, prefix: str) -> 
         assert (await visitor.get(index.body[name].removeprefix(base))).status == 200
 
 
-async def test_every_slashless_path_is_redirected_whatever_the_verb(api: Api) -> None:
+async def test_every_path_without_a_final_slash_is_redirected_for_every_method(api: Api) -> None:
     for route in ROUTES:
         path = filled(route.path)
         reply = await api.call(route.method, path.rstrip("/") + "?a=1")
@@ -175,7 +175,7 @@ async def test_every_slashless_path_is_redirected_whatever_the_verb(api: Api) ->
     "path",
     ["/graphql/", "/graphql", "/ws/", "/books/abc/", "/books/1/export-pdf/", "/%2e%2e/etc/passwd"],
 )
-async def test_what_is_not_in_the_table_is_a_404_in_the_envelope(visitor: Api, prefix: str, path: str) -> None:
+async def test_an_unknown_path_is_a_404_in_the_envelope(visitor: Api, prefix: str, path: str) -> None:
     for method in ("GET", "POST", "DELETE"):
         reply = await visitor.call(method, path, prefix=prefix)
         assert (reply.status, reply.code) == (404, "NOT_FOUND")
@@ -192,7 +192,7 @@ async def test_what_is_not_in_the_table_is_a_404_in_the_envelope(visitor: Api, p
         "/\\evil.example",
     ],
 )
-async def test_the_slash_rule_never_leads_to_another_host(visitor: Api, path: str) -> None:
+async def test_the_redirect_never_leads_to_another_host(visitor: Api, path: str) -> None:
     answer = await visitor.raw(f"GET {path} HTTP/1.1\r\nHost: books.example\r\nConnection: close\r\n\r\n".encode())
 
     assert answer.startswith(b"HTTP/1.1 404")

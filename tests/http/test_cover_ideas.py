@@ -1,4 +1,4 @@
-"""Covers of finished books: the design that a text model chooses, and the painter's prompt."""
+"""Covers of finished books: the design that a text model chooses, and the prompt for an image model."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def covers_of(api: Api, book: dict[str, Any], **asked: Any) -> list[dict[s
     return list(reply.body["covers"])
 
 
-async def test_the_covers_of_a_finished_book_are_those_that_the_model_chose_and_then_others(
+async def test_covers_of_a_finished_book_use_the_models_choice_first_and_other_designs_after_it(
     api: Api, designer: Designer
 ) -> None:
     book = await finished(api)
@@ -81,7 +81,7 @@ async def test_the_covers_of_a_finished_book_are_those_that_the_model_chose_and_
     assert "the brass bell, cracked" in sent(designer.requests[0])
 
 
-async def test_the_choice_is_paid_for_in_the_ledger(api: Api) -> None:
+async def test_the_call_for_the_choice_is_in_the_ledger(api: Api) -> None:
     book = await finished(api)
 
     await covers_of(api, book, count=1)
@@ -92,7 +92,7 @@ async def test_the_choice_is_paid_for_in_the_ledger(api: Api) -> None:
     assert await api.services.database.http.fetchval(CALLS) == 1
 
 
-async def test_the_same_book_has_the_same_cover_to_the_pixel(api: Api) -> None:
+async def test_the_same_book_has_the_same_cover_pixel_for_pixel(api: Api) -> None:
     book, seen = await finished(api), []
 
     for _ in range(2):
@@ -104,7 +104,7 @@ async def test_the_same_book_has_the_same_cover_to_the_pixel(api: Api) -> None:
     assert seen[0] == seen[1]
 
 
-async def test_a_changed_text_is_shown_to_the_model_again(api: Api, designer: Designer) -> None:
+async def test_the_model_is_asked_again_after_the_text_changed(api: Api, designer: Designer) -> None:
     book = await finished(api)
     await covers_of(api, book, count=1)
     chapter = (await api.get(f"/books/{book['id']}/")).body["chapters"][0]["id"]
@@ -117,7 +117,9 @@ async def test_a_changed_text_is_shown_to_the_model_again(api: Api, designer: De
 
 
 @pytest.mark.parametrize("text", ["I would rather not.", '{"families": ["<svg onload=alert(1)>"], "motif": "whistle"}'])
-async def test_without_a_usable_answer_the_cover_is_drawn_by_the_genre(api: Api, designer: Designer, text: str) -> None:
+async def test_without_a_usable_answer_the_cover_is_drawn_from_the_genre(
+    api: Api, designer: Designer, text: str
+) -> None:
     book = await finished(api)
     designer.text = text
 
@@ -127,7 +129,7 @@ async def test_without_a_usable_answer_the_cover_is_drawn_by_the_genre(api: Api,
     assert await api.services.database.http.fetchval(DESIGNS, book["id"]) == [""]
 
 
-async def test_a_model_that_is_away_keeps_no_cover_back(
+async def test_an_unreachable_model_does_not_stop_a_cover(
     api: Api, designer: Designer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cover_idea, "PATIENCE_SECONDS", 0.1)
@@ -141,7 +143,7 @@ async def test_a_model_that_is_away_keeps_no_cover_back(
 
 
 @pytest.mark.parametrize(("text", "style"), [(json.dumps(IDEA), {"emblem"}), ("No.", {"tiles", "swiss"})])
-async def test_a_production_takes_the_models_choice_and_does_without_one(
+async def test_a_production_uses_the_models_choice_or_none(
     api: Api, designer: Designer, text: str, style: set[str]
 ) -> None:
     book = await finished(api, content_language="de")
@@ -154,20 +156,20 @@ async def test_a_production_takes_the_models_choice_and_does_without_one(
     assert (cover["style"] in style, cover["is_selected"]) == (True, True)
 
 
-async def test_a_draft_is_drawn_by_its_genre_and_asks_nobody(api: Api, designer: Designer) -> None:
+async def test_a_draft_is_drawn_from_its_genre_without_a_model_call(api: Api, designer: Designer) -> None:
     (cover,) = await covers_of(api, await api.book(genre="Business"), count=1)
 
     assert (cover["style"] in ("tiles", "swiss"), designer.requests) == (True, [])
 
 
-async def test_a_style_that_names_a_family_goes_before_the_models_choice(api: Api) -> None:
+async def test_a_requested_style_takes_precedence_over_the_models_choice(api: Api) -> None:
     (cover,) = await covers_of(api, await finished(api), count=1, style="botanical")
     (next_one,) = await covers_of(api, await finished(api), count=1)
 
     assert (cover["style"], next_one["style"]) == ("botanical", "emblem")
 
 
-async def test_the_print_front_is_drawn_from_the_models_choice(api: Api) -> None:
+async def test_the_print_cover_is_drawn_from_the_models_choice(api: Api) -> None:
     book = await finished(api)
     (cover,) = await covers_of(api, book, count=1)
     await api.post(f"/books/{book['id']}/select-cover/", {"cover_id": cover["id"]})
@@ -198,7 +200,7 @@ async def painting(painter: ImageServer, open_api: OpenApi) -> Api:
     return await (await open_api(images=images)).as_new_account("ada")
 
 
-async def test_a_painter_is_told_of_the_finished_book_and_the_authors_wish_first(
+async def test_the_image_prompt_starts_with_the_authors_wish_and_describes_the_finished_book(
     painting: Api, painter: ImageServer
 ) -> None:
     book = await finished(painting)
@@ -214,7 +216,7 @@ async def test_a_painter_is_told_of_the_finished_book_and_the_authors_wish_first
     assert await painting.services.database.http.fetchval(CALLS) == 0, "the text model is not asked"
 
 
-async def test_the_hero_is_on_the_painted_cover_of_a_picture_book_from_the_character_sheet(
+async def test_the_painted_cover_of_a_picture_book_shows_the_hero_from_the_character_sheet(
     painting: Api, painter: ImageServer
 ) -> None:
     book = await written(painting)
@@ -229,7 +231,7 @@ async def test_the_hero_is_on_the_painted_cover_of_a_picture_book_from_the_chara
     assert PIP["description"] in asked["prompt"]
 
 
-async def test_the_hero_is_on_the_drawn_cover_of_a_picture_book(open_api: OpenApi) -> None:
+async def test_the_drawn_cover_of_a_picture_book_shows_the_hero(open_api: OpenApi) -> None:
     api = await (await open_api()).as_new_account("ada")
     book = await written(api)
 

@@ -1,4 +1,4 @@
-"""Covers and illustrations over the wire: made, chosen, paid for, served, and in every file."""
+"""Covers and illustrations over the API: created, selected, paid for, served, and included in every file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def picture(api: Api, url: str, **headers: str):
 
 
 def front_of(wrap: bytes) -> Image.Image:
-    """The right side of a print cover, without its bleed."""
+    """The right half of a print cover, without its bleed."""
     sheet = pypdfium2.PdfDocument(wrap)[0].render().to_pil()
     return sheet.crop((sheet.width - 9 - 6 * 72, 9, sheet.width - 9, sheet.height - 9))
 
@@ -45,7 +45,7 @@ async def free(open_api: OpenApi) -> Api:
     return await (await open_api(billing="on")).as_new_account("ada")
 
 
-async def test_three_variants_are_made_and_shown_and_count_as_three_images(api: Api) -> None:
+async def test_three_variants_are_created_and_listed_and_count_as_three_images(api: Api) -> None:
     book = await api.book()
 
     made = (await api.post(f"/books/{book['id']}/generate-cover/", {})).body["covers"]
@@ -70,7 +70,7 @@ async def test_a_cover_is_a_jpeg_of_1600_by_2560_with_a_thumbnail(api: Api) -> N
     assert (cover["width"], cover["height"]) == (1600, 2560)
 
 
-async def test_what_is_made_again_moves_its_book_up(api: Api) -> None:
+async def test_regenerating_content_moves_its_book_to_the_top_of_the_list(api: Api) -> None:
     book, other = await api.outlined(), await api.outlined()
     chapter = f"/chapters/{book['chapters'][0]['id']}"
     await api.patch(f"{chapter}/", {"content": "It was a cold morning."})
@@ -86,25 +86,23 @@ async def test_what_is_made_again_moves_its_book_up(api: Api) -> None:
 
 
 @pytest.mark.parametrize("path", ["/books/{book}/generate-cover/", "/chapters/{chapter}/generate-image/"])
-async def test_a_picture_and_a_chapter_written_again_do_not_wait_for_each_other(api: Api, path: str) -> None:
+async def test_concurrent_picture_and_chapter_requests_do_not_deadlock(api: Api, path: str) -> None:
     book = await api.outlined()
     path = path.format(book=book["id"], chapter=book["chapters"][0]["id"])
     await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})
     pool = api.services.database.http
     async with pool.acquire() as rewriting, rewriting.transaction():
-        await rewriting.execute("SELECT FROM usage_period FOR UPDATE")  # where an edit is counted
+        await rewriting.execute("SELECT FROM usage_period FOR UPDATE")  # which is locked when an edit is counted
         made = asyncio.create_task(api.post(path, {}))
         while not await pool.fetchval(WAITS):  # noqa: ASYNC110 (the signal is a row)
             await asyncio.sleep(0.01)
-        await rewriting.execute("SELECT FROM book FOR NO KEY UPDATE NOWAIT")  # then the text is written
+        await rewriting.execute("SELECT FROM book FOR NO KEY UPDATE NOWAIT")  # and then when the text is saved
         await rewriting.execute("SELECT FROM chapter FOR UPDATE NOWAIT")
 
     assert (await made).status == 200
 
 
-async def test_a_picture_that_is_paid_for_waits_until_there_is_a_worker_for_it(
-    open_api: OpenApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_paid_picture_waits_for_a_free_worker(open_api: OpenApi, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "WAITING_SECONDS", 0.1)
     async with ImageServer() as server:
         images = build_image_model(
@@ -119,7 +117,7 @@ async def test_a_picture_that_is_paid_for_waits_until_there_is_a_worker_for_it(
     assert (made.status, len(made.body["covers"])) == (200, 2)
 
 
-async def test_a_picture_may_be_kept_for_ever_and_asked_for_in_part(api: Api) -> None:
+async def test_a_picture_is_cacheable_forever_and_can_be_read_in_ranges(api: Api) -> None:
     book = await api.book()
     (cover,) = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})).body["covers"]
 
@@ -141,7 +139,7 @@ async def test_a_picture_may_be_kept_for_ever_and_asked_for_in_part(api: Api) ->
     assert beyond.status == 416
 
 
-async def test_an_address_that_nobody_was_given_shows_nothing(api: Api) -> None:
+async def test_an_unknown_picture_address_is_a_404(api: Api) -> None:
     assert (await picture(api, f"{ROOT}/media/{'a' * 32}")).status == 404
     assert (await picture(api, f"{ROOT}/media/%27%20OR%201=1--")).status == 404
     assert (await picture(api, f"{ROOT}/media/a%00b")).status == 404
@@ -149,7 +147,7 @@ async def test_an_address_that_nobody_was_given_shows_nothing(api: Api) -> None:
     assert (await picture(api, f"{ROOT}/media/{'a' * 32}", **known)).status == 404
 
 
-async def test_a_selected_cover_is_the_books_and_another_takes_its_place(api: Api) -> None:
+async def test_selecting_a_cover_replaces_the_previous_one(api: Api) -> None:
     book = await api.book()
     first, second = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 2})).body["covers"]
 
@@ -161,7 +159,7 @@ async def test_a_selected_cover_is_the_books_and_another_takes_its_place(api: Ap
     assert (await api.get("/books/")).body[0]["cover_image_url"] == second["image_url"]
 
 
-async def test_a_cover_of_another_book_is_a_400_on_its_field(api: Api) -> None:
+async def test_the_cover_of_another_book_is_refused_by_its_field(api: Api) -> None:
     book, other = await api.book(), await api.book()
     (cover,) = (await api.post(f"/books/{other['id']}/generate-cover/", {"count": 1})).body["covers"]
 
@@ -171,7 +169,7 @@ async def test_a_cover_of_another_book_is_a_400_on_its_field(api: Api) -> None:
     assert "cover_id" in refused.body["error"]["details"]
 
 
-async def test_somebody_elses_book_has_no_covers_to_make_or_choose(api: Api) -> None:
+async def test_covers_of_another_accounts_book_cannot_be_created_or_selected(api: Api) -> None:
     book = await api.book()
     eve = await api.as_new_account("eve")
 
@@ -180,7 +178,7 @@ async def test_somebody_elses_book_has_no_covers_to_make_or_choose(api: Api) -> 
     assert (await api.get(f"/books/{book['id']}/")).body["covers"] == []
 
 
-async def test_the_free_plan_has_covers_until_its_images_are_spent(free: Api) -> None:
+async def test_the_free_plan_creates_covers_until_its_images_are_used(free: Api) -> None:
     book = await free.book()
     assert (await free.post(f"/books/{book['id']}/generate-cover/", {"count": 3})).status == 200
 
@@ -194,7 +192,7 @@ async def test_the_free_plan_has_covers_until_its_images_are_spent(free: Api) ->
     assert await images_used(free) == 4
 
 
-async def test_an_allowance_that_is_held_elsewhere_is_not_given_twice(free: Api) -> None:
+async def test_images_held_by_another_request_are_not_granted_twice(free: Api) -> None:
     book, db = await free.book(), free.services.database.http
     period = await free.services.quota.period(db, free.account_id)
     await db.execute(
@@ -211,7 +209,7 @@ async def test_an_allowance_that_is_held_elsewhere_is_not_given_twice(free: Api)
     assert await db.fetchval("SELECT count(*) FROM image_hold") == 0
 
 
-async def test_chapter_images_are_402_on_the_free_plan(free: Api) -> None:
+async def test_chapter_images_are_a_402_on_the_free_plan(free: Api) -> None:
     book = await free.outlined()
 
     refused = await free.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {})
@@ -220,7 +218,7 @@ async def test_chapter_images_are_402_on_the_free_plan(free: Api) -> None:
     assert refused.body["error"]["details"]["upgrade_url"].startswith(ROOT)
 
 
-async def test_an_illustration_is_made_listed_changed_and_deleted_with_its_picture(api: Api) -> None:
+async def test_an_illustration_is_created_listed_changed_and_deleted_with_its_file(api: Api) -> None:
     book = await api.written()
     chapter = book["chapters"][0]["id"]
 
@@ -248,7 +246,7 @@ async def test_an_illustration_is_made_listed_changed_and_deleted_with_its_pictu
     assert (await api.get(f"/chapters/{chapter}/")).body["illustrations"] == []
 
 
-async def test_a_blank_alternative_text_is_refused(api: Api) -> None:
+async def test_an_empty_alt_text_is_refused(api: Api) -> None:
     book = await api.outlined()
     made = (await api.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {})).body
 
@@ -257,7 +255,7 @@ async def test_a_blank_alternative_text_is_refused(api: Api) -> None:
     assert (refused.status, refused.code) == (400, "VALIDATION_ERROR")
 
 
-async def test_pictures_die_with_their_book(api: Api) -> None:
+async def test_deleting_a_book_deletes_its_pictures(api: Api) -> None:
     book = await api.outlined()
     (cover,) = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})).body["covers"]
     made = (await api.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {})).body
@@ -269,7 +267,7 @@ async def test_pictures_die_with_their_book(api: Api) -> None:
     assert await api.services.database.http.fetchval("SELECT count(*) FROM media") == 0
 
 
-async def test_a_chapter_that_is_taken_out_takes_its_pictures_along(api: Api) -> None:
+async def test_removing_a_chapter_deletes_its_pictures(api: Api) -> None:
     book = await api.outlined()
     await api.post(f"/chapters/{book['chapters'][1]['id']}/generate-image/", {})
 
@@ -325,7 +323,7 @@ async def test_a_style_that_names_a_design_is_followed(api: Api) -> None:
     assert cover["style"] == "botanical"
 
 
-async def test_a_cover_tells_the_style_and_the_prompt_that_were_asked_for(api: Api) -> None:
+async def test_a_cover_shows_the_requested_style_and_prompt(api: Api) -> None:
     book, asked = await api.book(), {"style": "Woodcut, two colours", "prompt": "a pier at dawn"}
 
     made = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 2, **asked})).body["covers"]
@@ -352,7 +350,7 @@ async def test_a_wrong_request_is_a_400(api: Api, body: dict[str, object]) -> No
     assert (await api.post(f"/books/{book['id']}/generate-cover/", body)).status == 400
 
 
-async def test_a_title_that_no_font_prints_is_told_and_costs_nothing(api: Api) -> None:
+async def test_a_title_without_a_font_is_refused_with_the_reason_and_costs_nothing(api: Api) -> None:
     book = await api.book(title="A \U0001e2c0 sign")
 
     refused = await api.post(f"/books/{book['id']}/generate-cover/", {})
@@ -362,7 +360,7 @@ async def test_a_title_that_no_font_prints_is_told_and_costs_nothing(api: Api) -
     assert await api.services.database.http.fetchval("SELECT count(*) FROM image_hold") == 0
 
 
-async def test_the_print_front_is_the_selected_cover_drawn_anew_and_no_picture_of_it(api: Api) -> None:
+async def test_the_print_cover_redraws_the_selected_cover_as_vectors(api: Api) -> None:
     book = await api.written()
     covers = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 2})).body["covers"]
     settings = {"cover_wrap": True, "profile": "print"}
@@ -381,7 +379,7 @@ async def test_the_print_front_is_the_selected_cover_drawn_anew_and_no_picture_o
         assert front - selected[number] < front - selected[1 - number]
 
 
-async def test_a_copy_of_a_book_has_its_covers_and_pictures_as_its_own_and_costs_no_image(api: Api) -> None:
+async def test_a_copy_of_a_book_has_its_own_covers_and_pictures_and_costs_no_image(api: Api) -> None:
     book = await api.outlined()
     chapter = book["chapters"][0]["id"]
     first, second = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 2})).body["covers"]

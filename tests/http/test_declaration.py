@@ -1,4 +1,4 @@
-"""The declaration of a book, and the marks of its files and pictures, through the API."""
+"""The AI declaration of a book, and the marks in its files and pictures."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def rewrite(api: Api, chapter: dict[str, Any], content: str) -> None:
 
 
 async def marks(api: Api, book: dict[str, Any]) -> set[str | None]:
-    """What the files of all formats say of their origin."""
+    """The origins declared in the files of all formats."""
     found = set()
     for kind, read in READERS.items():
         reply = await api.post(f"/books/{book['id']}/export_{kind}/", {})
@@ -69,7 +69,9 @@ async def marks(api: Api, book: dict[str, Any]) -> set[str | None]:
     return found
 
 
-async def test_a_book_that_a_model_wrote_says_so_everywhere(api: Api, model: TextModel, book: dict[str, Any]) -> None:
+async def test_a_book_written_by_a_model_declares_it_everywhere(
+    api: Api, model: TextModel, book: dict[str, Any]
+) -> None:
     said = await declaration(api, book)
 
     words = sum(chapter["word_count"] for chapter in book["chapters"])
@@ -85,7 +87,7 @@ async def test_a_book_that_a_model_wrote_says_so_everywhere(api: Api, model: Tex
     assert await marks(api, book) == {URI.format("trainedAlgorithmicMedia")}
 
 
-async def test_an_authors_words_are_counted_as_theirs(api: Api, book: dict[str, Any]) -> None:
+async def test_the_authors_words_are_counted_as_the_authors(api: Api, book: dict[str, Any]) -> None:
     first, second = book["chapters"]
     await rewrite(api, first, f"{first['content']}\n\n{OWN}")
 
@@ -94,7 +96,7 @@ async def test_an_authors_words_are_counted_as_theirs(api: Api, book: dict[str, 
     assert await marks(api, book) == {URI.format("compositeWithTrainedAlgorithmicMedia")}
 
 
-async def test_a_book_that_is_the_authors_own_bears_no_mark(api: Api, book: dict[str, Any]) -> None:
+async def test_a_book_written_by_its_author_alone_has_no_mark(api: Api, book: dict[str, Any]) -> None:
     for chapter in book["chapters"]:
         await rewrite(api, chapter, OWN)
 
@@ -105,7 +107,7 @@ async def test_a_book_that_is_the_authors_own_bears_no_mark(api: Api, book: dict
     assert await marks(api, book) == {None}
 
 
-async def test_a_text_that_is_put_back_is_the_models_again(api: Api, book: dict[str, Any]) -> None:
+async def test_a_restored_text_of_the_model_is_the_models_again(api: Api, book: dict[str, Any]) -> None:
     first, second = book["chapters"]
     await rewrite(api, first, OWN)
     [revision] = (await api.get(f"/chapters/{first['id']}/revisions/")).body
@@ -115,7 +117,7 @@ async def test_a_text_that_is_put_back_is_the_models_again(api: Api, book: dict[
     assert await counted(api, book) == (first["word_count"] + second["word_count"], 0, 0)
 
 
-async def test_a_chapter_that_is_written_again_is_the_models(api: Api, book: dict[str, Any]) -> None:
+async def test_a_regenerated_chapter_is_the_models(api: Api, book: dict[str, Any]) -> None:
     first = book["chapters"][0]
     await rewrite(api, first, OWN)
     assert (await api.post(f"/chapters/{first['id']}/regenerate/")).status == 200
@@ -123,7 +125,7 @@ async def test_a_chapter_that_is_written_again_is_the_models(api: Api, book: dic
     assert (await counted(api, book))[1:] == (0, 0)
 
 
-async def test_what_an_author_changes_in_a_text_written_again_is_told_from_the_newer_text(open_api: OpenApi) -> None:
+async def test_edits_are_compared_with_the_newest_generated_text(open_api: OpenApi) -> None:
     again = False
 
     def other_words(request: Any, brief: dict[str, Any], call: int) -> Any:
@@ -143,7 +145,7 @@ async def test_what_an_author_changes_in_a_text_written_again_is_told_from_the_n
     assert found == (newer["word_count"] + second["word_count"], 0, count_words(OWN))
 
 
-async def test_a_copy_of_a_book_has_its_origins(api: Api, book: dict[str, Any]) -> None:
+async def test_a_copy_of_a_book_has_the_same_origins(api: Api, book: dict[str, Any]) -> None:
     await api.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {})
     said = await declaration(api, book)
 
@@ -153,13 +155,13 @@ async def test_a_copy_of_a_book_has_its_origins(api: Api, book: dict[str, Any]) 
     assert (copied["text"], copied["images"], copied["models"]) == (said["text"], said["images"], said["models"])
 
 
-async def test_nobody_else_reads_it(api: Api, book: dict[str, Any]) -> None:
+async def test_other_accounts_cannot_read_the_declaration(api: Api, book: dict[str, Any]) -> None:
     stranger = await api.as_new_account("eve")
 
     assert (await stranger.get(f"/books/{book['id']}/declaration/")).status == 404
 
 
-async def test_every_query_asks_whose_book_it_is(api: Api, book: dict[str, Any]) -> None:
+async def test_every_query_filters_by_account(api: Api, book: dict[str, Any]) -> None:
     await rewrite(api, book["chapters"][0], OWN)
     await api.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {})
     stranger, db = await api.as_new_account("eve"), api.services.database.http
@@ -176,7 +178,7 @@ async def test_every_query_asks_whose_book_it_is(api: Api, book: dict[str, Any])
         assert [bool(each) for each in found] == [theirs] * 4
 
 
-async def test_sample_text_is_told_from_a_models(open_api: OpenApi) -> None:
+async def test_sample_text_is_distinguished_from_a_models(open_api: OpenApi) -> None:
     api = await (await open_api()).as_new_account("ada")
     book = await api.written()
 
@@ -201,7 +203,7 @@ async def shown(api: Api, url: str) -> bytes:
     return (await api.get(url[url.index("/media/") :], prefix="")).raw
 
 
-async def test_pictures_that_are_drawn_here_are_no_models(api: Api, book: dict[str, Any]) -> None:
+async def test_drawn_pictures_are_not_a_models(api: Api, book: dict[str, Any]) -> None:
     [cover] = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})).body["covers"]
     await api.post(f"/books/{book['id']}/select-cover/", {"cover_id": cover["id"]})
     drawn = (await api.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {})).body
@@ -224,7 +226,7 @@ async def test_pictures_of_an_image_model_are_marked_and_mark_the_file(open_api:
         painted = (await api.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {})).body
 
         assert in_picture(await shown(api, painted["image_url"])) == URI.format("trainedAlgorithmicMedia")
-        # The title is set over the model's picture.
+        # The title is drawn over the model's picture.
         assert in_picture(await shown(api, cover["image_url"])) == URI.format("compositeWithTrainedAlgorithmicMedia")
         assert (await declaration(api, book))["images"] == {"model": 2, "human": 0, "drawn": 0}
         assert await marks(api, book) == {URI.format("compositeWithTrainedAlgorithmicMedia")}
@@ -245,7 +247,7 @@ async def test_the_pictures_in_a_pdf_keep_their_marks(api: Api, book: dict[str, 
     assert in_picture(picture) == URI.format("algorithmicMedia")
 
 
-async def test_a_server_signs_all_its_pictures_with_one_key_that_it_keeps(open_api: OpenApi, tmp_path: Path) -> None:
+async def test_a_server_signs_all_its_pictures_with_one_stored_key(open_api: OpenApi, tmp_path: Path) -> None:
     before, after = await open_api(), await open_api()
     kept = tmp_path / "origin.pem"
     chain = load_pem_x509_certificates(kept.read_bytes())
@@ -263,9 +265,7 @@ async def test_a_server_signs_all_its_pictures_with_one_key_that_it_keeps(open_a
     assert kept.stat().st_mode & 0o777 == 0o600
 
 
-async def test_a_data_folder_that_cannot_be_written_leaves_pictures_marked_without_a_signature(
-    open_api: OpenApi, tmp_path: Path
-) -> None:
+async def test_an_unwritable_data_folder_leaves_pictures_marked_but_unsigned(open_api: OpenApi, tmp_path: Path) -> None:
     (tmp_path / "origin.pem").mkdir()
     api = await (await open_api()).as_new_account("ada")
     book = await api.outlined()

@@ -1,4 +1,4 @@
-"""Exports over the wire: names that break nothing, settings, and what a client may count on in the headers."""
+"""Exports over the API: file names, settings, and the headers that clients rely on."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def test_a_title_cannot_break_out_of_the_file_name(api: Api, title: str) -
     assert plain.isascii()
 
 
-async def test_no_archive_member_is_named_after_the_book(api: Api) -> None:
+async def test_no_file_inside_an_archive_is_named_after_the_book(api: Api) -> None:
     book = await api.written(title="../../evil")
 
     for action in ("export_epub", "export_docx"):
@@ -56,7 +56,7 @@ async def test_no_archive_member_is_named_after_the_book(api: Api) -> None:
         assert not [name for name in names if "evil" in name or ".." in name or name.startswith("/")]
 
 
-def test_a_title_without_ascii_letters_becomes_book_for_old_clients() -> None:
+def test_a_title_without_ascii_letters_falls_back_to_book_for_old_clients() -> None:
     assert disposition("書物.pdf").startswith('attachment; filename="book.pdf"; ')
 
 
@@ -68,7 +68,7 @@ async def test_exporting_a_book_without_text_is_a_conflict(api: Api, action: str
 
 
 async def of_three(api: Api, **emptied: str) -> dict[str, Any]:
-    """A book of three chapters, with these texts in some of them."""
+    """A book of three chapters, some of them with these texts."""
     book = await api.written(chapter_count=3, target_word_count=600)
     for chapter, content in emptied.items():
         path = f"/chapters/{book['chapters'][int(chapter.removeprefix('chapter')) - 1]['id']}/"
@@ -113,7 +113,7 @@ async def test_require_complete_refuses_a_book_with_missing_chapters(api: Api, a
     assert none.headers["ETag"] == as_usual.headers["ETag"]
 
 
-async def test_chapters_keep_their_numbers_when_others_are_missing(api: Api) -> None:
+async def test_chapters_keep_their_numbers_when_others_are_missing_from_the_file(api: Api) -> None:
     book = await of_three(api, chapter1="The first.", chapter2="", chapter3="The third.")
 
     texts = await texts_of_files(api, book["id"])
@@ -125,7 +125,7 @@ async def test_chapters_keep_their_numbers_when_others_are_missing(api: Api) -> 
 
 
 async def texts_of_files(api: Api, book_id: int) -> dict[str, str]:
-    """What each of the book's files says."""
+    """The text of each file of the book."""
     files = {name: (await api.post(f"/books/{book_id}/export_{name}/", {})).raw for name in ("pdf", "docx", "epub")}
     texts = {"pdf": " ".join(page.get_textpage().get_text_bounded() for page in PdfDocument(files["pdf"]))}
     for name in ("docx", "epub"):
@@ -149,7 +149,7 @@ async def test_a_wrong_setting_is_refused_under_settings(api: Api, settings: dic
     assert (reply.status, list(reply.body["error"]["details"])) == (400, ["settings"])
 
 
-async def test_unknown_settings_are_ignored_and_the_same_book_has_the_same_etag(api: Api) -> None:
+async def test_unknown_settings_are_ignored_and_do_not_change_the_etag(api: Api) -> None:
     book = await api.written()
     path = f"/books/{book['id']}/export_epub/"
 
@@ -158,7 +158,7 @@ async def test_unknown_settings_are_ignored_and_the_same_book_has_the_same_etag(
     assert len({reply.headers["ETag"] for reply in replies}) == len({reply.raw for reply in replies}) == 1
 
 
-async def test_however_many_files_are_made_of_a_book_its_newest_eight_are_kept(api: Api) -> None:
+async def test_only_the_newest_eight_files_of_a_book_are_kept(api: Api) -> None:
     book = await api.written()
     path = f"/books/{book['id']}/export_epub/"
 
@@ -170,12 +170,12 @@ async def test_however_many_files_are_made_of_a_book_its_newest_eight_are_kept(a
 
 
 @pytest.mark.parametrize("action", [*PATHS, "preview_pdf", "preview-data"])
-async def test_hostile_text_exports_or_is_refused_with_the_reason(api: Api, action: str) -> None:
+async def test_hostile_text_is_exported_or_refused_with_the_reason(api: Api, action: str) -> None:
     title = "<b>An uncommonly long title</b> that goes on " * 8
     assert (await api.post("/books/", {"title": title[:300]})).status == 400
     book = await api.written(title=title[:200])
     first, second = book["chapters"][:2]
-    text = "\n\n".join(CASES.values()).replace("\x00", "")  # which JSON could carry and PostgreSQL could not
+    text = "\n\n".join(CASES.values()).replace("\x00", "")  # JSON can contain it, PostgreSQL cannot
     for chapter in (first, second):
         assert (await api.patch(f"/chapters/{chapter['id']}/", {"content": text})).status == 200
 
@@ -217,7 +217,7 @@ async def test_a_job_is_cancelled_when_its_caller_disconnects(api: Api, action: 
     assert (await api.get("/books/")).status == 200
 
 
-async def test_reading_the_pages_counts_as_an_expensive_request(open_api: OpenApi) -> None:
+async def test_reading_the_preview_counts_as_an_expensive_request(open_api: OpenApi) -> None:
     api = await (await open_api(rate_expensive="2/minute")).as_new_account("ada")
     book = await api.book()
 

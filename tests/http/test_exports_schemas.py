@@ -1,4 +1,4 @@
-"""The settings of an export, as a request gives them."""
+"""The settings of an export request."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def settings(**given: object) -> ExportSettings:
     return loaded
 
 
-def test_what_is_not_named_keeps_its_default() -> None:
+def test_a_missing_setting_keeps_its_default() -> None:
     assert settings(unheard=1, font=None) == settings() == load(ExportRequestSchema(), {})["settings"]
 
 
@@ -36,14 +36,14 @@ def test_what_is_not_named_keeps_its_default() -> None:
         ("publisher", "x" * 201, "Must have at most 200 characters (got 201)."),
     ],
 )
-def test_a_wrong_value_is_refused_by_its_name(name: str, value: object, message: str) -> None:
+def test_an_invalid_value_is_refused_by_its_name(name: str, value: object, message: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         settings(**{name: value})
 
     assert refused.value.details == {"settings": [f"{name}: {message}"]}
 
 
-def test_wrong_values_are_refused_together() -> None:
+def test_all_invalid_values_are_reported_together() -> None:
     with pytest.raises(InvalidInput) as refused:
         settings(font="comic", font_size=99, nonsense=1)
 
@@ -51,11 +51,11 @@ def test_wrong_values_are_refused_together() -> None:
 
 
 @pytest.mark.parametrize("isbn", ["978-3-16-148410-0", "0-306-40615-2", "080442957X", ""])
-def test_a_true_isbn_is_taken(isbn: str) -> None:
+def test_a_valid_isbn_is_accepted(isbn: str) -> None:
     assert settings(isbn=isbn).isbn == isbn
 
 
-def test_texts_are_taken_without_what_a_page_cannot_carry() -> None:
+def test_control_characters_are_removed_from_texts() -> None:
     taken = settings(dedication="For\x0b you\r\nand me", copyright_text="\ufeffMine\x07", publisher="A\r\nB")
 
     assert (taken.dedication, taken.copyright_text, taken.publisher) == ("For you\nand me", "Mine", "A B")

@@ -1,4 +1,4 @@
-"""The facts of the story from the outside: noted after a chapter, corrected by its author, compared by rules."""
+"""The facts of the story over the API: noted after a chapter, corrected by the author, compared by rules."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ CHAPTER = "Tobias was dead by the morning.\n\nAda was 58, and did not feel it."
 
 
 class Noting(OfflineModel):
-    """Writes as the offline model does, and notes the given facts of a chapter, each with a passage of its own."""
+    """Writes like the offline model, and notes the given facts of a chapter, each with its own passage."""
 
     name = "noting"
 
     def __init__(self) -> None:
         self.told: list[str] = []
         self.noted: dict[int, list[tuple[str, str, str]]] = {**NOTED, 3: []}
-        self.begins_blurb = asyncio.Event()  # the last chapter is noted by then
+        self.begins_blurb = asyncio.Event()  # the last chapter has been noted by then
 
     async def complete(self, request: TextRequest) -> TextReply:
         reply = await super().complete(request)
@@ -59,7 +59,7 @@ def entry(kind: str, subject: str, value: str, quote: str) -> dict[str, str]:
 
 @pytest.fixture(params=["noting", "anthropic:claude-sonnet-5-5"], ids=["by digests", "in view"])
 def model(request: pytest.FixtureRequest) -> Noting:
-    """A model that is told digests of the earlier chapters, and one that has their text in view."""
+    """A model that gets digests of earlier chapters, and one that gets their text."""
     model = Noting()
     model.name = request.param
     return model
@@ -95,7 +95,7 @@ async def continuity(author: Api, report: Any) -> list[dict[str, Any]]:
     return await suggestions(author, await ended(author, report.body["id"]), "?type=continuity")
 
 
-async def test_facts_are_listed_with_passages_that_their_chapters_have(author: Api, book: dict[str, Any]) -> None:
+async def test_facts_are_listed_with_quotes_from_their_chapters(author: Api, book: dict[str, Any]) -> None:
     listed = await facts(author, book)
 
     names = ("chapter_number", "event", "kind", "subject", "value")
@@ -111,7 +111,7 @@ async def test_facts_are_listed_with_passages_that_their_chapters_have(author: A
     assert [fact | {"id": 0} for fact in await facts(author, copy)] == [fact | {"id": 0} for fact in listed]
 
 
-async def test_the_authors_word_is_what_later_chapters_are_told(
+async def test_later_chapters_use_the_facts_as_the_author_corrected_them(
     author: Api, book: dict[str, Any], model: Noting
 ) -> None:
     in_view = book["chapters"][0]["content"] in model.told[-1]
@@ -127,14 +127,14 @@ async def test_the_authors_word_is_what_later_chapters_are_told(
     assert changed == {**age, "value": "61 years old"}
     told = model.told[-1]
     assert "The author has decided this. It holds, whatever earlier chapters say:" in told
-    assert told.count("Ada: 61 years old") == (1 if in_view else 2)  # with the digest of its chapter, too
+    assert told.count("Ada: 61 years old") == (1 if in_view else 2)  # also in the digest of its chapter
     assert "Tobias dies: of the fever (intended: He is a ghost.)" in told
     assert "58 years old" not in told
     assert "Who wrote it?" not in told
     assert await decide(author, book, age, value="58 years old") == age
 
 
-async def test_a_contradiction_is_reported_with_both_passages_until_it_is_intended(
+async def test_a_contradiction_is_reported_with_both_passages_until_it_is_marked_intended(
     author: Api, book: dict[str, Any]
 ) -> None:
     death, _, act, _ = await facts(author, book)
@@ -151,15 +151,13 @@ async def test_a_contradiction_is_reported_with_both_passages_until_it_is_intend
         assert await continuity(author, await author.post(path, body)) == []
 
 
-async def test_facts_are_those_of_the_present_text_and_keep_what_the_author_decided(
-    author: Api, book: dict[str, Any]
-) -> None:
+async def test_facts_follow_the_current_text_and_keep_the_authors_decisions(author: Api, book: dict[str, Any]) -> None:
     death, _, act, thread = await facts(author, book)
     await decide(author, book, death, status="intended", reason="He is a ghost.")
 
     await author.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": CHAPTER})
     assert await facts(author, book) == [act, thread]
-    await rewrite_last(author, book)  # which has the changed chapter read again
+    await rewrite_last(author, book)  # so that the changed chapter is read again
 
     death, age, *rest = await facts(author, book)
     assert rest == [act, thread]
@@ -167,9 +165,7 @@ async def test_facts_are_those_of_the_present_text_and_keep_what_the_author_deci
     assert (age["quote"], age["status"]) == ("Ada was 58, and did not feel it.", "settled")
 
 
-async def test_the_last_chapter_is_noted_when_the_book_is_finished_and_again_when_it_has_changed(
-    author: Api, model: Noting
-) -> None:
+async def test_the_last_chapter_is_noted_at_the_end_and_again_after_a_change(author: Api, model: Noting) -> None:
     model.noted[3] = [("acts", "Tobias", "comes to tea"), ("person", "Ada", "left-handed")]
     book = await author.written(title="A Book", genre="Mystery", chapter_count=3, target_word_count=900)
     await asyncio.wait_for(model.begins_blurb.wait(), 30)
@@ -183,9 +179,7 @@ async def test_the_last_chapter_is_noted_when_the_book_is_finished_and_again_whe
     assert [each["original_text"] for each in found if each["chapter_number"] == 3] == ["Tobias poured out the tea."]
 
 
-async def test_a_passage_that_a_changed_entry_of_the_bible_contradicts_is_reported(
-    author: Api, book: dict[str, Any]
-) -> None:
+async def test_a_passage_that_contradicts_a_changed_bible_entry_is_reported(author: Api, book: dict[str, Any]) -> None:
     people = f"/books/{book['id']}/bible/"
     await author.patch(people, {"people": [{"name": "Ada", "description": "58, left-handed."}]})
     await author.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": CHAPTER})
@@ -200,7 +194,7 @@ async def test_a_passage_that_a_changed_entry_of_the_bible_contradicts_is_report
     ]
 
 
-async def test_a_passage_that_is_noted_after_the_change_of_the_bible_is_reported_as_long_as_the_bible_has_it(
+async def test_a_passage_noted_after_the_bible_changed_is_reported_while_the_bible_has_the_entry(
     author: Api, book: dict[str, Any]
 ) -> None:
     people = f"/books/{book['id']}/bible/"
@@ -222,7 +216,9 @@ async def test_a_passage_that_is_noted_after_the_change_of_the_bible_is_reported
     assert await reported() == []
 
 
-async def test_a_fact_is_changed_as_it_was_read_by_its_author_alone(author: Api, book: dict[str, Any]) -> None:
+async def test_a_fact_can_be_changed_by_its_author_only_with_its_current_etag(
+    author: Api, book: dict[str, Any]
+) -> None:
     fact = (await facts(author, book))[0]
     path = f"/books/{book['id']}/facts/{fact['id']}/"
     read = await author.get(path)

@@ -11,7 +11,7 @@ from tests.http.conftest import Api, OpenApi
 
 
 class HeldModel(OfflineModel):
-    """The offline model, whose chapters wait until the test lets them go."""
+    """The offline model, whose chapters wait until the test releases them."""
 
     def __init__(self) -> None:
         self.gate = asyncio.Event()
@@ -57,7 +57,7 @@ async def test_generate_answers_at_once_with_the_run(api: Api) -> None:
     assert (reply.body["book_id"], reply.body["mode"]) == (book["id"], "full")
 
 
-async def test_the_staff_sees_how_many_actors_are_at_work(api: Api, running: dict[str, Any]) -> None:
+async def test_staff_can_see_how_many_actors_are_active(api: Api, running: dict[str, Any]) -> None:
     staff = await api.as_new_account("boss")
     await api.services.database.http.execute("UPDATE account SET is_staff = true")
 
@@ -67,7 +67,7 @@ async def test_the_staff_sees_how_many_actors_are_at_work(api: Api, running: dic
     assert overview["runs"]["by_status"] == {"running": 1}
 
 
-async def test_generate_without_an_outline_is_400(api: Api) -> None:
+async def test_generate_without_an_outline_is_a_400(api: Api) -> None:
     book = await api.book()
 
     assert (await api.post(f"/books/{book['id']}/generate/")).status == 400
@@ -81,7 +81,7 @@ async def test_a_second_generate_is_refused_while_the_run_is_active(api: Api, ru
     assert (first.status, first.code) == (second.status, second.code) == (400, "GENERATION_IN_PROGRESS")
 
 
-async def test_a_book_that_never_ran_has_no_status_to_read_or_steer(api: Api) -> None:
+async def test_a_book_without_a_run_has_no_status_and_cannot_be_paused(api: Api) -> None:
     book = await api.outlined()
 
     assert (await api.get(f"/books/{book['id']}/generation-status/")).status == 404
@@ -111,7 +111,7 @@ async def test_pause_and_resume_carry_the_book_to_its_end(api: Api, model: HeldM
     assert resumed.body["generation_status"] == "running"
 
 
-async def test_a_stopped_run_returns_the_book_to_its_outline(api: Api, running: dict[str, Any]) -> None:
+async def test_stopping_a_run_sets_the_book_back_to_outline(api: Api, running: dict[str, Any]) -> None:
     stopped = await steer(api, running, "stop")
 
     assert stopped.body["generation_status"] == "stopped"
@@ -120,7 +120,7 @@ async def test_a_stopped_run_returns_the_book_to_its_outline(api: Api, running: 
     assert (await steer(api, running, "pause")).status == (await steer(api, running, "resume")).status == 409
 
 
-async def test_a_command_that_an_ended_run_cannot_take_names_the_call_that_works(
+async def test_a_command_refused_by_an_ended_run_names_the_request_that_works(
     api: Api, running: dict[str, Any]
 ) -> None:
     await api.post(f"/books/{running['id']}/stop-generation/")
@@ -133,7 +133,7 @@ async def test_a_command_that_an_ended_run_cannot_take_names_the_call_that_works
     )
 
 
-async def test_a_second_book_waits_for_its_turn_and_says_so(api: Api, running: dict[str, Any]) -> None:
+async def test_a_second_book_waits_for_its_turn_and_its_status_says_so(api: Api, running: dict[str, Any]) -> None:
     other = await api.outlined(title="Second")
 
     accepted = await api.post(f"/books/{other['id']}/generate/")
@@ -144,7 +144,7 @@ async def test_a_second_book_waits_for_its_turn_and_says_so(api: Api, running: d
     assert "Place 1" in body["status_message"]
 
 
-async def test_an_edit_while_the_chapter_is_written_wins_over_the_model(
+async def test_an_edit_during_generation_wins_over_the_models_text(
     api: Api, model: HeldModel, running: dict[str, Any]
 ) -> None:
     chapter = f"/chapters/{running['chapters'][0]['id']}/"
@@ -164,7 +164,7 @@ async def test_deleting_a_running_book_ends_its_run(api: Api, running: dict[str,
 
 
 @pytest.mark.parametrize("ended", [False, True])
-async def test_a_status_is_kept_until_its_owner_asks_for_a_change_or_another_process_comes(
+async def test_a_status_is_cached_until_its_owner_changes_something_or_another_process_joins(
     api: Api, running: dict[str, Any], database: Database, ended: bool
 ) -> None:
     path, second = f"/books/{running['id']}/generation-status/", running["chapters"][1]["id"]
@@ -186,7 +186,7 @@ async def test_a_status_is_kept_until_its_owner_asks_for_a_change_or_another_pro
     assert await title() == "By another process"
 
 
-async def test_words_that_have_come_are_in_the_next_status(
+async def test_the_next_status_includes_the_words_just_received(
     api: Api, running: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = f"/books/{running['id']}/generation-status/"
@@ -197,7 +197,7 @@ async def test_words_that_have_come_are_in_the_next_status(
     assert (await api.get(path)).body["words_written"] == before + 120
 
 
-async def test_the_time_left_is_estimated_from_the_start_and_in_the_queue(api: Api, model: HeldModel) -> None:
+async def test_the_time_left_is_estimated_from_the_start_and_while_queued(api: Api, model: HeldModel) -> None:
     first, second = [await api.outlined(chapter_count=60, target_word_count=6_000) for _ in range(2)]
     for book in (first, second):
         await api.post(f"/books/{book['id']}/generate/")
@@ -215,7 +215,7 @@ async def test_the_time_left_is_estimated_from_the_start_and_in_the_queue(api: A
     assert paused["estimated_seconds_remaining"] is None
 
 
-async def test_a_production_without_an_outline_has_an_estimate_too(open_api: OpenApi) -> None:
+async def test_a_production_without_an_outline_also_has_an_estimate(open_api: OpenApi) -> None:
     class HeldAtOnceModel(HeldModel):
         async def complete(self, request: TextRequest) -> TextReply:
             self.asked.set()

@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: what is sent again does nothing again, and is answered as it was the first time."""
+"""`Idempotency-Key`: a repeated request does nothing again and gets the first answer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KEY = {"Idempotency-Key": "6f1c5d0e-6f0a-4f0e-9d8e-0f6e4f2b7a11"}
 
 
 class HeldOutlineModel(OfflineModel):
-    """Holds its outlines until it may answer, or refuses the first one."""
+    """Holds its outlines until released, or refuses the first one."""
 
     def __init__(self) -> None:
         self.asked, self.may = asyncio.Event(), asyncio.Event()
@@ -44,7 +44,7 @@ class HeldOutlineModel(OfflineModel):
         return await super().complete(request)
 
 
-async def test_a_book_that_is_created_twice_with_one_key_is_created_once(api: Api) -> None:
+async def test_creating_a_book_twice_with_one_key_creates_one_book(api: Api) -> None:
     first = await api.post("/books/", FORM, headers=KEY)
     await api.patch(f"/books/{first.body['id']}/", {"title": "Renamed"})
 
@@ -60,7 +60,7 @@ async def test_a_book_that_is_created_twice_with_one_key_is_created_once(api: Ap
 @pytest.mark.parametrize(
     ("path", "body"), [("/books/", {**FORM, "title": "Another"}), ("/books/childrens/", FORM), ("/books/?a=1", FORM)]
 )
-async def test_another_request_with_the_same_key_is_a_conflict(api: Api, path: str, body: dict[str, Any]) -> None:
+async def test_a_different_request_with_the_same_key_is_a_conflict(api: Api, path: str, body: dict[str, Any]) -> None:
     await api.post("/books/", FORM, headers=KEY)
 
     other = await api.post(path, {**body, "age_range": "3-5", "theme": "x", "page_count": 8}, headers=KEY)
@@ -70,7 +70,7 @@ async def test_another_request_with_the_same_key_is_a_conflict(api: Api, path: s
     assert len((await api.get("/books/")).body) == 1
 
 
-async def test_a_key_is_its_accounts_own(api: Api) -> None:
+async def test_keys_are_separate_for_each_account(api: Api) -> None:
     mine = await api.post("/books/", FORM, headers=KEY)
     eve = await api.as_new_account("eve")
 
@@ -80,7 +80,7 @@ async def test_a_key_is_its_accounts_own(api: Api) -> None:
     assert len((await eve.get("/books/")).body) == 1
 
 
-async def test_while_the_first_request_is_handled_the_same_key_is_a_conflict(open_api: OpenApi) -> None:
+async def test_the_key_of_a_request_in_progress_is_a_conflict(open_api: OpenApi) -> None:
     model = HeldOutlineModel()
     api = await (await open_api(model=model)).as_new_account("ada")
     path = f"/books/{(await api.book())['id']}/generate-outline/"
@@ -107,7 +107,7 @@ async def test_a_failed_request_leaves_its_key_free(open_api: OpenApi) -> None:
     assert (await api.post(path, headers=KEY)).status == 200
 
 
-async def test_a_run_that_is_started_twice_with_one_key_is_one_run(api: Api) -> None:
+async def test_starting_a_run_twice_with_one_key_starts_one_run(api: Api) -> None:
     book = await api.outlined()
     path = f"/books/{book['id']}/generate/"
 
@@ -120,7 +120,7 @@ async def test_a_run_that_is_started_twice_with_one_key_is_one_run(api: Api) -> 
     assert (await api.get(f"/books/{book['id']}/generation-status/")).body["task_id"] == first.body["task_id"]
 
 
-async def test_a_checkout_that_is_begun_twice_with_one_key_is_one_session(shop: Api, stripe: FakeStripe) -> None:
+async def test_a_checkout_started_twice_with_one_key_is_one_session(shop: Api, stripe: FakeStripe) -> None:
     ada = await shop.as_new_account("ada")
 
     first = await ada.post("/auth/credits/checkout/", {"package": "single"}, headers=KEY)
@@ -129,7 +129,7 @@ async def test_a_checkout_that_is_begun_twice_with_one_key_is_one_session(shop: 
     assert (first.status, again.raw) == (200, first.raw)
 
 
-async def test_an_answer_too_large_to_keep_shows_the_same_book_again(api: Api) -> None:
+async def test_an_answer_too_large_to_store_is_built_again_for_the_same_book(api: Api) -> None:
     book = await api.written()
     await api.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": "word " * (MAX_ANSWER_BYTES // 4)})
     path = f"/books/{book['id']}/duplicate/"
@@ -145,27 +145,27 @@ async def test_an_answer_too_large_to_keep_shows_the_same_book_again(api: Api) -
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "naïve", "a\tb"])
-async def test_a_key_that_is_none_is_refused(api: Api, key: str) -> None:
+async def test_an_invalid_key_is_refused(api: Api, key: str) -> None:
     refused = await api.post("/books/", FORM, headers={"Idempotency-Key": key})
 
     assert (refused.status, refused.code) == (400, "VALIDATION_ERROR")
     assert (await api.get("/books/")).body == []
 
 
-async def test_a_key_of_255_characters_is_taken(api: Api) -> None:
+async def test_a_key_of_255_characters_is_accepted(api: Api) -> None:
     for _ in range(2):
         assert (await api.post("/books/", FORM, headers={"Idempotency-Key": "x" * 255})).status == 201
     assert len((await api.get("/books/")).body) == 1
 
 
-async def test_a_key_is_free_again_after_a_day(api: Api) -> None:
+async def test_a_key_can_be_reused_after_a_day(api: Api) -> None:
     await api.post("/books/", FORM, headers=KEY)
     await api.services.database.http.execute("UPDATE idempotency_key SET started_at = now() - interval '25 hours'")
 
     assert (await api.post("/books/", {**FORM, "title": "Another"}, headers=KEY)).status == 201
 
 
-async def test_a_request_whose_server_was_killed_can_be_sent_again_with_its_key(tmp_path: Path) -> None:
+async def test_a_request_killed_with_its_server_can_be_retried_with_its_key(tmp_path: Path) -> None:
     async with ModelServer() as models, aiohttp.ClientSession() as http:
         told = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": models.anthropic_url}
         models.script(fault("hold"))
@@ -191,7 +191,7 @@ async def test_a_request_whose_server_was_killed_can_be_sent_again_with_its_key(
     assert (drawn.status, len(drawn.body["chapters"])) == (200, 2)
 
 
-def test_the_openapi_document_says_which_calls_take_a_key() -> None:
+def test_the_openapi_document_lists_the_calls_that_take_a_key() -> None:
     documented = {
         (method.upper(), path)
         for path, methods in DOCUMENT["paths"].items()

@@ -1,4 +1,4 @@
-"""A change with `If-Match`: refused if the resource is another one than its caller has read."""
+"""`If-Match`: a change is refused if the resource is no longer the one that its caller has read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def illustrated(api: Api) -> dict[str, Any]:
     }
 
 
-async def test_every_change_of_a_resource_refuses_a_tag_that_is_not_its_own(api: Api) -> None:
+async def test_every_change_refuses_an_outdated_etag(api: Api) -> None:
     ids = await illustrated(api)
     bodies = BODIES | {
         ("PATCH", "/books/{id}/bible/"): {"premise": "A light."},
@@ -69,7 +69,7 @@ async def test_a_weak_tag_never_matches(api: Api, path: str) -> None:
     assert (await api.patch(path, {}, headers={"If-Match": "*"})).status == 200
 
 
-async def test_every_patch_answers_the_tag_that_the_next_read_has(api: Api) -> None:
+async def test_every_patch_returns_the_etag_of_the_next_read(api: Api) -> None:
     ids = await illustrated(api)
     changes = {
         f"/books/{ids['books']}/": ({"title": "One"}, {"subtitle": "Two"}),
@@ -88,7 +88,7 @@ async def test_every_patch_answers_the_tag_that_the_next_read_has(api: Api) -> N
         assert [changed.status, again.status, known.status, late.status] == [200, 200, 304, 409], path
 
 
-async def test_an_illustrations_tag_comes_with_the_answer_that_made_or_changed_it(api: Api) -> None:
+async def test_creating_or_changing_an_illustration_returns_its_etag(api: Api) -> None:
     book = await api.written()
     made = await api.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {})
     path, tag = f"/illustrations/{made.body['id']}/", made.headers["ETag"]
@@ -100,7 +100,7 @@ async def test_an_illustrations_tag_comes_with_the_answer_that_made_or_changed_i
     assert [changed.status, late.status, deleted.status] == [200, 409, 204]
 
 
-async def test_of_several_who_have_read_the_same_book_one_changes_it(api: Api) -> None:
+async def test_of_several_changes_with_the_same_etag_one_succeeds(api: Api) -> None:
     book = await api.outlined()
     path = f"/books/{book['id']}/"
     read = {"If-Match": (await api.get(path)).headers["ETag"]}
@@ -113,7 +113,7 @@ async def test_of_several_who_have_read_the_same_book_one_changes_it(api: Api) -
     assert sorted(reply.status for reply in replies) == [200, *[409] * 5]
 
 
-async def test_a_book_is_deleted_by_who_has_read_it_as_it_is(api: Api) -> None:
+async def test_a_book_is_deleted_only_with_its_current_etag(api: Api) -> None:
     book = await api.outlined()
     path = f"/books/{book['id']}/"
     tag = (await api.get(path)).headers["ETag"]
@@ -126,7 +126,7 @@ async def test_a_book_is_deleted_by_who_has_read_it_as_it_is(api: Api) -> None:
     assert (refused.status, read.status, deleted.status) == (409, 200, 204)
 
 
-async def test_if_none_match_on_a_change_is_no_condition(api: Api) -> None:
+async def test_if_none_match_does_not_apply_to_changes(api: Api) -> None:
     book = await api.book()
     path = f"/books/{book['id']}/"
 
@@ -135,7 +135,7 @@ async def test_if_none_match_on_a_change_is_no_condition(api: Api) -> None:
     assert (changed.status, changed.body["title"]) == (200, "New")
 
 
-def test_the_openapi_document_says_which_changes_take_if_match() -> None:
+def test_the_openapi_document_lists_the_changes_that_take_if_match() -> None:
     documented = {
         (method.upper(), path)
         for path, methods in DOCUMENT["paths"].items()

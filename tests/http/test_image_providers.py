@@ -1,4 +1,4 @@
-"""Pictures from an image model: what goes out on the wire, and everything that may come back."""
+"""Pictures from an image model: the requests, and everything that may be returned."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def api(server: ImageServer, open_api: OpenApi) -> Api:
     return await (await open_api(images=images)).as_new_account("ada")
 
 
-async def test_a_cover_is_the_models_picture_with_our_lettering(api: Api, server: ImageServer) -> None:
+async def test_a_painted_cover_is_the_models_picture_with_our_lettering(api: Api, server: ImageServer) -> None:
     book = await api.book(title="The Patient Harbour", genre="Literary fiction")
 
     (cover,) = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1, "prompt": "a pier"})).body["covers"]
@@ -48,9 +48,7 @@ async def test_a_cover_is_the_models_picture_with_our_lettering(api: Api, server
 
 
 @pytest.mark.parametrize("blurb", ["A widow crosses the Alps.", ""])
-async def test_a_cover_shows_what_the_blurb_tells_and_the_idea_only_without_one(
-    api: Api, server: ImageServer, blurb: str
-) -> None:
+async def test_the_prompt_contains_the_blurb_or_else_the_idea(api: Api, server: ImageServer, blurb: str) -> None:
     book = await api.book(description="She drowns in the end.", blurb=blurb)
 
     assert (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})).status == 200
@@ -59,7 +57,7 @@ async def test_a_cover_shows_what_the_blurb_tells_and_the_idea_only_without_one(
     assert (f"About: {blurb or book['description']}" in prompt, "drowns" in prompt) == (True, not blurb)
 
 
-async def test_what_a_picture_costs_stands_in_the_ledger(api: Api) -> None:
+async def test_the_cost_of_a_picture_is_in_the_ledger(api: Api) -> None:
     book = await api.book()
 
     await api.post(f"/books/{book['id']}/generate-cover/", {"count": 2})
@@ -70,7 +68,7 @@ async def test_what_a_picture_costs_stands_in_the_ledger(api: Api) -> None:
     assert usage["unknown_price"] is False
 
 
-async def test_an_illustrations_alternative_text_is_what_was_asked_for(api: Api, server: ImageServer) -> None:
+async def test_the_alt_text_of_an_illustration_is_its_prompt(api: Api, server: ImageServer) -> None:
     book = await api.outlined()
 
     made = (await api.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {"prompt": "A pier in fog"})).body
@@ -82,7 +80,7 @@ async def test_an_illustrations_alternative_text_is_what_was_asked_for(api: Api,
 
 
 def _bomb() -> bytes:
-    """A PNG of a few kilobytes that says it has 30,000 × 30,000 pixels."""
+    """A PNG of a few kilobytes that claims 30,000 × 30,000 pixels."""
     head = b"IHDR" + (30_000).to_bytes(4, "big") * 2 + b"\x08\x02\x00\x00\x00"
     body = b"IDAT" + zlib.compress(b"\0" * 1_000_000)
     chunks = (
@@ -104,7 +102,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN)
-async def test_what_is_no_usable_picture_is_an_upstream_error_and_nothing_is_kept(
+async def test_an_unusable_picture_is_an_upstream_error_and_is_not_stored(
     api: Api, server: ImageServer, data: bytes
 ) -> None:
     book = await api.book()
@@ -122,7 +120,7 @@ async def test_what_is_no_usable_picture_is_an_upstream_error_and_nothing_is_kep
     assert shown["usage"]["images"] == 1, "the provider charges it all the same"
 
 
-async def test_a_refusal_of_the_moderation_is_not_tried_again(api: Api, server: ImageServer) -> None:
+async def test_a_refusal_by_moderation_is_not_retried(api: Api, server: ImageServer) -> None:
     book = await api.outlined()
     server.script(refused())
 
@@ -147,7 +145,7 @@ async def test_a_malformed_reply_is_an_upstream_error(api: Api, server: ImageSer
 
 
 @pytest.mark.parametrize("stage", ["cover", "illustration"])
-async def test_a_server_that_does_not_answer_in_time_is_an_upstream_error(
+async def test_a_provider_timeout_is_an_upstream_error(
     server: ImageServer, open_api: OpenApi, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
     monkeypatch.setattr(registry, "MIN_IMAGE_SECONDS", 0.2)
@@ -167,7 +165,7 @@ async def test_a_server_that_does_not_answer_in_time_is_an_upstream_error(
     assert await api.services.database.http.fetchval("SELECT count(*) FROM image_hold") == 0
 
 
-async def test_a_picture_of_another_size_than_was_asked_for_is_cut_to_the_cover(api: Api, server: ImageServer) -> None:
+async def test_a_picture_of_the_wrong_size_is_cropped_to_the_cover(api: Api, server: ImageServer) -> None:
     book = await api.book()
     server.script(sent(painted(1280, 720, format="WEBP")))
 
@@ -178,7 +176,7 @@ async def test_a_picture_of_another_size_than_was_asked_for_is_cut_to_the_cover(
         assert image.size == (1600, 2560)
 
 
-async def test_a_server_that_fails_once_is_asked_again(api: Api, server: ImageServer) -> None:
+async def test_a_failed_request_is_retried_once(api: Api, server: ImageServer) -> None:
     book = await api.book()
     server.script(status(500))
 
@@ -188,7 +186,7 @@ async def test_a_server_that_fails_once_is_asked_again(api: Api, server: ImageSe
     assert len(server.requests) == 2
 
 
-async def test_of_several_variants_those_that_were_made_are_kept_and_counted(api: Api, server: ImageServer) -> None:
+async def test_variants_that_succeeded_are_kept_and_counted(api: Api, server: ImageServer) -> None:
     book = await api.book()
     server.script(refused())
 
@@ -199,9 +197,7 @@ async def test_of_several_variants_those_that_were_made_are_kept_and_counted(api
     assert await api.services.database.http.fetchval("SELECT count(*) FROM image_hold") == 0
 
 
-async def test_a_field_that_another_server_does_not_know_is_left_out_from_then_on(
-    api: Api, server: ImageServer
-) -> None:
+async def test_a_field_unknown_to_the_server_is_left_out_from_then_on(api: Api, server: ImageServer) -> None:
     book = await api.book()
     server.script(unknown("quality"))
 
@@ -211,7 +207,7 @@ async def test_a_field_that_another_server_does_not_know_is_left_out_from_then_o
     assert ["quality" in body for body in server.requests] == [True, False, False]
 
 
-async def test_a_cap_that_is_reached_stops_the_next_picture(server: ImageServer, open_api: OpenApi) -> None:
+async def test_a_reached_cap_stops_the_next_picture(server: ImageServer, open_api: OpenApi) -> None:
     settings = ModelSettings(access={"openai": Access("key", server.url)}, retry_delay=0.01)
     images = build_image_model("openai:gpt-image-2.5-flare", settings)
     api = await (await open_api(images=images, book_cost_cap="0.22")).as_new_account("ada")
@@ -225,7 +221,7 @@ async def test_a_cap_that_is_reached_stops_the_next_picture(server: ImageServer,
     assert len(server.requests) == 1
 
 
-async def test_covers_are_drawn_here_without_a_key_and_painted_with_one() -> None:
+async def test_covers_are_drawn_locally_without_a_key_and_painted_with_one() -> None:
     assert build_image_model("auto", ModelSettings()) is None
     elsewhere = ModelSettings(access={"openai": Access("key", "http://127.0.0.1:11434/v1")})
     assert build_image_model("auto", elsewhere) is None

@@ -56,7 +56,7 @@ async def test_a_404_says_what_is_missing(api: Api) -> None:
         ),
     ],
 )
-async def test_the_message_of_a_field_gives_its_own_bounds(
+async def test_the_message_for_a_field_contains_its_limits(
     api: Api, body: dict[str, Any], details: dict[str, list[str]]
 ) -> None:
     reply = await api.post("/books/", body)
@@ -64,7 +64,7 @@ async def test_the_message_of_a_field_gives_its_own_bounds(
     assert (reply.status, reply.body["error"]["details"]) == (400, details)
 
 
-async def test_the_message_of_a_nested_field_gives_its_place(api: Api) -> None:
+async def test_the_message_for_a_nested_field_contains_its_path(api: Api) -> None:
     book = await api.book()
 
     entries = ["Arrival", {"title": 5}, {"id": 0}]
@@ -77,7 +77,7 @@ async def test_the_message_of_a_nested_field_gives_its_place(api: Api) -> None:
     ]
 
 
-async def test_a_title_that_no_font_has_is_found_when_it_is_set(api: Api) -> None:
+async def test_a_title_without_a_font_gets_a_warning_when_it_is_set(api: Api) -> None:
     cuneiform = await api.post("/books/", {"title": "\U00012000"})
     renamed = await api.patch(f"/books/{cuneiform.body['id']}/", {"title": "Глава Ω"})
 

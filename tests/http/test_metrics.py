@@ -1,4 +1,4 @@
-"""What `/metrics` tells of books, models, letters and the database, through the API."""
+"""The metrics about books, models, letters and the database, over the API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.composition import composed
 from tests.http.conftest import PASSWORD, Api, OpenApi
 
 PAGE = Path(__file__).parents[2] / "docs/operate.md"
-ADDRESS = r"(?P<host>[0-9a-fA-F.:]+)"  # what fail2ban has in the place of <HOST>
+ADDRESS = r"(?P<host>[0-9a-fA-F.:]+)"  # what fail2ban puts in the place of <HOST>
 
 Sample = tuple[str, frozenset[tuple[str, str]]]
 
@@ -38,7 +38,7 @@ def sample(name: str, **labels: str) -> Sample:
     return name, frozenset(labels.items())
 
 
-async def test_a_book_that_is_written_and_exported_shows_in_the_metrics(api: Api) -> None:
+async def test_writing_and_exporting_a_book_shows_in_the_metrics(api: Api) -> None:
     before = await scraped(api)
 
     book = await api.written()
@@ -86,11 +86,11 @@ ROWS = """
 """
 
 
-async def test_queues_and_ages_come_from_the_rows_of_all_processes(open_api: OpenApi) -> None:
+async def test_queue_sizes_and_ages_cover_all_processes(open_api: OpenApi) -> None:
     api = await open_api()
     pool = api.services.database.http
     assert (await figures.read(pool)).backup_age is None
-    api.services.supervisor.resources.awaits_operator = True  # so that nothing begins the runs
+    api.services.supervisor.resources.awaits_operator = True  # so that no run is started
     await pool.execute(ROWS)
 
     read = await scraped(api)
@@ -105,7 +105,7 @@ async def test_queues_and_ages_come_from_the_rows_of_all_processes(open_api: Ope
     assert read[sample("bookgen_processes")] == 1
 
 
-async def test_the_service_makes_backups_only_if_a_folder_is_set(database: Database, tmp_path: Path) -> None:
+async def test_the_service_makes_backups_only_if_a_folder_is_configured(database: Database, tmp_path: Path) -> None:
     async with composed(database, tmp_path) as service:
         assert service.backups is None
     given = {"backup_dir": tmp_path / "backups", "backup_passphrase": "a grey weighbridge"}
@@ -113,11 +113,11 @@ async def test_the_service_makes_backups_only_if_a_folder_is_set(database: Datab
         assert service.backups is not None
 
 
-async def test_without_a_drilled_backup_its_age_is_endless(visitor: Api) -> None:
+async def test_without_a_verified_backup_its_age_is_infinite(visitor: Api) -> None:
     assert (await scraped(visitor))[sample("bookgen_backup_age_seconds")] == math.inf
 
 
-async def test_many_scrapes_at_once_read_the_database_once(visitor: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_concurrent_scrapes_read_the_database_once(visitor: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[object] = []
     real = figures.read
 
@@ -134,7 +134,7 @@ async def test_many_scrapes_at_once_read_the_database_once(visitor: Api, monkeyp
     assert len(reads) == 2
 
 
-async def test_without_its_database_the_metrics_still_answer_and_say_so(visitor: Api) -> None:
+async def test_without_its_database_the_metrics_endpoint_answers_and_says_so(visitor: Api) -> None:
     await visitor.services.database.http.close()
 
     read = await scraped(visitor)
@@ -152,7 +152,7 @@ MANY = """
 """
 
 
-async def test_the_statement_scans_no_table_that_grows(visitor: Api) -> None:
+async def test_the_metrics_query_scans_no_table_that_grows(visitor: Api) -> None:
     async with visitor.services.database.http.acquire() as connection:
         await connection.execute(MANY)
         await connection.execute("ANALYZE run")
@@ -176,7 +176,7 @@ def failregex() -> re.Pattern[str]:
     return re.compile(line.removeprefix("failregex = ").replace("<HOST>", ADDRESS))
 
 
-async def test_the_filter_on_the_operators_page_finds_every_failed_sign_in(api: Api, log_lines: io.StringIO) -> None:
+async def test_the_fail2ban_filter_in_the_docs_matches_every_failed_sign_in(api: Api, log_lines: io.StringIO) -> None:
     visitor = await api.as_nobody()
     wrong = {"username": "ada", "password": f"not {PASSWORD}"}
     forged = {"username": '","address":"192.0.2.66","event":"sign_in_failed', "password": "x"}

@@ -1,4 +1,4 @@
-"""Whatever is sent to an endpoint that takes a body: it is taken or refused by name, and never breaks anything."""
+"""Odd input to every endpoint that takes a body: accepted, or refused by field, and never an error 500."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def sent(api: Api, row: str, path: str, raw: bytes, content_type: str = "a
 
 @pytest.fixture
 async def ids(api: Api) -> dict[str, int]:
-    """What the account has, by the collection in which it has its path."""
+    """The account's ids, by the collection in their path."""
     book = await api.outlined()
     chapter = book["chapters"][0]["id"]
     await api.patch(f"/chapters/{chapter}/", {"content": "Mine is the the sea."})
@@ -63,7 +63,9 @@ async def ids(api: Api) -> dict[str, int]:
     return {"books": book["id"], "chapters": chapter, "illustrations": illustration, "proofreading-reports": report}
 
 
-async def test_what_is_no_json_object_is_refused_under_non_field_errors(api: Api, ids: dict[str, int]) -> None:
+async def test_a_body_that_is_not_a_json_object_is_refused_under_non_field_errors(
+    api: Api, ids: dict[str, int]
+) -> None:
     for row in BODIES:
         path = path_of(row, ids)
         for what, raw in NO_OBJECTS.items():
@@ -75,7 +77,7 @@ async def test_what_is_no_json_object_is_refused_under_non_field_errors(api: Api
             assert (reply.status, list(reply.body["error"]["details"])) == (400, ["non_field_errors"]), content_type
 
 
-async def test_every_field_takes_or_refuses_whatever_it_is_given(api: Api, ids: dict[str, int]) -> None:
+async def test_every_field_accepts_or_refuses_any_value_without_an_error_500(api: Api, ids: dict[str, int]) -> None:
     for row, body in BODIES.items():
         content = body["content"]["application/json"]
         shape = SHAPES[content["schema"]["$ref"].rpartition("/")[2]]
@@ -90,7 +92,7 @@ async def test_every_field_takes_or_refuses_whatever_it_is_given(api: Api, ids: 
 
 
 def misses(field: dict[str, Any], value: Any) -> bool:
-    """Whether the document itself says that the value has another type: JSON's, where a bool is no integer."""
+    """Whether the value has the wrong JSON type according to the OpenAPI document. A bool is not an integer."""
     types = field.get("type", [])
     types = {types} if isinstance(types, str) else set(types)
     is_of = {
@@ -105,7 +107,7 @@ def misses(field: dict[str, Any], value: Any) -> bool:
     return bool(types) and not any(is_of[each] for each in types)
 
 
-async def test_ids_of_every_size_are_simply_not_found(api: Api) -> None:
+async def test_ids_of_any_size_are_not_found(api: Api) -> None:
     for number in ("0", "00", "9" * 18, str(2**63 - 1), str(2**63), "9" * 400):
         for path in (f"/books/{number}/", f"/chapters/{number}/", f"/books/{number}/generation-status/"):
             assert (await api.get(path)).code == "NOT_FOUND", path
@@ -129,7 +131,7 @@ async def test_ids_of_every_size_are_simply_not_found(api: Api) -> None:
         b"POST /api/v1/books/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
     ],
 )
-async def test_what_is_no_http_is_refused_in_the_envelope_with_every_header(visitor: Api, raw: bytes) -> None:
+async def test_a_malformed_request_is_refused_in_the_envelope_with_every_header(visitor: Api, raw: bytes) -> None:
     head, _, body = (await visitor.raw(raw)).partition(b"\r\n\r\n")
 
     error = json.loads(body)["error"]
@@ -140,7 +142,7 @@ async def test_what_is_no_http_is_refused_in_the_envelope_with_every_header(visi
     assert b"aiohttp" not in head
 
 
-async def test_what_is_no_http_is_refused_behind_a_proxy_as_well(open_api: OpenApi, log_lines: io.StringIO) -> None:
+async def test_a_malformed_request_is_refused_behind_a_proxy_as_well(open_api: OpenApi, log_lines: io.StringIO) -> None:
     visitor = await open_api(trusted_proxies="127.0.0.0/8")
 
     answer = await visitor.raw(b"GET /api/v1/books/ HTTP/1.1\r\nHost: localhost\r\nHost: y\r\n\r\n")
@@ -151,7 +153,7 @@ async def test_what_is_no_http_is_refused_behind_a_proxy_as_well(open_api: OpenA
 
 @pytest.mark.parametrize("path", ["/books/", "/public-settings/", "/nowhere/"])
 @pytest.mark.parametrize("expected", [b"the-unexpected", b"\xff"])
-async def test_an_unknown_expectation_is_refused_in_the_envelope_with_every_header(
+async def test_an_unknown_expect_header_is_refused_in_the_envelope_with_every_header(
     visitor: Api, path: str, expected: bytes
 ) -> None:
     answer = await visitor.raw(
@@ -171,7 +173,7 @@ async def test_an_unknown_expectation_is_refused_in_the_envelope_with_every_head
         b"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
     ],
 )
-async def test_a_body_that_is_not_encoded_as_it_says_breaks_nothing(
+async def test_a_body_with_a_wrong_encoding_is_refused(
     log_lines: io.StringIO, visitor: Api, path: str, sent: bytes
 ) -> None:
     answer = await visitor.raw(
@@ -183,7 +185,9 @@ async def test_a_body_that_is_not_encoded_as_it_says_breaks_nothing(
 
 
 @pytest.mark.parametrize("path", ["/auth/login/", "/auth/logout/", "/webhooks/stripe/", "/nowhere/"])
-async def test_a_packed_body_is_never_unpacked(visitor: Api, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+async def test_a_compressed_body_is_never_decompressed(
+    visitor: Api, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
     unpacked: list[object] = []
 
     def unpack(*given: object, **_: object) -> bytes:
@@ -207,7 +211,7 @@ async def test_a_packed_body_is_never_unpacked(visitor: Api, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "abc", "", "1.5", "1e2", "\0", "9" * 400, "１０", "true", "5&limit=x"])
-async def test_a_query_of_another_shape_is_named(api: Api, limit: str) -> None:
+async def test_an_invalid_query_parameter_is_refused_by_name(api: Api, limit: str) -> None:
     reply = await api.get(f"/auth/credits/transactions/?limit={limit.replace(chr(0), '%00')}")
 
     if limit == "5&limit=x":

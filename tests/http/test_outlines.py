@@ -26,7 +26,7 @@ async def test_the_outline_gives_the_book_its_chapters_and_budgets(api: Api) -> 
     assert sum(chapter["target_word_count"] for chapter in book["chapters"]) == 1000
 
 
-async def test_an_entry_changes_the_chapter_of_its_id_or_number(api: Api) -> None:
+async def test_an_entry_changes_the_chapter_with_its_id_or_number(api: Api) -> None:
     book = await api.outlined(chapter_count=3)
     first, second, third = book["chapters"]
 
@@ -39,7 +39,7 @@ async def test_an_entry_changes_the_chapter_of_its_id_or_number(api: Api) -> Non
     assert changed.body["chapters"][2]["summary"] == third["summary"]
 
 
-async def test_an_entry_that_matches_none_is_appended(api: Api) -> None:
+async def test_an_entry_that_matches_no_chapter_is_appended(api: Api) -> None:
     book = await api.outlined()
 
     appended = await revise(api, book, {"title": "Coda", "target_word_count": 50})
@@ -55,7 +55,7 @@ async def test_a_new_chapter_needs_a_title(api: Api) -> None:
     assert (refused.status, list(refused.body["error"]["details"])) == (400, ["chapters"])
 
 
-async def test_replacing_makes_the_list_the_whole_outline_in_its_order(api: Api) -> None:
+async def test_replace_makes_the_list_the_whole_outline_in_its_order(api: Api) -> None:
     book = await api.outlined(chapter_count=3)
     first, _, third = book["chapters"]
 
@@ -66,7 +66,7 @@ async def test_replacing_makes_the_list_the_whole_outline_in_its_order(api: Api)
     assert [chapter["chapter_number"] for chapter in replaced.body["chapters"]] == [1, 2, 3]
 
 
-async def test_a_moved_chapter_takes_its_text_and_revisions_along(api: Api) -> None:
+async def test_a_moved_chapter_keeps_its_text_and_revisions(api: Api) -> None:
     book = await api.written()
     first, second = book["chapters"]
     await api.patch(f"/chapters/{first['id']}/", {"content": "Mine."})
@@ -99,7 +99,7 @@ async def test_an_outline_can_be_written_by_hand(api: Api) -> None:
         [{"chapter_number": "one"}],
     ],
 )
-async def test_an_outline_that_makes_no_sense_is_refused_whole(api: Api, entries: list[Any]) -> None:
+async def test_an_invalid_outline_is_refused_as_a_whole(api: Api, entries: list[Any]) -> None:
     book = await api.outlined()
 
     refused = await revise(api, book, *entries, replace=True)
@@ -108,7 +108,7 @@ async def test_an_outline_that_makes_no_sense_is_refused_whole(api: Api, entries
     assert titles((await api.get(f"/books/{book['id']}/")).body) == titles(book)
 
 
-async def test_another_books_chapter_cannot_be_reached_by_its_id(api: Api) -> None:
+async def test_a_chapter_of_another_book_cannot_be_changed_by_its_id(api: Api) -> None:
     other = (await api.outlined())["chapters"][0]
     book = await api.outlined()
 
@@ -117,7 +117,7 @@ async def test_another_books_chapter_cannot_be_reached_by_its_id(api: Api) -> No
     assert (await api.get(f"/chapters/{other['id']}/")).body["title"] == other["title"]
 
 
-async def test_a_reworked_chapter_loses_its_text_to_the_revisions(api: Api) -> None:
+async def test_the_text_of_a_reworked_chapter_becomes_a_revision(api: Api) -> None:
     book = await api.written()
     first, second = book["chapters"]
 
@@ -129,7 +129,7 @@ async def test_a_reworked_chapter_loses_its_text_to_the_revisions(api: Api) -> N
     assert (await api.get(f"/chapters/{first['id']}/revisions/{kept['id']}/")).body["content"] == first["content"]
 
 
-async def test_only_chapters_of_this_book_can_be_reworked(api: Api) -> None:
+async def test_chapters_of_other_books_cannot_be_reworked(api: Api) -> None:
     book, other = await api.outlined(), await api.outlined()
 
     refused = await api.post(f"/books/{book['id']}/regenerate-chapters/", {"chapter_ids": [other["chapters"][0]["id"]]})
@@ -139,7 +139,7 @@ async def test_only_chapters_of_this_book_can_be_reworked(api: Api) -> None:
     assert (refused.status, refused.body["error"]["details"]) == (400, {"chapter_ids": [sentence]})
 
 
-async def test_while_a_run_writes_the_outline_stands_still(open_api: OpenApi) -> None:
+async def test_the_outline_cannot_be_changed_during_a_run(open_api: OpenApi) -> None:
     model = HeldModel()
     api = await (await open_api(model=model)).as_new_account("ada")
     book = await api.outlined(chapter_count=3)
@@ -154,7 +154,7 @@ async def test_while_a_run_writes_the_outline_stands_still(open_api: OpenApi) ->
     assert {reply.status for reply in (edited, outlined, reworked)} == {400}
 
 
-async def test_a_paused_book_can_be_steered_in_what_is_to_come(open_api: OpenApi) -> None:
+async def test_the_unwritten_chapters_of_a_paused_book_can_be_changed(open_api: OpenApi) -> None:
     model = HeldModel()
     api = await (await open_api(model=model)).as_new_account("ada")
     book = await api.outlined(chapter_count=3)
@@ -177,7 +177,7 @@ async def test_a_paused_book_can_be_steered_in_what_is_to_come(open_api: OpenApi
     assert (done["completed_chapters"], done["total_chapters"]) == (4, 4)
 
 
-async def test_a_provider_that_fails_is_502_with_its_stage(open_api: OpenApi) -> None:
+async def test_a_provider_failure_is_a_502_with_its_stage(open_api: OpenApi) -> None:
     class FailingOutlines(OfflineModel):
         async def complete(self, request: TextRequest) -> TextReply:
             from bookgen.errors import UpstreamAIError
@@ -194,7 +194,7 @@ async def test_a_provider_that_fails_is_502_with_its_stage(open_api: OpenApi) ->
     assert (await api.get(f"/books/{book['id']}/")).body["status"] == "draft"
 
 
-async def test_a_book_of_the_usual_length_is_told_the_sample_story_and_can_be_changed(api: Api) -> None:
+async def test_a_book_of_the_default_length_gets_the_sample_story_and_can_be_changed(api: Api) -> None:
     book = await api.written(chapter_count=10, target_word_count=20_000)
     story = told_in("en", 10)
     second, third = book["chapters"][1:3]
@@ -211,7 +211,7 @@ async def test_a_book_of_the_usual_length_is_told_the_sample_story_and_can_be_ch
     assert rewritten["content"] != third["content"]
 
 
-async def test_a_plan_is_taken_beside_the_title_or_as_the_chapter_shows_it_and_kept(api: Api) -> None:
+async def test_a_plan_is_accepted_flat_or_nested_and_is_kept(api: Api) -> None:
     book = await api.outlined(chapter_count=2)
     first, second = book["chapters"]
     scene = {"place": "The quay", "people": "Mara", "want": "To leave", "turn": "She stays"}
@@ -232,7 +232,7 @@ async def test_a_plan_is_taken_beside_the_title_or_as_the_chapter_shows_it_and_k
     assert copy.body["chapters"][1]["plan"] == {"pays_off": ["the key"]}
 
 
-async def test_an_entry_whose_id_is_not_of_this_book_is_refused_by_name(api: Api) -> None:
+async def test_an_entry_with_the_id_of_another_book_is_refused_by_that_id(api: Api) -> None:
     book, other = await api.outlined(), await api.outlined()
     theirs = other["chapters"][0]["id"]
 

@@ -1,4 +1,4 @@
-"""Parts of a book for who does not want all of it: `?fields=`, `Prefer: return=minimal`, and pages of the preview."""
+"""Parts of a book: `?fields=`, `Prefer: return=minimal`, and pages of the preview."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ LIMIT = 100_000
 
 @pytest.fixture
 async def long(api: Api) -> dict[str, Any]:
-    """A book of a hundred chapters, some of which have texts: 800 kB in all."""
+    """A book of a hundred chapters, some with texts: 800 kB in total."""
     book = await api.outlined(chapter_count=MANY, target_word_count=100_000)
     for chapter in book["chapters"]:
         await api.patch(f"/chapters/{chapter['id']}/", {"content": TEXT})
     return book
 
 
-async def test_who_asks_for_little_of_a_long_book_gets_little(api: Api, long: dict[str, Any]) -> None:
+async def test_a_request_for_a_few_fields_of_a_long_book_gets_a_small_answer(api: Api, long: dict[str, Any]) -> None:
     path = f"/books/{long['id']}/"
     cover = (await api.post(f"{path}generate-cover/", {"count": 1})).body["covers"][0]["id"]
     short = "?fields=id,title,chapters.id,chapters.chapter_number,chapters.title,chapters.word_count"
@@ -54,7 +54,7 @@ async def test_who_asks_for_little_of_a_long_book_gets_little(api: Api, long: di
         assert not reply.body.keys() & {"chapters", "covers"}
 
 
-async def test_a_part_says_what_the_whole_says(api: Api) -> None:
+async def test_a_partial_answer_equals_the_same_fields_of_the_full_answer(api: Api) -> None:
     book = await api.written()
     path = f"/books/{book['id']}/"
 
@@ -68,7 +68,7 @@ async def test_a_part_says_what_the_whole_says(api: Api) -> None:
     }
 
 
-async def test_the_texts_of_a_book_beyond_a_mebibyte_come_as_a_part_too(api: Api) -> None:
+async def test_texts_beyond_a_mebibyte_can_be_requested_as_a_part(api: Api) -> None:
     book = await api.outlined()
     for chapter in book["chapters"]:
         await api.patch(f"/chapters/{chapter['id']}/", {"content": "word " * 150_000})
@@ -81,7 +81,7 @@ async def test_the_texts_of_a_book_beyond_a_mebibyte_come_as_a_part_too(api: Api
     assert titles.body == {"chapters": [{"title": chapter["title"]} for chapter in book["chapters"]]}
 
 
-async def test_the_tag_of_a_part_guards_a_change_of_the_whole(api: Api) -> None:
+async def test_the_etag_of_a_partial_answer_works_in_if_match(api: Api) -> None:
     book = await api.outlined()
     path = f"/books/{book['id']}/"
     part = (await api.get(f"{path}?fields=title")).headers["ETag"]
@@ -97,7 +97,7 @@ async def test_the_tag_of_a_part_guards_a_change_of_the_whole(api: Api) -> None:
     assert [known.status, changed.status, again.status, late.status] == [304, 200, 200, 409]
 
 
-async def test_a_field_that_no_book_has_is_refused_by_name(api: Api) -> None:
+async def test_an_unknown_field_is_refused_by_name(api: Api) -> None:
     book = await api.book()
 
     refused = await api.get(f"/books/{book['id']}/?fields=title,titel,chapters.nothing")
@@ -106,7 +106,7 @@ async def test_a_field_that_no_book_has_is_refused_by_name(api: Api) -> None:
     assert refused.body["error"]["details"]["fields"][0].startswith("No such fields: chapters.nothing, titel.")
 
 
-async def test_the_preview_comes_in_batches_of_pages(api: Api) -> None:
+async def test_the_preview_can_be_read_in_pages(api: Api) -> None:
     book = await api.written()
     path = f"/books/{book['id']}/preview-data/"
     whole = (await api.get(path)).body
@@ -122,7 +122,7 @@ async def test_the_preview_comes_in_batches_of_pages(api: Api) -> None:
     assert (beyond.status, beyond.code) == (404, "NOT_FOUND")
 
 
-def test_the_openapi_document_says_which_answers_come_in_parts() -> None:
+def test_the_openapi_document_lists_the_answers_that_support_parts() -> None:
     documented = {
         operation["operationId"]
         for methods in DOCUMENT["paths"].values()

@@ -1,4 +1,4 @@
-"""One passage in other words: a suggestion that its author previews and applies, or leaves."""
+"""Regenerating one passage: a suggestion that the author can preview, apply or dismiss."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WISH = "Shorter, and without the weather."
 
 
 class PassageWriter(OfflineModel):
-    """Writes as the offline model does, and sends `reply` in a passage's place."""
+    """Writes like the offline model, and sends `reply` for a passage."""
 
     def __init__(self) -> None:
         self.reply, self.stop = NEW, StopReason.END
@@ -57,7 +57,7 @@ async def rewrite(author: Api, chapter: dict[str, Any], start: int, end: int, wi
     return await author.post(f"/chapters/{chapter['id']}/regenerate/", body)
 
 
-async def test_a_passage_in_other_words_is_a_suggestion_and_the_chapter_stays(
+async def test_regenerating_a_passage_returns_a_suggestion_and_leaves_the_chapter_unchanged(
     author: Api, chapter: dict[str, Any], model: PassageWriter
 ) -> None:
     start, end = second_paragraph(chapter)
@@ -76,9 +76,7 @@ async def test_a_passage_in_other_words_is_a_suggestion_and_the_chapter_stays(
     assert (await author.get(f"/chapters/{chapter['id']}/")).body["content"] == chapter["content"]
 
 
-async def test_the_suggestion_is_previewed_and_applied_like_a_proofreaders(
-    author: Api, chapter: dict[str, Any]
-) -> None:
+async def test_the_suggestion_can_be_previewed_and_applied_like_any_other(author: Api, chapter: dict[str, Any]) -> None:
     start, end = second_paragraph(chapter)
     suggestion = (await rewrite(author, chapter, start, end)).body
     report = f"/proofreading-reports/{suggestion['report']}/"
@@ -95,7 +93,7 @@ async def test_the_suggestion_is_previewed_and_applied_like_a_proofreaders(
     assert told["summary"] == "One passage, rewritten as you asked."
 
 
-async def test_the_blanks_around_a_passage_stay(author: Api, chapter: dict[str, Any]) -> None:
+async def test_white_space_around_the_passage_is_kept(author: Api, chapter: dict[str, Any]) -> None:
     start, end = second_paragraph(chapter)
 
     suggestion = (await rewrite(author, chapter, start - 2, end)).body
@@ -103,7 +101,7 @@ async def test_the_blanks_around_a_passage_stay(author: Api, chapter: dict[str, 
     assert suggestion["suggested_text"] == f"\n\n{NEW}"
 
 
-async def test_it_counts_as_one_edit_and_no_check(author: Api, chapter: dict[str, Any]) -> None:
+async def test_regenerating_a_passage_counts_as_one_edit_and_no_check(author: Api, chapter: dict[str, Any]) -> None:
     before = (await author.get("/auth/subscriptions/current/")).body["usage"]
 
     await rewrite(author, chapter, *second_paragraph(chapter))
@@ -113,7 +111,7 @@ async def test_it_counts_as_one_edit_and_no_check(author: Api, chapter: dict[str
     assert after["proofreading_checks_used"] == before["proofreading_checks_used"]
 
 
-async def test_a_dismissed_wish_can_be_had_again(author: Api, chapter: dict[str, Any]) -> None:
+async def test_a_dismissed_request_can_be_repeated(author: Api, chapter: dict[str, Any]) -> None:
     first = (await rewrite(author, chapter, *second_paragraph(chapter))).body
     path = f"/proofreading-reports/{first['report']}/suggestions/{first['id']}/dismiss/"
     assert (await author.post(path)).status == 200
@@ -131,7 +129,7 @@ async def test_a_dismissed_wish_can_be_had_again(author: Api, chapter: dict[str,
         ("", StopReason.REFUSAL, "refused"),
     ],
 )
-async def test_a_reply_that_is_no_passage_changes_nothing(
+async def test_an_unusable_reply_changes_nothing(
     author: Api, chapter: dict[str, Any], model: PassageWriter, reply: str, stop: StopReason, why: str
 ) -> None:
     model.reply, model.stop = reply, stop
@@ -150,7 +148,7 @@ async def test_a_reply_that_is_no_passage_changes_nothing(
         (0, 20_001, "A passage has at most 20,000 characters. Rewrite the chapter instead."),
     ],
 )
-async def test_a_passage_that_is_none_is_refused(
+async def test_an_invalid_passage_is_refused(
     author: Api, chapter: dict[str, Any], start: int, end: int, why: str
 ) -> None:
     refused = await rewrite(author, chapter, start, end)
@@ -158,7 +156,7 @@ async def test_a_passage_that_is_none_is_refused(
     assert (refused.status, refused.body["error"]["details"]["passage"]) == (400, [f"end: {why}"])
 
 
-async def test_a_passage_beyond_the_chapter_or_without_a_word_is_refused(author: Api, chapter: dict[str, Any]) -> None:
+async def test_a_passage_outside_the_chapter_or_without_a_word_is_refused(author: Api, chapter: dict[str, Any]) -> None:
     length, gap = len(chapter["content"]), chapter["content"].index("\n\n")
 
     beyond, blank = await rewrite(author, chapter, 0, length + 1), await rewrite(author, chapter, gap, gap + 2)
@@ -173,7 +171,7 @@ async def test_a_passage_beyond_the_chapter_or_without_a_word_is_refused(author:
     )
 
 
-async def test_a_strangers_passage_is_not_found(author: Api, chapter: dict[str, Any]) -> None:
+async def test_a_passage_of_another_account_is_not_found(author: Api, chapter: dict[str, Any]) -> None:
     eve = await author.as_new_account("eve")
 
     assert (await rewrite(eve, chapter, 0, 20)).status == 404

@@ -1,4 +1,4 @@
-"""Plans, credits, add-ons and the webhook over the wire."""
+"""Plans, credits, add-ons and the webhook over the API."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def hook(api, stripe, event, **signing):
     return api.post("/webhooks/stripe/", data=body, headers={"Stripe-Signature": signature})
 
 
-async def test_plans_are_a_bare_array_in_their_order(shop):
+async def test_plans_are_an_array_in_display_order(shop):
     reply = await shop.get("/auth/subscriptions/plans/")
 
     assert [plan["slug"] for plan in reply.body] == ["free", "starter", "pro"]
@@ -43,7 +43,7 @@ async def test_the_current_subscription_shows_usage_and_limits(buyer):
     assert reply.body["current_period_end"] == reply.body["usage"]["period_end"]
 
 
-async def test_an_account_without_a_subscription_row_is_told_so(database, buyer):
+async def test_an_account_without_a_subscription_row_gets_a_clear_answer(database, buyer):
     await database.http.execute("DELETE FROM subscription")
 
     assert (await buyer.get("/auth/subscriptions/current/")).status == 404
@@ -70,7 +70,7 @@ async def test_packages_say_their_price_in_dollars_and_cents(shop):
     }
 
 
-async def test_a_wallet_is_made_when_it_is_first_read(buyer):
+async def test_a_wallet_is_created_on_the_first_read(buyer):
     wallet = (await buyer.get("/auth/credits/balance/")).body
 
     assert (wallet["balance"], wallet["total_purchased"], wallet["total_used"]) == (0, 0, 0)
@@ -81,11 +81,11 @@ async def test_a_wallet_is_made_when_it_is_first_read(buyer):
 @pytest.mark.parametrize(
     ("limit", "status"), [("1", 200), ("100", 200), ("5000", 200), ("0", 400), ("-1", 400), ("x", 400)]
 )
-async def test_the_ledgers_limit_is_clamped_above_and_refused_below(buyer, limit, status):
+async def test_the_limit_of_the_ledger_is_capped_above_and_refused_below(buyer, limit, status):
     assert (await buyer.get("/auth/credits/transactions/", params={"limit": limit})).status == status
 
 
-async def test_a_credit_purchase_goes_from_checkout_to_ledger(buyer, stripe):
+async def test_a_credit_purchase_leads_from_checkout_to_the_ledger(buyer, stripe):
     bought = (await buyer.post("/auth/credits/checkout/", {"package": "five-pack"})).body
     stripe.pay(bought["sessionId"])
 
@@ -106,7 +106,7 @@ async def test_a_credit_purchase_goes_from_checkout_to_ledger(buyer, stripe):
     assert invoice["invoice_pdf"].startswith("https://")
 
 
-async def test_twenty_deliveries_at_once_are_all_answered_and_applied_once(buyer, stripe):
+async def test_twenty_concurrent_deliveries_are_all_answered_and_applied_once(buyer, stripe):
     stripe.pay((await buyer.post("/auth/credits/checkout/", {"package": "single"})).body["sessionId"])
 
     replies = await asyncio.gather(*(hook(buyer, stripe, stripe.events[0]) for _ in range(20)))
@@ -115,7 +115,7 @@ async def test_twenty_deliveries_at_once_are_all_answered_and_applied_once(buyer
     assert (await buyer.get("/auth/credits/balance/")).body["balance"] == 1
 
 
-async def test_a_forged_delivery_is_a_bad_request(buyer, stripe):
+async def test_a_forged_delivery_is_a_400(buyer, stripe):
     stripe.pay((await buyer.post("/auth/credits/checkout/", {"package": "single"})).body["sessionId"])
 
     reply = await hook(buyer, stripe, stripe.events[0], secret="whsec_forged")
@@ -125,7 +125,7 @@ async def test_a_forged_delivery_is_a_bad_request(buyer, stripe):
     assert (await buyer.get("/auth/credits/balance/")).body["balance"] == 0
 
 
-async def test_a_change_of_a_paid_plan_needs_no_page(buyer, stripe):
+async def test_changing_a_paid_plan_needs_no_checkout_page(buyer, stripe):
     first = (await buyer.post("/auth/subscriptions/checkout/", {"plan": "starter"})).body
     stripe.pay(first["sessionId"])
     for event in stripe.events:
@@ -141,7 +141,7 @@ async def test_a_change_of_a_paid_plan_needs_no_page(buyer, stripe):
     assert (await buyer.post("/auth/subscriptions/portal/")).body["url"].startswith("https://billing.stripe.test/")
 
 
-async def test_a_smaller_plan_is_shown_until_the_period_ends_and_can_be_called_off(buyer, stripe):
+async def test_a_planned_downgrade_is_shown_and_can_be_cancelled(buyer, stripe):
     first = (await buyer.post("/auth/subscriptions/checkout/", {"plan": "pro"})).body
     stripe.pay(first["sessionId"])
     for event in list(stripe.events):
@@ -172,13 +172,13 @@ async def test_a_smaller_plan_is_shown_until_the_period_ends_and_can_be_called_o
         ("/auth/credits/checkout/", {"package": "single", "success_url": "https://evil.example/"}, "success_url"),
     ],
 )
-async def test_a_wrong_checkout_names_its_field(buyer, path, body, field):
+async def test_an_invalid_checkout_names_its_field(buyer, path, body, field):
     reply = await buyer.post(path, body)
 
     assert (reply.status, reply.code, list(reply.body["error"]["details"])) == (400, "VALIDATION_ERROR", [field])
 
 
-async def test_add_ons_are_listed_bought_and_owned(buyer, stripe):
+async def test_addons_can_be_listed_and_bought_and_are_then_owned(buyer, stripe):
     available = (await buyer.get("/auth/addons/available/")).body
     bought = await buyer.post("/auth/addons/checkout/", {"addon": "childrens-book", "billing_type": "per_use"})
     stripe.pay(bought.body["sessionId"])
@@ -194,7 +194,7 @@ async def test_add_ons_are_listed_bought_and_owned(buyer, stripe):
     assert (owned["uses_this_period"], owned["uses_remaining"], owned["has_uses_remaining"]) == (0, 1, True)
 
 
-async def test_a_guest_buys_without_an_account(shop, stripe, database):
+async def test_a_guest_can_buy_without_an_account(shop, stripe, database):
     bought = await shop.post("/auth/credits/guest-checkout/", {"package": "single"})
     stripe.pay(bought.body["sessionId"], email="new.reader@example.com")
 
@@ -204,7 +204,7 @@ async def test_a_guest_buys_without_an_account(shop, stripe, database):
     assert await database.http.fetchval("SELECT purpose FROM mail") == "magic-login"
 
 
-async def test_a_guests_mail_leads_into_the_account_with_the_credits(shop, stripe, database, tmp_path):
+async def test_the_mailed_link_signs_the_guest_in_to_the_account_with_the_credits(shop, stripe, database, tmp_path):
     bought = await shop.post("/auth/credits/guest-checkout/", {"package": "five-pack"})
     stripe.pay(bought.body["sessionId"], email="new.reader@example.com")
     await hook(shop, stripe, stripe.events[0])
@@ -232,11 +232,11 @@ async def test_of_two_starts_for_the_last_allowance_one_is_refused(buyer):
     details = refused.body["error"]["details"]
     assert refused.code == "quota_exceeded"
     assert (details["quota_type"], details["limit"], details["remaining"]) == ("books", 1, 0)
-    assert details["used"] in (0, 1)  # held for the other book, or spent if that is written already
+    assert details["used"] in (0, 1)  # held for the other book, or used if that is written already
     assert details["upgrade"]["plan"] == "starter"
 
 
-async def test_a_spent_period_refuses_new_books_until_credits_are_bought(buyer, stripe):
+async def test_a_used_up_period_refuses_new_books_until_credits_are_bought(buyer, stripe):
     await buyer.written()
 
     refused = await buyer.post("/books/", {"title": "Another"})
@@ -262,13 +262,13 @@ CHECKOUTS = [
 
 
 @pytest.mark.parametrize(("path", "body"), CHECKOUTS)
-async def test_without_keys_a_checkout_says_so(api, path, body):
+async def test_a_checkout_without_keys_says_that_payments_are_not_configured(api, path, body):
     reply = await api.post(path, body)
 
     assert (reply.status, reply.code) == (409, "PAYMENTS_NOT_CONFIGURED")
 
 
-async def test_with_billing_off_nothing_is_sold_although_there_are_keys(open_api, stripe):
+async def test_with_billing_off_nothing_is_sold_even_if_keys_are_set(open_api, stripe):
     keys = {"stripe_secret_key": SECRET_KEY, "stripe_webhook_secret": WEBHOOK_SECRET, "stripe_api_base": stripe.url}
     buyer = await (await open_api(billing="off", **keys)).as_new_account("bea")
 
@@ -293,18 +293,18 @@ async def test_with_billing_off_nothing_is_sold_although_there_are_keys(open_api
         ("/webhooks/stripe/", {}, 400),
     ],
 )
-async def test_without_keys_a_mistake_is_still_called_what_it_is(api, path, body, status):
+async def test_without_keys_an_invalid_request_gets_its_usual_error(api, path, body, status):
     assert (await api.post(path, body)).status == status
 
 
 @pytest.mark.parametrize("page", ["success", "canceled", "done"])
-async def test_a_buyer_comes_back_to_a_page(shop, page):
+async def test_the_pages_after_a_checkout_exist(shop, page):
     reply = await shop.get(f"/checkout/{page}/", prefix="")
 
     assert (reply.status, reply.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
 
 
-async def test_the_service_reconciles_payments_without_being_asked(database, tmp_path, stripe):
+async def test_the_service_reconciles_payments_on_its_own(database, tmp_path, stripe):
     held = asyncio.Event()
     keys = {"stripe_secret_key": SECRET_KEY, "stripe_webhook_secret": WEBHOOK_SECRET, "stripe_api_base": stripe.url}
     async with composed(database, tmp_path, billing="on", **keys) as service:

@@ -1,4 +1,4 @@
-"""What the free plan refuses, and how it says so."""
+"""What the free plan refuses, and the messages."""
 
 import pytest
 
@@ -15,7 +15,7 @@ async def free(open_api: OpenApi) -> Api:
 
 
 @pytest.mark.parametrize("words", [20_001, 2_000_000_000])
-async def test_a_book_longer_than_the_plan_is_402_with_what_is_allowed(free: Api, words: int) -> None:
+async def test_a_book_longer_than_the_plan_allows_is_a_402_with_the_limit(free: Api, words: int) -> None:
     refused = await free.post("/books/", {"title": "Long", "target_word_count": words})
 
     details = refused.body["error"]["details"]
@@ -24,7 +24,7 @@ async def test_a_book_longer_than_the_plan_is_402_with_what_is_allowed(free: Api
     assert details["upgrade_url"].startswith("http://books.example/")
 
 
-async def test_a_plan_without_a_bound_takes_books_of_any_length(free: Api) -> None:
+async def test_a_plan_without_a_word_limit_accepts_books_of_any_length(free: Api) -> None:
     await free.services.database.http.execute(
         """UPDATE plan SET features = features || '{"max_word_count_per_book": -1}' WHERE slug = 'free'"""
     )
@@ -37,7 +37,7 @@ async def test_a_plan_without_a_bound_takes_books_of_any_length(free: Api) -> No
     assert (await free.get("/auth/subscriptions/current/")).body["limits"]["max_word_count_per_book"] == -1
 
 
-async def test_without_a_book_left_creation_is_402_in_lower_case(free: Api) -> None:
+async def test_creation_without_an_allowance_left_is_a_402_with_the_lower_case_code(free: Api) -> None:
     await free.written()
 
     refused = await free.post("/books/", {"title": "Second"})
@@ -48,7 +48,7 @@ async def test_without_a_book_left_creation_is_402_in_lower_case(free: Api) -> N
     assert details["upgrade"].keys() == {"url", "plan", "credits_url"}
 
 
-async def test_a_second_books_generate_is_402_while_the_first_holds_the_allowance(free: Api) -> None:
+async def test_generating_a_second_book_is_a_402_while_the_first_holds_the_allowance(free: Api) -> None:
     first, second = await free.outlined(), await free.outlined()
     assert (await free.post(f"/books/{first['id']}/generate/")).status == 202
 
@@ -57,7 +57,7 @@ async def test_a_second_books_generate_is_402_while_the_first_holds_the_allowanc
     assert (refused.status, refused.code) == (402, "quota_exceeded")
 
 
-async def test_a_book_cannot_be_made_longer_than_the_plan_afterwards(free: Api) -> None:
+async def test_a_book_cannot_be_extended_beyond_the_plan_later(free: Api) -> None:
     book = await free.book()
 
     refused = await free.patch(f"/books/{book['id']}/", {"target_word_count": 20_001})
@@ -66,7 +66,7 @@ async def test_a_book_cannot_be_made_longer_than_the_plan_afterwards(free: Api) 
     assert (await free.get(f"/books/{book['id']}/")).body["target_word_count"] == 400
 
 
-async def test_budgets_of_chapters_buy_no_longer_book_than_the_plan(free: Api) -> None:
+async def test_chapter_budgets_cannot_exceed_the_plan(free: Api) -> None:
     book = await free.outlined()
     chapter = book["chapters"][0]["id"]
 
@@ -81,7 +81,7 @@ async def test_budgets_of_chapters_buy_no_longer_book_than_the_plan(free: Api) -
     assert len((await free.get(f"/books/{book['id']}/")).body["chapters"]) == 2
 
 
-async def test_budgets_beyond_the_plan_are_paid_for_by_a_credit_that_covers_them(free: Api, database: Database) -> None:
+async def test_budgets_beyond_the_plan_are_paid_by_a_credit_that_covers_them(free: Api, database: Database) -> None:
     await grant(database, free.account_id)
     book = await free.outlined()
     await free.patch(f"/chapters/{book['chapters'][0]['id']}/", {"target_word_count": 30_000})
@@ -92,7 +92,7 @@ async def test_budgets_beyond_the_plan_are_paid_for_by_a_credit_that_covers_them
     assert (await free.get(f"/books/{book['id']}/")).body["funding_source"] == "credits"
 
 
-async def test_a_book_does_not_outgrow_what_is_held_for_its_run(open_api: OpenApi, database: Database) -> None:
+async def test_a_book_cannot_outgrow_the_hold_of_its_run(open_api: OpenApi, database: Database) -> None:
     free = await (await open_api(billing="on", model=HeldModel())).as_new_account("ada")
     await grant(database, free.account_id)
     book = await free.outlined()
@@ -109,12 +109,12 @@ async def test_a_book_does_not_outgrow_what_is_held_for_its_run(open_api: OpenAp
 
 
 async def grant(database: Database, account_id: int) -> None:
-    """A credit of 50,000 words."""
+    """Grant a credit of 50,000 words."""
     async with database.http.acquire() as connection, connection.transaction():
         await credits.grant(connection, account_id, 1, 50_000, CreditKind.BONUS, "Welcome")
 
 
-async def test_another_format_than_the_plans_is_402_with_those_it_has(free: Api) -> None:
+async def test_a_format_outside_the_plan_is_a_402_with_the_allowed_formats(free: Api) -> None:
     book = await free.written()
 
     refused = await free.post(f"/books/{book['id']}/export_epub/", {"settings": {}})
@@ -126,5 +126,5 @@ async def test_another_format_than_the_plans_is_402_with_those_it_has(free: Api)
     )
 
 
-async def test_the_default_length_is_what_the_caller_may_have(free: Api) -> None:
+async def test_the_default_length_never_exceeds_what_the_caller_may_have(free: Api) -> None:
     assert (await free.post("/books/", {"title": "Short"})).body["target_word_count"] == 20_000

@@ -1,4 +1,4 @@
-"""Polls of a status that this process keeps encoded: the ordinary way through the middleware, without a query."""
+"""Polls of a status cached in this process: they pass the middleware and need no query."""
 
 import asyncio
 from typing import Any
@@ -16,7 +16,7 @@ READS = 50
 
 
 class SilentModel(OfflineModel):
-    """Drafts an outline, and never answers a call for a chapter."""
+    """Drafts outlines, and never answers a call for a chapter."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -41,7 +41,7 @@ async def api(open_api: OpenApi, model: SilentModel) -> Api:
 
 @pytest.fixture
 async def path(api: Api, model: SilentModel) -> str:
-    """The status of a book that is being written, which is kept."""
+    """The status path of a book that is being written, already cached."""
     book = await api.outlined()
     assert (await api.post(f"/books/{book['id']}/generate/")).status == 202
     await model.asked.wait()
@@ -52,7 +52,7 @@ async def path(api: Api, model: SilentModel) -> str:
 
 @pytest.fixture
 def only_kept(api: Api, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The status cannot be read from the database."""
+    """Make the status unreadable in the database."""
 
     async def read_anew(*_: Any) -> bytes:
         raise AssertionError("The status was read from the database.")
@@ -61,7 +61,7 @@ def only_kept(api: Api, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("only_kept")
-async def test_a_poll_of_a_kept_status_reads_nothing(api: Api, path: str) -> None:
+async def test_a_poll_of_a_cached_status_reads_nothing(api: Api, path: str) -> None:
     assert (await api.get(path)).status == 200
 
 
@@ -76,7 +76,7 @@ async def test_a_poll_passes_through_the_middleware(api: Api, path: str, monkeyp
 
 
 @pytest.mark.usefixtures("only_kept")
-async def test_an_unchanged_status_is_answered_with_304_and_the_ordinary_headers(api: Api, path: str) -> None:
+async def test_an_unchanged_status_is_a_304_with_the_usual_headers(api: Api, path: str) -> None:
     first = await api.get(path)
 
     again = await api.get(path, headers={"If-None-Match": first.headers["ETag"]})
@@ -87,7 +87,7 @@ async def test_an_unchanged_status_is_answered_with_304_and_the_ordinary_headers
     assert int(again.headers["RateLimit-Remaining"]) == int(first.headers["RateLimit-Remaining"]) - 1
 
 
-async def test_a_change_of_the_owner_is_in_the_next_poll(api: Api, path: str) -> None:
+async def test_a_change_by_the_owner_is_in_the_next_poll(api: Api, path: str) -> None:
     chapter = (await api.get(path)).body["outline"][1]["id"]
 
     await api.patch(f"/chapters/{chapter}/", {"title": "Another title"})
@@ -95,9 +95,9 @@ async def test_a_change_of_the_owner_is_in_the_next_poll(api: Api, path: str) ->
     assert (await api.get(path)).body["outline"][1]["title"] == "Another title"
 
 
-async def test_a_poll_is_refused_to_callers_without_the_right_to_read(api: Api, path: str) -> None:
+async def test_a_poll_needs_the_right_to_read_the_book(api: Api, path: str) -> None:
     stranger = await api.as_new_account("eve")
-    await stranger.get("/books/")  # both tokens are remembered
+    await stranger.get("/books/")  # both tokens are cached
     assert (await stranger.get(path)).status == 404
     assert (await (await api.as_nobody()).get(path)).body["error"]["code"] == "AUTHENTICATION_REQUIRED"
     assert (await api.get(path, headers={"Authorization": f"Bearer {api.access} x"})).body["error"]["code"] == (
@@ -110,7 +110,7 @@ async def test_a_poll_is_refused_to_callers_without_the_right_to_read(api: Api, 
     assert (await api.get(path)).status == 403
 
 
-async def test_polls_beyond_the_budget_are_refused(api: Api, path: str) -> None:
+async def test_polls_beyond_the_rate_limit_are_refused(api: Api, path: str) -> None:
     refused = [reply for _ in range(READS + 2) if (reply := await api.get(path)).status != 200]
 
     assert {reply.status for reply in refused} == {429}

@@ -1,4 +1,4 @@
-"""A status counts the text that a book has now, also when its outline or its chapters changed after the run."""
+"""A status counts the book's current text, also after its outline or chapters have changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FIGURES = ("generation_status", "completed_chapters", "total_chapters", "percent
 
 
 async def told(api: Api, book: int) -> dict[str, Any]:
-    """The figures of the status, which the detail form and the list form have too."""
+    """The counts of the status, which equal those in the detail form and the list form."""
     status = (await api.get(f"/books/{book}/generation-status/")).body
     detail = (await api.get(f"/books/{book}/")).body
     (listed,) = (await api.get("/books/")).body
@@ -29,7 +29,7 @@ async def told(api: Api, book: int) -> dict[str, Any]:
     return figures | {"status": detail["status"]}
 
 
-async def test_after_a_new_outline_nothing_is_written(api: Api) -> None:
+async def test_after_a_new_outline_no_chapter_counts_as_written(api: Api) -> None:
     book = (await api.written())["id"]
     assert (await told(api, book))["completed_chapters"] == 2
 
@@ -46,7 +46,7 @@ async def test_after_a_new_outline_nothing_is_written(api: Api) -> None:
     }
 
 
-async def test_the_answer_to_a_change_has_the_figures_that_it_made(api: Api) -> None:
+async def test_the_answer_to_a_change_includes_the_updated_counts(api: Api) -> None:
     book = await api.written()
     path = f"/books/{book['id']}"
     answers = []
@@ -55,7 +55,7 @@ async def test_the_answer_to_a_change_has_the_figures_that_it_made(api: Api) -> 
         ("regenerate-chapters", {"chapter_ids": [book["chapters"][0]["id"]]}),
         ("generate-outline", None),
     ):
-        await api.get(f"{path}/generation-status/")  # is kept until something changes
+        await api.get(f"{path}/generation-status/")  # cached until something changes
 
         progress = (await api.post(f"{path}/{action}/", body)).body["generation_progress"]
         answers.append((progress["completed_chapters"], progress["total_chapters"]))
@@ -63,7 +63,7 @@ async def test_the_answer_to_a_change_has_the_figures_that_it_made(api: Api) -> 
     assert answers == [(2, 3), (1, 3), (0, 3)]
 
 
-async def test_an_outline_whose_caller_has_left_is_in_the_next_status(
+async def test_an_outline_whose_caller_disconnected_is_in_the_next_status(
     open_api: OpenApi, outliner: SlowOutliner
 ) -> None:
     api = await (await open_api(model=outliner)).as_new_account("ada")
@@ -81,7 +81,7 @@ async def test_an_outline_whose_caller_has_left_is_in_the_next_status(
     assert (await told(api, book["id"]))["completed_chapters"] == 0
 
 
-async def test_who_waits_for_a_change_hears_of_a_new_outline(api: Api) -> None:
+async def test_a_long_poll_returns_when_a_new_outline_is_saved(api: Api) -> None:
     book = await api.written()
     path = f"/books/{book['id']}"
     tag = (await api.get(f"{path}/generation-status/")).headers["ETag"]
@@ -98,7 +98,7 @@ async def test_who_waits_for_a_change_hears_of_a_new_outline(api: Api) -> None:
 
 
 class SlowOutliner(HeldModel):
-    """Waits in outlines."""
+    """Holds outlines until released."""
 
     async def complete(self, request: TextRequest) -> TextReply:
         if request.stage != "outline" or self.gate.is_set():
@@ -115,7 +115,7 @@ def outliner() -> SlowOutliner:
     return model
 
 
-async def test_after_a_rework_the_chapters_that_kept_their_text_are_counted(api: Api) -> None:
+async def test_after_a_rework_the_chapters_that_kept_their_text_count(api: Api) -> None:
     book = await api.written(chapter_count=4)
     ids = [chapter["id"] for chapter in book["chapters"][:3]]
 
@@ -133,7 +133,7 @@ async def test_after_a_rework_the_chapters_that_kept_their_text_are_counted(api:
     assert (done["status"], done["status_message"]) == ("completed", "Completed. All 4 chapters are written.")
 
 
-async def test_chapters_that_are_added_or_removed_later_are_counted(api: Api) -> None:
+async def test_the_counts_include_chapters_added_or_removed_later(api: Api) -> None:
     book = await api.written()
     path = f"/books/{book['id']}/update-outline/"
 
@@ -148,7 +148,7 @@ async def test_chapters_that_are_added_or_removed_later_are_counted(api: Api) ->
     assert (removed["completed_chapters"], removed["total_chapters"], removed["percentage"]) == (1, 1, 100.0)
 
 
-async def test_a_chapter_that_its_author_empties_is_unwritten_until_it_has_text(api: Api) -> None:
+async def test_an_emptied_chapter_counts_as_unwritten_until_it_has_text(api: Api) -> None:
     book = await api.written()
     path = f"/chapters/{book['chapters'][1]['id']}/"
 
@@ -163,7 +163,7 @@ async def test_a_chapter_that_its_author_empties_is_unwritten_until_it_has_text(
     assert (filled["status"], filled["completed_chapters"]) == ("completed", 2)
 
 
-async def test_a_chapter_that_is_written_alone_completes_a_book_that_lacked_only_it(api: Api) -> None:
+async def test_regenerating_the_only_missing_chapter_completes_the_book(api: Api) -> None:
     book = await api.written()
     chapters = [chapter["id"] for chapter in book["chapters"]]
     await api.patch(f"/chapters/{chapters[0]}/", {"content": ""})
@@ -178,7 +178,7 @@ async def test_a_chapter_that_is_written_alone_completes_a_book_that_lacked_only
     assert (both["status"], both["completed_chapters"]) == ("completed", 2)
 
 
-async def test_what_the_author_writes_does_not_complete_a_book_whose_run_was_stopped(
+async def test_the_authors_own_text_does_not_complete_a_book_whose_run_was_stopped(
     open_api: OpenApi, rewriter: Rewriter
 ) -> None:
     api = await (await open_api(model=rewriter)).as_new_account("ada")
@@ -196,7 +196,7 @@ async def test_what_the_author_writes_does_not_complete_a_book_whose_run_was_sto
 
 
 class Rewriter(HeldModel):
-    """Waits in the chapter `held`; none: in no chapter."""
+    """Holds the chapter `held` until released."""
 
     held: int | None = None
 
@@ -219,7 +219,7 @@ def rewriter() -> Rewriter:
         (3, "Stopped. 2 of 3 chapters are new; the other one has its former text."),
     ],
 )
-async def test_a_rewrite_that_is_stopped_says_which_chapters_are_new(
+async def test_a_stopped_rewrite_says_which_chapters_are_new(
     open_api: OpenApi, rewriter: Rewriter, held: int, message: str
 ) -> None:
     api = await (await open_api(model=rewriter)).as_new_account("ada")
@@ -245,7 +245,7 @@ async def test_a_rewrite_that_is_stopped_says_which_chapters_are_new(
     assert [now["content"] != was["content"] for now, was in zip(chapters, before["chapters"], strict=True)] == new
 
 
-async def test_a_former_text_that_is_put_back_is_not_new(open_api: OpenApi, rewriter: Rewriter) -> None:
+async def test_a_restored_text_does_not_count_as_new(open_api: OpenApi, rewriter: Rewriter) -> None:
     api = await (await open_api(model=rewriter)).as_new_account("ada")
     book = await api.written(chapter_count=3, target_word_count=600)
     rewriter.held = 3
@@ -263,7 +263,7 @@ async def test_a_former_text_that_is_put_back_is_not_new(open_api: OpenApi, rewr
     assert [each["is_new"] for each in status["outline"]] == [False, True, False]
 
 
-async def test_the_status_names_the_phase_and_the_place_in_the_queue(open_api: OpenApi, rewriter: Rewriter) -> None:
+async def test_the_status_gives_the_phase_and_the_queue_position(open_api: OpenApi, rewriter: Rewriter) -> None:
     api = await (await open_api(model=rewriter)).as_new_account("ada")
     first, second = await api.outlined(), await api.outlined()
     rewriter.held = 1

@@ -1,4 +1,4 @@
-"""Automated production over the wire: from an idea to files that are ready, and what each failure leaves behind."""
+"""Productions over the API: from an idea to finished files, and what each failure leaves behind."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def painting(server: ImageServer, open_api: OpenApi, proofreader: Proofrea
 
 
 async def with_texts(api: Api, language: str = "de") -> dict[str, Any]:
-    """A book whose author has written both chapters, with mistakes in the first; for German no checker is loaded."""
+    """A book with both chapters written by its author, the first with mistakes. German has no checker."""
     book = await api.outlined(content_language=language)
     for chapter, content in zip(book["chapters"], (FIRST, SECOND), strict=True):
         await api.patch(f"/chapters/{chapter['id']}/", {"content": content})
@@ -60,7 +60,7 @@ async def files(api: Api, book: dict[str, Any]) -> list[str]:
     return list(await api.services.database.http.fetchval(FILES, book["id"]) or ())
 
 
-async def test_one_call_makes_everything_and_the_files_of_the_plan_are_ready(open_api: OpenApi) -> None:
+async def test_one_call_makes_the_book_and_the_files_of_the_plan(open_api: OpenApi) -> None:
     api = await (await open_api(billing="on")).as_new_account("ada")
     await api.services.database.http.execute(OWN_BY_MONTH, api.account_id)
     book = await api.book(title="The Patient Harbour", target_word_count=300, content_language="de")
@@ -85,7 +85,7 @@ async def test_one_call_makes_everything_and_the_files_of_the_plan_are_ready(ope
     assert (owned["uses_this_period"], owned["uses_remaining"]) == (1, -1)
 
 
-async def test_what_is_safe_is_corrected_and_a_cover_that_is_selected_is_kept(
+async def test_safe_corrections_are_applied_and_a_selected_cover_is_kept(
     painting: Api, server: ImageServer, proofreader: Proofreader
 ) -> None:
     proofreader.edits = [edit("spelld", "spelled")]
@@ -117,7 +117,7 @@ FAILURES = (
 )
 
 
-async def test_a_cover_that_cannot_be_made_leaves_the_book_unharmed_and_the_run_to_be_resumed(
+async def test_a_failed_cover_leaves_the_book_unharmed_and_the_run_can_be_resumed(
     painting: Api, server: ImageServer
 ) -> None:
     book = await with_texts(painting)
@@ -149,7 +149,7 @@ async def test_a_cover_that_cannot_be_made_leaves_the_book_unharmed_and_the_run_
     assert await db.fetchval(paid, run["task_id"], 50 * 8 + 1000 * 30) == 3, "two that were of no use, and the cover"
 
 
-async def test_an_image_provider_that_is_away_is_waited_for_and_costs_the_run_no_try(
+async def test_the_run_waits_for_an_unreachable_image_provider_and_is_not_charged_a_try(
     painting: Api, server: ImageServer
 ) -> None:
     book = await with_texts(painting)
@@ -168,7 +168,7 @@ async def test_an_image_provider_that_is_away_is_waited_for_and_costs_the_run_no
     assert await images_used(painting) == 1
 
 
-async def test_without_the_addon_it_is_402_and_names_it(open_api: OpenApi) -> None:
+async def test_without_the_addon_it_is_a_402_that_names_it(open_api: OpenApi) -> None:
     api = await (await open_api(billing="on")).as_new_account("ada")
     book = await api.book()
 
@@ -183,7 +183,7 @@ async def test_without_the_addon_it_is_402_and_names_it(open_api: OpenApi) -> No
     assert (await api.get(f"/books/{book['id']}/generation-status/")).status == 404
 
 
-async def test_another_accounts_book_is_not_found_and_a_running_one_not_produced_again(painting: Api) -> None:
+async def test_another_accounts_book_is_not_found_and_a_running_book_is_not_produced_again(painting: Api) -> None:
     book = await painting.book()
     stranger = await painting.as_new_account("eve")
     assert (await stranger.post(f"/books/{book['id']}/produce/")).status == 404
@@ -195,7 +195,7 @@ async def test_another_accounts_book_is_not_found_and_a_running_one_not_produced
     await painting.post(f"/books/{book['id']}/stop-generation/")
 
 
-async def test_a_cover_that_is_paid_for_is_entered_although_its_run_is_stopped_before_it_is_made_anew(
+async def test_a_paid_cover_is_recorded_even_if_its_run_stops_before_it_is_processed(
     open_api: OpenApi, server: ImageServer, proofreader: Proofreader
 ) -> None:
     pool = HeldRenderPool()
@@ -211,7 +211,7 @@ async def test_a_cover_that_is_paid_for_is_entered_although_its_run_is_stopped_b
     assert await images_used(api) == 0
 
 
-async def test_a_finished_book_is_produced_again_only_if_that_is_asked_for(painting: Api) -> None:
+async def test_a_finished_book_is_produced_again_only_on_request(painting: Api) -> None:
     book = await painting.outlined()
     path = f"/books/{book['id']}/produce/"
     await painting.post(path)

@@ -1,4 +1,4 @@
-"""Reports from the outside: asked for, polled, worked through; nothing changes that was not shown."""
+"""Proofreading reports over the API: requested, polled and worked through. Only what was shown is changed."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ OF_NO_USE = TextReply('{"edits": [{"quote": 5}, "x"]}', StopReason.END, Usage(ca
 
 
 class Proofreader(OfflineModel):
-    """Writes as the offline model does, and proposes the given edits where their quotation stands."""
+    """Writes like the offline model, and proposes the given edits where their quotation occurs."""
 
     def __init__(self) -> None:
         self.edits: list[dict[str, str]] = []
         self.calls = 0
         self.may_answer = asyncio.Event()
         self.may_answer.set()
-        self.one_by_one = False  # whether each answer has to be allowed
+        self.one_by_one = False  # whether each reply waits to be released
         self.asked = asyncio.Event()
         self.failure: Exception | None = None
-        self.in_vain: dict[str, TextReply] = {}  # the reply to what has these words in it
+        self.in_vain: dict[str, TextReply] = {}  # the replies to prompts that contain these words
 
     async def complete(self, request: TextRequest) -> TextReply:
         if request.stage != STAGE:
@@ -71,7 +71,7 @@ def edit(quote: str, replacement: str, kind: str = "spelling", severity: str = "
 
 
 class Editor(OfflineModel):
-    """Writes as the offline model does under another name, and reads a book as an editor who has these findings."""
+    """Writes like the offline model under another name, and reviews a book with these findings."""
 
     name = "editor"
 
@@ -116,7 +116,7 @@ async def book(author: Api) -> dict[str, Any]:
 
 
 async def written(author: Api) -> dict[str, Any]:
-    """A book of two chapters whose author has made mistakes in the first."""
+    """A book of two chapters, with mistakes by its author in the first."""
     made = await author.outlined()
     for chapter, content in zip(made["chapters"], (FIRST, SECOND), strict=True):
         await author.patch(f"/chapters/{chapter['id']}/", {"content": content})
@@ -155,7 +155,7 @@ async def content_of(author: Api, book: dict[str, Any], place: int = 0) -> str:
     return str((await author.get(f"/chapters/{book['chapters'][place]['id']}/")).body["content"])
 
 
-async def test_a_report_says_what_rules_and_model_see(
+async def test_a_report_has_the_findings_of_the_rules_and_the_model(
     author: Api, book: dict[str, Any], proofreader: Proofreader
 ) -> None:
     proofreader.edits = [edit("water", "waters")]
@@ -171,7 +171,7 @@ async def test_a_report_says_what_rules_and_model_see(
     assert all(FIRST[each["start"] : each["end"]] == each["original_text"] for each in found)
 
 
-async def test_an_applied_suggestion_changes_its_span_and_is_kept_as_a_revision(
+async def test_an_applied_suggestion_changes_its_span_and_keeps_the_old_text_as_a_revision(
     author: Api, book: dict[str, Any]
 ) -> None:
     report = await reported(author, book)
@@ -193,7 +193,7 @@ async def test_an_applied_suggestion_changes_its_span_and_is_kept_as_a_revision(
     assert await content_of(author, book) == FIRST.replace("the the", "the")
 
 
-async def test_ids_that_are_not_of_the_report_are_named(author: Api, book: dict[str, Any]) -> None:
+async def test_unknown_suggestion_ids_are_named(author: Api, book: dict[str, Any]) -> None:
     report = await reported(author, book)
     own = [each["id"] for each in await suggestions(author, report)]
 
@@ -205,7 +205,9 @@ async def test_ids_that_are_not_of_the_report_are_named(author: Api, book: dict[
     assert "unknown_ids" not in (await author.post(path, {"suggestion_ids": own})).body
 
 
-async def test_many_are_applied_at_once_and_the_rest_moves(author: Api, book: dict[str, Any]) -> None:
+async def test_many_suggestions_are_applied_together_and_the_rest_keep_their_places(
+    author: Api, book: dict[str, Any]
+) -> None:
     report = await reported(author, book)
 
     outcome = (await author.post(f"/proofreading-reports/{report['id']}/apply/", {"severity": ["major"]})).body
@@ -216,7 +218,7 @@ async def test_many_are_applied_at_once_and_the_rest_moves(author: Api, book: di
     assert content[left["start"] : left["end"]] == left["original_text"] == "said ,"
 
 
-async def test_suggestions_are_placed_again_when_the_chapter_changes_while_they_are_applied(
+async def test_suggestions_are_placed_again_if_the_chapter_changes_while_they_are_applied(
     author: Api, book: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report = await reported(author, book)
@@ -265,7 +267,9 @@ async def test_suggestions_of_a_chapter_that_keeps_changing_can_be_read_but_not_
     assert await content_of(author, book) == FIRST
 
 
-async def test_what_is_safe_is_told_listed_and_applied_alone(author: Api, book: dict[str, Any]) -> None:
+async def test_safe_suggestions_are_marked_and_can_be_listed_and_applied_alone(
+    author: Api, book: dict[str, Any]
+) -> None:
     report = await reported(author, book)
 
     safe, other = [await suggestions(author, report, f"?safe={flag}") for flag in ("true", "false")]
@@ -278,7 +282,7 @@ async def test_what_is_safe_is_told_listed_and_applied_alone(author: Api, book: 
         assert (await author.post(f"/proofreading-reports/{report['id']}/apply/", refused)).status == 400
 
 
-async def test_a_preview_s_context_is_whole_words(author: Api, book: dict[str, Any]) -> None:
+async def test_the_context_in_a_preview_has_whole_words(author: Api, book: dict[str, Any]) -> None:
     around = "Remarkable circumstances notwithstanding, everybody understood. " * 3
     path = f"/chapters/{book['chapters'][0]['id']}/"
     await author.patch(path, {"content": f"{around}They sat by the the window. {around}"})
@@ -292,7 +296,9 @@ async def test_a_preview_s_context_is_whole_words(author: Api, book: dict[str, A
     assert f"{shown['context_before']}the the{shown['context_after']}" in await content_of(author, book)
 
 
-async def test_a_suggestion_whose_text_is_gone_is_stale_and_changes_nothing(author: Api, book: dict[str, Any]) -> None:
+async def test_a_suggestion_whose_text_is_gone_becomes_stale_and_changes_nothing(
+    author: Api, book: dict[str, Any]
+) -> None:
     report = await reported(author, book)
     doubled = (await suggestions(author, report, "?type=grammar"))[0]
     await author.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": "All anew."})
@@ -305,7 +311,7 @@ async def test_a_suggestion_whose_text_is_gone_is_stale_and_changes_nothing(auth
 
 
 @pytest.mark.parametrize("looked_at", [False, True])
-async def test_many_that_are_stale_are_counted_whether_or_not_somebody_has_looked_at_them(
+async def test_stale_suggestions_are_counted_whether_or_not_they_have_been_read(
     author: Api, book: dict[str, Any], looked_at: bool
 ) -> None:
     report = await reported(author, book)
@@ -318,7 +324,7 @@ async def test_many_that_are_stale_are_counted_whether_or_not_somebody_has_looke
     assert (outcome["applied"], outcome["stale"], outcome["chapters"]) == (0, 2, [])
 
 
-async def test_an_edit_before_a_suggestion_moves_it(author: Api, book: dict[str, Any]) -> None:
+async def test_an_edit_before_a_suggestion_moves_the_suggestion(author: Api, book: dict[str, Any]) -> None:
     report = await reported(author, book)
     await author.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": f"A new beginning.\n\n{FIRST}"})
 
@@ -330,7 +336,7 @@ async def test_an_edit_before_a_suggestion_moves_it(author: Api, book: dict[str,
 
 
 @pytest.mark.parametrize("seed", range(2))
-async def test_random_chapters_change_where_their_suggestions_stand_and_nowhere_else(
+async def test_applying_suggestions_to_random_chapters_changes_only_their_spans(
     author: Api, book: dict[str, Any], seed: int
 ) -> None:
     case, path = judge.made(seed), f"/chapters/{book['chapters'][0]['id']}/"
@@ -367,7 +373,7 @@ def changed(content: str, applied: list[dict[str, Any]]) -> str:
     return content
 
 
-async def test_what_was_dismissed_is_not_suggested_again(author: Api, book: dict[str, Any]) -> None:
+async def test_a_dismissed_suggestion_is_not_made_again(author: Api, book: dict[str, Any]) -> None:
     first = await reported(author, book)
     doubled = (await suggestions(author, first, "?type=grammar"))[0]
     await author.post(f"/proofreading-reports/{first['id']}/suggestions/{doubled['id']}/dismiss/")
@@ -377,7 +383,7 @@ async def test_what_was_dismissed_is_not_suggested_again(author: Api, book: dict
     assert [each["original_text"] for each in await suggestions(author, second)] == ["said ,"]
 
 
-async def test_suggestions_come_20_a_page_the_most_severe_first(author: Api) -> None:
+async def test_suggestions_are_paged_by_20_with_the_most_severe_first(author: Api) -> None:
     made = await author.outlined()
     slips = "\n\n".join(f"Guest {n} went to the the sea." for n in range(21))
     await author.patch(f"/chapters/{made['chapters'][0]['id']}/", {"content": f"She said , no.\n\n{slips}"})
@@ -393,7 +399,7 @@ async def test_suggestions_come_20_a_page_the_most_severe_first(author: Api) -> 
     assert (await author.get(f"{path}?page=3")).code == "NOT_FOUND"
 
 
-async def test_only_the_chapters_asked_for_are_read(
+async def test_only_the_requested_chapters_are_read(
     author: Api, book: dict[str, Any], proofreader: Proofreader
 ) -> None:
     report = await reported(author, book, chapter_ids=[book["chapters"][1]["id"]])
@@ -401,7 +407,7 @@ async def test_only_the_chapters_asked_for_are_read(
     assert (await suggestions(author, report), proofreader.calls) == ([], 1)
 
 
-async def test_a_report_is_refused_where_it_cannot_be_made(author: Api, book: dict[str, Any]) -> None:
+async def test_a_report_that_cannot_be_made_is_refused(author: Api, book: dict[str, Any]) -> None:
     empty = await author.outlined()
     stranger = await author.as_new_account("eve")
 
@@ -416,7 +422,7 @@ async def test_a_report_is_refused_where_it_cannot_be_made(author: Api, book: di
     }
 
 
-async def test_another_accounts_report_is_absent(author: Api, book: dict[str, Any]) -> None:
+async def test_a_report_of_another_account_is_not_found(author: Api, book: dict[str, Any]) -> None:
     report = await reported(author, book)
     found = await suggestions(author, report)
     stranger = await author.as_new_account("eve")
@@ -435,7 +441,7 @@ async def test_another_accounts_report_is_absent(author: Api, book: dict[str, An
     assert (await author.get(path)).code == "NOT_FOUND"
 
 
-async def test_one_report_of_a_book_at_a_time_and_none_beside_a_run(
+async def test_a_book_has_one_report_at_a_time_and_none_during_a_run(
     author: Api, book: dict[str, Any], proofreader: Proofreader
 ) -> None:
     proofreader.may_answer.clear()
@@ -450,7 +456,7 @@ async def test_one_report_of_a_book_at_a_time_and_none_beside_a_run(
     assert (await ended(author, first["id"]))["status"] == "completed"
 
 
-async def test_a_model_that_fails_ends_the_report_with_what_was_wrong(
+async def test_a_model_failure_ends_the_report_with_the_reason(
     author: Api, book: dict[str, Any], proofreader: Proofreader
 ) -> None:
     proofreader.failure = UpstreamAIError("It is away.", stage=STAGE, retryable=True, chapter_number=1)
@@ -465,7 +471,7 @@ async def test_a_model_that_fails_ends_the_report_with_what_was_wrong(
 
 
 @pytest.mark.parametrize(("reply", "said", "retryable"), [(REFUSED, "refused", False), (OF_NO_USE, "be used", True)])
-async def test_a_report_of_which_the_model_has_read_nothing_is_no_clean_one_and_costs_no_check(
+async def test_a_report_whose_model_read_nothing_is_not_clean_and_costs_no_check(
     author: Api, book: dict[str, Any], proofreader: Proofreader, reply: TextReply, said: str, retryable: bool
 ) -> None:
     proofreader.in_vain = {"": reply}
@@ -481,7 +487,7 @@ async def test_a_report_of_which_the_model_has_read_nothing_is_no_clean_one_and_
 
 
 @pytest.mark.parametrize(("reply", "why"), [(REFUSED, "the model refused"), (OF_NO_USE, "replies could not be used")])
-async def test_a_chapter_that_the_model_does_not_read_is_named_in_the_summary(
+async def test_a_chapter_that_the_model_could_not_read_is_named_in_the_summary(
     author: Api, book: dict[str, Any], proofreader: Proofreader, reply: TextReply, why: str
 ) -> None:
     proofreader.in_vain = {"Nobody answered her": reply}
@@ -496,7 +502,7 @@ async def test_a_chapter_that_the_model_does_not_read_is_named_in_the_summary(
     assert used["proofreading_checks_used"] == 1
 
 
-async def test_reports_that_a_model_always_refuses_count_from_the_eleventh_on(
+async def test_reports_refused_by_the_model_count_from_the_eleventh_on(
     author: Api, book: dict[str, Any], proofreader: Proofreader
 ) -> None:
     proofreader.in_vain = {"": REFUSED}
@@ -511,7 +517,7 @@ async def test_reports_that_a_model_always_refuses_count_from_the_eleventh_on(
     assert (before, after) == (0, 1)
 
 
-async def test_a_check_is_counted_once_a_report_and_refused_when_spent(
+async def test_each_report_counts_one_check_and_is_refused_when_none_are_left(
     open_api: OpenApi, proofreader: Proofreader
 ) -> None:
     author = await (await open_api(model=proofreader, billing="on")).as_new_account("ada")
@@ -526,7 +532,7 @@ async def test_a_check_is_counted_once_a_report_and_refused_when_spent(
     assert spent.body["error"]["details"]["quota_type"] == "proofreading_checks"
 
 
-async def test_a_check_is_counted_once_although_the_answer_to_its_commit_is_lost(
+async def test_a_check_is_counted_once_even_if_the_commit_response_is_lost(
     open_api: OpenApi, proofreader: Proofreader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     author = await (await open_api(model=proofreader, billing="on")).as_new_account("ada")
@@ -551,7 +557,7 @@ async def test_a_check_is_counted_once_although_the_answer_to_its_commit_is_lost
     assert used == 1
 
 
-async def test_a_check_reads_no_more_than_the_plan_allows_whatever_is_added_meanwhile(
+async def test_a_check_reads_no_more_than_the_plan_allows_even_if_text_is_added(
     open_api: OpenApi, proofreader: Proofreader
 ) -> None:
     author = await (await open_api(model=proofreader, billing="on")).as_new_account("ada")
@@ -576,7 +582,7 @@ async def test_a_check_reads_no_more_than_the_plan_allows_whatever_is_added_mean
     assert proofreader.calls == 1
 
 
-async def test_a_book_that_a_credit_covers_is_read_whole_whatever_the_plan(
+async def test_a_book_covered_by_a_credit_is_read_in_full_on_any_plan(
     open_api: OpenApi, proofreader: Proofreader
 ) -> None:
     author = await (await open_api(model=proofreader, billing="on")).as_new_account("ada")
@@ -595,7 +601,7 @@ async def longest_book_of_free(author: Api, words: int) -> None:
     await author.services.database.http.execute(f"{change} WHERE slug = 'free'", words)
 
 
-async def test_the_ledger_has_every_call_of_a_report(
+async def test_every_call_of_a_report_is_in_the_ledger(
     author: Api, book: dict[str, Any], proofreader: Proofreader
 ) -> None:
     before = (await author.get(f"/books/{book['id']}/")).body["usage"]["calls"]
@@ -618,7 +624,7 @@ async def reviewed(author: Api, book: dict[str, Any]) -> dict[str, Any]:
     return await ended(author, reply.body["id"])
 
 
-async def test_an_editors_reading_lists_findings_and_replacements_and_changes_nothing(
+async def test_a_review_lists_findings_and_replacements_and_changes_nothing(
     reader: Api, read_book: dict[str, Any], editor: Editor
 ) -> None:
     editor.findings = [finding(1, "The lamp went out", "The lamp was lit"), finding(2, "The boat was gone")]
@@ -645,7 +651,7 @@ async def test_an_editors_reading_lists_findings_and_replacements_and_changes_no
     assert await suggestions(reader, report, "?status=pending") == []
 
 
-async def test_a_server_without_a_language_model_says_that_nobody_has_read_the_book(
+async def test_without_a_language_model_a_review_says_that_nobody_has_read_the_book(
     author: Api, book: dict[str, Any]
 ) -> None:
     report = await reviewed(author, book)

@@ -1,4 +1,4 @@
-"""What the quality gate changed in a model's text is shown and can be put back, through the API."""
+"""Changes by the quality gate are shown and can be undone over the API."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLACEHOLDER = "She met [insert name] on the quay."
 
 
 def careless(request: Any, brief: dict[str, Any], call: int) -> Any:
-    """In the first chapter the model announces its text, changes the language once, and leaves a blank."""
+    """In the first chapter the model announces its text, switches the language once, and leaves a placeholder."""
     text = obedient(request, brief, call)
     if brief["stage"] != "chapter" or brief["chapter_number"] != 1 or brief["part"] != 1:
         return text
@@ -54,7 +54,7 @@ def changes(notes: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {note["kind"]: note for note in notes if "before" in note}
 
 
-async def test_a_change_shows_the_passage_as_it_was_and_as_it_is(api: Api, book: dict[str, Any]) -> None:
+async def test_a_change_shows_the_passage_before_and_after(api: Api, book: dict[str, Any]) -> None:
     chapter = book["chapters"][0]
 
     notes = await quality(api, book)
@@ -71,7 +71,7 @@ async def test_a_change_shows_the_passage_as_it_was_and_as_it_is(api: Api, book:
     assert PLACEHOLDER in chapter["content"]
 
 
-async def test_one_call_puts_the_models_own_text_back(api: Api, book: dict[str, Any]) -> None:
+async def test_one_call_restores_the_models_own_text(api: Api, book: dict[str, Any]) -> None:
     path = f"/chapters/{book['chapters'][0]['id']}/revisions/"
     [listed] = (await api.get(path)).body
     assert listed["origin"] == "quality_gate"
@@ -85,7 +85,7 @@ async def test_one_call_puts_the_models_own_text_back(api: Api, book: dict[str, 
     assert changes(await quality(api, book)) == {}
 
 
-async def test_one_passage_is_put_back_and_the_other_change_stays_known(api: Api, book: dict[str, Any]) -> None:
+async def test_one_passage_can_be_restored_and_the_other_change_stays_listed(api: Api, book: dict[str, Any]) -> None:
     chapter = book["chapters"][0]
     changed = changes(await quality(api, book))
     told = {name: changed["meta_text"][name] for name in ("kind", "detail", "before", "after", "follows")}
@@ -97,11 +97,11 @@ async def test_one_passage_is_put_back_and_the_other_change_stays_known(api: Api
     assert changes(await quality(api, book)).keys() == {"wrong_language"}
 
 
-async def test_a_chapter_that_nothing_was_changed_in_has_no_revision(api: Api, book: dict[str, Any]) -> None:
+async def test_a_chapter_without_changes_has_no_revision(api: Api, book: dict[str, Any]) -> None:
     assert (await api.get(f"/chapters/{book['chapters'][1]['id']}/revisions/")).body == []
 
 
-async def test_a_chapter_written_again_keeps_the_models_own_text_too(api: Api, book: dict[str, Any]) -> None:
+async def test_a_regenerated_chapter_keeps_the_models_own_text_as_a_revision(api: Api, book: dict[str, Any]) -> None:
     path = f"/chapters/{book['chapters'][0]['id']}/"
 
     assert (await api.post(f"{path}regenerate/")).status == 200
@@ -111,7 +111,7 @@ async def test_a_chapter_written_again_keeps_the_models_own_text_too(api: Api, b
     assert {note["revision"] for note in changes(await quality(api, book)).values()} < {each["id"] for each in kept}
 
 
-async def test_the_status_of_a_finished_book_counts_its_findings_calmly(api: Api, book: dict[str, Any]) -> None:
+async def test_the_status_of_a_finished_book_counts_its_findings(api: Api, book: dict[str, Any]) -> None:
     found = [note for note in await quality(api, book) if "before" not in note]
     status = (await api.get(f"/books/{book['id']}/generation-status/")).body
 

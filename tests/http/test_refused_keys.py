@@ -1,4 +1,4 @@
-"""A provider that refuses the server's key or credit in mid-book: the book waits, says so, and continues by itself."""
+"""The provider refuses the server's key or credit during a book: the book waits, says so, and continues."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def models() -> AsyncIterator[ModelServer]:
 
 
 async def serving(open_api: OpenApi, models: ModelServer, provider: str) -> Api:
-    """A service whose model asks again at once."""
+    """A service whose model retries at once."""
     asked = PROVIDERS[provider](models)
     rules = RetryRules(first_delay=0.01, outage=3_600)
     model = RetryingModel(asked, pacing=Pacing(concurrency=8), rules=rules, lockout=Lockout(asked.name, 0.05, 0.05))
@@ -51,7 +51,7 @@ async def until_told(api: Api, book_id: int, words: str) -> str:
 
 
 @pytest.mark.parametrize(("provider", "refusal", "reason"), REFUSALS)
-async def test_the_book_waits_says_so_and_continues_by_itself(
+async def test_the_book_waits_and_says_so_and_continues_by_itself(
     open_api: OpenApi,
     models: ModelServer,
     monkeypatch: pytest.MonkeyPatch,
@@ -79,7 +79,7 @@ async def test_the_book_waits_says_so_and_continues_by_itself(
     assert tuple(run) == (0, None)
 
 
-async def test_who_waits_for_an_answer_is_told_at_once(open_api: OpenApi, models: ModelServer) -> None:
+async def test_a_request_that_waits_for_the_model_fails_at_once(open_api: OpenApi, models: ModelServer) -> None:
     api = await serving(open_api, models, "anthropic")
     book = await api.outlined(chapter_count=1, target_word_count=200)
     models.script(fault("status", status=401, times=FOREVER))

@@ -1,4 +1,4 @@
-"""What a GET answers can be sent back by PATCH, whole and with nulls, and changes nothing."""
+"""The body of a GET can be sent back with PATCH, whole and with nulls, and changes nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CHANGING = ("updated_at", "status_message")
 
 
 def lasting(body: dict[str, Any]) -> dict[str, Any]:
-    """The body without the time of its last save."""
+    """The body without its `updated_at`."""
     return {name: value for name, value in body.items() if name not in CHANGING}
 
 
@@ -50,7 +50,7 @@ async def test_a_book_that_is_read_and_changed_keeps_the_change(api: Api) -> Non
     assert (sent.status, sent.body["title"]) == (200, "Another")
 
 
-async def test_what_only_childrens_books_have_is_still_refused_elsewhere(api: Api) -> None:
+async def test_fields_of_childrens_books_are_refused_for_other_books(api: Api) -> None:
     book = await api.book()
 
     refused = await api.patch(f"/books/{book['id']}/", {**book, "characters": ["Pip"]})
@@ -71,7 +71,7 @@ async def test_a_running_childrens_book_can_be_sent_back(api: Api) -> None:
     await api.until(book["id"], "completed")
 
 
-async def test_chapters_bible_facts_outline_and_profile_can_be_sent_back(api: Api) -> None:
+async def test_chapters_and_bible_and_facts_and_outline_and_profile_can_be_sent_back(api: Api) -> None:
     book = await api.written()
     one = f"/books/{book['id']}/"
     fact = (await api.get(f"{one}facts/")).body[0]["id"]
@@ -100,7 +100,7 @@ async def test_an_illustration_can_be_sent_back(api: Api) -> None:
     assert (await api.patch(f"/illustrations/{made['id']}/", made)).body == made
 
 
-async def test_null_in_an_optional_field_means_that_it_was_not_given(api: Api) -> None:
+async def test_null_in_an_optional_field_counts_as_not_given(api: Api) -> None:
     book = await api.written()
     one, chapter = f"/books/{book['id']}/", f"/chapters/{book['chapters'][0]['id']}/"
 
@@ -121,7 +121,7 @@ async def test_null_in_a_required_field_is_refused(api: Api) -> None:
     assert refused.body["error"]["details"] == {"title": ["Must not be null."]}
 
 
-async def test_a_books_author_fits_its_field_however_long_the_accounts_name_is(api: Api) -> None:
+async def test_the_default_author_fits_its_field_however_long_the_accounts_name_is(api: Api) -> None:
     await api.patch("/auth/profile/", {"first_name": "A" * 150, "last_name": "B" * 150})
     book = await api.book()
 

@@ -1,4 +1,4 @@
-"""The running service judged by its own document: a short run here, `make contract` for the long one."""
+"""The running service checked against its own OpenAPI document: a short run here, `make contract` for the long one."""
 
 import asyncio
 
@@ -8,12 +8,12 @@ from bookgen.render.formats import FORMATS
 from tests.http.conftest import PREFIX, Api
 from tests.http.judge import ROOT, command
 
-# They draw and set what each of a hundred requests names: all of those are in the long run, their examples here.
+# These operations draw and typeset for each request, so only their examples are tested here.
 OF_FILES = (*(each.path for each in FORMATS.values()), "preview_pdf", "generate_cover", "generate_image")
 
 
 @pytest.mark.timeout(600)
-async def test_the_service_does_what_its_document_says(api: Api) -> None:
+async def test_the_service_behaves_as_its_openapi_document_says(api: Api) -> None:
     """Every operation gets its examples and, unless it makes files, one generated request: the same in every run."""
     await api.written()
 
@@ -22,7 +22,7 @@ async def test_the_service_does_what_its_document_says(api: Api) -> None:
 
 
 async def judged(api: Api, phases: str, files: str) -> None:
-    """All operations but those, or those, by such requests."""
+    """Run these operations, or all others, with such requests."""
     document = f"http://127.0.0.1:{api.client.port}{PREFIX}/schema/"
     chosen = ["--seed", "1", *(f"--{files}-operation-id={name}" for name in OF_FILES)]
     judge = await asyncio.create_subprocess_exec(

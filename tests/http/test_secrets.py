@@ -9,7 +9,7 @@ from tests.canaries import CANARY
 from tests.http.conftest import PREFIX, Api, OpenApi
 
 
-async def test_a_whole_book_is_written_without_a_word_of_it_in_the_log(log_lines: io.StringIO, api: Api) -> None:
+async def test_writing_a_book_logs_none_of_its_text(log_lines: io.StringIO, api: Api) -> None:
     book = await api.written(title=CANARY, description=CANARY, style_notes=CANARY, author_name=CANARY)
     chapter = book["chapters"][0]["id"]
     await api.patch(f"/chapters/{chapter}/", {"content": CANARY})
@@ -24,7 +24,7 @@ async def test_a_whole_book_is_written_without_a_word_of_it_in_the_log(log_lines
     assert api.access.rpartition(".")[2] not in log_lines.getvalue()
 
 
-async def test_what_a_stranger_sends_does_not_reach_the_log(log_lines: io.StringIO, visitor: Api) -> None:
+async def test_unauthenticated_input_does_not_reach_the_log(log_lines: io.StringIO, visitor: Api) -> None:
     await visitor.get(f"/{CANARY}/?{CANARY}={CANARY}", headers={"Cookie": f"bookgen_session={CANARY}"})
     await visitor.get("/books/", headers={"Authorization": f"Bearer {CANARY}"})
     await visitor.post("/webhooks/stripe/", {"id": CANARY}, headers={"Stripe-Signature": f"t=1,v1={CANARY}"})
@@ -36,7 +36,7 @@ async def test_what_a_stranger_sends_does_not_reach_the_log(log_lines: io.String
     assert CANARY not in log_lines.getvalue()
 
 
-async def test_a_failing_provider_tells_the_log_no_prompt(log_lines: io.StringIO, open_api: OpenApi) -> None:
+async def test_a_provider_failure_logs_no_prompt(log_lines: io.StringIO, open_api: OpenApi) -> None:
     class Failing(OfflineModel):
         async def complete(self, request: TextRequest) -> TextReply:
             raise UpstreamAIError("The model provider timed out.", stage=request.stage, retryable=False)

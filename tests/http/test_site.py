@@ -12,7 +12,7 @@ from bookgen.store.postgres.space import SHORTAGE
 from tests.http.conftest import PREFIX, Api, OpenApi
 
 
-async def test_the_demo_book_is_whole_and_worth_reading(visitor: Api) -> None:
+async def test_the_demo_book_is_complete_and_worth_reading(visitor: Api) -> None:
     book = (await visitor.get("/books/demo/")).body
 
     assert len(book["chapters"]) == book["chapters_count"] == 3
@@ -52,7 +52,7 @@ async def test_the_statistics_add_up(api: Api) -> None:
     assert [book["id"] for book in stats["recent_books"]][-1] == written["id"]
 
 
-async def test_recent_books_are_five_in_list_form(api: Api) -> None:
+async def test_statistics_list_the_five_most_recent_books(api: Api) -> None:
     for number in range(6):
         await api.book(title=f"Book {number}")
 
@@ -62,7 +62,7 @@ async def test_recent_books_are_five_in_list_form(api: Api) -> None:
     assert "chapters" not in recent[0]
 
 
-async def test_public_settings_list_the_allowed_values(visitor: Api) -> None:
+async def test_public_settings_list_all_allowed_values(visitor: Api) -> None:
     settings = (await visitor.get("/public-settings/")).body
 
     assert [size["value"] for size in settings["trim_sizes"]] == list(TRIMS)
@@ -77,7 +77,7 @@ async def test_public_settings_list_the_allowed_values(visitor: Api) -> None:
     assert settings["billing_enabled"] is False
 
 
-async def test_the_assistant_answers_from_documents_that_can_be_read(visitor: Api) -> None:
+async def test_the_assistant_answers_from_public_documents(visitor: Api) -> None:
     reply = await visitor.post("/chatbot/ask/", {"question": "How do I export an EPUB?"})
 
     assert reply.status == 200
@@ -103,7 +103,7 @@ async def test_a_question_has_a_maximum_length(visitor: Api, body: dict[str, obj
     assert (await visitor.post("/chatbot/ask/", body)).status == 400
 
 
-async def test_the_api_page_loads_nothing_from_another_host(visitor: Api) -> None:
+async def test_the_api_docs_load_nothing_from_another_host(visitor: Api) -> None:
     page = await visitor.get("/docs/")
 
     links = re.findall(r'(?:src|href)="([^"]+)"', page.raw.decode())
@@ -117,12 +117,12 @@ async def test_the_api_page_loads_nothing_from_another_host(visitor: Api) -> Non
 
 
 @pytest.mark.parametrize("name", ["passwd", "..%2Ferrors.html", "errors.html", "LICENSE"])
-async def test_only_listed_assets_are_served(visitor: Api, name: str) -> None:
+async def test_only_known_assets_are_served(visitor: Api, name: str) -> None:
     assert (await visitor.get(f"/docs-assets/{name}", prefix="")).status == 404
 
 
 @pytest.mark.parametrize("name", ["nothing", "..%2F..%2Fetc%2Fpasswd", "API", "pages.png"])
-async def test_only_documents_of_the_service_are_pages(visitor: Api, name: str) -> None:
+async def test_only_documents_of_the_service_are_shown_as_pages(visitor: Api, name: str) -> None:
     assert (await visitor.get(f"/docs/{name}/")).status == 404
 
 
@@ -149,14 +149,14 @@ async def test_documentation_urls_lead_to_the_catalogue(visitor: Api) -> None:
     assert f'id="{anchor}"'.encode() in (await visitor.get(path, prefix="")).raw
 
 
-async def test_agents_find_the_guide_from_llms_txt(visitor: Api) -> None:
+async def test_llms_txt_links_to_the_guide_for_agents(visitor: Api) -> None:
     text = (await visitor.get("/llms.txt", prefix="")).raw.decode()
 
     for url in re.findall(r"\((http://books\.example[^)]+)\)", text):
         assert (await visitor.get(url.removeprefix("http://books.example"), prefix="")).status == 200
 
 
-async def test_the_guide_for_agents_names_only_endpoints_that_exist(visitor: Api) -> None:
+async def test_the_guide_for_agents_names_existing_endpoints_only(visitor: Api) -> None:
     guide = (await visitor.get("/docs/agents/")).raw.decode()
     document = (await visitor.get("/schema/")).body["paths"]
 
@@ -166,12 +166,12 @@ async def test_the_guide_for_agents_names_only_endpoints_that_exist(visitor: Api
         assert method.lower() in document[path]
 
 
-async def test_the_process_says_that_it_is_alive_and_ready(visitor: Api) -> None:
+async def test_the_process_reports_that_it_is_alive_and_ready(visitor: Api) -> None:
     assert (await visitor.get("/healthz", prefix="")).body == {"status": "ok", "version": __version__}
     assert (await visitor.get("/readyz", prefix="")).body == {"status": "ready"}
 
 
-async def test_on_a_disk_that_is_almost_full_it_is_ready_to_be_read(open_api: OpenApi) -> None:
+async def test_on_an_almost_full_disk_the_service_reports_read_only(open_api: OpenApi) -> None:
     visitor = await open_api(least_free=1 << 60)
 
     assert (await visitor.get("/readyz", prefix="")).body == {"status": "read-only", "message": SHORTAGE}
@@ -186,7 +186,7 @@ async def test_without_its_database_the_service_is_alive_but_not_ready(visitor: 
     assert int(unready.headers["Retry-After"]) > 0
 
 
-async def test_metrics_are_for_loopback_or_a_token(open_api: OpenApi) -> None:
+async def test_metrics_need_loopback_or_a_token(open_api: OpenApi) -> None:
     visitor = await open_api(metrics_token="let-me-see")
 
     local = await visitor.get("/metrics", prefix="")
@@ -220,8 +220,8 @@ async def test_metrics_are_for_loopback_or_a_token(open_api: OpenApi) -> None:
     assert (await visitor.raw(no_text)).startswith(b"HTTP/1.1 404")
 
 
-async def test_metrics_are_for_no_proxy_that_adds_no_header(open_api: OpenApi) -> None:
-    """nginx without further settings speaks HTTP/1.0 to what it stands before; others pass the outer host on."""
+async def test_metrics_are_refused_to_a_proxy_that_adds_no_header(open_api: OpenApi) -> None:
+    """By default nginx speaks HTTP/1.0 to its upstream; other proxies pass the outer host on."""
     visitor = await open_api(public_url="https://books.example.org")
     behind = await open_api(trusted_proxies="127.0.0.0/8")
 
@@ -233,7 +233,7 @@ async def test_metrics_are_for_no_proxy_that_adds_no_header(open_api: OpenApi) -
     assert b" 404 " in by_nginx.partition(b"\r\n")[0]
 
 
-async def test_metrics_contain_route_templates_and_no_ids_or_tokens(visitor: Api) -> None:
+async def test_metrics_contain_route_templates_without_ids_or_tokens(visitor: Api) -> None:
     await visitor.get("/auth/verify-email/MQ/canary-77/")
     await visitor.get("/canary-77/")
 
@@ -252,7 +252,7 @@ async def test_the_links_between_documents_work(visitor: Api, name: str) -> None
         assert (await visitor.get(page.join(URL(link)).path, prefix="")).status == 200, link
 
 
-async def test_behind_a_proxy_with_a_path_every_link_has_that_path(open_api: OpenApi) -> None:
+async def test_behind_a_proxy_with_a_path_prefix_every_link_has_the_prefix(open_api: OpenApi) -> None:
     visitor = await open_api(public_url="https://example.org/books")
 
     page = (await visitor.get("/docs/")).raw.decode()

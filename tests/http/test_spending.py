@@ -1,6 +1,6 @@
-"""No account, and no server, spends more in a day than its cap, by the provider's own bill.
+"""No account and no server exceeds its daily cap, by the provider's own bill.
 
-SPENDING=N tries so many histories instead of a few and prints what the worst of them cost.
+SPENDING=N tries N random days instead of a few and prints the most expensive one.
 """
 
 from __future__ import annotations
@@ -47,9 +47,7 @@ async def service(open_api: OpenApi, providers: Providers, **settings: str) -> A
     )
 
 
-async def test_whatever_an_account_does_in_a_day_it_spends_no_more_than_its_cap(
-    open_api: OpenApi, providers: Providers
-) -> None:
+async def test_an_account_cannot_exceed_its_daily_cap(open_api: OpenApi, providers: Providers) -> None:
     api = await service(open_api, providers, account_daily_cost_cap="0.50")
     worst, reached = (0, 0), 0
     for history in range(HISTORIES):
@@ -65,7 +63,7 @@ async def test_whatever_an_account_does_in_a_day_it_spends_no_more_than_its_cap(
     assert worst[0] > 0
 
 
-async def test_whatever_all_accounts_do_at_once_they_spend_no_more_than_the_servers_cap(
+async def test_all_accounts_together_cannot_exceed_the_servers_daily_cap(
     open_api: OpenApi, providers: Providers
 ) -> None:
     api = await service(open_api, providers, daily_cost_cap="0.50")

@@ -1,4 +1,4 @@
-"""The table of section 5 of the contract's decisions, on the wire: every message in every state of a run."""
+"""The table in section 5 of the contract's decisions, over the API: every command in every state of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.http.test_generation import HeldModel
 
 STATES = ("none", "running", "paused", "stopped", "completed", "error")
 IN_PROGRESS, CONFLICT, NONE = (400, "GENERATION_IN_PROGRESS"), (409, "CONFLICT"), (404, "NOT_FOUND")
-# A status and what comes with it: the run's state, the new run's mode, or the error's code.
+# A status and its detail: the state of the run, the mode of the new run, or the error code.
 TABLE = {
     "generate": ((202, "full"), IN_PROGRESS, IN_PROGRESS, (202, "continue"), (202, "full"), (202, "continue")),
     "pause-generation": (NONE, (200, "paused"), (200, "paused"), CONFLICT, CONFLICT, CONFLICT),
@@ -60,7 +60,7 @@ async def api(open_api: OpenApi, author: SteeredAuthor) -> Api:
 
 
 async def book_in(state: str, api: Api, author: SteeredAuthor) -> dict[str, Any]:
-    """A book of two chapters whose run, where it had one, has written the first."""
+    """A book of two chapters whose run, if it has one, has written the first."""
     book = await api.outlined()
     if state == "none":
         return book
@@ -79,7 +79,7 @@ async def book_in(state: str, api: Api, author: SteeredAuthor) -> dict[str, Any]
 
 
 @pytest.mark.parametrize(("message", "state", "status", "what"), CELLS)
-async def test_every_message_in_every_state(
+async def test_every_command_gets_the_specified_answer_in_every_state(
     api: Api, author: SteeredAuthor, message: str, state: str, status: int, what: str
 ) -> None:
     book = await book_in(state, api, author)
@@ -105,7 +105,7 @@ async def test_every_message_in_every_state(
 
 
 @pytest.mark.parametrize("state", STATES)
-async def test_the_book_says_what_its_run_means_for_it(api: Api, author: SteeredAuthor, state: str) -> None:
+async def test_the_status_of_the_book_follows_its_run(api: Api, author: SteeredAuthor, state: str) -> None:
     book = await book_in(state, api, author)
 
     shown = (await api.get(f"/books/{book['id']}/")).body

@@ -1,4 +1,4 @@
-"""How much of text and pictures an account may keep, and that nothing grows on a full disk."""
+"""How much text and how many pictures an account may store, and what works on a full disk."""
 
 import asyncio
 
@@ -22,7 +22,7 @@ TWO_MEGABYTES = """
 
 @pytest.fixture
 async def small(open_api: OpenApi) -> Api:
-    """An account whose plan keeps one megabyte."""
+    """An account whose plan stores one megabyte."""
     api = await (await open_api(billing="on")).as_new_account("ada")
     await api.services.database.http.execute(
         """UPDATE plan SET features = features || '{"max_stored_mb": 1, "chapter_images": true}' WHERE slug = 'free'"""
@@ -39,7 +39,7 @@ async def kept(api: Api) -> int:
 
 
 async def filled(api: Api, **fields: int) -> dict:
-    """A book with which the account's megabyte is full but for a hundred bytes."""
+    """A book that leaves only a hundred bytes of the account's megabyte."""
     book = await api.outlined(**fields)
     room = MEGABYTE - await kept(api) - 100
     assert (await save(api, book["chapters"][0]["id"], room)).status == 200
@@ -69,7 +69,7 @@ async def test_revisions_count_by_their_bytes(small: Api, letter: str, letters: 
     assert 3 * 330_000 < await kept(small) <= MEGABYTE
 
 
-async def test_growth_is_counted_in_bytes_and_not_in_characters(small: Api) -> None:
+async def test_growth_is_measured_in_bytes_and_not_in_characters(small: Api) -> None:
     book = await small.outlined()
     chapter = book["chapters"][0]["id"]
     plain = {"id": chapter, "summary": "a" * 1_000}
@@ -134,7 +134,7 @@ async def test_every_growing_request_is_refused_at_the_storage_limit(small: Api)
     assert await kept(small) == MEGABYTE
 
 
-async def test_beyond_the_limit_shrinking_changes_are_saved_and_a_deletion_frees_space(small: Api) -> None:
+async def test_beyond_the_limit_texts_can_be_shortened_and_deletions_free_space(small: Api) -> None:
     book = await filled(small)
     chapter = book["chapters"][0]["id"]
     await small.services.database.http.execute(
@@ -152,7 +152,7 @@ async def test_beyond_the_limit_shrinking_changes_are_saved_and_a_deletion_frees
     assert await kept(small) == 0
 
 
-async def test_a_run_that_reaches_the_limit_keeps_its_text_and_resumes_once_there_is_room(small: Api) -> None:
+async def test_a_run_that_reaches_the_limit_keeps_its_text_and_can_be_resumed_when_there_is_space(small: Api) -> None:
     book = await filled(small, chapter_count=3)
     full, last, missing = (chapter["id"] for chapter in book["chapters"])
     assert (await small.post(f"/books/{book['id']}/generate/")).status == 202
@@ -235,7 +235,7 @@ async def test_a_generated_picture_counts_even_if_it_cannot_be_stored(
         assert await db.fetchval("SELECT count(*) FROM image_hold") == 0
 
 
-async def test_the_limit_is_among_the_plan_features_wherever_they_are_listed(small: Api) -> None:
+async def test_every_listing_of_a_plan_includes_the_storage_limit(small: Api) -> None:
     current = (await small.get("/auth/subscriptions/current/")).body
     sold = {
         plan["slug"]: plan["features"]["max_stored_mb"] for plan in (await small.get("/auth/subscriptions/plans/")).body
@@ -265,7 +265,7 @@ async def test_a_limit_set_by_the_operator_applies_from_the_next_save(api: Api) 
     assert (await save(api, chapter, 300_000)).status == 200
 
 
-# What an account may still do on a full disk: steer, choose, buy, tell us who it is. None of it keeps more text.
+# What an account may do on a full disk: steer, select, buy, edit its profile. None of it stores more text.
 SMALL = {
     "/auth/profile/",
     "/auth/change-password/",
@@ -293,7 +293,7 @@ def test_every_write_is_marked_as_growing_or_listed_as_small() -> None:
     assert writes == {route.path for route in GROWING} | SMALL
 
 
-async def test_on_an_almost_full_disk_nothing_grows_and_everything_is_readable(open_api: OpenApi) -> None:
+async def test_on_an_almost_full_disk_nothing_can_grow_and_everything_can_be_read(open_api: OpenApi) -> None:
     api = await (await open_api(least_free=1 << 62)).as_new_account("ada")
 
     refused = [

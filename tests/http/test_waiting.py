@@ -37,7 +37,7 @@ def path(book: dict[str, Any]) -> str:
 
 
 async def waiter(api: Api, book: dict[str, Any], seconds: int = 60) -> asyncio.Task[Reply]:
-    """Somebody who has the status and waits in the service for the next one."""
+    """A caller that has the status and is long polling for the next one."""
     before = len(api.services.supervisor.statuses.changes)
     known = (await api.get(path(book))).headers["ETag"]
     headers = {"If-None-Match": known, "Prefer": f"respond-async, wait={seconds}"}
@@ -48,7 +48,7 @@ async def waiter(api: Api, book: dict[str, Any], seconds: int = 60) -> asyncio.T
     return task
 
 
-async def test_a_waiter_hears_of_a_change_at_once(api: Api, running: dict[str, Any]) -> None:
+async def test_a_long_poll_returns_at_once_on_a_change(api: Api, running: dict[str, Any]) -> None:
     waits = await waiter(api, running)
     assert not waits.done()
 
@@ -61,7 +61,9 @@ async def test_a_waiter_hears_of_a_change_at_once(api: Api, running: dict[str, A
     assert heard.headers["ETag"] == (await api.get(path(running))).headers["ETag"]
 
 
-async def test_a_waiter_hears_of_a_chapter(api: Api, running: dict[str, Any], model: HeldModel) -> None:
+async def test_a_long_poll_returns_when_a_chapter_is_finished(
+    api: Api, running: dict[str, Any], model: HeldModel
+) -> None:
     waits = await waiter(api, running)
 
     model.gate.set()
@@ -70,7 +72,9 @@ async def test_a_waiter_hears_of_a_chapter(api: Api, running: dict[str, Any], mo
         assert (await waits).body["completed_chapters"] >= 1
 
 
-async def test_a_waiter_hears_of_what_another_process_did(api: Api, running: dict[str, Any], open_api: OpenApi) -> None:
+async def test_a_long_poll_returns_on_a_change_by_another_process(
+    api: Api, running: dict[str, Any], open_api: OpenApi
+) -> None:
     elsewhere = await open_api()
     there = replace(elsewhere, access=api.access, account_id=api.account_id)
     waits = await waiter(there, running)
@@ -81,7 +85,7 @@ async def test_a_waiter_hears_of_what_another_process_did(api: Api, running: dic
         assert (await waits).body["generation_status"] == "paused"
 
 
-async def test_a_wait_that_brings_nothing_ends_in_304(api: Api, running: dict[str, Any]) -> None:
+async def test_a_long_poll_without_a_change_ends_with_a_304(api: Api, running: dict[str, Any]) -> None:
     waits = await waiter(api, running, seconds=1)
 
     reply = await waits
@@ -91,7 +95,7 @@ async def test_a_wait_that_brings_nothing_ends_in_304(api: Api, running: dict[st
     assert len(api.services.supervisor.statuses.changes) == 0
 
 
-async def test_who_does_not_have_the_status_is_given_it_at_once(api: Api, running: dict[str, Any]) -> None:
+async def test_a_request_without_the_current_etag_is_answered_at_once(api: Api, running: dict[str, Any]) -> None:
     for known in ({}, {"If-None-Match": '"another"'}):
         async with asyncio.timeout(5):
             reply = await api.get(path(running), headers={"Prefer": "wait=60", **known})
@@ -100,7 +104,7 @@ async def test_who_does_not_have_the_status_is_given_it_at_once(api: Api, runnin
         assert "Preference-Applied" not in reply.headers, "nothing was waited for"
 
 
-async def test_a_server_that_stops_answers_at_once(api: Api, running: dict[str, Any]) -> None:
+async def test_a_stopping_server_answers_long_polls_at_once(api: Api, running: dict[str, Any]) -> None:
     waits = await waiter(api, running)
 
     stopping = asyncio.create_task(api.services.supervisor.drain(10))
@@ -113,7 +117,7 @@ async def test_a_server_that_stops_answers_at_once(api: Api, running: dict[str, 
     await asyncio.wait((stopping,))
 
 
-async def test_an_account_may_wait_only_so_often_at_once(
+async def test_the_long_polls_of_an_account_are_limited(
     api: Api, running: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(waiting, "MAX_PER_ACCOUNT", 2)
@@ -128,7 +132,7 @@ async def test_an_account_may_wait_only_so_often_at_once(
     assert [(await each).status for each in waits] == [200, 200]
 
 
-async def test_who_hangs_up_leaves_room_for_another(
+async def test_a_disconnected_client_frees_its_long_poll(
     api: Api, running: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(waiting, "MAX_PER_ACCOUNT", 1)
@@ -160,14 +164,14 @@ async def test_who_hangs_up_leaves_room_for_another(
         (["wait=" + "9" * 400], 60),
     ],
 )
-def test_the_first_wait_counts_up_to_a_minute(headers: list[str], seconds: int) -> None:
+def test_the_first_preferred_wait_counts_and_is_at_most_a_minute(headers: list[str], seconds: int) -> None:
     assert waiting.preferred(headers) == seconds
 
 
-async def test_who_is_blocked_while_waiting_hears_no_status(
+async def test_an_account_blocked_during_a_long_poll_gets_no_status(
     api: Api, running: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(RightsCache, "known", lambda *_: None)  # as if the five seconds were over
+    monkeypatch.setattr(RightsCache, "known", lambda *_: None)  # as if the five seconds had passed
     waits = await waiter(api, running)
     await api.services.database.http.execute("UPDATE account SET blocked_at = now()")
 

@@ -17,7 +17,7 @@ from bookgen.providers.retrying import RetryingModel, RetryRules
 from bookgen.providers.text import Block, Message, Spent, TextRequest
 from tests.fakes.model_server import ModelServer
 
-# For faults that only a deadline ends. Everything else has the usual deadlines, however slow the machine is.
+# For faults that only a deadline ends. Everything else has the default deadlines, however slow the machine is.
 QUICK = Deadlines(connect=0.5, first_byte=0.8, idle=0.8, total=3)
 MakeProvider = Callable[..., Provider]
 

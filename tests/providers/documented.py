@@ -1,4 +1,4 @@
-"""How each fault of a provider is to end, on every profile."""
+"""How each fault of a provider should end, for every profile."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TRIES = 3
 
 @dataclass(frozen=True)
 class Documented:
-    """`ends`: the stop reason of the reply, or "denied" or "away" for an error; `calls`: HTTP calls until then."""
+    """`ends`: the stop reason of the reply, or "denied" or "away" for an error. `calls`: HTTP calls until then."""
 
     step: ScriptedFault
     ends: str
@@ -52,13 +52,13 @@ FAULTS = [
 
 
 def thinking(server: ModelServer, deadlines: Deadlines | None = None) -> Provider:
-    """A local server that thinks aloud in the text."""
+    """A local server whose thinking is part of the text."""
     server.configure(reasoning="First the harbour, then the bell.", think_tags=True)
     return OpenAIProvider("local", Access(url=server.url), deadlines=deadlines)
 
 
 def bare(server: ModelServer, deadlines: Deadlines | None = None) -> Provider:
-    """A local server that tells no usage and sends few letters at a time."""
+    """A local server that reports no usage and sends few characters at a time."""
     server.configure(usage=False, chunk=40)
     return OpenAIProvider("local", Access(url=server.url), deadlines=deadlines)
 

@@ -1,4 +1,4 @@
-"""What is particular to Anthropic: cached prefixes, effort, structured output."""
+"""Features of Anthropic: cached prefixes, effort, structured output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCHEMA = {
 }
 
 
-async def test_at_most_four_prefixes_are_marked_for_the_cache(server) -> None:
+async def test_at_most_four_prefixes_are_marked_for_caching(server) -> None:
     provider = anthropic(server)
     blocks = tuple(Block(f"Part {number}. " * 50, cache=True) for number in range(5))
     request = replace(chapter_request(), system=blocks)
@@ -35,7 +35,7 @@ async def test_at_most_four_prefixes_are_marked_for_the_cache(server) -> None:
     await provider.close()
 
 
-async def test_a_prefix_sent_again_is_read_from_the_cache(server) -> None:
+async def test_a_repeated_prefix_is_read_from_the_cache(server) -> None:
     provider = anthropic(server)
     bible = Block("The harbour has nine lamps. " * 400, cache=True)
 
@@ -49,7 +49,7 @@ async def test_a_prefix_sent_again_is_read_from_the_cache(server) -> None:
     await provider.close()
 
 
-async def test_a_schema_is_asked_for_in_the_providers_own_mode(server) -> None:
+async def test_a_schema_is_requested_in_the_providers_own_mode(server) -> None:
     provider = anthropic(server)
 
     reply = await provider.attempt(chapter_request(schema=SCHEMA))
@@ -63,7 +63,7 @@ async def test_a_schema_is_asked_for_in_the_providers_own_mode(server) -> None:
     await provider.close()
 
 
-async def test_a_model_that_knows_no_effort_is_learned_once(server) -> None:
+async def test_effort_is_left_out_after_a_model_rejects_it_once(server) -> None:
     server.configure(rejects=["output_config.effort"])
     provider = anthropic(server)
 
@@ -74,7 +74,7 @@ async def test_a_model_that_knows_no_effort_is_learned_once(server) -> None:
     await provider.close()
 
 
-async def test_thinking_is_no_prose(server) -> None:
+async def test_thinking_is_not_part_of_the_reply(server) -> None:
     server.configure(reasoning="I should begin by the sea.")
     provider = anthropic(server)
 
@@ -84,7 +84,7 @@ async def test_thinking_is_no_prose(server) -> None:
     await provider.close()
 
 
-async def test_a_version_in_the_base_url_does_no_harm(server) -> None:
+async def test_a_version_in_the_base_url_is_accepted(server) -> None:
     server.url += "/v1/"
     provider = anthropic(server)
 
@@ -94,7 +94,7 @@ async def test_a_version_in_the_base_url_does_no_harm(server) -> None:
     await provider.close()
 
 
-async def test_a_model_that_writes_little_at_once_is_asked_for_that_much(server) -> None:
+async def test_a_models_limit_on_output_tokens_is_learned_from_its_error(server) -> None:
     server.script(fault("status", status=400, message="max_tokens: 10000 > 4096, which is the maximum allowed"))
     provider = anthropic(server)
 
@@ -104,7 +104,7 @@ async def test_a_model_that_writes_little_at_once_is_asked_for_that_much(server)
     await provider.close()
 
 
-async def test_an_error_that_names_effort_in_words_is_understood(server) -> None:
+async def test_an_error_that_mentions_effort_only_in_its_text_is_understood(server) -> None:
     server.script(fault("status", status=400, message="This model does not support the effort parameter."))
     provider = anthropic(server)
 
@@ -114,7 +114,7 @@ async def test_an_error_that_names_effort_in_words_is_understood(server) -> None
     await provider.close()
 
 
-async def test_a_filter_that_cuts_in_with_an_error_is_a_refusal_that_was_paid_for(server) -> None:
+async def test_a_content_filter_error_in_the_stream_is_a_paid_refusal(server) -> None:
     server.script(
         fault("error_event", code="invalid_request_error", message="Output blocked by content filtering policy")
     )
@@ -127,7 +127,7 @@ async def test_a_filter_that_cuts_in_with_an_error_is_a_refusal_that_was_paid_fo
     await provider.close()
 
 
-async def test_a_reason_to_stop_that_nobody_knows_is_not_taken_for_an_end(server) -> None:
+async def test_an_unknown_stop_reason_is_not_treated_as_the_end(server) -> None:
     server.script(fault("stops", reason="moon_phase"), fault("stops", reason="model_context_window_exceeded"))
     provider = anthropic(server)
 
@@ -135,7 +135,7 @@ async def test_a_reason_to_stop_that_nobody_knows_is_not_taken_for_an_end(server
     await provider.close()
 
 
-async def test_a_client_that_cannot_be_made_is_a_failed_call(server, monkeypatch) -> None:
+async def test_a_client_that_cannot_be_created_is_a_failed_call(server, monkeypatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/certificates.pem")
     provider = anthropic(server)
 

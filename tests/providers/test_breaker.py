@@ -1,4 +1,4 @@
-"""A provider that is down is left alone, and nobody's book fails of it."""
+"""The circuit breaker: an unreachable provider is not called, and no book fails because of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.providers.calls import chapter_request, chat, steady
 
 
 class AbsentProvider(Provider):
-    """A provider that is away for so many attempts."""
+    """A provider that is unreachable for the first `lasting` attempts."""
 
     name = "outage"
 
@@ -51,7 +51,7 @@ async def test_it_opens_after_five_failures_in_a_row() -> None:
     assert not breaker.closed
 
 
-async def test_a_success_forgets_the_failures_before_it() -> None:
+async def test_a_success_resets_the_failure_count() -> None:
     breaker = CircuitBreaker(threshold=2)
     breaker.failed()
     breaker.succeeded()
@@ -61,7 +61,7 @@ async def test_a_success_forgets_the_failures_before_it() -> None:
     assert breaker.closed
 
 
-async def test_one_probe_is_let_through_and_opens_the_way_for_all() -> None:
+async def test_one_probe_is_admitted_and_its_success_admits_all() -> None:
     breaker = CircuitBreaker(threshold=1, open_seconds=0.01)
     breaker.failed()
     waiting = [asyncio.create_task(breaker.admitted()) for _ in range(5)]
@@ -74,7 +74,7 @@ async def test_one_probe_is_let_through_and_opens_the_way_for_all() -> None:
     assert await asyncio.gather(*others) == [False] * 4
 
 
-async def test_a_probe_that_is_given_up_is_passed_on() -> None:
+async def test_an_abandoned_probe_is_passed_to_the_next_caller() -> None:
     breaker = CircuitBreaker(threshold=1, open_seconds=0)
     breaker.failed()
     assert await breaker.admitted()
@@ -120,7 +120,7 @@ async def test_a_probe_whose_call_is_cancelled_is_passed_on() -> None:
         assert (await model.complete(chapter_request())).text == "text"
 
 
-async def test_no_call_of_many_fails_of_an_outage() -> None:
+async def test_none_of_many_concurrent_calls_fails_because_of_an_outage() -> None:
     provider = AbsentProvider(lasting=60)
     model = RetryingModel(
         provider,
@@ -135,7 +135,7 @@ async def test_no_call_of_many_fails_of_an_outage() -> None:
     assert provider.most_at_once <= 16
 
 
-async def test_where_another_model_stands_ready_nobody_waits(server) -> None:
+async def test_with_a_fallback_no_call_waits_for_the_breaker(server) -> None:
     server.script(fault("drop", times=50))
     model = steady(chat(server), tries=2, waits=False)
     for _ in range(3):
@@ -151,7 +151,7 @@ async def test_where_another_model_stands_ready_nobody_waits(server) -> None:
     await model.close()
 
 
-async def test_where_another_model_stands_ready_the_first_is_probed_when_it_is_time(server) -> None:
+async def test_with_a_fallback_the_first_model_is_probed_again_in_time(server) -> None:
     server.script(fault("drop"))
     model = RetryingModel(
         chat(server),
@@ -169,7 +169,7 @@ async def test_where_another_model_stands_ready_the_first_is_probed_when_it_is_t
     await model.close()
 
 
-async def test_a_denied_call_says_that_somebody_is_there(server) -> None:
+async def test_a_denied_call_counts_as_a_sign_that_the_server_is_reachable(server) -> None:
     server.script(fault("drop", times=4), fault("status", status=400), fault("drop", times=4))
     model = steady(chat(server), tries=9)
     with pytest.raises(UpstreamAIError):

@@ -1,4 +1,4 @@
-"""Room is made for the cost of each try before it goes out, and given back when the provider charges nothing."""
+"""The cost of each try is reserved before it is sent, and released if the provider charges nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SONNET, TERRA = "anthropic:claude-sonnet-5-5", "openai:gpt-6.1-terra"
 
 
 class Room:
-    """A CallBudget with room for so many tries."""
+    """A CallBudget that allows this many tries."""
 
     def __init__(self, tries: int = 100) -> None:
         self.tries = tries
@@ -54,7 +54,7 @@ async def asked(server: ModelServer, room: Room, *, fallback: str = "", **fields
         await asked_model.close()
 
 
-async def test_a_try_that_is_not_charged_gives_its_room_back(server: ModelServer) -> None:
+async def test_a_try_that_costs_nothing_releases_its_reservation(server: ModelServer) -> None:
     room = Room()
     server.script(fault("status", status=500), fault("status", status=429, retry_after=0))
 
@@ -64,7 +64,7 @@ async def test_a_try_that_is_not_charged_gives_its_room_back(server: ModelServer
     assert len(room.given_back) == 2
 
 
-async def test_a_try_that_broke_in_mid_answer_keeps_its_room_beside_what_it_told(server: ModelServer) -> None:
+async def test_a_try_that_broke_off_keeps_its_reservation_and_is_recorded(server: ModelServer) -> None:
     room = Room()
     server.script(fault("cut"))
 
@@ -74,7 +74,7 @@ async def test_a_try_that_broke_in_mid_answer_keeps_its_room_beside_what_it_told
     assert (list(room.made)[1:], room.given_back) == ([answered], [])
 
 
-async def test_without_room_no_try_goes_out_and_what_was_paid_before_is_told(server: ModelServer) -> None:
+async def test_a_try_without_budget_is_not_sent_and_earlier_cost_is_reported(server: ModelServer) -> None:
     room = Room(tries=1)
     server.script(fault("cut"))
 
@@ -85,7 +85,7 @@ async def test_without_room_no_try_goes_out_and_what_was_paid_before_is_told(ser
     assert len(server.requests) == 1
 
 
-async def test_another_model_needs_room_of_its_own(server: ModelServer) -> None:
+async def test_the_fallback_model_needs_its_own_reservation(server: ModelServer) -> None:
     room = Room()
     server.script(fault("refusal", protocol="anthropic"))
 
@@ -93,14 +93,14 @@ async def test_another_model_needs_room_of_its_own(server: ModelServer) -> None:
     assert [name for name, _ in room.made.values()] == [SONNET, TERRA]
 
 
-async def test_no_other_model_is_asked_in_place_of_one_without_room(server: ModelServer) -> None:
+async def test_the_fallback_is_not_called_when_the_budget_is_used_up(server: ModelServer) -> None:
     with pytest.raises(CostCapReached):
         await asked(server, Room(tries=0), fallback=TERRA)
 
     assert server.requests == []
 
 
-async def test_a_call_that_is_left_in_mid_answer_keeps_its_room(server: ModelServer) -> None:
+async def test_a_call_cancelled_in_mid_reply_keeps_its_reservation(server: ModelServer) -> None:
     room = Room()
     server.script(fault("stall"))
     asking = asyncio.create_task(asked(server, room))
@@ -113,7 +113,7 @@ async def test_a_call_that_is_left_in_mid_answer_keeps_its_room(server: ModelSer
     assert (len(room.made), room.given_back) == (1, [])
 
 
-async def test_a_refused_key_is_not_charged(server: ModelServer) -> None:
+async def test_a_refused_key_costs_nothing(server: ModelServer) -> None:
     room = Room()
     server.script(fault("status", status=401))
 
@@ -123,7 +123,7 @@ async def test_a_refused_key_is_not_charged(server: ModelServer) -> None:
     assert room.given_back == list(room.made)
 
 
-async def test_the_room_holds_what_a_call_can_use(server: ModelServer) -> None:
+async def test_a_reservation_covers_the_most_that_a_call_can_use(server: ModelServer) -> None:
     room = Room()
     schema = {"type": "object", "properties": {"title": {"type": "string"}}}
 
@@ -137,7 +137,7 @@ async def test_the_room_holds_what_a_call_can_use(server: ModelServer) -> None:
     assert (name, most.calls) == (SONNET, 1)
 
 
-async def test_a_picture_has_room_for_its_references_and_the_highest_quality() -> None:
+async def test_the_reservation_of_a_picture_covers_its_references_and_the_highest_quality() -> None:
     async with ImageServer() as images:
         access = {"openai": Access("key", images.url)}
         painter = build_image_model("openai", ModelSettings(access=access, retry_delay=0.01))

@@ -1,4 +1,4 @@
-"""OpenAI-compatible servers as they really are."""
+"""OpenAI-compatible servers with their known differences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCHEMA = {
 KNOWN_EVERYWHERE = {"model", "messages", "stream", "stream_options", "max_tokens"}
 
 
-async def test_only_fields_that_every_server_knows_are_sent(server) -> None:
+async def test_other_servers_get_only_the_fields_that_every_server_knows(server) -> None:
     provider = chat(server)
 
     await provider.attempt(chapter_request())
@@ -34,7 +34,7 @@ async def test_only_fields_that_every_server_knows_are_sent(server) -> None:
     await provider.close()
 
 
-async def test_openai_itself_is_asked_in_its_own_fields(server) -> None:
+async def test_openai_itself_gets_its_own_fields(server) -> None:
     provider = OpenAIProvider("gpt-6.1-terra", Access("k"))
 
     body = provider._protocols["responses"].body(chapter_request(schema=SCHEMA))
@@ -44,7 +44,7 @@ async def test_openai_itself_is_asked_in_its_own_fields(server) -> None:
     assert provider._spoken == "responses"
 
 
-async def test_a_url_without_a_version_is_given_one(server) -> None:
+async def test_a_version_is_added_to_a_url_without_one(server) -> None:
     provider = OpenAIProvider("local", Access(url=server.url))
 
     await provider.attempt(chapter_request())
@@ -53,7 +53,7 @@ async def test_a_url_without_a_version_is_given_one(server) -> None:
     await provider.close()
 
 
-async def test_a_server_with_responses_alone_is_spoken_to_in_responses(server) -> None:
+async def test_a_server_with_only_the_responses_protocol_is_used_through_it(server) -> None:
     server.configure(protocols=["responses"])
     provider = chat(server)
 
@@ -66,7 +66,7 @@ async def test_a_server_with_responses_alone_is_spoken_to_in_responses(server) -
     await provider.close()
 
 
-async def test_an_unknown_model_is_no_reason_to_change_the_protocol(server) -> None:
+async def test_an_unknown_model_does_not_change_the_protocol(server) -> None:
     server.script(fault("status", status=404, message="model 'local' not found, try pulling it first"))
     model = steady(chat(server))
 
@@ -98,7 +98,7 @@ async def test_a_rejected_field_is_left_out_from_then_on(server, rejected, inste
     await provider.close()
 
 
-async def test_without_a_schema_mode_the_schema_is_asked_for_in_words(server) -> None:
+async def test_without_a_schema_mode_the_schema_is_described_in_the_prompt(server) -> None:
     server.configure(rejects=["response_format"])
     provider = chat(server)
 
@@ -109,7 +109,7 @@ async def test_without_a_schema_mode_the_schema_is_asked_for_in_words(server) ->
     await provider.close()
 
 
-async def test_a_text_that_is_too_long_is_not_taken_for_an_unknown_field(server) -> None:
+async def test_a_prompt_that_is_too_long_is_not_taken_for_an_unknown_field(server) -> None:
     message = "'max_tokens' is too large: 2000. This model's maximum context length is not supported beyond 1024"
     server.script(fault("status", status=400, message=message, times=3))
     model = steady(chat(server))
@@ -123,7 +123,7 @@ async def test_a_text_that_is_too_long_is_not_taken_for_an_unknown_field(server)
 
 
 @pytest.mark.parametrize("think_tags", [True, False])
-async def test_thoughts_are_not_prose_and_get_room_of_their_own(server, think_tags) -> None:
+async def test_thinking_is_not_part_of_the_reply_and_gets_extra_tokens(server, think_tags) -> None:
     server.configure(reasoning="First I think about the harbour.", think_tags=think_tags)
     provider = chat(server)
 
@@ -148,7 +148,7 @@ async def test_thoughts_are_not_prose_and_get_room_of_their_own(server, think_ta
         ("This model's maximum context length is exceeded.", 2_000),
     ],
 )
-async def test_thoughts_get_what_the_window_leaves_them(server, message, room) -> None:
+async def test_the_tokens_for_thinking_are_limited_by_the_context_window(server, message, room) -> None:
     server.configure(reasoning="First I think about the harbour.")
     provider = chat(server)
     await provider.attempt(chapter_request())
@@ -161,7 +161,7 @@ async def test_thoughts_get_what_the_window_leaves_them(server, message, room) -
     await provider.close()
 
 
-async def test_a_reply_that_is_all_thought_is_tried_again(server) -> None:
+async def test_a_reply_of_thinking_only_is_retried(server) -> None:
     server.script(fault("text", text="<think>\nI was still thinking"))
     model = steady(chat(server))
 
@@ -180,7 +180,7 @@ async def test_a_reply_that_is_all_thought_is_tried_again(server) -> None:
         "Range of max_tokens is [1, 512]",
     ],
 )
-async def test_a_model_that_writes_little_at_once_is_asked_for_that_much(server, message) -> None:
+async def test_a_models_limit_on_output_tokens_is_learned_from_its_error(server, message) -> None:
     server.script(fault("status", status=400, message=message))
     provider = chat(server)
 
@@ -201,7 +201,7 @@ async def test_a_model_that_writes_little_at_once_is_asked_for_that_much(server,
         ("sensitive", StopReason.REFUSAL),
     ],
 )
-async def test_servers_have_words_of_their_own_for_why_they_stop(server, reason, stop) -> None:
+async def test_the_stop_reasons_of_different_servers_are_understood(server, reason, stop) -> None:
     server.script(fault("stops", reason=reason))
     provider = chat(server)
 
@@ -210,7 +210,7 @@ async def test_servers_have_words_of_their_own_for_why_they_stop(server, reason,
 
 
 @pytest.mark.parametrize("reason", ["error", "abort", "insufficient_system_resource"])
-async def test_what_a_server_says_broke_off_is_tried_again(server, reason) -> None:
+async def test_a_reply_that_the_server_reports_as_broken_off_is_retried(server, reason) -> None:
     server.script(fault("stops", reason=reason))
     model = steady(chat(server))
 
@@ -221,7 +221,7 @@ async def test_what_a_server_says_broke_off_is_tried_again(server, reason) -> No
     await model.close()
 
 
-async def test_thoughts_that_are_only_counted_get_room_as_well(server) -> None:
+async def test_thinking_that_is_only_counted_also_gets_extra_tokens(server) -> None:
     server.configure(reasoning_tokens=500)
     provider = chat(server)
 
@@ -245,7 +245,7 @@ async def test_thoughts_that_are_only_counted_get_room_as_well(server) -> None:
         (403, "Country, region, or territory not supported", "does not allow this request"),
     ],
 )
-async def test_what_will_never_succeed_is_said_with_its_reason(server, status, said, advice) -> None:
+async def test_a_permanent_error_is_raised_with_its_reason(server, status, said, advice) -> None:
     server.script(fault("status", status=status, message=said))
     model = steady(chat(server))
 
@@ -266,7 +266,7 @@ async def test_what_will_never_succeed_is_said_with_its_reason(server, status, s
         (502, "<html><style>b</style><h1>Bad\nGateway</h1>", "Bad Gateway", "Try again later"),
     ],
 )
-async def test_an_operator_is_told_what_the_server_said_and_what_to_do(server, status, message, detail, to_do) -> None:
+async def test_an_error_quotes_the_server_and_says_what_to_do(server, status, message, detail, to_do) -> None:
     server.configure(models=["B", "A"])
     server.script(fault("status", status=status, message=message, times=2))
     provider = OpenAIProvider("local", Access("sk-Hush!", f"{server.url}/gateway/v1"))
@@ -282,12 +282,12 @@ async def test_an_operator_is_told_what_the_server_said_and_what_to_do(server, s
 
 @pytest.mark.timeout(5)
 @pytest.mark.parametrize("part", ["<", "<style ", "<script>"])
-def test_an_error_of_nothing_but_markup_is_read_at_once(part) -> None:
+def test_an_error_page_of_pure_markup_is_parsed_in_linear_time(part) -> None:
     assert len(sentence({"error": {"message": f"1 < 2 {part * 200_000}"}})) <= MAX_DETAIL_CHARACTERS
     assert sentence("1 < 2") == "1 < 2"
 
 
-async def test_a_page_in_the_place_of_an_answer_is_told_as_a_wrong_address(server) -> None:
+async def test_a_web_page_instead_of_a_reply_is_reported_as_a_wrong_address(server) -> None:
     server.script(fault("html"))
     provider = chat(server)
 
@@ -299,8 +299,8 @@ async def test_a_page_in_the_place_of_an_answer_is_told_as_a_wrong_address(serve
     await provider.close()
 
 
-async def test_nobody_at_an_address_is_told_by_its_reason() -> None:
-    # A server of one's own wants some key or none, which is no secret.
+async def test_an_unreachable_address_is_reported_with_the_reason() -> None:
+    # A local server needs some key, which is not a secret.
     provider = OpenAIProvider("local", Access("local", "http://localhost:1/v1"))
 
     with pytest.raises(CallFailed) as refused:
@@ -311,7 +311,7 @@ async def test_nobody_at_an_address_is_told_by_its_reason() -> None:
     await provider.close()
 
 
-async def test_a_count_of_tokens_beyond_belief_is_not_believed(server, monkeypatch) -> None:
+async def test_an_absurd_token_count_is_not_used(server, monkeypatch) -> None:
     absurd = {"prompt_tokens": 10**30, "completion_tokens": -5, "total_tokens": 1}
     monkeypatch.setattr(type(WIRES["completions"]), "usage", lambda *_: absurd)
     provider = chat(server)

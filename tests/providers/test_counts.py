@@ -1,4 +1,4 @@
-"""Every try of a model call is counted, with what became of it, what it cost and how it waited."""
+"""Every try of a model call is counted, with its outcome, its cost and its wait."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def calls() -> dict[str, float]:
     return {outcome: value("bookgen_model_calls_total", outcome=outcome) for outcome in outcomes}
 
 
-async def test_tries_are_counted_by_what_became_of_them(server: ModelServer) -> None:
+async def test_tries_are_counted_by_outcome(server: ModelServer) -> None:
     model, before = steady(anthropic(server), tries=5), calls()
     server.script(fault("status", status=429), fault("status", status=500), fault("html"), fault("refusal", text="No."))
 
@@ -40,7 +40,7 @@ async def test_tries_are_counted_by_what_became_of_them(server: ModelServer) -> 
     await model.close()
 
 
-async def test_tokens_and_their_price_are_counted(server: ModelServer) -> None:
+async def test_tokens_and_their_cost_are_counted(server: ModelServer) -> None:
     model = steady(anthropic(server))
     kinds, currency = ("input", "output"), prices().currency
     before = [value("bookgen_model_tokens_total", kind=kind) for kind in kinds]
@@ -58,7 +58,7 @@ async def test_tokens_and_their_price_are_counted(server: ModelServer) -> None:
     await model.close()
 
 
-async def test_an_open_breaker_and_the_calls_that_wait_for_it_show(server: ModelServer) -> None:
+async def test_an_open_breaker_and_its_waiting_calls_are_in_the_metrics(server: ModelServer) -> None:
     server.script(fault("drop", times=5), fault("hold"))
     model = steady(anthropic(server), tries=9)
     asked = asyncio.create_task(model.complete(chapter_request()))

@@ -1,4 +1,4 @@
-"""The stream of a model is read as it was sent, however its bytes are split over the reads."""
+"""The event stream of a model is parsed the same however its bytes are split over reads."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def events_of(*reads: bytes) -> list[dict[str, object]]:
 
 
 def splits(stream: bytes) -> Iterator[list[bytes]]:
-    """At each byte, at every byte, and with reads that bring nothing."""
+    """The stream split at each byte, into single bytes, and with empty reads."""
     yield from ([stream[:at], stream[at:]] for at in range(len(stream)))
     single = [stream[at : at + 1] for at in range(len(stream))]
     yield single
@@ -50,25 +50,25 @@ def splits(stream: bytes) -> Iterator[list[bytes]]:
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
-async def test_events_are_the_same_wherever_the_reads_split_them(end) -> None:
-    stream = STREAM.replace(b"\n", end) + end  # a read that ends in CR waits for what might be its LF
+async def test_events_are_parsed_the_same_however_the_reads_split_them(end) -> None:
+    stream = STREAM.replace(b"\n", end) + end  # a read that ends in CR waits for a possible LF
 
     assert all([await events_of(*reads) == EVENTS for reads in splits(stream)])
 
 
-async def test_an_event_whose_data_comes_in_lines_is_one() -> None:
+async def test_data_in_several_lines_is_one_event() -> None:
     assert await events_of(b'data: {"text":\ndata\ndata:"whole"}\n\n') == [{"text": "whole"}]
 
 
-async def test_what_was_not_ended_is_no_event() -> None:
+async def test_an_unterminated_event_is_dropped() -> None:
     assert await events_of(b'data: {"text": "a"}\n\ndata: {"text": "b"}\n') == [{"text": "a"}]
 
 
-async def test_halves_of_a_character_do_not_spoil_the_stream() -> None:
+async def test_a_character_split_between_reads_is_decoded() -> None:
     assert await events_of(HALVES) == [{"text": "\ud83e"}, {"text": "\udd8a"}]
 
 
-async def test_nothing_is_read_of_what_stands_behind_the_last_event() -> None:
+async def test_data_after_the_last_event_is_ignored() -> None:
     read_to_the_end = asyncio.Event()
     reads = reads_of([STREAM + b"data: [DONE]\n\ndata: nonsense\n\n", b"more"], read_to_the_end.set)
 
@@ -87,7 +87,7 @@ async def test_nothing_is_read_of_what_stands_behind_the_last_event() -> None:
         (b"event: error\ndata: out of memory\n\n", FailureKind.AWAY),
     ],
 )
-async def test_an_error_in_mid_stream_is_told_as_what_it_is(stream, kind) -> None:
+async def test_an_error_in_mid_stream_raises_its_own_kind(stream, kind) -> None:
     with pytest.raises(ProviderError) as told:
         await events_of(STREAM, stream)
 
@@ -95,7 +95,7 @@ async def test_an_error_in_mid_stream_is_told_as_what_it_is(stream, kind) -> Non
 
 
 @pytest.mark.parametrize("stream", [b"data: {not json}\n\n", b"data: [1]\n\n", b'data: "\xff"\n\n'])
-async def test_what_nobody_can_read_is_garbled(stream) -> None:
+async def test_unreadable_data_is_garbled(stream) -> None:
     with pytest.raises(ValueError, match=r".") as error:
         await events_of(stream)
 
@@ -103,7 +103,7 @@ async def test_what_nobody_can_read_is_garbled(stream) -> None:
 
 
 @ANY
-async def test_a_finished_reply_leaves_its_connection_for_the_next_call_to_a_cloud(server, make, monkeypatch) -> None:
+async def test_a_finished_reply_keeps_its_connection_open_for_a_cloud_provider(server, make, monkeypatch) -> None:
     monkeypatch.setattr(sdk, "CLOUDS", ("127.0.0.1",))
     server.configure(chunk=5)
     provider = make(server)
@@ -116,7 +116,9 @@ async def test_a_finished_reply_leaves_its_connection_for_the_next_call_to_a_clo
 
 
 class HangsUp:
-    """A server that says it keeps its connections, and closes each at its second request. `asked`: their ports."""
+    """A server that promises to keep connections and closes each at its second request. `asked`: the ports of its
+    clients.
+    """
 
     body = (
         b'data: {"choices": [{"delta": {"content": "It rained all day."}}]}\n\n'
@@ -128,7 +130,10 @@ class HangsUp:
         self.asked: list[int] = []
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.closing(writer), contextlib.suppress(asyncio.IncompleteReadError):  # whoever asks may have left
+        with (
+            contextlib.closing(writer),
+            contextlib.suppress(asyncio.IncompleteReadError),
+        ):  # the client may have disconnected
             for answer in (self.head % len(self.body) + self.body, b""):
                 asked = await reader.readuntil(b"\r\n\r\n")
                 length = re.search(rb"content-length: (\d+)", asked.lower())
@@ -137,7 +142,7 @@ class HangsUp:
                 writer.write(answer)
 
 
-async def test_every_call_to_a_server_of_ones_own_has_a_connection_of_its_own() -> None:
+async def test_every_call_to_a_local_server_opens_its_own_connection() -> None:
     server = HangsUp()
     async with await asyncio.start_server(server, "127.0.0.1", 0) as listening:
         provider = OpenAIProvider("local", Access(url=f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"))
@@ -149,7 +154,7 @@ async def test_every_call_to_a_server_of_ones_own_has_a_connection_of_its_own() 
 
 
 @ANY
-async def test_nobody_at_the_address_and_one_who_hangs_up_are_away(server, make) -> None:
+async def test_an_unreachable_server_and_one_that_hangs_up_are_both_away(server, make) -> None:
     hang_up = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", 0)
     server.url = f"http://127.0.0.1:{hang_up.sockets[0].getsockname()[1]}"
     provider = make(server)

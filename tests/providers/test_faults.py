@@ -29,7 +29,7 @@ def label(documented: Documented) -> str:
 
 @pytest.mark.parametrize("profile", PROVIDERS)
 @pytest.mark.parametrize("documented", FAULTS, ids=label)
-async def test_a_fault_ends_as_documented(profile: str, documented: Documented) -> None:
+async def test_each_fault_ends_as_documented(profile: str, documented: Documented) -> None:
     ended = await outcome(profile, documented)
 
     assert (ended.ends, ended.calls) == (documented.ends, documented.calls)
@@ -38,7 +38,7 @@ async def test_a_fault_ends_as_documented(profile: str, documented: Documented) 
 
 
 @ANY
-async def test_an_error_names_the_call_and_says_whether_to_try_again(server, make) -> None:
+async def test_an_error_names_the_call_and_says_whether_to_retry(server, make) -> None:
     server.script(fault("status", status=500, times=9))
     model = steady(make(server))
 
@@ -52,7 +52,7 @@ async def test_an_error_names_the_call_and_says_whether_to_try_again(server, mak
 
 
 @ANY
-async def test_being_busy_costs_no_try(server, make) -> None:
+async def test_a_busy_provider_does_not_use_up_tries(server, make) -> None:
     server.script(fault("status", status=429, retry_after=0.02, times=5))
     model = steady(make(server), tries=1)
 
@@ -64,7 +64,7 @@ async def test_being_busy_costs_no_try(server, make) -> None:
 
 
 @pytest.mark.parametrize("asked", [0, "date:-60"])
-async def test_a_provider_that_asks_for_no_pause_is_given_one(server, asked) -> None:
+async def test_a_busy_provider_that_asks_for_no_pause_still_gets_one(server, asked) -> None:
     server.script(fault("status", status=429, retry_after=asked, times=2))
     model = steady(chat(server), first_delay=0.2)
 
@@ -76,7 +76,7 @@ async def test_a_provider_that_asks_for_no_pause_is_given_one(server, asked) -> 
 
 
 @ANY
-async def test_calls_that_queued_before_a_provider_was_busy_wait_with_the_others(server, make) -> None:
+async def test_calls_queued_before_a_provider_was_busy_wait_with_the_others(server, make) -> None:
     server.script(fault("status", status=429, retry_after=0.3))
     provider = make(server)
     model = RetryingModel(provider, pacing=Pacing(concurrency=1), rules=RetryRules(first_delay=0.01))
@@ -88,7 +88,7 @@ async def test_calls_that_queued_before_a_provider_was_busy_wait_with_the_others
     await model.close()
 
 
-async def test_a_model_of_another_process_that_is_told_of_a_busy_provider_waits_too(server) -> None:
+async def test_a_process_told_of_a_busy_provider_waits_too(server) -> None:
     server.script(fault("status", status=429, retry_after=0.3))
     hears, other, told = steady(chat(server)), steady(chat(server)), asyncio.Event()
     here, elsewhere = FallbackModel(hears, hears), FallbackModel(other, other)
@@ -111,7 +111,7 @@ async def test_a_model_of_another_process_that_is_told_of_a_busy_provider_waits_
 
 
 @ANY
-async def test_a_wait_is_never_longer_than_its_cap(server, make) -> None:
+async def test_a_wait_never_exceeds_its_maximum(server, make) -> None:
     server.script(fault("status", status=429, retry_after=3600))
     model = steady(make(server), longest_wait=0.1)
 
@@ -122,7 +122,7 @@ async def test_a_wait_is_never_longer_than_its_cap(server, make) -> None:
 
 
 @ANY
-async def test_patience_with_a_busy_provider_ends(server, make) -> None:
+async def test_waiting_for_a_busy_provider_ends_at_a_limit(server, make) -> None:
     server.script(fault("status", status=429, retry_after=0.05, times=999))
     model = steady(make(server), patience=0.3)
 
@@ -134,7 +134,7 @@ async def test_patience_with_a_busy_provider_ends(server, make) -> None:
 
 
 @ANY
-async def test_a_caller_who_waits_is_told_soon_that_nobody_is_there(server, make) -> None:
+async def test_a_caller_with_a_short_patience_gets_the_error_soon(server, make) -> None:
     server.script(fault("status", status=503, times=999))
     model = steady(make(server), tries=99)
 
@@ -145,7 +145,7 @@ async def test_a_caller_who_waits_is_told_soon_that_nobody_is_there(server, make
     await model.close()
 
 
-async def test_a_spent_account_is_not_waited_for(server) -> None:
+async def test_an_account_without_credit_is_not_retried(server) -> None:
     server.script(fault("status", status=429, code="insufficient_quota", message="You exceeded your quota"))
     model = steady(PROVIDERS["responses"](server))
 
@@ -173,7 +173,7 @@ async def test_silence_in_a_stream_ends_at_the_idle_deadline(server, make) -> No
 
 
 @ANY
-async def test_a_drip_ends_at_the_total_deadline(server, make) -> None:
+async def test_a_slow_trickle_ends_at_the_total_deadline(server, make) -> None:
     server.script(fault("drip", interval=0.1))
     provider = make(server, Deadlines(connect=1, first_byte=2, idle=2, total=0.8))
 
@@ -181,7 +181,7 @@ async def test_a_drip_ends_at_the_total_deadline(server, make) -> None:
 
 
 async def assert_ends_within(provider, least: float, most: float, kind: FailureKind = FailureKind.AWAY) -> None:
-    await provider._client()  # importing an SDK is not what is measured
+    await provider._client()  # importing an SDK is not part of the measurement
     started = time.monotonic()
     with pytest.raises(CallFailed) as failed:
         await provider.attempt(chapter_request(600))
@@ -192,7 +192,7 @@ async def assert_ends_within(provider, least: float, most: float, kind: FailureK
 
 
 @ANY
-async def test_a_server_that_is_not_there_is_away(server, make) -> None:
+async def test_an_unreachable_server_is_away(server, make) -> None:
     provider = make(server)
     await server.__aexit__()
 
@@ -221,7 +221,7 @@ async def test_cancelling_closes_the_connection(server, make, kind) -> None:
 
 
 @ANY
-async def test_a_broken_try_is_in_the_usage_as_the_server_told_it(server, make) -> None:
+async def test_the_usage_of_a_broken_try_is_what_the_server_reported(server, make) -> None:
     server.script(fault("cut"), fault("error_event"))
     model = steady(make(server))
 
@@ -236,7 +236,7 @@ async def test_a_broken_try_is_in_the_usage_as_the_server_told_it(server, make) 
 
 
 @ANY
-async def test_a_server_that_tells_no_usage_is_counted_by_length(server, make) -> None:
+async def test_a_server_that_reports_no_usage_is_counted_by_length(server, make) -> None:
     server.configure(usage=False)
     model = steady(make(server))
 
@@ -263,5 +263,5 @@ async def test_a_server_that_tells_no_usage_is_counted_by_length(server, make) -
     ],
     ids=str,
 )
-def test_how_long_a_provider_asks_to_wait(said: dict[str, str], seconds: float | None) -> None:
+def test_the_retry_delay_of_a_provider_is_read_in_every_format(said: dict[str, str], seconds: float | None) -> None:
     assert retry_after(said) == seconds

@@ -1,4 +1,4 @@
-"""Bounds that the operator has set are kept as they are set; those left open follow what the server shows."""
+"""Limits set by the operator are kept. Those left open follow what the server shows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def given(monkeypatch: pytest.MonkeyPatch):
-    """Settings, and an address that a server of one's own has."""
+    """Settings with the address of a local server."""
 
     def set_all(server: ModelServer, **settings: object) -> config.Config:
         monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
@@ -40,7 +40,7 @@ def given(monkeypatch: pytest.MonkeyPatch):
     return set_all
 
 
-def test_a_call_is_given_up_at_the_bound_that_is_set_also_when_that_is_the_default(given) -> None:
+def test_a_call_ends_at_the_configured_timeout_even_if_it_equals_the_default(given) -> None:
     async def asked() -> float:
         async with ModelServer() as server:
             server.configure(**SLOW)
@@ -54,7 +54,7 @@ def test_a_call_is_given_up_at_the_bound_that_is_set_also_when_that_is_the_defau
     assert run(asked()) < 180
 
 
-def test_without_one_a_slow_server_of_ones_own_is_waited_for(given) -> None:
+def test_without_a_timeout_a_slow_local_server_is_waited_for(given) -> None:
     async def asked() -> StopReason:
         async with ModelServer() as server:
             server.configure(**SLOW)
@@ -67,14 +67,14 @@ def test_without_one_a_slow_server_of_ones_own_is_waited_for(given) -> None:
 
 
 @pytest.mark.parametrize(("settings", "at_once"), [({}, 1), ({"BOOKGEN_MODEL_CONCURRENCY": 4}, 4)], ids=["open", "set"])
-def test_so_many_calls_go_out_at_once_from_the_start_as_are_set(given, settings, at_once) -> None:
+def test_the_configured_number_of_calls_is_made_at_once_from_the_start(given, settings, at_once) -> None:
     async def asked() -> int:
         async with ModelServer() as server:
             server.configure(**SLOW)
             model = build_model(given(server, **settings))
             calls = [asyncio.create_task(model.complete(chapter_request())) for _ in range(MANY)]
             await server.arrived(at_once)
-            await asyncio.sleep(SLOW["delay"] / 2)  # of virtual time: whatever goes out at once has arrived
+            await asyncio.sleep(SLOW["delay"] / 2)  # of virtual time: all concurrent calls have arrived
             arrived = len(server.requests)
             await asyncio.gather(*calls)
             await model.close()

@@ -1,4 +1,4 @@
-"""A call that is no longer wanted is not tried again and waits for nothing."""
+"""A call that is no longer wanted is not retried and does not wait."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.providers.calls import chapter_request
 
 
 class Gate(Provider):
-    """A provider that answers, or fails as `failing` says, when it is let go."""
+    """A provider that answers, or fails with `failing`, once it is released."""
 
     name = "gate"
 
@@ -43,7 +43,7 @@ class Gate(Provider):
 
 
 def patient(provider: Gate) -> RetryingModel:
-    """It would wait for minutes."""
+    """A model with a back-off of minutes."""
     return RetryingModel(
         provider,
         pacing=Pacing(concurrency=1),
@@ -53,7 +53,7 @@ def patient(provider: Gate) -> RetryingModel:
 
 
 @pytest.mark.parametrize("failing", [FailureKind.AWAY, FailureKind.BUSY, FailureKind.GARBLED])
-async def test_a_call_that_failed_is_not_tried_again_and_what_it_used_is_told(failing: FailureKind) -> None:
+async def test_a_failed_call_is_not_retried_after_a_halt_and_reports_its_usage(failing: FailureKind) -> None:
     provider, halt = Gate(failing), Halt()
     call = asyncio.create_task(patient(provider).complete(replace(chapter_request(), halt=halt)))
     await provider.trying.wait()
@@ -69,7 +69,7 @@ async def test_a_call_that_failed_is_not_tried_again_and_what_it_used_is_told(fa
 
 
 @pytest.mark.parametrize("failing", [FailureKind.AWAY, FailureKind.BUSY, FailureKind.GARBLED])
-async def test_a_wait_for_the_next_try_ends_at_once(failing: FailureKind) -> None:
+async def test_a_halt_ends_the_wait_for_the_next_try(failing: FailureKind) -> None:
     provider, halt = Gate(failing), Halt()
     provider.let_go.set()
     call = asyncio.create_task(patient(provider).complete(replace(chapter_request(), halt=halt)))
@@ -85,7 +85,7 @@ async def test_a_wait_for_the_next_try_ends_at_once(failing: FailureKind) -> Non
     assert provider.tried == 1
 
 
-async def test_a_call_that_queues_behind_others_leaves_the_queue_and_the_one_before_it_alone() -> None:
+async def test_a_halt_removes_a_queued_call_and_leaves_the_one_before_it_alone() -> None:
     provider, halt = Gate(), Halt()
     model = patient(provider)
     first = asyncio.create_task(model.complete(replace(chapter_request(), halt=Halt())))
@@ -103,7 +103,7 @@ async def test_a_call_that_queues_behind_others_leaves_the_queue_and_the_one_bef
     assert (await first).text == (await model.complete(chapter_request())).text == "text"
 
 
-async def test_a_call_under_way_is_answered_and_one_after_the_halt_is_cleared_too() -> None:
+async def test_a_call_in_flight_is_answered_and_a_cleared_halt_allows_the_next() -> None:
     provider, halt = Gate(), Halt()
     model = patient(provider)
     call = asyncio.create_task(model.complete(replace(chapter_request(), halt=halt)))
@@ -117,7 +117,7 @@ async def test_a_call_under_way_is_answered_and_one_after_the_halt_is_cleared_to
     assert (await model.complete(replace(chapter_request(), halt=halt))).text == "text"
 
 
-async def test_no_other_model_stands_in_for_a_call_that_is_not_wanted() -> None:
+async def test_the_fallback_is_not_called_after_a_halt() -> None:
     first, second, halt = Gate(FailureKind.DENIED), Gate(), Halt()
     second.let_go.set()
     call = asyncio.create_task(
@@ -134,7 +134,7 @@ async def test_no_other_model_stands_in_for_a_call_that_is_not_wanted() -> None:
     assert [spent.usage.output_tokens for spent in halted.value.spent] == [7]
 
 
-async def test_a_call_that_is_cancelled_between_its_tries_tells_what_it_used() -> None:
+async def test_a_call_cancelled_between_its_tries_reports_its_usage() -> None:
     provider = Gate(FailureKind.GARBLED)
     provider.let_go.set()
     call = asyncio.create_task(patient(provider).complete(chapter_request()))
@@ -149,7 +149,7 @@ async def test_a_call_that_is_cancelled_between_its_tries_tells_what_it_used() -
     assert [spent.usage.output_tokens for spent in spent_before(cancelled.value)] == [7]
 
 
-async def test_a_call_that_is_cancelled_at_the_model_that_stands_in_tells_what_the_first_used() -> None:
+async def test_a_call_cancelled_at_the_fallback_reports_the_usage_of_the_first_model() -> None:
     first, second = Gate(FailureKind.DENIED), Gate()
     first.let_go.set()
     call = asyncio.create_task(FallbackModel(patient(first), patient(second)).complete(chapter_request()))

@@ -1,4 +1,4 @@
-"""JSON is asked for in the best way that a server knows, whatever words it has for the others."""
+"""JSON is requested in the best mode that a server supports, however it refuses the others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REQUEST = chapter_request(schema=SCHEMA)
         ("response_format", ["json_schema", "json_object", None, None]),
     ],
 )
-async def test_a_refused_mode_is_left_for_the_next_one_and_remembered(server, words, rejected, modes) -> None:
+async def test_after_a_refusal_the_next_json_mode_is_used_and_remembered(server, words, rejected, modes) -> None:
     server.configure(rejects=[rejected], reject_style=words)
     provider = chat(server)
 
@@ -37,7 +37,7 @@ async def test_a_refused_mode_is_left_for_the_next_one_and_remembered(server, wo
     await provider.close()
 
 
-async def test_an_error_that_a_plain_request_gets_as_well_says_nothing_of_the_mode(server) -> None:
+async def test_an_error_that_also_occurs_without_the_mode_does_not_change_it(server) -> None:
     server.script(fault("status", status=500, times=3))
     model = steady(chat(server))
 
@@ -48,7 +48,7 @@ async def test_an_error_that_a_plain_request_gets_as_well_says_nothing_of_the_mo
     await model.close()
 
 
-async def test_a_mode_that_was_answered_is_not_left_for_an_outage(server) -> None:
+async def test_an_outage_does_not_change_a_mode_that_has_worked(server) -> None:
     model = steady(chat(server), tries=1)
     await model.complete(REQUEST)
     server.script(fault("status", status=500))

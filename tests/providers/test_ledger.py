@@ -1,4 +1,4 @@
-"""What we say was used is what the server says it told, to the token."""
+"""The recorded usage equals what the server reported, to the token."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CALLS = 80
 
 
 @pytest.mark.parametrize("make", PROVIDERS.values(), ids=PROVIDERS)
-async def test_a_ledger_of_many_troubled_calls_is_equal_to_the_token(server, make) -> None:
+async def test_the_ledger_of_many_failing_calls_is_exact_to_the_token(server, make) -> None:
     rng = random.Random(7)
     server.script(*(fault(kind, text="short") for kind in rng.choices(KINDS, k=CALLS // 2)))
     model = steady(make(server, Deadlines()), tries=4)

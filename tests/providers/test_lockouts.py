@@ -1,6 +1,6 @@
-"""A provider that refuses this server's key or credit costs no run its book: it is waited for, however long.
+"""A provider that refuses the server's key or credit fails no run: it is waited for as long as it takes.
 
-The clock is virtual, everything else is real: the intervals, the retries, the SDK, the sockets.
+The clock is virtual. Everything else is real: the intervals, the retries, the SDK, the sockets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.providers.calls import chapter_request
 from tests.virtual_time import run
 
 FOREVER = 10**9
-OUTAGE = 3_600.0  # seconds that a run waits for a model that is away
+OUTAGE = 3_600.0  # seconds that a run waits for an unreachable model
 ANTHROPIC, CHAT, RESPONSES = "anthropic:claude-sonnet-5-5", "openai:local", "openai:gpt-6.1-terra"
 BALANCE = "Your credit balance is too low to access the Anthropic API."
 KEY, CREDIT = "does not accept this server's key", "says that this server's credit with it is spent"
@@ -45,7 +45,7 @@ def model_at(server: ModelServer, name: str, fallback: str = "") -> TextModel:
 
 
 @pytest.mark.parametrize(("name", "refusal", "reason"), REFUSALS)
-def test_runs_wait_for_as_long_as_it_lasts_and_ask_seldom(name: str, refusal: ScriptedFault, reason: str) -> None:
+def test_runs_wait_through_a_lockout_and_retry_rarely(name: str, refusal: ScriptedFault, reason: str) -> None:
     lasting = 3 * OUTAGE
 
     async def scenario() -> None:
@@ -73,7 +73,7 @@ def test_runs_wait_for_as_long_as_it_lasts_and_ask_seldom(name: str, refusal: Sc
     run(scenario())
 
 
-def test_who_waits_for_the_answer_is_told_at_once_and_finds_out_when_it_is_over() -> None:
+def test_a_request_fails_at_once_during_a_lockout_and_detects_its_end() -> None:
     async def scenario() -> None:
         async with ModelServer() as server:
             server.script(fault("status", status=401, times=FOREVER))
@@ -96,7 +96,7 @@ def test_who_waits_for_the_answer_is_told_at_once_and_finds_out_when_it_is_over(
     run(scenario())
 
 
-def test_callers_that_are_refused_do_not_put_the_runs_off() -> None:
+def test_refused_requests_do_not_delay_the_runs() -> None:
     async def scenario() -> float:
         async with ModelServer() as server:
             server.script(fault("status", status=401, times=FOREVER))
@@ -116,7 +116,7 @@ def test_callers_that_are_refused_do_not_put_the_runs_off() -> None:
     assert run(scenario()) <= 310
 
 
-def test_a_pause_ends_the_waiting() -> None:
+def test_a_pause_ends_the_wait_for_a_lockout() -> None:
     async def scenario() -> None:
         async with ModelServer() as server:
             server.script(fault("status", status=402, times=FOREVER))
@@ -136,7 +136,7 @@ def test_a_pause_ends_the_waiting() -> None:
     run(scenario())
 
 
-def test_what_refuses_one_call_alone_holds_back_no_other() -> None:
+def test_a_refusal_of_one_call_does_not_hold_back_others() -> None:
     async def scenario() -> None:
         async with ModelServer() as server:
             refusal = fault("status", status=403, message="Not for you", stage="chapter", chapter_number=7, times=3)
@@ -155,7 +155,7 @@ def test_what_refuses_one_call_alone_holds_back_no_other() -> None:
     run(scenario())
 
 
-def test_a_fallback_writes_while_the_first_model_refuses() -> None:
+def test_a_fallback_replies_while_the_first_model_refuses() -> None:
     async def scenario() -> TextReply:
         async with ModelServer() as server:
             server.script(fault("status", status=401, times=FOREVER, protocol="anthropic"))

@@ -1,7 +1,7 @@
-"""An outage of a second, a minute, an hour costs no run its book and no book more than one call again.
+"""An outage of a second, a minute or an hour fails no run, and each book repeats at most one call.
 
-The clock is virtual, everything else is real: the intervals, the retries, the SDK, the sockets. OUTAGES=all takes every
-kind and length of outage with one, five and fifty books, by default a few of them.
+The clock is virtual. Everything else is real: the intervals, the retries, the SDK, the sockets. OUTAGES=all tests every
+kind and length of outage with one, five and fifty books; the default is a few of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.writing.scripted import a_book, a_chapter
 
 ALL = os.environ.get("OUTAGES") == "all"
 LONGEST = 3_600.0  # seconds
-SECONDS_A_PIECE = 0.5  # of 400 characters: the calls are under way when the server goes
+SECONDS_A_PIECE = 0.5  # characters: the calls are in flight when the server fails
 KINDS = ("gone", "503", "hangs up", "silent")
 SCENARIOS = [("gone", 1.0, 5), ("503", 60.0, 1), ("gone", LONGEST, 1), ("silent", LONGEST, 2)]
 if ALL:
@@ -38,7 +38,7 @@ FAULTS = {
 
 
 async def goes_away(server: ModelServer, how: str, seconds: float) -> None:
-    """The outage: nobody listens, or whoever does answers 503, hangs up, or says nothing at all."""
+    """The outage: nothing listens, or the server answers 503, hangs up, or stays silent."""
     if how == "gone":
         await server.stop()
         await asyncio.sleep(seconds)
@@ -72,7 +72,7 @@ async def written(model: Any, number: int) -> int:
 
 
 def repeated(server: ModelServer) -> int:
-    """The most calls of one book that the server began to answer more than once."""
+    """The largest number of calls of one book that the server began to answer more than once."""
     begun = [call for call in server.requests if call.ended in ("answered", "left", "cut") and not call.fault]
     asked = Counter((call.brief["title"], str(call.body["messages"])) for call in begun)
     again: Counter[str] = Counter()

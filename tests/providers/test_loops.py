@@ -1,4 +1,4 @@
-"""A reply that goes round in a circle is ended while it streams; what stands before is kept, and what it cost."""
+"""A reply that loops is ended while it streams. Its good part and its cost are kept."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOOPS = {
 
 @ANY
 @pytest.mark.parametrize("again", LOOPS.values(), ids=LOOPS)
-async def test_an_endless_reply_is_ended_and_its_good_part_kept(server, make, again) -> None:
+async def test_a_reply_that_loops_is_cut_and_its_good_part_kept(server, make, again) -> None:
     server.script(fault("text", text=GOOD + again * (200_000 // len(again))))
     provider = make(server)
 
@@ -37,7 +37,7 @@ async def test_an_endless_reply_is_ended_and_its_good_part_kept(server, make, ag
     assert reply.text.startswith(GOOD)
     assert len(reply.text) < len(GOOD) + 3 * len(again) + 500
     assert reply.usage.calls == 1
-    assert reply.usage.output_tokens >= (len(GOOD) + MIN_LOOP_CHARACTERS) // 5  # also what was written and not kept
+    assert reply.usage.output_tokens >= (len(GOOD) + MIN_LOOP_CHARACTERS) // 5  # includes what was written and dropped
     await provider.close()
 
 
@@ -51,5 +51,5 @@ async def test_an_endless_reply_is_ended_and_its_good_part_kept(server, make, ag
         "".join(random.Random(1).choices("абвг ", k=5_000)),
     ],
 )
-def test_prose_lists_and_refrains_are_no_loop(text) -> None:
+def test_prose_and_lists_and_refrains_are_not_loops(text) -> None:
     assert all(first_round(text[:end]) is None for end in range(400, len(text), 400))

@@ -1,4 +1,4 @@
-"""The scripted provider itself, as another process uses it."""
+"""The scripted provider, used by another process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.providers.calls import chapter_request, chat
 SCHEMA = {"type": "object", "properties": {"summary": {"type": "string"}, "facts": {"type": "array"}}}
 
 
-async def test_another_process_scripts_it_over_http() -> None:
+async def test_another_process_can_script_it_over_http() -> None:
     server = await create_subprocess_exec(
         sys.executable, "-m", "tests.fakes.model_server", "--port", "0", stdout=PIPE, stderr=PIPE
     )
@@ -38,7 +38,7 @@ async def test_another_process_scripts_it_over_http() -> None:
 
 
 @pytest.mark.parametrize("kind", GARBAGE)
-async def test_every_kind_of_garbage_arrives_as_the_model_said_it(server, kind) -> None:
+async def test_every_kind_of_garbage_arrives_unchanged(server, kind) -> None:
     server.script(fault("garbage", kind=kind))
     provider = chat(server)
 

@@ -1,4 +1,4 @@
-"""The offline model: sample text of the asked length, in the book's own terms."""
+"""The offline model: sample text of the requested length, about the people and things of the book."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def chapter(number: int, **fields: object) -> str:
 
 @pytest.mark.parametrize("words", [60, 300, 700, 1000, 2500])
 @pytest.mark.parametrize("genre", ["Mystery", "Self-help"])
-async def test_a_part_is_as_long_as_asked(words: int, genre: str) -> None:
+async def test_a_part_has_the_requested_length(words: int, genre: str) -> None:
     text = await chapter(3, words=words, genre=genre)
 
     assert count_words(text) == pytest.approx(words, abs=max(12, words * 0.02))
@@ -75,7 +75,7 @@ async def test_the_same_brief_gives_the_same_text() -> None:
     assert await chapter(3) == await chapter(3)
 
 
-async def test_the_text_tells_of_the_books_people_and_things() -> None:
+async def test_the_text_mentions_the_people_and_things_of_the_book() -> None:
     text = await chapter(2)
 
     assert "Ida" in text
@@ -83,19 +83,19 @@ async def test_the_text_tells_of_the_books_people_and_things() -> None:
     assert "the boathouse" in text
 
 
-async def test_the_first_chapter_says_that_it_is_a_sample() -> None:
+async def test_the_first_chapter_says_that_it_is_sample_text() -> None:
     assert (await chapter(1)).startswith("*This is sample text")
     assert "sample text" not in await chapter(2)
 
 
-async def test_no_long_sentence_is_in_two_chapters() -> None:
+async def test_no_long_sentence_occurs_in_two_chapters() -> None:
     first, second = [long_sentences(await chapter(number)) for number in (4, 5)]
 
     assert len(first) > 20
     assert not first & second
 
 
-async def test_an_outline_has_the_asked_chapters_with_different_titles() -> None:
+async def test_an_outline_has_the_requested_number_of_chapters_with_different_titles() -> None:
     reply = await ask("outline", OUTLINE, description="A harbour at night.", first=1, last=10)
 
     outline = json.loads(reply.text)
@@ -105,14 +105,14 @@ async def test_an_outline_has_the_asked_chapters_with_different_titles() -> None
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_no_two_chapters_of_a_long_outline_do_the_same(seed: int) -> None:
+async def test_no_two_chapters_of_a_long_outline_have_the_same_plan(seed: int) -> None:
     outline = json.loads((await ask("outline", OUTLINE, seed=str(seed), first=1, last=100)).text)
 
     assert len({one["title"].casefold() for one in outline["chapters"]}) == 100
     assert len({one["summary"].casefold() for one in outline["chapters"]}) == 100
 
 
-async def test_batches_of_an_outline_make_one_outline() -> None:
+async def test_the_batches_of_an_outline_form_one_outline() -> None:
     whole = json.loads((await ask("outline", OUTLINE, first=1, last=10)).text)["chapters"]
     halves = [
         json.loads((await ask("outline", OUTLINE, first=first, last=last)).text)["chapters"]
@@ -122,7 +122,7 @@ async def test_batches_of_an_outline_make_one_outline() -> None:
     assert halves[0] + halves[1] == whole
 
 
-async def test_a_reply_is_whole_and_costs_nothing() -> None:
+async def test_a_reply_is_complete_and_costs_nothing() -> None:
     reply = await ask("chapter", chapter_number=1, words=200)
 
     assert reply.stop is StopReason.END

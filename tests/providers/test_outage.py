@@ -1,4 +1,4 @@
-"""An outage is waited out by a run, however few books there are, and costs it no try."""
+"""A run waits through an outage, whatever the number of books, and it costs no try."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AWAY = {
 
 @pytest.mark.parametrize("step", AWAY.values(), ids=AWAY)
 @pytest.mark.parametrize("books", [1, 20])
-async def test_every_run_goes_on_after_an_outage(server, step, books) -> None:
+async def test_every_run_continues_after_an_outage(server, step, books) -> None:
     server.script(step)
     model = steady(chat(server), tries=2, outage=60, longest_delay=0.05)
 
@@ -36,7 +36,7 @@ async def test_every_run_goes_on_after_an_outage(server, step, books) -> None:
     await model.close()
 
 
-async def test_a_server_that_is_gone_is_waited_for_and_each_book_calls_once(unused_tcp_port) -> None:
+async def test_an_unreachable_server_is_waited_for_and_each_book_makes_one_call(unused_tcp_port) -> None:
     gone = ModelServer(port=unused_tcp_port)
     gone.url = f"http://127.0.0.1:{unused_tcp_port}"
     model = steady(chat(gone), tries=2, outage=60, longest_delay=0.05)
@@ -56,7 +56,7 @@ async def test_a_server_that_is_gone_is_waited_for_and_each_book_calls_once(unus
     await model.close()
 
 
-async def test_calls_that_a_busy_provider_holds_back_say_so_until_they_are_answered(server) -> None:
+async def test_calls_held_back_by_a_busy_provider_show_it_until_they_are_answered(server) -> None:
     server.script(fault("status", status=429, retry_after=60, times=2))
     model, halts = steady(chat(server), outage=60), [Halt(), Halt()]
     runs = [asyncio.create_task(model.complete(replace(chapter_request(), halt=halt))) for halt in halts]
@@ -73,7 +73,7 @@ async def test_calls_that_a_busy_provider_holds_back_say_so_until_they_are_answe
     await model.close()
 
 
-async def test_a_call_that_waits_for_its_turn_says_so_and_no_more_once_it_is_answered(server) -> None:
+async def test_a_call_waiting_for_its_turn_shows_it_until_it_is_answered(server) -> None:
     server.script(fault("hold", times=2))
     model, halts = RetryingModel(chat(server), pacing=Pacing(concurrency=1)), [Halt(), Halt()]
     runs = [asyncio.create_task(model.complete(replace(chapter_request(), halt=halt))) for halt in halts]
@@ -90,7 +90,7 @@ async def test_a_call_that_waits_for_its_turn_says_so_and_no_more_once_it_is_ans
     await model.close()
 
 
-async def test_an_outage_that_nobody_waits_for_any_more_is_not_told(server) -> None:
+async def test_an_outage_is_not_shown_when_no_call_waits_for_it(server) -> None:
     server.script(fault("drop", times=999))
     model, halt = steady(chat(server), outage=60, first_delay=60), Halt()
     runs = [asyncio.create_task(model.complete(replace(chapter_request(), halt=each))) for each in (halt, Halt())]
@@ -110,7 +110,7 @@ async def test_an_outage_that_nobody_waits_for_any_more_is_not_told(server) -> N
     await model.close()
 
 
-async def test_the_wait_is_bounded(server) -> None:
+async def test_the_wait_for_a_provider_is_limited(server) -> None:
     server.script(fault("drop", times=999))
     model = steady(chat(server), outage=0.2, longest_delay=0.05)
 
@@ -119,7 +119,7 @@ async def test_the_wait_is_bounded(server) -> None:
     await model.close()
 
 
-async def test_who_waits_for_an_answer_is_told_soon(server) -> None:
+async def test_a_request_fails_soon_during_an_outage(server) -> None:
     server.script(fault("drop", times=999))
     model = steady(chat(server), tries=2, outage=60, longest_delay=0.05)
 

@@ -1,4 +1,4 @@
-"""Calls at once and calls a minute, fairly between accounts."""
+"""Concurrent calls and calls per minute, shared fairly by accounts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def test_accounts_are_served_in_turn() -> None:
     assert served == [1, 1, 2, 3, 1, 2, 1]
 
 
-async def test_no_more_calls_run_at_once_than_are_allowed() -> None:
+async def test_no_more_calls_run_at_once_than_allowed() -> None:
     pacing, running, most = Pacing(concurrency=3), 0, 0
 
     async def call(account: int) -> None:
@@ -36,7 +36,7 @@ async def test_no_more_calls_run_at_once_than_are_allowed() -> None:
     assert most == 3
 
 
-async def test_who_gives_up_waiting_leaves_no_gap() -> None:
+async def test_a_caller_that_gives_up_leaves_its_place_to_the_next() -> None:
     queue = FairQueue()
     async with queue.place(1):
         waiting = [asyncio.create_task(_hold(queue, account)) for account in (1, 2)]
@@ -50,7 +50,7 @@ async def test_who_gives_up_waiting_leaves_no_gap() -> None:
             pass
 
 
-async def test_a_turn_given_to_a_caller_that_just_left_is_passed_on() -> None:
+async def test_a_turn_given_to_a_cancelled_caller_is_passed_on() -> None:
     queue = FairQueue()
     async with queue.place(1):
         leaving = asyncio.create_task(_hold(queue, 2))
@@ -62,7 +62,7 @@ async def test_a_turn_given_to_a_caller_that_just_left_is_passed_on() -> None:
         pass
 
 
-async def test_one_accounts_burst_leaves_room_in_the_minute_for_others() -> None:
+async def test_a_burst_of_one_account_leaves_room_for_others_within_the_minute() -> None:
     pacing, done = Pacing(concurrency=99, requests_per_minute=600), []
 
     async def call(account: int) -> None:
@@ -84,7 +84,7 @@ async def _hold(queue: FairQueue, account: int) -> bool:
         return True
 
 
-async def test_a_process_among_others_keeps_to_its_part_of_the_calls_at_once() -> None:
+async def test_a_process_keeps_to_its_share_of_the_concurrent_calls() -> None:
     pacing, running, most = Pacing(concurrency=7), 0, list[int]()
 
     async def call(account: int) -> None:
@@ -102,7 +102,7 @@ async def test_a_process_among_others_keeps_to_its_part_of_the_calls_at_once() -
         assert max(most) == max(7 // processes, 1)
 
 
-async def test_a_process_among_others_keeps_to_its_part_of_the_minute() -> None:
+async def test_a_process_keeps_to_its_share_of_the_calls_per_minute() -> None:
     pacing = Pacing(concurrency=8, requests_per_minute=60_000)
     pacing.share(20)  # one in 20 ms
 

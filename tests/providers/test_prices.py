@@ -1,4 +1,4 @@
-"""Prices as data: integer micro-units, and no guess where none is known."""
+"""Prices as data: integer millionths, and no guess for an unknown price."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def test_each_kind_of_token_has_its_price() -> None:
     assert price.of(usage) == 2000 + 5000 + 500 + 800
 
 
-def test_a_call_costs_at_least_what_it_used() -> None:
+def test_the_cost_of_a_call_is_never_rounded_down() -> None:
     price = Price(input=100_000, output=0, cache_write=0, cache_read=0)
 
     assert price.of(Usage(input_tokens=1)) == 1
 
 
-def test_a_long_prompt_has_the_dearer_price() -> None:
+def test_a_long_prompt_has_the_higher_price() -> None:
     haiku = prices().of("anthropic:claude-haiku-5-5")
     assert haiku is not None
 
@@ -36,20 +36,20 @@ def test_a_long_prompt_has_the_dearer_price() -> None:
     assert haiku.of(Usage(input_tokens=50_000, cache_read_tokens=50_001)) > 25_000
 
 
-def test_an_unknown_price_is_said_and_nothing_is_counted() -> None:
+def test_usage_without_a_known_price_is_flagged_and_not_counted() -> None:
     usage = prices().priced(Usage(calls=1, input_tokens=10), "openai:my-own-model")
 
     assert usage.unknown_price
     assert usage.cost_micros == 0
 
 
-def test_a_dated_name_has_its_models_price() -> None:
+def test_a_dated_model_name_has_the_price_of_its_model() -> None:
     assert prices().of("anthropic:claude-sonnet-5-5-20260928") == prices().of("anthropic:claude-sonnet-5-5")
     assert prices().of("openai:gpt-6.1-terra-2026-10-26") == prices().of("openai:gpt-6.1-terra")
     assert prices().of("anthropic:claude-sonnet-5-5-preview") is None
 
 
-def test_the_defaults_have_prices_and_the_table_a_date() -> None:
+def test_the_default_models_have_prices_and_the_table_has_a_date() -> None:
     for provider, model in (*prices().defaults.items(), *prices().image_defaults.items()):
         assert prices().of(f"{provider}:{model}") is not None
     assert date.fromisoformat(prices().verified_on)
@@ -57,7 +57,7 @@ def test_the_defaults_have_prices_and_the_table_a_date() -> None:
     assert prices().picture_tokens > 1_000
 
 
-def test_the_operators_file_lies_over_the_packaged_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_operators_file_overrides_the_packaged_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_current", None)
     before = prices().of("anthropic:claude-sonnet-5-5")
     assert before is not None
@@ -95,7 +95,7 @@ def test_the_operators_file_lies_over_the_packaged_table(tmp_path: Path, monkeyp
         ("[openai", "is not valid TOML"),
     ],
 )
-def test_a_wrong_entry_is_named_in_one_line(
+def test_an_invalid_entry_is_reported_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str
 ) -> None:
     monkeypatch.setattr(module, "_current", None)

@@ -1,4 +1,4 @@
-"""As many calls at once as the limits that a provider tells have room for."""
+"""The number of concurrent calls follows the limits that a provider reports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from bookgen.providers.text import StopReason, TextReply, TextRequest
 from tests.providers.calls import PROVIDERS, chapter_request
 
 USED = Usage(calls=1, input_tokens=3_000, output_tokens=1_000, cache_read_tokens=6_000)
-MINUTE_AND_A_QUARTER = 75.0  # seconds of a call: four fifths of a limit are as many calls at once as it has a minute
+MINUTE_AND_A_QUARTER = (
+    75.0  # seconds per call: at four fifths of a limit there are as many concurrent calls as the limit has per minute
+)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +34,7 @@ MINUTE_AND_A_QUARTER = 75.0  # seconds of a call: four fifths of a limit are as 
         ({"x-ratelimit-limit-requests": "0"}, None),
     ],
 )
-def test_the_narrowest_limit_counts(headers, calls) -> None:
+def test_the_lowest_limit_counts(headers, calls) -> None:
     limits = RateLimits()
 
     limits.answered(headers, USED, MINUTE_AND_A_QUARTER)
@@ -40,7 +42,7 @@ def test_the_narrowest_limit_counts(headers, calls) -> None:
     assert limits.calls == calls
 
 
-def test_longer_calls_are_more_at_once() -> None:
+def test_longer_calls_allow_more_calls_at_once() -> None:
     short, long = RateLimits(), RateLimits()
     for limits, seconds in ((short, 15.0), (long, 60.0)):
         limits.answered({"x-ratelimit-limit-requests": "100"}, USED, seconds)
@@ -49,7 +51,7 @@ def test_longer_calls_are_more_at_once() -> None:
 
 
 @pytest.mark.parametrize("make", PROVIDERS.values(), ids=PROVIDERS)
-async def test_a_provider_hears_its_limits_from_the_answers(server, make) -> None:
+async def test_a_provider_learns_its_limits_from_response_headers(server, make) -> None:
     provider = make(server)
 
     await provider.attempt(chapter_request())
@@ -62,7 +64,7 @@ async def test_a_provider_hears_its_limits_from_the_answers(server, make) -> Non
 
 
 class LimitedProvider(Provider):
-    """Answers when as many calls are under way as it has room for."""
+    """Answers once the number of calls it has capacity for is in flight."""
 
     name = "limited"
     calls_at_once: int | None = 3
@@ -82,7 +84,7 @@ class LimitedProvider(Provider):
 
 
 @pytest.mark.parametrize(("follows", "most"), [(True, 3), (False, 5)])
-async def test_a_model_makes_as_many_calls_at_once_as_its_provider_has_room_for(follows, most) -> None:
+async def test_a_model_makes_as_many_concurrent_calls_as_its_provider_allows(follows, most) -> None:
     provider = LimitedProvider()
     model = RetryingModel(provider, pacing=Pacing(concurrency=5), follows=follows)
     await model.complete(chapter_request())

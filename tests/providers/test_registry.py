@@ -1,4 +1,4 @@
-"""From the settings to the model that writes, and to the one behind it."""
+"""From the settings to the model and its fallback."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from tests.providers.calls import chapter_request
         ("openai:llama3:8b", {"openai": Access(url="http://localhost:11434")}, "openai:llama3:8b"),
     ],
 )
-def test_a_setting_names_the_model(spec, access, name) -> None:
+def test_a_setting_selects_the_model(spec, access, name) -> None:
     assert build_text_model(spec, ModelSettings(access)).name == name
 
 
-def test_models_whose_calls_no_cap_can_count_are_named() -> None:
+def test_models_that_cost_caps_cannot_limit_are_listed() -> None:
     keys = ModelSettings({"anthropic": Access("k"), "openai": Access("k")})
 
     assert without_price(build_text_model("anthropic", keys)) == []
@@ -47,12 +47,12 @@ def test_an_unknown_provider_stops_the_start() -> None:
         build_text_model("mystery:model", ModelSettings())
 
 
-def test_every_provider_has_its_settings_and_its_name() -> None:
+def test_every_provider_has_its_own_settings_and_its_name() -> None:
     assert tuple(PROVIDERS) == WITH_SETTINGS
     assert all(load().provider == name for name, load in PROVIDERS.items())
 
 
-async def test_a_server_with_one_model_needs_no_name_of_it(server) -> None:
+async def test_a_server_with_one_model_needs_no_model_name(server) -> None:
     model = build_text_model("auto", ModelSettings({"openai": Access(url=server.openai_url)}))
 
     reply = await model.complete(chapter_request())
@@ -62,7 +62,7 @@ async def test_a_server_with_one_model_needs_no_name_of_it(server) -> None:
     await model.close()
 
 
-async def test_of_more_models_the_error_says_which_there_are(server) -> None:
+async def test_with_several_models_the_error_lists_them(server) -> None:
     server.configure(models=["mistral", "llama3"])
     model = build_text_model("openai", ModelSettings({"openai": Access(url=server.openai_url)}))
 
@@ -73,7 +73,7 @@ async def test_of_more_models_the_error_says_which_there_are(server) -> None:
     await model.close()
 
 
-async def test_what_the_first_model_refuses_the_second_writes(server) -> None:
+async def test_a_request_refused_by_the_first_model_goes_to_the_second(server) -> None:
     server.script(fault("refusal", protocol="anthropic", times=9))
     model = build_text_model("anthropic:one", settings(server), fallback="openai:two")
 
@@ -86,7 +86,7 @@ async def test_what_the_first_model_refuses_the_second_writes(server) -> None:
     await model.close()
 
 
-async def test_when_the_first_model_stays_away_the_second_writes(server) -> None:
+async def test_during_an_outage_of_the_first_model_the_second_replies(server) -> None:
     server.script(fault("status", status=500, protocol="anthropic", times=9))
     model = build_text_model("anthropic:one", settings(server), fallback="openai:two")
 
@@ -97,7 +97,7 @@ async def test_when_the_first_model_stays_away_the_second_writes(server) -> None
     await model.close()
 
 
-async def test_when_both_refuse_the_answer_is_a_refusal(server) -> None:
+async def test_if_both_models_refuse_the_result_is_a_refusal(server) -> None:
     server.script(fault("refusal", times=9))
     model = build_text_model("anthropic:one", settings(server), fallback="openai:two")
 
@@ -108,7 +108,7 @@ async def test_when_both_refuse_the_answer_is_a_refusal(server) -> None:
     await model.close()
 
 
-async def test_when_both_are_away_the_error_is_typed(server) -> None:
+async def test_if_both_models_are_unreachable_the_error_is_typed(server) -> None:
     server.script(fault("drop", times=99))
     model = build_text_model("anthropic:one", settings(server), fallback="openai:two")
 
@@ -119,7 +119,7 @@ async def test_when_both_are_away_the_error_is_typed(server) -> None:
     await model.close()
 
 
-async def test_what_both_models_used_in_vain_is_told_of_each(server) -> None:
+async def test_an_error_lists_the_usage_of_both_models(server) -> None:
     server.script(fault("refusal", protocol="anthropic"), fault("empty", protocol="chat", times=9))
     model = build_text_model("anthropic:one", settings(server), fallback="openai:two")
 
@@ -130,7 +130,7 @@ async def test_what_both_models_used_in_vain_is_told_of_each(server) -> None:
     await model.close()
 
 
-def test_building_a_model_imports_no_sdk() -> None:
+def test_building_a_model_does_not_import_an_sdk() -> None:
     code = """
 import sys
 from bookgen.providers.registry import ModelSettings, build_text_model
@@ -141,7 +141,7 @@ assert not {"anthropic", "openai"} & sys.modules.keys()
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_keys_are_not_in_the_settings_text() -> None:
+def test_keys_are_left_out_of_the_printed_settings() -> None:
     assert "secret" not in repr(ModelSettings({"anthropic": Access("secret")}))
 
 

@@ -1,4 +1,4 @@
-"""What is particular to OpenAI's Responses."""
+"""Features of OpenAI's Responses protocol."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.providers.calls import chapter_request, responses
 
 
 @pytest.mark.parametrize("streams", [True, False])
-async def test_what_a_model_says_of_its_work_is_no_prose(server, streams) -> None:
+async def test_reasoning_output_is_not_part_of_the_reply(server, streams) -> None:
     server.configure(commentary="I will begin by the sea.", streams=streams)
     provider = responses(server)
 
@@ -23,7 +23,7 @@ async def test_what_a_model_says_of_its_work_is_no_prose(server, streams) -> Non
     await provider.close()
 
 
-async def test_a_text_that_is_told_at_the_end_alone_is_read_there(server) -> None:
+async def test_a_text_sent_only_in_the_final_event_is_read_there(server) -> None:
     server.configure(deltas=False, commentary="I will begin by the sea.")
     provider = responses(server)
 
@@ -36,7 +36,7 @@ async def test_a_text_that_is_told_at_the_end_alone_is_read_there(server) -> Non
 
 
 @pytest.mark.parametrize("code", ["bio_policy", "misalignment_policy_violation", "invalid_prompt"])
-async def test_a_policy_that_ends_a_reply_is_a_refusal(server, code) -> None:
+async def test_a_reply_ended_by_a_content_policy_is_a_refusal(server, code) -> None:
     server.script(fault("error_event", code=code))
     provider = responses(server)
 
@@ -54,7 +54,7 @@ async def test_a_policy_that_ends_a_reply_is_a_refusal(server, code) -> None:
         ("insufficient_quota", FailureKind.LOCKED_OUT),
     ],
 )
-async def test_a_reply_that_fails_says_whether_to_try_again(server, code, failure) -> None:
+async def test_a_failed_reply_says_whether_to_retry(server, code, failure) -> None:
     server.script(fault("error_event", code=code))
     provider = responses(server)
 
@@ -65,7 +65,7 @@ async def test_a_reply_that_fails_says_whether_to_try_again(server, code, failur
     await provider.close()
 
 
-async def test_a_model_that_writes_little_at_once_is_asked_for_that_much(server) -> None:
+async def test_a_models_limit_on_output_tokens_is_learned_from_its_error(server) -> None:
     message = (
         "Invalid 'max_output_tokens': integer above maximum value. Expected a value <= 4096, but got 10000 instead."
     )

@@ -1,4 +1,4 @@
-"""The phrase lists: every slot has a list, in every language."""
+"""The phrase lists: every placeholder has a list in every language."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SLOT = re.compile(r"\{([^{}|]*)\}")
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("kind", ["fiction", "nonfiction"])
-def test_every_slot_of_the_prose_can_be_filled(language: str, kind: str) -> None:
+def test_every_placeholder_in_the_prose_can_be_filled(language: str, kind: str) -> None:
     if kind not in phrases(language):
         assert kind == "nonfiction"
         return
@@ -30,7 +30,7 @@ def test_every_slot_of_the_prose_can_be_filled(language: str, kind: str) -> None
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_slot_of_an_outline_can_be_filled(language: str) -> None:
+def test_every_placeholder_in_an_outline_can_be_filled(language: str) -> None:
     lists = phrases(language)["outline"]
     texts = [text for each in lists.values() for text in ([each] if isinstance(each, str) else each)]
     known = SCENE | {"title", "aim_low", "case"} | lists.keys()
@@ -40,13 +40,13 @@ def test_every_slot_of_an_outline_can_be_filled(language: str) -> None:
     assert not unknown
 
 
-def test_no_spanish_title_says_de_el() -> None:
+def test_no_spanish_title_contains_de_el() -> None:
     lists = phrases("es")["outline"]
     titles = [text.replace("{when}", when) for text in lists["title"] for when in lists["when"]]
 
     assert not [title for title in titles if re.search(r"\b(?:de|a) el\b", title)]
 
 
-def test_a_language_without_phrases_is_served_in_english() -> None:
+def test_a_language_without_phrases_gets_english() -> None:
     assert language_of("de-AT") == "de"
     assert language_of("nl") == "en"

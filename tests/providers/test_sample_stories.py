@@ -1,4 +1,4 @@
-"""The sample stories: whole in any division, for the books that are about as long, with notes that fit their text."""
+"""The sample stories: complete in any division, used for books of similar length, with notes that match their text."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def planned(number: int) -> dict[str, object]:
 
 
 async def chapter(number: int, *said: str, part: int = 1, parts: int = 1, words: int = 2000, **fields: object) -> str:
-    """A part of a chapter of a book whose outline is the story's."""
+    """A part of a chapter of a book with the story's outline."""
     told = telling_for(Brief({**BOOK, **fields}, ""))
     title = told.chapters[number - 1].title if told else ""
     asked = {"chapter_title": title, "part": part, "parts": parts, "words": words, "task": "write", **fields}
@@ -68,7 +68,7 @@ def test_the_english_story_has_ten_chapters_of_two_thousand_words() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_storys_notes_fit_its_text(language: str) -> None:
+def test_the_notes_of_a_story_match_its_text(language: str) -> None:
     texts, story = files(language), notes(language)
     scenes = [scene for each in story["chapters"] for scene in each["scenes"]]
 
@@ -84,7 +84,7 @@ def test_a_storys_notes_fit_its_text(language: str) -> None:
 
 
 @pytest.mark.parametrize(("language", "count"), DIVISIONS)
-def test_nothing_is_lost_or_doubled_in_other_divisions(language: str, count: int) -> None:
+def test_the_story_is_complete_in_any_number_of_chapters(language: str, count: int) -> None:
     chapters = told_in(language, count)
 
     assert len(chapters) == count
@@ -95,14 +95,14 @@ def test_nothing_is_lost_or_doubled_in_other_divisions(language: str, count: int
 
 
 @pytest.mark.parametrize(("language", "count"), DIVISIONS)
-def test_chapters_are_about_equally_long(language: str, count: int) -> None:
+def test_chapters_have_about_equal_length(language: str, count: int) -> None:
     lengths = [count_words(each.text) for each in told_in(language, count)]
 
     assert all(abs(length * count / sum(lengths) - 1) < 0.25 for length in lengths)
 
 
 @pytest.mark.parametrize("count", [5, 10])
-def test_chapters_start_with_those_of_the_story_where_they_can(count: int) -> None:
+def test_chapters_start_where_the_storys_own_chapters_do_if_possible(count: int) -> None:
     titles = {each["title"] for each in notes("en")["chapters"]}
 
     assert all(each.title in titles for each in told_in("en", count))
@@ -116,14 +116,14 @@ def test_a_summary_or_a_digest_is_never_cut_short() -> None:
                 assert each.summary.endswith((".", "?", "!", "»", "”", "“"))
 
 
-async def test_an_outline_is_the_storys_own() -> None:
+async def test_the_outline_is_that_of_the_story() -> None:
     reply = json.loads(await ask("outline", schema=OUTLINE, first=1, last=10))
 
     assert [each["title"] for each in reply["chapters"].values()] == [each["title"] for each in notes("en")["chapters"]]
     assert "weigher" in reply["bible"]["premise"]
 
 
-async def test_a_digest_is_the_storys_own() -> None:
+async def test_a_digest_is_that_of_the_story() -> None:
     reply = json.loads(await ask("digest", **planned(2), threads=[]))
 
     assert reply["threads_closed"] == ["What weighs eleven stone nine in number 14 on Thursdays?"]
@@ -132,7 +132,7 @@ async def test_a_digest_is_the_storys_own() -> None:
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 5])
-async def test_the_parts_of_a_chapter_make_the_chapter(parts: int) -> None:
+async def test_the_parts_of_a_chapter_add_up_to_the_chapter(parts: int) -> None:
     said: list[str] = []
     for part in range(1, parts + 1):
         said.append(await chapter(6, *said, part=part, parts=parts, words=1_900 // parts))
@@ -142,7 +142,7 @@ async def test_the_parts_of_a_chapter_make_the_chapter(parts: int) -> None:
     assert await chapter(6, *said, part=parts + 1, parts=parts + 1, words=100, task="extend") == ""
 
 
-async def test_no_break_between_scenes_is_lost_between_two_parts() -> None:
+async def test_no_scene_break_is_lost_between_two_parts() -> None:
     whole = told_in("en", 10)[5].text
     first_scene = count_words(whole[: whole.index(f"\n{SCENE_BREAK}\n")])
 
@@ -153,20 +153,20 @@ async def test_no_break_between_scenes_is_lost_between_two_parts() -> None:
     assert not second.startswith(SCENE_BREAK)
 
 
-def test_a_question_that_a_chapter_raises_and_answers_is_no_thread() -> None:
+def test_a_question_answered_in_its_own_chapter_is_not_an_open_thread() -> None:
     (whole,) = told_in("en", 1)
 
     assert (whole.digest["threads_opened"], whole.digest["threads_closed"]) == ([], [])
 
 
-async def test_a_part_goes_on_after_a_broken_off_one() -> None:
+async def test_a_part_continues_after_one_that_broke_off() -> None:
     whole = told_in("en", 10)[5].text
     broken_off = whole[: whole.index("The committee was one man")].rstrip()
 
     assert (await chapter(6, broken_off, task="continue")).startswith("The committee was one man, called Barry")
 
 
-async def test_the_first_page_says_that_it_is_the_sample() -> None:
+async def test_the_first_page_says_that_it_is_the_sample_story() -> None:
     note, text = (await chapter(1)).split("\n\n", 1)
 
     assert note == (
@@ -177,7 +177,7 @@ async def test_the_first_page_says_that_it_is_the_sample() -> None:
     assert (await chapter(2)) == told_in("en", 10)[1].text
 
 
-async def test_a_shorter_book_is_told_the_beginning() -> None:
+async def test_a_shorter_book_gets_the_beginning_of_the_story() -> None:
     first = [await chapter(number, chapter_count=3, total=3_000) for number in (1, 2, 3)]
 
     note, text = first[0].split("\n\n", 1)
@@ -187,11 +187,11 @@ async def test_a_shorter_book_is_told_the_beginning() -> None:
     assert count_words("\n\n".join(told)) == pytest.approx(3_000, rel=0.1)
 
 
-async def test_a_repair_leaves_a_storys_passage_as_it_is() -> None:
+async def test_a_repair_leaves_a_passage_of_the_story_as_it_is() -> None:
     assert await ask("revise", **planned(1), passage="She did not round.", words=4) == "She did not round."
 
 
-async def test_a_chapter_that_is_planned_otherwise_is_written_from_its_plan() -> None:
+async def test_a_chapter_with_another_plan_is_written_from_that_plan() -> None:
     text = await chapter(3, chapter_title="The Fair", chapter_summary="Ida hides the silver lighter.", words=300)
 
     assert "silver lighter" in text
@@ -199,7 +199,7 @@ async def test_a_chapter_that_is_planned_otherwise_is_written_from_its_plan() ->
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_book_of_a_storys_length_is_told_it(language: str) -> None:
+def test_a_book_of_the_storys_length_gets_the_story(language: str) -> None:
     story = load(language)
 
     told = story and telling_for(Brief({**BOOK, "language": language, "total": story.words, "chapter_count": 4}, ""))
@@ -225,12 +225,12 @@ def test_a_book_of_a_storys_length_is_told_it(language: str) -> None:
         {"ages": "3-5"},
     ],
 )
-def test_other_books_are_not_told_a_story(other: dict[str, Any]) -> None:
+def test_other_books_do_not_get_the_story(other: dict[str, Any]) -> None:
     assert telling_for(Brief({**BOOK, **other}, "")) is None
 
 
 @pytest.mark.parametrize("genre", ["", "Literary fiction", "Historical fiction", "Mystery novel"])
-def test_any_prose_fiction_is_told_the_story(genre: str) -> None:
+def test_any_prose_fiction_gets_the_story(genre: str) -> None:
     assert telling_for(Brief({**BOOK, "genre": genre}, "")) is not None
 
 

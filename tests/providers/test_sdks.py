@@ -17,7 +17,7 @@ ANY = pytest.mark.parametrize("make", PROVIDERS.values(), ids=PROVIDERS)
 
 
 @ANY
-async def test_a_chapter_comes_back_whole(server, make) -> None:
+async def test_a_chapter_is_returned_complete(server, make) -> None:
     provider = make(server)
 
     reply = await provider.attempt(chapter_request(400))
@@ -28,7 +28,7 @@ async def test_a_chapter_comes_back_whole(server, make) -> None:
 
 
 @ANY
-async def test_no_server_but_one_of_the_tests_is_sent_the_brief(server, make, monkeypatch) -> None:
+async def test_prompts_go_to_the_test_server_only(server, make, monkeypatch) -> None:
     provider = make(server)
     await provider.attempt(chapter_request())
     monkeypatch.delenv(BRIEF_HEADER)
@@ -43,7 +43,7 @@ async def test_no_server_but_one_of_the_tests_is_sent_the_brief(server, make, mo
 
 
 @ANY
-async def test_the_proxy_of_the_environment_is_used(server, make, monkeypatch) -> None:
+async def test_the_proxy_from_the_environment_is_used(server, make, monkeypatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", server.url)
     far = "http://model.example"
     provider = make(SimpleNamespace(url=far, anthropic_url=far, openai_url=f"{far}/v1"))
@@ -68,7 +68,7 @@ async def test_usage_is_what_the_server_counted(server, make) -> None:
 
 
 @ANY
-async def test_a_cut_reply_says_that_it_was_cut(server, make) -> None:
+async def test_a_cut_reply_is_marked_as_cut(server, make) -> None:
     server.script(fault("truncate"))
     provider = make(server)
 
@@ -80,7 +80,7 @@ async def test_a_cut_reply_says_that_it_was_cut(server, make) -> None:
 
 
 @ANY
-async def test_a_model_that_thinks_all_its_tokens_away_gets_more_of_them(server, make) -> None:
+async def test_a_model_that_used_all_its_tokens_for_thinking_gets_more(server, make) -> None:
     server.script(fault("truncate", fraction=0, times=2))
     model = steady(make(server))
 
@@ -131,7 +131,7 @@ async def test_a_short_passage_in_the_first_person_is_no_refusal(server, make, o
     ],
     ids=lambda step: step.kind,
 )
-async def test_a_refusal_is_told_and_its_text_dropped(server, make, step) -> None:
+async def test_a_refusal_is_reported_and_its_text_dropped(server, make, step) -> None:
     server.script(step)
     provider = make(server)
 

@@ -1,4 +1,4 @@
-"""How many calls a server serves at once is found out, and a server with one slot starves nobody."""
+"""How many calls a server handles at once is learned, and a server with one slot starves no book."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.providers.test_registry import build_text_model, settings
 
 
 class HeldCalls:
-    """HeldCalls that begin and end when the test says so."""
+    """Calls that begin and end when the test says so."""
 
     def __init__(self, slots: Slots) -> None:
         self.slots = slots
@@ -28,7 +28,7 @@ class HeldCalls:
         await self.open.pop(0).aclose()
 
 
-async def test_it_starts_with_one_call_and_adds_one_while_replies_stream_together() -> None:
+async def test_it_starts_with_one_call_and_adds_one_while_replies_stream_at_the_same_time() -> None:
     slots = Slots(4, learns=True)
     calls = HeldCalls(slots)
 
@@ -41,7 +41,7 @@ async def test_it_starts_with_one_call_and_adds_one_while_replies_stream_togethe
 
 
 async def two_calls(slots: Slots, *, told: float, after: float) -> None:
-    """The reply of one is told for so many seconds while the other waits, whose first word comes `after` its end."""
+    """One reply streams for `told` seconds while the other waits, whose first word comes `after` seconds later."""
     calls = HeldCalls(slots)
     (await calls.begin()).answered()
     second = await calls.begin()
@@ -52,7 +52,7 @@ async def two_calls(slots: Slots, *, told: float, after: float) -> None:
     await calls.end()
 
 
-def test_a_call_that_had_to_wait_for_another_to_end_shows_how_many_slots_there_are() -> None:
+def test_a_call_that_had_to_wait_reveals_the_number_of_slots() -> None:
     async def scenario() -> list[int]:
         slots, limits = Slots(16, learns=True), []
         for pause in (60, 120):
@@ -65,7 +65,7 @@ def test_a_call_that_had_to_wait_for_another_to_end_shows_how_many_slots_there_a
     assert virtual_time.run(scenario()) == [1, 2, 1, 2]
 
 
-def test_a_short_reply_that_ends_before_the_next_ones_first_word_shows_nothing() -> None:
+def test_a_short_reply_that_ends_before_the_next_one_starts_reveals_nothing() -> None:
     async def scenario() -> int:
         slots = Slots(16, learns=True)
         await two_calls(slots, told=0.01, after=0.4)
@@ -74,7 +74,7 @@ def test_a_short_reply_that_ends_before_the_next_ones_first_word_shows_nothing()
     assert virtual_time.run(scenario()) == 2
 
 
-async def test_a_set_number_is_kept() -> None:
+async def test_a_configured_number_is_not_changed() -> None:
     slots = Slots(3, learns=False)
     calls = HeldCalls(slots)
 
@@ -87,7 +87,7 @@ async def test_a_set_number_is_kept() -> None:
     await waiting
 
 
-async def test_two_books_at_a_server_with_one_slot_are_both_written(server) -> None:
+async def test_two_books_are_both_written_on_a_server_with_one_slot(server) -> None:
     server.configure(slots=1, delay=0.05)
     model = build_text_model("openai:local", settings(server, timeout=None))
 
@@ -99,7 +99,7 @@ async def test_two_books_at_a_server_with_one_slot_are_both_written(server) -> N
     await model.close()
 
 
-async def test_a_server_that_serves_many_at_once_is_given_many(server) -> None:
+async def test_a_server_that_handles_many_calls_at_once_gets_many(server) -> None:
     server.configure(delay=0.05, chunk=20, chunk_delay=0.01)
     model = build_text_model("openai:local", settings(server, timeout=None))
 

@@ -1,4 +1,4 @@
-"""A call is given the time that the server has shown to need, and what came before its bound is used."""
+"""Deadlines follow the speed that a server has shown, and text received before a deadline is used."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ USUAL = Deadlines()
 SHORT = Deadlines(connect=1, first_byte=1, idle=0.4, total=5)
 
 
-def test_a_server_of_ones_own_is_waited_for_until_it_has_shown_its_speed() -> None:
+def test_a_local_server_has_long_deadlines_until_its_speed_is_known() -> None:
     bounds = Speed(USUAL, own=True).deadlines(2_000, 3_000, others=0)
 
     assert bounds.first_byte == UNSEEN_FIRST_BYTE > 300
     assert bounds.total >= UNSEEN_FIRST_BYTE + 3_000
 
 
-def test_a_call_may_take_as_long_as_its_tokens_do_at_the_speed_seen() -> None:
+def test_the_deadline_of_a_call_follows_the_observed_speed() -> None:
     speed = Speed(USUAL, own=True)
     speed.answered(prompt_tokens=1_000, waited=50, tokens=900, seconds=300)
 
@@ -37,7 +37,7 @@ def test_a_call_may_take_as_long_as_its_tokens_do_at_the_speed_seen() -> None:
     assert bounds.total < 10_000
 
 
-async def test_a_model_tells_the_speed_that_its_server_has_shown(server) -> None:
+async def test_a_model_reports_the_observed_speed_of_its_server(server) -> None:
     server.configure(chunk=40, chunk_delay=0.005)
     model = steady(chat(server))
     before = model.shown_speed
@@ -49,7 +49,7 @@ async def test_a_model_tells_the_speed_that_its_server_has_shown(server) -> None
     await model.close()
 
 
-async def test_a_model_tells_the_bound_of_a_call_that_goes_out_and_when_it_has_ended(server) -> None:
+async def test_a_model_reports_the_deadline_of_a_call_and_when_the_call_has_ended(server) -> None:
     model, told = steady(chat(server)), list[float | None]()
 
     await model.complete(replace(chapter_request(200), on_bound=told.append))
@@ -61,7 +61,7 @@ async def test_a_model_tells_the_bound_of_a_call_that_goes_out_and_when_it_has_e
     await model.close()
 
 
-def test_a_call_behind_others_waits_for_them_to_end() -> None:
+def test_the_deadline_of_a_call_includes_the_calls_before_it() -> None:
     speed = Speed(USUAL, own=True)
     speed.answered(prompt_tokens=1_000, waited=1, tokens=900, seconds=300)
 
@@ -70,7 +70,7 @@ def test_a_call_behind_others_waits_for_them_to_end() -> None:
     assert behind >= alone + 1_000
 
 
-def test_after_silence_the_next_call_waits_longer_and_after_an_answer_no_longer() -> None:
+def test_a_silent_timeout_lengthens_the_next_deadline_and_a_reply_resets_it() -> None:
     speed = Speed(USUAL, own=True)
     speed.answered(1_000, 1, 900, 300)
     before = speed.deadlines(1_000, 100, others=0).first_byte
@@ -81,7 +81,7 @@ def test_after_silence_the_next_call_waits_longer_and_after_an_answer_no_longer(
     assert (after, speed.deadlines(1_000, 100, others=0).first_byte) == (2 * before, before)
 
 
-def test_a_cloud_has_the_usual_bounds_unless_a_reply_needs_longer() -> None:
+def test_a_cloud_has_the_default_deadlines_unless_a_reply_needs_longer() -> None:
     speed = Speed(USUAL, own=False)
 
     assert speed.deadlines(5_000, 3_000, others=9) == USUAL
@@ -95,12 +95,12 @@ def test_a_cloud_has_the_usual_bounds_unless_a_reply_needs_longer() -> None:
         ("http://127.0.0.1:8080/v1", True), ("https://llm.example.org/v1", True),
     ],
 )  # fmt: skip
-def test_known_clouds_are_told_from_servers_of_ones_own(url, own) -> None:
+def test_known_clouds_are_distinguished_from_local_servers(url, own) -> None:
     assert OpenAIProvider("m", Access("k", url)).is_own_server is own
 
 
 @pytest.mark.parametrize("make", PROVIDERS.values(), ids=PROVIDERS)
-async def test_prose_that_came_before_a_bound_is_used_and_paid(server, make) -> None:
+async def test_prose_received_before_a_timeout_is_used_and_paid(server, make) -> None:
     server.script(fault("stall", after=1_200))
     provider = make(server, SHORT)
 
@@ -113,7 +113,7 @@ async def test_prose_that_came_before_a_bound_is_used_and_paid(server, make) -> 
     await provider.close()
 
 
-async def test_half_an_object_is_not_used_and_the_error_names_the_setting(server) -> None:
+async def test_half_a_json_object_is_not_used_and_the_error_names_the_setting(server) -> None:
     server.script(fault("stall", after=5, times=9))
     model = steady(chat(server, SHORT), tries=2)
 

@@ -1,4 +1,4 @@
-"""Servers and gateways that do not stream, whatever they are asked."""
+"""Servers and gateways that never stream."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def silent(server):
 
 
 @ANY
-async def test_a_whole_reply_to_a_streamed_call_is_read(silent, make) -> None:
+async def test_a_complete_reply_to_a_streaming_request_is_read(silent, make) -> None:
     provider = make(silent)
 
     reply = await provider.attempt(chapter_request(300))
@@ -34,7 +34,7 @@ async def test_a_whole_reply_to_a_streamed_call_is_read(silent, make) -> None:
 @pytest.mark.parametrize(
     ("misdeed", "stop"), [("truncate", StopReason.LENGTH), ("refusal", StopReason.REFUSAL)], ids=["cut", "refused"]
 )
-async def test_a_whole_reply_says_why_it_ended(silent, make, misdeed, stop) -> None:
+async def test_a_complete_reply_has_its_stop_reason(silent, make, misdeed, stop) -> None:
     silent.script(fault(misdeed))
     provider = make(silent)
 

@@ -1,4 +1,4 @@
-"""How much a model's context window holds is learned from its server, and what does not fit is not sent again."""
+"""The size of a model's context window is learned from its server, and a prompt that does not fit is not sent again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def of_length(characters: int, **fields: int) -> TextRequest:
 
 
 @pytest.mark.parametrize("words", OVER_THE_WINDOW)
-async def test_a_refusal_in_a_servers_real_words_tells_its_window(server, words) -> None:
+async def test_the_context_window_is_read_from_the_error_of_each_kind_of_server(server, words) -> None:
     server.configure(window=4_096, window_as=words)
     model = steady(chat(server))
 
@@ -28,7 +28,7 @@ async def test_a_refusal_in_a_servers_real_words_tells_its_window(server, words)
         with pytest.raises(PromptTooLong) as refused:
             await model.complete(of_length(40_000, max_tokens=1_000))
 
-    told = words != "mlx"  # which says no number
+    told = words != "mlx"  # except "mlx", whose error has no number
     assert (3_900 <= refused.value.window <= 4_096) if told else refused.value.window < 8_000
     assert len(server.requests) == 1
     assert not refused.value.retryable
@@ -36,7 +36,7 @@ async def test_a_refusal_in_a_servers_real_words_tells_its_window(server, words)
 
 
 @pytest.mark.parametrize("words", OVER_THE_WINDOW)
-async def test_what_fits_the_window_is_answered_after_a_refusal(server, words) -> None:
+async def test_a_prompt_that_fits_is_answered_after_a_refusal(server, words) -> None:
     server.configure(window=4_096, window_as=words)
     model = steady(chat(server))
     with pytest.raises(PromptTooLong) as refused:
@@ -48,7 +48,7 @@ async def test_what_fits_the_window_is_answered_after_a_refusal(server, words) -
     await model.close()
 
 
-async def test_a_server_that_drops_a_part_of_the_prompt_is_found_out_and_its_reply_not_used(server) -> None:
+async def test_a_server_that_silently_truncates_the_prompt_is_detected_and_its_reply_dropped(server) -> None:
     server.configure(window=2_048)
     model = steady(chat(server))
 
@@ -64,7 +64,7 @@ async def test_a_server_that_drops_a_part_of_the_prompt_is_found_out_and_its_rep
     await model.close()
 
 
-async def test_a_reply_that_ends_where_the_window_does_tells_how_much_it_holds(server) -> None:
+async def test_a_reply_that_ends_at_the_window_reveals_its_size(server) -> None:
     server.configure(window=2_048, window_as="llama.cpp", length_factor=20)
     model = steady(chat(server))
 
@@ -77,7 +77,7 @@ async def test_a_reply_that_ends_where_the_window_does_tells_how_much_it_holds(s
     await model.close()
 
 
-async def test_a_reply_that_may_be_shorter_gets_what_the_window_leaves_it(server) -> None:
+async def test_a_reply_that_may_be_shorter_gets_the_tokens_that_are_left(server) -> None:
     server.configure(window=8_192, window_as="vllm")
     model = steady(chat(server))
 
@@ -91,7 +91,7 @@ async def test_a_reply_that_may_be_shorter_gets_what_the_window_leaves_it(server
     await model.close()
 
 
-async def test_thoughts_get_no_more_than_the_window_leaves(server) -> None:
+async def test_thinking_gets_no_more_tokens_than_are_left(server) -> None:
     server.configure(window=4_096, window_as="vllm", reasoning="I think.")
     model = steady(chat(server))
     with pytest.raises(PromptTooLong):
@@ -105,7 +105,7 @@ async def test_thoughts_get_no_more_than_the_window_leaves(server) -> None:
     await model.close()
 
 
-def test_a_tokenizer_that_needs_more_tokens_than_foreseen_leaves_less_room() -> None:
+def test_a_tokenizer_that_uses_more_tokens_than_estimated_leaves_less_room() -> None:
     window = ContextWindow()
 
     refused = window.refused("maximum context length is 2048 tokens (3000 in the messages, 10 in it)", 1_500, 10)
@@ -113,7 +113,7 @@ def test_a_tokenizer_that_needs_more_tokens_than_foreseen_leaves_less_room() -> 
     assert refused.window in range(960, 1_025)
 
 
-def test_a_window_is_forgotten_after_an_hour_for_the_model_may_be_loaded_with_another() -> None:
+def test_a_learned_window_expires_after_an_hour() -> None:
     now = [0.0]
     window = ContextWindow(lambda: now[0])
     window.refused("n_ctx': 2048", 5_000, 100)
@@ -125,7 +125,7 @@ def test_a_window_is_forgotten_after_an_hour_for_the_model_may_be_loaded_with_an
     assert (before, window.size) == (2_048, None)
 
 
-def test_a_reply_cut_by_its_own_bound_says_nothing_of_the_window() -> None:
+def test_a_reply_cut_at_its_own_limit_says_nothing_about_the_window() -> None:
     window = ContextWindow()
 
     window.answered(1_048, Usage(calls=1, input_tokens=1_048, output_tokens=1_000), 1_000, StopReason.LENGTH)
@@ -137,7 +137,7 @@ def test_a_reply_cut_by_its_own_bound_says_nothing_of_the_window() -> None:
     ("own", "read", "cut"),
     [(True, 2_048, True), (True, 2_050, False), (True, 900, True), (False, 2_048, False), (False, 900, False)],
 )
-def test_a_count_that_is_only_lower_than_foreseen_is_no_cut_prompt(own, read, cut) -> None:
+def test_a_token_count_slightly_below_the_estimate_is_not_a_truncated_prompt(own, read, cut) -> None:
     window = ContextWindow(own=own)
 
     found = window.answered(4_000, Usage(calls=1, input_tokens=read, output_tokens=90), 1_000, StopReason.END)

@@ -21,13 +21,13 @@ from bookgen.render.model import Manuscript
 from bookgen.render.pdf.writer import write_pdf
 from bookgen.render.settings import ExportSettings
 
-# The parser tells of every rule that it tries, and pytest keeps it all.
+# The parser logs every rule that it tries, and pytest would keep all of it.
 logging.getLogger("markdown_it").setLevel(logging.INFO)
 
 
 @dataclass(frozen=True)
 class Rendered:
-    """A manuscript's files, each made when it is first asked for."""
+    """A manuscript's files, each made on first use."""
 
     manuscript: Manuscript
     settings: ExportSettings
@@ -50,7 +50,7 @@ class Rendered:
 
     @cached_property
     def printed(self) -> Layout:
-        """The layout for paper, with its left and right pages."""
+        """The layout for print, with left and right pages."""
         return Composer(self.manuscript, replace(self.settings, profile="print")).layout()
 
 
@@ -67,7 +67,7 @@ def rendered(asked: Corpus) -> Rendered:
 
 
 def shorter(asked: Corpus) -> Corpus:
-    """Enough pages for the rules to meet every case, at less than half the time."""
+    """Enough pages to meet every case, in less than half the time."""
     return replace(asked, chapters=8, words=40_000)
 
 
@@ -88,7 +88,7 @@ def rich() -> Rendered:
 
 @pytest.fixture(scope="session")
 def small() -> Rendered:
-    """Three short chapters with everything in them."""
+    """Three short chapters that contain every element."""
     return rendered(Corpus("small", chapters=3, words=9_000, rich=True))
 
 
@@ -97,7 +97,7 @@ Make = Callable[..., Manuscript]
 
 @pytest.fixture(scope="session")
 def make() -> Make:
-    """A manuscript of given chapters: Markdown, or (title, Markdown)."""
+    """Make a manuscript of these chapters: Markdown, or (title, Markdown)."""
     return make_manuscript
 
 

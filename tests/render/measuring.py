@@ -1,4 +1,4 @@
-"""What a finished layout looks like, in numbers."""
+"""Measurements of a finished layout."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bookgen.render.layout.tokens import SPACE_WIDTH
 
 
 def body(page: Page) -> list[tuple[float, TextMark]]:
-    """The page's own text with its height above the foot; heads and folios have no element."""
+    """The text of the page with its height above the foot, without running heads and page numbers."""
     return [
         (placed.y + placed.mark.dy, placed.mark)
         for placed in page.placed
@@ -24,7 +24,7 @@ def body(page: Page) -> list[tuple[float, TextMark]]:
 
 
 def level_spreads(layout: Layout) -> tuple[int, int]:
-    """How many facing pages end on one line, of how many. A chapter's last page may end anywhere."""
+    """How many facing pages end on the same line, and of how many. The last page of a chapter may end anywhere."""
     level = total = 0
     pages = layout.pages
     for left in range(1, len(pages) - 2, 2):
@@ -44,7 +44,7 @@ class Ends:
 
 
 def page_ends(layout: Layout) -> Ends:
-    """Paragraphs of several lines that leave one alone, and headings that end a page."""
+    """Widows, orphans, and headings at the end of a page."""
     ends = Ends()
     lines: dict[int, list[tuple[int, TextMark]]] = {}
     for index, page in enumerate(layout.pages):
@@ -67,7 +67,7 @@ def _in_text(mark: TextMark) -> bool:
 
 
 def paragraph_lines(layout: Layout) -> Iterator[list[Line]]:
-    """The lines of each paragraph in the body of the book."""
+    """The lines of each paragraph of the book."""
     for page in layout.pages:
         groups: dict[int, list[Line]] = {}
         for _, mark in body(page):
@@ -103,7 +103,7 @@ Box = tuple[float, float, float, float, str]
 
 
 def boxes(page: Page) -> list[Box]:
-    """The page's texts: left, right, foot, head and what they say."""
+    """The texts of a page: left, right, foot, head and content."""
     found = []
     for placed in page.placed:
         mark = placed.mark
@@ -114,7 +114,7 @@ def boxes(page: Page) -> list[Box]:
 
 
 def drawn(mark: TextMark) -> float:
-    """How wide the line really is, whatever it says of itself."""
+    """The real width of the line, whatever it declares."""
     line = mark.line
     return (
         sum(

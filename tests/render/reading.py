@@ -1,4 +1,4 @@
-"""Reading finished files back, with nothing of ours but the text that went in."""
+"""Reads finished files back, using none of our code except the original text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SOFT_HYPHEN = "\u00ad"
 
 
 def manuscript_words(manuscript: Manuscript, *, signs: bool = True) -> list[str]:
-    """Every word of the chapters in order, their notes behind them. `signs`: the notes' numbers and list marks too."""
+    """Every word of the chapters in order, followed by their notes. `signs`: include note numbers and list markers."""
     words: list[str] = []
     for section in manuscript.chapters:
         label = language(manuscript.language).chapter.format(section.number) if section.numbered else ""
@@ -78,7 +78,7 @@ def _text(spans: Spans, signs: bool) -> str:
 
 @dataclass
 class Node:
-    """A structure element with its own text, its kids, and its links' addresses and descriptions."""
+    """A structure element with its own text, its children, and the addresses and descriptions of its links."""
 
     role: str
     text: str = ""
@@ -93,7 +93,7 @@ class Node:
 
 
 class PdfText:
-    """Text by marked content: what a reader that goes by the structure tree hears."""
+    """Text by marked content, as a reader that follows the structure tree presents it."""
 
     def __init__(self, data: bytes) -> None:
         with pikepdf.open(io.BytesIO(data)) as pdf:
@@ -104,7 +104,7 @@ class PdfText:
             self.tree = self._node(pdf.Root.StructTreeRoot.K[0], None)
 
     def words(self) -> list[str]:
-        """Of the chapters alone: front matter is the first section."""
+        """The words of the chapters. Front matter is the first section."""
         sections = self.tree.kids[1:]
         texts = [node.text for section in sections for node in section.walk()]
         return [word for text in texts for word in text.replace("\u00a0", " ").split()]
@@ -124,14 +124,14 @@ class PdfText:
                 node.annotations.append((str(kid.Obj.get("/A", {}).get("/URI", "")), str(kid.Obj.Contents)))
             else:
                 inner = self._node(kid, page)
-                if inner.role == "Link" and node.role != "Reference":  # it stands in the midst of a paragraph
+                if inner.role == "Link" and node.role != "Reference":  # it is inside a paragraph
                     node.text += inner.text
                     inner.text = ""
                 node.kids.append(inner)
         return node
 
     def _read(self, index: int, page: pikepdf.Page) -> str:
-        """Fills what is marked; returns the page's furniture."""
+        """Read the marked content. Returns the page's artifacts."""
         fonts = {name: self._map(font) for name, font in page.Resources.get("/Font", {}).items()}
         marks: list[tuple[int | None, str | None]] = []
         current: dict[int, str] = {}
@@ -185,7 +185,7 @@ def _decoded(shown: pikepdf.String, font: dict[int, str]) -> str:
 
 
 def docx_words(data: bytes) -> list[str]:
-    """The chapters' words, each chapter's notes behind it."""
+    """The words of the chapters, each followed by its notes."""
     with zipfile.ZipFile(io.BytesIO(data)) as package:
         body = etree.fromstring(package.read("word/document.xml"))[0]
         notes = _docx_notes(package)
@@ -222,7 +222,7 @@ def _docx_notes(package: zipfile.ZipFile) -> dict[str, str]:
 
 
 def _is_sign(text: Any) -> bool:
-    """The number of a note that has been called before."""
+    """Whether this is the number of a note that has been called before."""
     style = text.getparent().find(f"{W}rPr/{W}rStyle")
     return style is not None and style.get(f"{W}val") == "FootnoteReference"
 
@@ -233,7 +233,7 @@ def _paragraph_text(paragraph: Any, in_list: bool) -> str:
         if element.tag == f"{W}t":
             out += "" if _is_sign(element) else element.text or ""
         elif element.tag == f"{W}tab" and in_list and element.getparent().tag == f"{W}r":
-            out = ""  # what stood before it was the list mark
+            out = ""  # the text before it was the list marker
         else:
             out += " "
     return out
@@ -249,7 +249,7 @@ def epub_words(data: bytes) -> list[str]:
 
 
 def _chapter_words(page: bytes) -> list[str]:
-    """Blocks end a word, other elements do not; note numbers and list marks are the reader's own."""
+    """Blocks end a word, other elements do not. Note numbers and list markers come from the reader."""
     html = "{http://www.w3.org/1999/xhtml}"
     root = etree.fromstring(page)
     for link in root.iter(f"{html}a"):

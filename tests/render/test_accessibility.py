@@ -1,4 +1,4 @@
-"""The digital PDF as assistive technology meets it: two checkers of PDF/UA-1 that share no code find nothing."""
+"""The digital PDF for assistive technology: two PDF/UA-1 checkers that share no code report nothing."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.render.test_settings import with_picture
 LINKED = "See [the *old* harbour](https://example.org/a) and [it](https://example.org/a), there. " * 3
 
 
-# Not asked: that a letter of Arabic has one glyph, and that a link follows the paragraph in whose midst it stands.
+# Not required: one glyph for each Arabic letter, and a link outside its paragraph.
 NOT_ASKED = ("TXT-004", "ORD-001")
 
 
 def outloud_finds(file: Path) -> list[object]:
-    import outloud  # here, as below, so that only who runs this loads it
+    import outloud  # imported here, as below, so that it loads only when needed
 
     result = outloud.check(str(file), skip=NOT_ASKED)
     broken = [rule for rule in result.runs if rule.status == "crashed"]
@@ -36,7 +36,7 @@ def pdfua_finds(file: Path) -> list[object]:
 
 @pytest.mark.parametrize("finds", [outloud_finds, pdfua_finds])
 @pytest.mark.parametrize("case", ["rich", "pictures", "watermark", "from the right"])
-def test_two_checkers_of_pdf_ua_find_nothing(finds, case: str, small: Rendered, make: Make, tmp_path: Path) -> None:
+def test_two_pdf_ua_checkers_report_nothing(finds, case: str, small: Rendered, make: Make, tmp_path: Path) -> None:
     file = tmp_path / "book.pdf"
     file.write_bytes(pdf(case, small, make))
 
@@ -54,7 +54,7 @@ def pdf(case: str, small: Rendered, make: Make) -> bytes:
     return render(make("كان يا ما كان (في) قديم الزمان", language="ar")).pdf
 
 
-def test_a_links_words_and_its_annotations_are_one_element_in_the_midst_of_its_paragraph(make: Make) -> None:
+def test_the_words_and_the_annotation_of_a_link_are_one_element_inside_its_paragraph(make: Make) -> None:
     read = PdfText(render(make(LINKED)).pdf)
     paragraph = next(node for node in read.tree.walk() if node.role == "P" and "See" in node.text)
     links = [kid for kid in paragraph.kids if kid.role == "Link"]
@@ -72,7 +72,7 @@ def test_headings_never_skip_a_level(make: Make) -> None:
     assert levels == ["H1", "H2", "H2", "H3"]
 
 
-def test_a_head_of_a_column_and_a_note_can_be_found(small: Rendered) -> None:
+def test_column_headers_and_notes_can_be_found_by_assistive_software(small: Rendered) -> None:
     with pikepdf.open(io.BytesIO(small.pdf)) as opened:
         elements = [each for each in opened.objects if isinstance(each, pikepdf.Dictionary) and "/S" in each]
         scopes = {str(each.A.Scope) for each in elements if each.S == "/TH"}

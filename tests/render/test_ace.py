@@ -1,4 +1,4 @@
-"""Ace by DAISY finds no barrier in the EPUB."""
+"""Ace by DAISY finds no accessibility problem in the EPUB."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ACE = Path(__file__).with_name("ace.js")
 
 @pytest.mark.checker("Ace", "chromium")
 @pytest.mark.timeout(300)
-def test_ace_passes_without_an_assertion(small: Rendered, make: Make, tmp_path: Path) -> None:
+def test_ace_reports_no_assertion(small: Rendered, make: Make, tmp_path: Path) -> None:
     text = with_picture(make("A [link](https://example.org).[^1]\n\n[^1]: A note.", watermark=True))
     books = {
         "rich": small.epub,
@@ -39,14 +39,14 @@ def test_ace_passes_without_an_assertion(small: Rendered, make: Make, tmp_path: 
 
 
 def judged(books: dict[str, bytes], folder: Path) -> dict[str, Any]:
-    """Ace's reports: by one browser, since to start it takes as long as to judge a book."""
+    """The reports of Ace, made with one browser because starting it takes as long as checking a book."""
     files = [folder / f"{name}.epub" for name in books]
     for file in files:
         file.write_bytes(books[file.stem])
-    # Its own download of a browser is not wanted: the machine's is used.
+    # It uses the machine's browser and must not download its own.
     environment = os.environ | {"PUPPETEER_EXECUTABLE_PATH": str(shutil.which("chromium"))}
     command = ["node", str(ACE), str(shutil.which("ace-cli")), str(folder), *map(str, files)]
-    # On a busy machine its browser may take too long to start, which is no finding: it is tried twice.
+    # On a busy machine the browser may time out, which is not a finding, so it is retried once.
     tries = (subprocess.run(command, env=environment, capture_output=True, check=False) for _ in range(2))
     failed = [run.stderr.decode() for run in takewhile(lambda run: run.returncode != 0, tries)]
     assert len(failed) < 2, failed

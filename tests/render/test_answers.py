@@ -1,4 +1,4 @@
-"""What a worker says is data, whatever it says."""
+"""The answers of a render worker are treated as data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def test_a_result_is_transferred_unchanged(result: Result) -> None:
     assert answers.result_of(await received(b"".join(answers.done(result).packed()))) == result
 
 
-async def test_a_refusal_comes_over_with_its_fields() -> None:
+async def test_a_refusal_is_transferred_with_its_fields() -> None:
     refusal = answers.refused(InvalidInput(image=["No picture."]))
 
     with pytest.raises(InvalidInput) as refused:
@@ -50,7 +50,7 @@ class Harmful:
         return Path.touch, (self._mark,)
 
 
-async def test_a_worker_that_was_taken_over_runs_nothing_here(tmp_path: Path) -> None:
+async def test_a_compromised_worker_cannot_run_code_in_the_service(tmp_path: Path) -> None:
     code = pickle.dumps(("done", Harmful(tmp_path / "mark")))
     in_the_head = LENGTH.pack(len(code)) + code
     as_the_file = b"".join(WorkerAnswer(JobOutcome.DONE, {"kind": "file"}, (code,)).packed())
@@ -78,6 +78,6 @@ async def test_an_unreadable_answer_ends_the_worker_without_allocating_memory(he
         await received(LENGTH.pack(len(head)) + head)
 
 
-async def test_a_head_without_end_is_not_read() -> None:
+async def test_a_header_of_absurd_length_is_not_read() -> None:
     with pytest.raises(UnreadableAnswer):
         await received(LENGTH.pack(0xFFFFFFFF))

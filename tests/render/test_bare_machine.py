@@ -1,4 +1,4 @@
-"""A fresh machine: no fonts of its own, no network, nothing installed but what the package asks for."""
+"""A fresh machine: no fonts, no network, nothing installed except the declared dependencies."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-# Every script that is promised without fonts of the machine, in every format, while the machine's own font
-# folders are empty and every connection is refused.
+# Every script that is supported without system fonts, in every format, with empty font folders and
+# no network.
 PROGRAM = """
 import socket, sys
 
@@ -34,7 +34,7 @@ for language, sample in (SAMPLES | FROM_THE_RIGHT).items():
 """
 
 
-def test_every_format_is_made_without_the_machines_fonts_and_without_a_network(tmp_path: Path) -> None:
+def test_every_format_is_made_without_system_fonts_and_without_a_network(tmp_path: Path) -> None:
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", PROGRAM]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -44,7 +44,7 @@ def test_every_format_is_made_without_the_machines_fonts_and_without_a_network(t
     assert all(line.endswith("b'%PDF' b'PK' b'PK'") for line in done.stdout.splitlines())
 
 
-def test_whatever_the_renderer_imports_is_among_the_dependencies() -> None:
+def test_everything_the_renderer_imports_is_a_declared_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {_normal(re.split(r"[^\w.-]", each)[0]) for each in project["dependencies"]}
     owners = packages_distributions()

@@ -1,4 +1,4 @@
-"""A file's dates are its book's: its last change, by whatever hand, and never the hour of the export."""
+"""The dates in a file are those of the book's last change and never the time of the export."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def made(kind: str, *, chapter_edited: datetime = EDITED) -> Job:
     return Job(kind, BOOK, [CHAPTERS[0], replace(CHAPTERS[1], updated_at=chapter_edited)], "A", ExportSettings(), False)
 
 
-def test_the_pdf_says_twice_when_its_last_chapter_was_edited() -> None:
+def test_the_pdf_gives_the_date_of_the_last_edit_twice() -> None:
     with pikepdf.open(io.BytesIO(perform(made("pdf")))) as pdf:
         assert str(pdf.docinfo.ModDate) == "D:20260328223506+00'00'"
         with pdf.open_metadata() as xmp:
             assert xmp["xmp:ModifyDate"] == xmp["xmp:CreateDate"] == "2026-03-28T22:35:06Z"
 
 
-def test_the_epub_and_the_word_document_say_it_too() -> None:
+def test_the_epub_and_the_docx_also_give_the_date() -> None:
     package = zipfile.ZipFile(io.BytesIO(perform(made("epub")))).read("EPUB/content.opf").decode()
     properties = Document(io.BytesIO(perform(made("docx")))).core_properties
 
@@ -38,7 +38,7 @@ def test_the_epub_and_the_word_document_say_it_too() -> None:
     assert properties.modified.replace(tzinfo=None) == datetime(2026, 3, 28, 22, 35, 6)
 
 
-def test_an_edit_that_changes_no_word_is_another_file_and_an_equal_book_is_not() -> None:
+def test_a_later_date_changes_the_file_and_an_equal_book_does_not() -> None:
     later = made("pdf", chapter_edited=EDITED + timedelta(days=1))
 
     assert made("pdf").digest != later.digest

@@ -1,4 +1,4 @@
-"""The Word document as the Open XML rules and a typist see it."""
+"""The Word document, checked against the Open XML rules and by its appearance."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.render.test_settings import unzipped, with_picture
 
 
 @pytest.mark.parametrize("case", ["rich", "pictures", "watermark", "from the right"])
-def test_the_audit_finds_nothing(case: str, small: Rendered, make: Make, tmp_path: Path) -> None:
+def test_the_docx_audit_finds_no_fault(case: str, small: Rendered, make: Make, tmp_path: Path) -> None:
     file = tmp_path / "book.docx"
     match case:
         case "rich":
@@ -36,7 +36,7 @@ def test_the_audit_finds_nothing(case: str, small: Rendered, make: Make, tmp_pat
     assert [str(error) for error in OpenXmlValidator().validate(str(file)).errors] == []
 
 
-def test_the_contents_have_the_pdfs_numbers(small: Rendered) -> None:
+def test_the_table_of_contents_has_the_page_numbers_of_the_pdf(small: Rendered) -> None:
     document = docx.Document(io.BytesIO(small.docx))
     entries = ["".join(each.text or "" for each in p._p.iter(f"{W}t")) for p in of_style(document, "toc 1")]
     expected = [
@@ -47,7 +47,9 @@ def test_the_contents_have_the_pdfs_numbers(small: Rendered) -> None:
 
 
 @pytest.mark.parametrize(("profile", "start"), [("digital", "nextPage"), ("print", "oddPage")])
-def test_each_chapter_is_a_section_and_for_print_on_a_right_hand_page(make: Make, profile: str, start: str) -> None:
+def test_each_chapter_is_a_section_that_starts_on_a_right_hand_page_in_print(
+    make: Make, profile: str, start: str
+) -> None:
     book = render(make("A line.", "A line.", "A line."), ExportSettings(profile=profile))
     document = docx.Document(io.BytesIO(book.docx))
     starts = [section._sectPr.find(qn("w:type")).get(qn("w:val")) for section in document.sections]
@@ -63,7 +65,7 @@ def test_each_chapter_is_a_section_and_for_print_on_a_right_hand_page(make: Make
         ("ar", "كان يا ما كان", {"Source Serif 4", "Amiri"}),
     ],
 )
-def test_the_fonts_are_in_the_document_with_the_letters_of_the_book(
+def test_the_document_embeds_its_fonts_with_the_letters_of_the_book(
     make: Make, language: str, words: str, families: set[str]
 ) -> None:
     with zipfile.ZipFile(io.BytesIO(render(make(words, language=language)).docx)) as package:
@@ -83,13 +85,13 @@ def test_the_fonts_are_in_the_document_with_the_letters_of_the_book(
 
 
 def shown(data: bytes, key: str) -> bytes:
-    """What an application makes of an embedded font: its first 32 bytes have been hidden under the key."""
+    """The embedded font as an application decodes it: its first 32 bytes are obfuscated with the key."""
     mask = bytes.fromhex(key.strip("{}").replace("-", ""))[::-1] * 2
     return bytes(byte ^ other for byte, other in zip(data[:32], mask, strict=True)) + data[32:]
 
 
 def test_each_chapters_running_head_shows_its_own_title(small: Rendered) -> None:
-    """To readers that work out no fields too."""
+    """Also in readers that do not compute fields."""
     sections = list(docx.Document(io.BytesIO(small.docx)).sections)[1:]
 
     shown = ["".join(each.text or "" for each in section.header._element.iter(f"{W}t")) for section in sections]
@@ -112,7 +114,7 @@ def test_the_publisher_is_on_the_title_page(make: Make) -> None:
     assert [each.text for each in of_style(docx.Document(io.BytesIO(book.docx)), "Book Author")][1:] == ["House"]
 
 
-def test_a_quotation_in_a_quotation_is_further_in(make: Make) -> None:
+def test_a_nested_quotation_is_indented_further(make: Make) -> None:
     document = docx.Document(io.BytesIO(render(make("> a\n>\n> > b")).docx))
     outer, inner = of_style(document, "Quote")
 
@@ -120,7 +122,7 @@ def test_a_quotation_in_a_quotation_is_further_in(make: Make) -> None:
     assert inner.paragraph_format.left_indent > document.styles["Quote"].paragraph_format.left_indent
 
 
-def test_a_column_of_short_words_keeps_them_whole(make: Make) -> None:
+def test_a_column_of_short_words_breaks_none_of_them(make: Make) -> None:
     long = "The harbour was quiet in the evening and nobody knew. " * 3
     document = docx.Document(io.BytesIO(render(make(f"| a | b |\n|---|--:|\n| {long} | 1,000.00 |")).docx))
     (table,) = document.tables
@@ -136,7 +138,7 @@ def test_pages_are_the_trim_with_mirrored_margins(small: Rendered) -> None:
     assert all(settings.find(qn(f"w:{tag}")) is not None for tag in ("mirrorMargins", "evenAndOddHeaders"))
 
 
-def test_notes_language_and_properties_are_real(small: Rendered) -> None:
+def test_notes_and_language_and_properties_are_native_features(small: Rendered) -> None:
     document = docx.Document(io.BytesIO(small.docx))
     everything = unzipped(small.docx).decode("utf-8", "replace")
 
@@ -147,7 +149,7 @@ def test_notes_language_and_properties_are_real(small: Rendered) -> None:
     assert 'STYLEREF "heading 1"' in everything
 
 
-def test_pictures_have_alt_texts(make: Make) -> None:
+def test_pictures_have_alt_text(make: Make) -> None:
     everything = unzipped(render(with_picture(make("A line."))).docx)
 
     assert b'descr="A red page"' in everything

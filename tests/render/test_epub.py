@@ -1,4 +1,4 @@
-"""The EPUB's inside: navigation, page list, accessibility."""
+"""The inside of the EPUB: navigation, page list, accessibility."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_navigation_lists_chapters_landmarks_and_pages(small: Rendered) -> N
     assert nav["page-list"] == [start.label for start in small.layout.pagination.starts]
 
 
-def test_page_numbers_stand_where_the_printed_pages_begin(small: Rendered) -> None:
+def test_page_markers_match_the_printed_pages(small: Rendered) -> None:
     page = text_of(small.epub, "EPUB/chapter002.xhtml")
     second = [start for start in small.layout.pagination.starts if start.chapter == 2][1]
     after = re.sub("<[^>]+>", " ", page.partition(f'id="p{second.label}"')[2].partition("</span>")[2])
@@ -35,7 +35,7 @@ def test_page_numbers_stand_where_the_printed_pages_begin(small: Rendered) -> No
     assert after.split()[:3] == first.text.split()[:3] or first.text.split()[1:4] == after.split()[:3]
 
 
-def test_the_package_says_who_can_read_it(small: Rendered) -> None:
+def test_the_package_declares_its_accessibility(small: Rendered) -> None:
     package = text_of(small.epub, "EPUB/content.opf")
 
     for name in ("accessMode", "accessModeSufficient", "accessibilityFeature", "accessibilityHazard"):
@@ -45,7 +45,7 @@ def test_the_package_says_who_can_read_it(small: Rendered) -> None:
     assert 'property="source-of"' in package
 
 
-def test_a_page_mark_stands_before_the_first_word_of_its_page(make: Make) -> None:
+def test_a_page_marker_precedes_the_first_word_of_its_page(make: Make) -> None:
     some = " ".join(f"*w{n}* and x{n}[^1] **y**z{n} 字" for n in range(300))
     rendered = render(make(f"{some}  \n{some}\n\n[^1]: A note."), ExportSettings(hyphenate=False))
     _, *marked = re.split(r'id="p(\d+)"[^>]*>', text_of(rendered.epub, "EPUB/chapter001.xhtml"))
@@ -60,14 +60,14 @@ def test_a_page_mark_stands_before_the_first_word_of_its_page(make: Make) -> Non
     assert {label: re.sub("<[^>]+>", "", text).split()[0] for label, text in after.items()} == printed
 
 
-def test_the_identifier_is_the_books_own_and_stays(make: Make) -> None:
+def test_the_identifier_belongs_to_the_book_and_never_changes(make: Make) -> None:
     first, second = (text_of(render(make("A line.")).epub, "EPUB/content.opf") for _ in range(2))
     other = text_of(render(make("A line.", title="Another")).epub, "EPUB/content.opf")
 
     assert identifier(first) == identifier(second) != identifier(other)
 
 
-def test_a_note_is_an_aside_with_a_way_back(make: Make) -> None:
+def test_a_note_is_an_aside_with_a_link_back(make: Make) -> None:
     page = text_of(render(make("Called.[^1]\n\n[^1]: The note.")).epub, "EPUB/chapter001.xhtml")
 
     assert 'epub:type="noteref"' in page
@@ -76,20 +76,20 @@ def test_a_note_is_an_aside_with_a_way_back(make: Make) -> None:
     assert 'href="#c1r0"' in page
 
 
-def test_the_cover_has_an_alternative_text(make: Make) -> None:
+def test_the_cover_has_alt_text(make: Make) -> None:
     page = text_of(render(with_picture(make("A line."))).epub, "EPUB/cover.xhtml")
 
     assert 'alt="The Patient Harbour, Ingrid Lindqvist"' in page
 
 
-def test_a_book_from_the_right_turns_its_pages_so(make: Make) -> None:
+def test_a_right_to_left_book_turns_its_pages_that_way(make: Make) -> None:
     epub = render(make("كان يا ما كان", language="ar")).epub
 
     assert 'page-progression-direction="rtl"' in text_of(epub, "EPUB/content.opf")
     assert 'dir="rtl"' in text_of(epub, "EPUB/chapter001.xhtml")
 
 
-def test_a_face_that_readers_lack_is_in_the_book(make: Make) -> None:
+def test_a_font_that_readers_lack_is_embedded(make: Make) -> None:
     with zipfile.ZipFile(io.BytesIO(render(make("A line."), ExportSettings(font="dyslexic")).epub)) as package:
         fonts = [name for name in package.namelist() if name.endswith(".ttf")]
         sheet = package.read("EPUB/style.css").decode()
@@ -98,7 +98,7 @@ def test_a_face_that_readers_lack_is_in_the_book(make: Make) -> None:
     assert sheet.count("@font-face") == 4
 
 
-def test_the_contents_page_can_be_left_out_of_the_reading_order(make: Make) -> None:
+def test_the_contents_page_can_be_excluded_from_the_reading_order(make: Make) -> None:
     package = text_of(render(make("A line."), ExportSettings(include_toc=False)).epub, "EPUB/content.opf")
 
     assert '<itemref idref="nav"' not in package
@@ -118,7 +118,7 @@ def identifier(package: str) -> str:
     return re.findall(r"urn:uuid:[0-9a-f-]+", package)[0]
 
 
-def test_every_kind_of_reader_is_told_to_hyphenate_text_and_never_verse(make: Make) -> None:
+def test_all_readers_are_told_to_hyphenate_text_but_not_verse(make: Make) -> None:
     def sheet(settings: ExportSettings) -> str:
         return zipfile.ZipFile(io.BytesIO(render(make("A line."), settings).epub)).read("EPUB/style.css").decode()
 

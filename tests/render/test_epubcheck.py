@@ -1,4 +1,4 @@
-"""EPUBCheck finds nothing to say."""
+"""EPUBCheck reports nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.render.test_settings import red_picture, with_picture
 from tests.render.test_spreads import made, picture_book
 
 SENT = "4 Elm Street<br>Halle\n\n*\n\n## A part\n\n- a  \n  b\n\n| a | b |\n|---|---|\n| a<br>b | 5'11\" |"
-# One virtual machine for all of them: to load its schemas takes it eight seconds, and to judge a book a fifth of one.
+# One virtual machine for all books: loading its schemas takes eight seconds, checking a book a fifth of one.
 JUDGE = """
 import sys
 import jpype
@@ -32,7 +32,7 @@ for file in sys.argv[1:]:
 
 
 @pytest.mark.checker("EPUBCheck")
-def test_epubcheck_has_no_message(small: Rendered, make: Make, tmp_path: Path) -> None:
+def test_epubcheck_reports_nothing(small: Rendered, make: Make, tmp_path: Path) -> None:
     printed = ExportSettings(dedication="For Wren", isbn="978-3-16-148410-0", publisher="Quay")
     books = {
         "rich": small.epub,

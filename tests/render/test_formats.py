@@ -1,4 +1,4 @@
-"""The table of export formats: the settings that each entry names are those that change its file."""
+"""The table of export formats lists exactly the settings that change each format's file."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ CHANGED: dict[str, Any] = {
     "profile": "print",
     "paper": "cream",
 }
-# Some settings have an effect only beside others.
+# Some settings have an effect only together with others.
 BASES = (
     ExportSettings(),
     ExportSettings(copyright_text="All rights reserved."),
     ExportSettings(profile="print"),
     ExportSettings(cover_wrap=True),
 )
-# So short that the files are made quickly, and with a blank page before a chapter that starts on the right.
+# Short, so that the files are made quickly, and with a blank page before a chapter on the right.
 TEXT = corpus.Corpus("rich", chapters=2, words=1_000, rich=True)
 DESIGN = CoverDesign(Copy("The Salt Road", "", "Ada", "en"), "salt", "horizon", 1)
 
@@ -69,7 +69,7 @@ def red() -> Picture:
 
 
 def changes(format: str, name: str) -> bool:
-    """Whether another value of the setting makes another file."""
+    """Whether a different value of the setting makes a different file."""
     return any(
         made(format, base) != made(format, replace(base, **{name: CHANGED.get(name, not getattr(base, name))}))
         for base in BASES
@@ -77,7 +77,7 @@ def changes(format: str, name: str) -> bool:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_format_names_the_settings_that_change_its_file(format: str) -> None:
+def test_a_format_lists_exactly_the_settings_that_change_its_file(format: str) -> None:
     effective = {each.name for each in fields(ExportSettings) if changes(format, each.name)}
 
     assert FORMATS[format].settings == effective

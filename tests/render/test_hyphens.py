@@ -1,4 +1,4 @@
-"""Words are divided where pyphen, whose patterns these are, divides them."""
+"""Words are hyphenated where pyphen, the source of the patterns, hyphenates them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("language", OTHERS)
-def test_words_are_divided_where_pyphen_divides_them(language: str) -> None:
+def test_words_are_hyphenated_where_pyphen_does_it(language: str) -> None:
     ours = patterns(language)
     theirs = pyphen.Pyphen(lang=language, left=1, right=1)
 
@@ -30,7 +30,7 @@ def test_words_are_divided_where_pyphen_divides_them(language: str) -> None:
         assert [at for at in ours.positions(word) if 0 < at < len(word)] == theirs.positions(word)
 
 
-def test_a_break_that_would_change_the_spelling_is_not_taken() -> None:
+def test_a_break_that_would_change_the_spelling_is_not_used() -> None:
     ours = patterns("hu")
     theirs = pyphen.Pyphen(lang="hu", left=1, right=1)
 
@@ -39,12 +39,12 @@ def test_a_break_that_would_change_the_spelling_is_not_taken() -> None:
     assert [at for at in ours.positions("asszonnyal") if at > 1] == []
 
 
-def test_a_language_without_patterns_divides_nothing() -> None:
+def test_a_language_without_patterns_is_not_hyphenated() -> None:
     assert patterns("xx") is None
     assert Hyphens("xx")("considerable") == ()
 
 
-def test_two_letters_stay_before_a_hyphen_and_three_behind() -> None:
+def test_at_least_two_letters_stand_before_a_hyphen_and_three_after_it() -> None:
     hyphens = Hyphens("en")
 
     for word in VOCABULARY:
@@ -52,6 +52,6 @@ def test_two_letters_stay_before_a_hyphen_and_three_behind() -> None:
     assert hyphens("“considerable,”") == (4, 7, 9)
 
 
-def test_one_language_is_read_once() -> None:
+def test_the_patterns_of_one_language_are_loaded_once() -> None:
     assert isinstance(patterns("en-GB"), Patterns)
     assert patterns("en-GB") is patterns("en-GB")

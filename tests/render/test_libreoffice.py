@@ -1,4 +1,4 @@
-"""LibreOffice opens the document, with the manuscript's words on pages of the trim."""
+"""LibreOffice opens the document and shows the manuscript's words on pages of the trim size."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def folder(small: Rendered, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_its_text_is_the_manuscript_word_for_word(folder: Path, small: Rendered) -> None:
-    """Its plain text has the notes' numbers but not the notes; list marks and scene breaks are its own."""
+def test_libreoffice_shows_the_manuscript_word_for_word(folder: Path, small: Rendered) -> None:
+    """Its plain text has the numbers of notes but not their text. List markers and scene breaks are its own."""
     bare = replace(small.manuscript, chapters=tuple(replace(each, notes=()) for each in small.manuscript.chapters))
     wanted = plain(" ".join(manuscript_words(bare, signs=False)))
     text = (folder / "book.txt").read_text(encoding="utf-8-sig")
@@ -44,19 +44,19 @@ def plain(text: str) -> list[str]:
     return [NOTE.sub("", word) for word in text.split() if not LIST_MARK.fullmatch(word)]
 
 
-def test_its_pages_have_the_trim(folder: Path) -> None:
+def test_libreoffice_shows_pages_of_the_trim_size(folder: Path) -> None:
     with pikepdf.open(folder / "book.pdf") as pdf:
         assert {tuple(round(float(side)) for side in page.mediabox) for page in pdf.pages} == {(0, 0, 432, 648)}
 
 
-def test_its_letters_are_those_of_the_fonts_in_the_document(folder: Path) -> None:
+def test_libreoffice_uses_the_embedded_fonts(folder: Path) -> None:
     with pikepdf.open(folder / "book.pdf") as pdf:
         fonts = {str(font.BaseFont) for page in pdf.pages for font in page.Resources.get("/Font", {}).values()}
 
     assert {"Roman-Regular", "Italic-Italic"} <= {name.partition("SourceSerif4")[2] for name in fonts}
 
 
-def test_the_contents_have_the_numbers_of_its_own_pages(folder: Path, small: Rendered) -> None:
+def test_the_table_of_contents_has_libreoffices_own_page_numbers(folder: Path, small: Rendered) -> None:
     pages = lines(folder)
     (contents,) = [page for page in pages if page[0] == "Contents"]
     for chapter in small.manuscript.chapters:
@@ -65,7 +65,7 @@ def test_the_contents_have_the_numbers_of_its_own_pages(folder: Path, small: Ren
         assert entry.split(".")[-1].split()[-1] == opener[-1], chapter.title
 
 
-def test_a_running_head_is_on_every_page_but_those_where_a_chapter_begins(folder: Path, small: Rendered) -> None:
+def test_a_running_head_is_on_every_page_except_chapter_openings(folder: Path, small: Rendered) -> None:
     titles = [chapter.title for chapter in small.manuscript.chapters]
     pages = lines(folder)
     first = next(number for number, page in enumerate(pages) if opens(page))
@@ -74,12 +74,12 @@ def test_a_running_head_is_on_every_page_but_those_where_a_chapter_begins(folder
 
 
 def opens(page: list[str]) -> bool:
-    """Whether a chapter begins on it; the letters of its number are spaced."""
+    """Whether a chapter begins on the page. The letters of its number are spaced."""
     return page[0].replace(" ", "").startswith("CHAPTER")
 
 
 def lines(folder: Path) -> list[list[str]]:
-    """Of each page, from top to bottom, without the empty ones."""
+    """The non-empty lines of each page from top to bottom."""
     with pypdfium2.PdfDocument(folder / "book.pdf") as pdf:
         texts = [page.get_textpage().get_text_bounded() for page in pdf]
     return [[line.strip() for line in text.splitlines() if line.strip()] for text in texts]

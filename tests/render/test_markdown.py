@@ -23,7 +23,7 @@ def blocks(text: str, title: str = "The Tide") -> tuple[Block, ...]:
     return parse(text, title, lambda each: each)[0]
 
 
-def test_emphasis_links_and_code_become_spans() -> None:
+def test_emphasis_and_links_and_code_become_spans() -> None:
     (paragraph,) = blocks("a *b* **c** ***d*** `e` ~~f~~ [g](https://h.org)")
 
     assert isinstance(paragraph, Paragraph)
@@ -48,13 +48,13 @@ def test_a_heading_that_repeats_the_title_is_dropped(heading: str) -> None:
     assert [type(block) for block in blocks(f"{heading}\n\nText.")] == [Paragraph]
 
 
-def test_another_heading_stays() -> None:
+def test_other_headings_are_kept() -> None:
     (heading, _) = blocks("## The Ebb\n\nText.")
 
     assert heading == Heading(2, (Span("The Ebb"),))
 
 
-def test_lists_quotes_tables_and_code_keep_their_shape() -> None:
+def test_lists_and_quotes_and_tables_and_code_keep_their_structure() -> None:
     found = blocks("3. a\n4. b\n\n> c\n\n| d | e |\n|:-:|--:|\n| f |\n\n```\ng\n  h\n```")
 
     assert [type(block) for block in found] == [ItemList, Quote, Table, Code]
@@ -67,21 +67,21 @@ def test_lists_quotes_tables_and_code_keep_their_shape() -> None:
     assert code.lines == ("g", "  h")
 
 
-def test_lines_broken_by_hand_are_verse() -> None:
+def test_hard_line_breaks_make_verse() -> None:
     (verse,) = blocks("> Roses  \n> are  \n> red")
 
     assert isinstance(verse, Verse)
     assert [line[0].text for line in verse.lines] == ["Roses", "are", "red"]
 
 
-def test_notes_are_kept_apart_and_called_by_number() -> None:
+def test_notes_are_collected_and_called_by_number() -> None:
     found, notes = parse("a[^x] b[^y]\n\n[^y]: second\n[^x]: first", "", lambda each: each)
 
     assert [span.note for span in found[0].spans if span.note is not None] == [0, 1]  # type: ignore[union-attr]
     assert [note[0].spans[0].text for note in notes] == ["first", "second"]  # type: ignore[union-attr]
 
 
-def test_html_is_text_and_a_script_link_is_none() -> None:
+def test_html_is_plain_text_and_a_script_link_is_not_a_link() -> None:
     (paragraph,) = blocks("<b>x</b> [y](javascript:z)")
 
     assert isinstance(paragraph, Paragraph)
@@ -90,22 +90,22 @@ def test_html_is_text_and_a_script_link_is_none() -> None:
 
 
 @pytest.mark.parametrize("code", ["```\n# a\n#\nb\n```", "~~~sh\n# a\n#\nb\n~~~", "    # a\n    #\n    b"])
-def test_a_mark_alone_on_a_line_of_code_is_code(code: str) -> None:
+def test_a_scene_break_mark_inside_code_is_code(code: str) -> None:
     assert blocks(f"{code}\n\nAfter.") == (Code(("# a", "#", "b")), Paragraph((Span("After."),)))
 
 
-def test_a_scene_break_that_touches_its_paragraph_makes_no_heading_of_it() -> None:
+def test_a_scene_break_right_below_a_paragraph_does_not_make_it_a_heading() -> None:
     assert [type(block) for block in blocks("One.\n---\nTwo.")] == [Paragraph, SceneBreak, Paragraph]
 
 
-def test_a_heading_that_calls_a_note_stays() -> None:
+def test_a_heading_with_a_note_is_kept() -> None:
     (heading, _), notes = parse("# The Tide[^1]\n\nText.\n\n[^1]: Called.", "The Tide", lambda each: each)
 
     assert isinstance(heading, Heading)
     assert len(notes) == 1
 
 
-def test_lines_of_a_script_without_spaces_are_joined_without_one() -> None:
+def test_lines_in_scripts_without_spaces_are_joined_without_a_space() -> None:
     (paragraph,) = blocks("红楼梦\n第一回\nabc")
 
     assert isinstance(paragraph, Paragraph)
@@ -117,12 +117,12 @@ TAGGED = ["<hr>", "<hr/>", "<center>***</center>", '<p align="center">⁂</p>', 
 
 
 @pytest.mark.parametrize("mark", [*ORNAMENTS, *TAGGED])
-def test_an_ornament_alone_between_paragraphs_is_a_scene_break(mark: str) -> None:
+def test_an_ornament_on_its_own_line_is_a_scene_break(mark: str) -> None:
     assert [type(block) for block in blocks(f"One.\n\n{mark}\n\nTwo.")] == [Paragraph, SceneBreak, Paragraph]
 
 
 @pytest.mark.parametrize("text", ["…", "?!", "...", "1", "II.", "★★★★☆", "❤", "♥", "`*`", "A*"])
-def test_text_with_meaning_is_not_a_scene_break(text: str) -> None:
+def test_meaningful_text_is_not_a_scene_break(text: str) -> None:
     assert not any(isinstance(block, SceneBreak) for block in blocks(f"One.\n\n{text}\n\nTwo."))
 
 
@@ -134,36 +134,36 @@ def test_an_ornament_in_a_list_or_a_table_is_text() -> None:
     ]
 
 
-def test_an_ornament_that_touches_the_text_below_is_a_scene_break() -> None:
+def test_an_ornament_right_above_text_is_a_scene_break() -> None:
     assert [type(block) for block in blocks("One.\n\n*\nTwo.")] == [Paragraph, SceneBreak, Paragraph]
 
 
-def test_an_ornament_within_a_quotation_is_a_scene_break() -> None:
+def test_an_ornament_inside_a_quotation_is_a_scene_break() -> None:
     (quote,) = blocks("> One.\n>\n> *\n>\n> Two.")
 
     assert isinstance(quote, Quote)
     assert [type(block) for block in quote.blocks] == [Paragraph, SceneBreak, Paragraph]
 
 
-def test_a_chapter_neither_begins_nor_ends_with_an_ornament() -> None:
+def test_scene_breaks_at_the_start_and_the_end_of_a_chapter_are_dropped() -> None:
     assert [type(block) for block in blocks("*\n\nOne.\n\n~")] == [Paragraph]
 
 
 @pytest.mark.parametrize("line", ["**Step 1: Mix**", "**What you need:**", "__Am Morgen__", "**A *very* short step**"])
-def test_a_bold_line_above_other_text_is_a_heading(line: str) -> None:
+def test_a_bold_line_above_a_paragraph_is_a_heading(line: str) -> None:
     assert [type(block) for block in blocks(f"One.\n\n{line}\n\n- Two")] == [Paragraph, Heading, ItemList]
 
 
 @pytest.mark.parametrize("line", ["**Stop.**", "**ANNA**", "**Anna:** Come.", "**Never!**", f"**{'word ' * 20}**"])
-def test_a_bold_sentence_or_name_is_no_heading(line: str) -> None:
+def test_a_bold_sentence_or_name_is_not_a_heading(line: str) -> None:
     assert [type(block) for block in blocks(f"One.\n\n{line}\n\nTwo.")] == [Paragraph] * 3
 
 
-def test_a_bold_line_at_the_end_is_no_heading() -> None:
+def test_a_bold_line_at_the_end_is_not_a_heading() -> None:
     assert [type(block) for block in blocks("One.\n\n**The End**")] == [Paragraph, Paragraph]
 
 
-def test_a_checklist_has_boxes() -> None:
+def test_a_checklist_has_check_boxes() -> None:
     (checklist, plain) = blocks("- [ ] Rope\n- [x] *A* plank\n\n1. [ ] Numbered\n2. Two")
 
     assert isinstance(checklist, ItemList)
@@ -174,7 +174,7 @@ def test_a_checklist_has_boxes() -> None:
     assert not plain.ticked
 
 
-def test_raised_and_lowered_digits_are_characters_and_other_tags_of_theirs_go() -> None:
+def test_superscript_and_subscript_digits_become_characters_and_other_such_tags_go() -> None:
     (paragraph,) = blocks("5 m<sup>2</sup> of CO<sub>2</sub> on the 1<sup>st</sup>, `<sup>2</sup>`")
 
     assert isinstance(paragraph, Paragraph)

@@ -1,4 +1,4 @@
-"""Every file and picture says how it was made, in the place that its format has for it."""
+"""Every file and picture declares how it was made, in the standard place of its format."""
 
 from __future__ import annotations
 
@@ -75,21 +75,21 @@ READERS: dict[str, Callable[[bytes], str | None]] = {"pdf": in_pdf, "epub": in_e
 
 
 def signed_picture() -> Picture:
-    """As the service stores it."""
+    """A picture as the service stores it."""
     marked = with_mark(red_picture(), SourceType.MODEL)
     return replace(marked, data=CredentialSigner(new_identity()).signed(marked.data, SourceType.MODEL))
 
 
 @pytest.mark.parametrize("kind", READERS)
 @pytest.mark.parametrize("source", [*SourceType, None])
-def test_a_file_names_the_origin_that_the_manuscript_has(kind: str, source: SourceType | None, make: Make) -> None:
+def test_a_file_declares_the_origin_of_its_manuscript(kind: str, source: SourceType | None, make: Make) -> None:
     file: bytes = getattr(render(replace(make("A line."), source=source)), kind)
 
     assert READERS[kind](file) == (URI.format(source.value) if source else None)
 
 
 @pytest.mark.parametrize("kind", ["epub", "docx"])
-def test_a_picture_keeps_its_signature_in_the_file(kind: str, make: Make) -> None:
+def test_a_signed_picture_keeps_its_signature_in_the_file(kind: str, make: Make) -> None:
     picture = signed_picture()
 
     with zipfile.ZipFile(io.BytesIO(getattr(render(with_picture(make("A line."), picture)), kind))) as package:
@@ -99,14 +99,14 @@ def test_a_picture_keeps_its_signature_in_the_file(kind: str, make: Make) -> Non
 
 
 @pytest.mark.parametrize("kind", READERS)
-def test_a_picture_book_names_its_origin(kind: str) -> None:
+def test_a_picture_book_declares_its_origin(kind: str) -> None:
     file = made(kind, replace(picture_book(), source=SourceType.PARTLY_MODEL))
 
     assert READERS[kind](file) == URI.format("compositeWithTrainedAlgorithmicMedia")
 
 
 @pytest.mark.parametrize("source", [SourceType.MODEL, None])
-def test_files_for_print_name_it_in_the_document_information(source: SourceType | None, make: Make) -> None:
+def test_print_files_declare_it_in_the_document_information(source: SourceType | None, make: Make) -> None:
     text, settings = replace(make("A line."), source=source), ExportSettings(profile="print")
 
     files = [render(text, settings).pdf, write_wrap(text, 120, settings)]
@@ -115,13 +115,13 @@ def test_files_for_print_name_it_in_the_document_information(source: SourceType 
     assert [in_document_information(file) for file in files] == [expected, expected]
 
 
-def test_only_the_metadata_differs(make: Make) -> None:
+def test_the_mark_changes_only_the_metadata(make: Make) -> None:
     text = make("A line.")
 
     assert drawn(replace(text, source=SourceType.MODEL)) == drawn(text)
 
 
-def test_a_file_that_is_kept_is_not_taken_for_one_with_another_mark() -> None:
+def test_files_with_different_marks_are_cached_separately() -> None:
     book, chapters = corpus.book(Corpus("kept", chapters=1, words=50))
     jobs = [Job("pdf", book, chapters, "A", ExportSettings(), False, source=each) for each in (*SourceType, None)]
 
@@ -136,7 +136,7 @@ def drawn(text: Manuscript) -> list[bytes]:
 
 
 @pytest.mark.parametrize("source", SourceType)
-def test_a_picture_is_marked_without_a_change_to_its_pixels(source: SourceType) -> None:
+def test_marking_a_picture_does_not_change_its_pixels(source: SourceType) -> None:
     plain = red_picture()
 
     marked = with_mark(plain, source)
@@ -160,7 +160,7 @@ CONVERSIONS: dict[str, Callable[[Picture], Picture]] = {
 
 
 @pytest.mark.parametrize("name", CONVERSIONS)
-def test_a_picture_that_is_converted_for_a_file_keeps_its_mark(name: str) -> None:
+def test_a_picture_converted_for_a_file_keeps_its_mark(name: str) -> None:
     marked = with_mark(red_picture(), SourceType.MODEL)
 
     converted = CONVERSIONS[name](marked)

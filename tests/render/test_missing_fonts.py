@@ -1,4 +1,4 @@
-"""The start says which languages have no font, and what to install."""
+"""The start reports which languages have no font and what to install."""
 
 import pytest
 import structlog
@@ -12,7 +12,7 @@ from bookgen.writing.foreign import mostly_foreign
 from bookgen.writing.language import NAMES
 
 
-async def test_the_start_warns_of_languages_without_a_font() -> None:
+async def test_the_start_warns_about_languages_without_a_font() -> None:
     missing = without_font()
 
     with structlog.testing.capture_logs() as logs:
@@ -28,7 +28,7 @@ def test_the_advice_names_the_packages_of_the_missing_scripts() -> None:
     assert to_install(["ja", "ta"]) == "apt install fonts-noto-cjk fonts-noto-core"
 
 
-def test_every_offered_language_has_its_words_in_a_book_and_its_name_in_a_prompt() -> None:
+def test_every_offered_language_has_its_labels_and_a_name_for_the_prompt() -> None:
     assert LANGUAGES.keys() == {locale.code for locale in LOCALES} & NAMES.keys()
     assert {"th", "nb", "fa", "bn", "ta"} <= LANGUAGES.keys()
 
@@ -42,6 +42,6 @@ def test_every_offered_language_has_its_words_in_a_book_and_its_name_in_a_prompt
         ("th", "ผู้ดูแลประภาคารจดชื่อเรือทุกลำที่แล่นผ่านไปในแต่ละคืนลงในสมุดของเขา"),
     ],
 )
-def test_a_book_in_a_newly_offered_language_is_not_taken_for_another(tag: str, text: str) -> None:
+def test_a_book_in_a_newly_offered_language_is_not_mistaken_for_another(tag: str, text: str) -> None:
     assert not mostly_foreign("\n\n".join([text] * 4), tag)
     assert mostly_foreign("\n\n".join(["The keeper of the lighthouse wrote down every ship that passed."] * 4), tag)

@@ -1,4 +1,4 @@
-"""A note stands once, wherever it is called from and however often."""
+"""A note is printed once, wherever and however often it is called."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tests.render.measuring import body, overlaps
 TWICE = "Once.[^1] Another.[^2] And again.[^1]\n\n[^1]: The first note.\n[^2]: The second note."
 
 
-def test_a_page_has_it_once(make: Make) -> None:
+def test_a_note_called_twice_on_a_page_is_printed_once(make: Make) -> None:
     lines = [mark.line.text for page in render(make(TWICE)).layout.pages for _, mark in body(page)]
 
     assert sum("The first note" in line for line in lines) == 1
     assert sum("The second note" in line for line in lines) == 1
 
 
-def test_every_place_in_the_epub_has_a_name_of_its_own(make: Make) -> None:
+def test_every_id_in_an_epub_page_is_unique(make: Make) -> None:
     with zipfile.ZipFile(io.BytesIO(render(make(TWICE)).epub)) as package:
         page = package.read("EPUB/chapter001.xhtml").decode()
     names = re.findall(r'\bid="([^"]+)"', page)
@@ -30,7 +30,7 @@ def test_every_place_in_the_epub_has_a_name_of_its_own(make: Make) -> None:
     assert page.count('role="doc-noteref"') == 3
 
 
-def test_word_gets_one_mark_for_each_note_and_a_number_for_the_rest(make: Make) -> None:
+def test_the_docx_has_one_reference_for_each_note_and_plain_numbers_for_the_rest(make: Make) -> None:
     with zipfile.ZipFile(io.BytesIO(render(make(TWICE)).docx)) as package:
         text = package.read("word/document.xml").decode()
 
@@ -41,7 +41,7 @@ def test_word_gets_one_mark_for_each_note_and_a_number_for_the_rest(make: Make) 
 IN_A_NOTE = "Here.[^1]\n\n[^1]: The first note.[^2]\n\n[^2]: Only the first one calls it.[^3]\n\n[^3]: Nor this."
 
 
-def test_a_note_that_only_a_note_calls_is_below_that_one(make: Make) -> None:
+def test_a_note_called_by_another_note_is_placed_below_it(make: Make) -> None:
     rendered = render(make(IN_A_NOTE))
     *_, first, second, third = [mark.line.text for page in rendered.layout.pages for _, mark in body(page)]
 
@@ -52,7 +52,7 @@ def test_a_note_that_only_a_note_calls_is_below_that_one(make: Make) -> None:
     assert notes.index("The first note.") < notes.index("Only the first one calls it.") < notes.index("Nor this.")
 
 
-def test_more_notes_at_a_line_than_a_page_can_hold_go_behind_the_chapter(make: Make) -> None:
+def test_notes_that_do_not_fit_on_a_page_go_to_the_end_of_the_chapter(make: Make) -> None:
     note = "A note of some length that takes its room at the foot of the page on which it was called. " * 9
     calls = "".join(f"[^{number}]" for number in range(1, 5))
     text = f"Called{calls} at once.\n\n" + "\n\n".join(f"[^{number}]: {note}" for number in range(1, 5))
@@ -62,7 +62,7 @@ def test_more_notes_at_a_line_than_a_page_can_hold_go_behind_the_chapter(make: M
     assert sum("A note of some length" in mark.line.text for page in layout.pages for _, mark in body(page)) >= 4
 
 
-def test_a_note_that_only_an_uncalled_note_calls_is_in_no_epub(make: Make) -> None:
+def test_a_note_called_only_by_an_unused_note_is_not_in_the_epub(make: Make) -> None:
     with zipfile.ZipFile(
         io.BytesIO(render(make("Text.\n\n[^1]: Uncalled.[^2]\n\n[^2]: Lost with it.")).epub)
     ) as package:
@@ -71,7 +71,7 @@ def test_a_note_that_only_an_uncalled_note_calls_is_in_no_epub(make: Make) -> No
     assert "<aside" not in page
 
 
-def test_a_table_in_a_note_is_read_cell_by_cell(make: Make) -> None:
+def test_a_table_in_a_note_becomes_text_cell_by_cell(make: Make) -> None:
     (_, note) = note_spans((Table(("left",), ((Span("head"),),), (((Span("cell"),),),)),))[::2]
 
     assert note.text == "cell"

@@ -1,4 +1,4 @@
-"""Books that nobody designs for, on every page size: all of their text is on a page and none on other text."""
+"""Extreme books on every page size: all text is on a page and none overlaps."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FRONT = {
 
 @pytest.mark.parametrize("trim", TRIMS)
 @pytest.mark.parametrize(("size", "spacing"), [(None, 1.1), (8.0, 1.0), (18.0, 1.0), (18.0, 2.0)])
-def test_everything_has_its_place(trim: str, size: float | None, spacing: float, make: Make) -> None:
+def test_extreme_titles_and_words_fit_at_every_size(trim: str, size: float | None, spacing: float, make: Make) -> None:
     settings = ExportSettings(font_size=size, line_spacing=spacing, **FRONT)
     book = make((TITLE, ODD), (LONG_WORD, SENTENCE), trim=trim, title=TITLE, subtitle=TITLE)
     layout = Composer(book, settings).layout()
@@ -54,16 +54,14 @@ def test_everything_has_its_place(trim: str, size: float | None, spacing: float,
 
 @pytest.mark.parametrize("language", ["en", "he"])
 @pytest.mark.parametrize("settings", [ExportSettings(), ExportSettings(profile="print", font_size=18.0, justify=False)])
-def test_what_is_only_measured_has_the_pages_of_what_is_set(
-    settings: ExportSettings, language: str, make: Make
-) -> None:
+def test_measuring_and_setting_give_the_same_pages(settings: ExportSettings, language: str, make: Make) -> None:
     book = make((TITLE, ODD), ("Two", f"{SENTENCE * 90}\n\nשלום (1984) עולם, *yes*."), language=language)
 
     assert Composer(book, settings, measuring=True).pagination() == Composer(book, settings).layout().pagination
 
 
 def outside(layout: Layout) -> list[str]:
-    hang = 0.7  # of the size: a mark may stand outside the measure, and no further
+    hang = 0.7  # share of the type size: punctuation may hang this far outside the margin
     return [
         mark.line.text
         for page in layout.pages

@@ -1,4 +1,4 @@
-"""A book of one chapter: no contents, no number, and a title only where the title page does not say it already."""
+"""A book of one chapter: no table of contents, no number, and no title that the title page already has."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def outline(book: Rendered) -> list[str]:
 
 
 @pytest.mark.parametrize("title", [TITLE, "the patient harbour!", "", "Chapter 1"])
-def test_a_title_that_the_title_page_says_is_not_repeated(title: str, make: Make) -> None:
+def test_a_single_chapters_title_is_not_repeated_if_it_is_the_books(title: str, make: Make) -> None:
     book = render(make((title, "A line.")))
     document = docx.Document(io.BytesIO(book.docx))
     page = text_of(book.epub, "EPUB/chapter001.xhtml")
@@ -49,7 +49,7 @@ def test_a_title_that_the_title_page_says_is_not_repeated(title: str, make: Make
     assert [each.casefold().strip("!") for each in navigation(book.epub)["toc"]] == [TITLE.casefold()]
 
 
-def test_another_title_stands_above_the_text_without_a_number(make: Make) -> None:
+def test_a_different_title_is_printed_above_the_text_without_a_number(make: Make) -> None:
     book = render(make(("The Tide", "A line.")))
 
     assert opening(book) == ["The Tide", "A line."]
@@ -59,14 +59,14 @@ def test_another_title_stands_above_the_text_without_a_number(make: Make) -> Non
     assert "Chapter 1" not in text_of(book.epub, "EPUB/nav.xhtml")
 
 
-def test_without_a_title_page_the_text_bears_the_title(make: Make) -> None:
+def test_without_a_title_page_the_text_has_the_title(make: Make) -> None:
     book = render(make((TITLE, "A line.")), ExportSettings(include_title_page=False))
 
     assert opening(book) == [TITLE, "A line."]
     assert f'<h1 id="h1">{TITLE}</h1>' in text_of(book.epub, "EPUB/chapter001.xhtml")
 
 
-def test_the_first_chapter_of_several_has_its_number_before_the_others_are_written() -> None:
+def test_the_first_of_several_chapters_has_its_number_before_the_others_are_written() -> None:
     book, (first, *_) = corpus.book(Corpus("one", chapters=1, words=10))
     chapters = [replace(first, content="A line."), replace(first, id=2, chapter_number=2, content="")]
     written = render(manuscript(book, chapters, author="A", watermark=False))
@@ -76,12 +76,12 @@ def test_the_first_chapter_of_several_has_its_number_before_the_others_are_writt
 
 
 @pytest.mark.parametrize("title", ["Chapter 2: The End", "CHAPTER 2 — The End", "The End"])
-def test_a_title_that_repeats_its_number_stands_below_the_number_alone(title: str, make: Make) -> None:
+def test_a_title_that_only_repeats_the_number_is_reduced_to_the_rest(title: str, make: Make) -> None:
     book = make("A line.", (title, "A line."))
 
     assert book.chapters[1].title == "The End"
 
 
 @pytest.mark.parametrize("title", ["Chapter 3: The End", "Chapter 2", "Chapter 20: x"])
-def test_a_title_with_another_number_is_kept(title: str, make: Make) -> None:
+def test_a_title_with_a_different_number_is_kept(title: str, make: Make) -> None:
     assert make("A line.", (title, "A line.")).chapters[1].title == title

@@ -1,4 +1,4 @@
-"""Pages as a typesetter looks at them."""
+"""Pages by a typesetter's rules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROSE = "The harbour was quiet in the evening and nobody who lived there could r
 
 
 @pytest.mark.parametrize(("corpus", "least"), [("novel", 0.95), ("dialogue", 0.90), ("rich", 0.90)])
-def test_facing_pages_end_level(corpus: str, least: float, request: pytest.FixtureRequest) -> None:
+def test_facing_pages_end_at_the_same_height(corpus: str, least: float, request: pytest.FixtureRequest) -> None:
     level, total = level_spreads(request.getfixturevalue(corpus).printed)
 
     assert total > 40
@@ -25,7 +25,7 @@ def test_facing_pages_end_level(corpus: str, least: float, request: pytest.Fixtu
 
 
 @pytest.mark.parametrize("corpus", ["novel", "dialogue", "rich"])
-def test_no_widow_and_hardly_an_orphan(corpus: str, request: pytest.FixtureRequest) -> None:
+def test_there_are_no_widows_and_hardly_any_orphans(corpus: str, request: pytest.FixtureRequest) -> None:
     layout = request.getfixturevalue(corpus).printed
     ends = page_ends(layout)
 
@@ -34,12 +34,12 @@ def test_no_widow_and_hardly_an_orphan(corpus: str, request: pytest.FixtureReque
 
 
 @pytest.mark.parametrize("corpus", ["novel", "rich"])
-def test_no_heading_ends_a_page(corpus: str, request: pytest.FixtureRequest) -> None:
+def test_no_heading_is_the_last_line_of_a_page(corpus: str, request: pytest.FixtureRequest) -> None:
     assert page_ends(request.getfixturevalue(corpus).printed).stranded_headings == 0
 
 
 @pytest.mark.parametrize("corpus", ["novel", "dialogue", "rich"])
-def test_word_spaces_are_even_and_hyphens_never_stack(corpus: str, request: pytest.FixtureRequest) -> None:
+def test_word_spaces_are_even_and_hyphens_are_never_stacked(corpus: str, request: pytest.FixtureRequest) -> None:
     measured = spacing(request.getfixturevalue(corpus).printed)
 
     assert measured.variation < 0.25
@@ -47,7 +47,7 @@ def test_word_spaces_are_even_and_hyphens_never_stack(corpus: str, request: pyte
     assert measured.ladders == 0
 
 
-def test_chapters_start_on_the_right_without_a_running_head(novel: Rendered) -> None:
+def test_chapters_start_on_right_hand_pages_without_a_running_head(novel: Rendered) -> None:
     layout = novel.printed
     for index, page in enumerate(layout.pages):
         if page.anchors:
@@ -55,14 +55,14 @@ def test_chapters_start_on_the_right_without_a_running_head(novel: Rendered) -> 
             assert [mark.line.text for mark in furniture(page)] == [page.label]
 
 
-def test_blank_pages_are_bare_and_never_more_than_two(novel: Rendered) -> None:
+def test_blank_pages_are_empty_and_never_more_than_two(novel: Rendered) -> None:
     blanks = 0
     for page in novel.printed.pages:
         blanks = 0 if page.placed else blanks + 1
         assert blanks <= 2
 
 
-def test_a_file_for_the_screen_has_no_blank_page_and_its_text_in_the_middle(novel: Rendered) -> None:
+def test_a_screen_file_has_no_blank_page_and_centred_text(novel: Rendered) -> None:
     pages = novel.layout.pages
     page = geometry(novel.settings, "6x9")
 
@@ -73,13 +73,13 @@ def test_a_file_for_the_screen_has_no_blank_page_and_its_text_in_the_middle(nove
     assert {round(left_edge(each), 2) for each in pages if len(body(each)) > 20} == {round(page.margins / 2, 2)}
 
 
-def test_every_format_goes_by_the_pages_that_are_printed(novel: Rendered) -> None:
+def test_every_format_uses_the_printed_page_numbers(novel: Rendered) -> None:
     assert novel.layout.pagination == novel.printed.pagination
     assert novel.layout.pagination.pages == len(novel.printed.pages)
 
 
 @pytest.mark.parametrize("profile", ["layout", "printed"])
-def test_the_contents_number_each_chapter_and_name_its_page(profile: str, rich: Rendered) -> None:
+def test_the_contents_give_the_number_and_page_of_each_chapter(profile: str, rich: Rendered) -> None:
     layout = getattr(rich, profile)
     pages = {page.anchors[0]: page.label for page in layout.pages if page.anchors}
     contents = [page for page in layout.pages if page.kind == "toc"]
@@ -91,7 +91,7 @@ def test_the_contents_number_each_chapter_and_name_its_page(profile: str, rich: 
     assert [link.anchor for page in contents for link in page.links] == list(pages)
 
 
-def test_nothing_stands_nearer_than_half_an_inch_to_the_trim(rich: Rendered) -> None:
+def test_nothing_is_closer_to_the_trim_than_half_an_inch(rich: Rendered) -> None:
     layout = rich.printed
     for page in layout.pages:
         for placed in page.placed:
@@ -99,7 +99,7 @@ def test_nothing_stands_nearer_than_half_an_inch_to_the_trim(rich: Rendered) -> 
             if isinstance(mark, TextMark):
                 left = placed.x + mark.x + mark.line.x
                 assert left >= SAFE - 0.01
-                assert left + mark.line.width <= layout.width - SAFE + mark.size * 0.4  # a hanging stop or hyphen
+                assert left + mark.line.width <= layout.width - SAFE + mark.size * 0.4  # a hanging full stop or hyphen
                 assert SAFE <= placed.y + mark.dy <= layout.height - SAFE
             elif isinstance(mark, Image):
                 assert SAFE <= placed.x + mark.x <= layout.width - SAFE
@@ -126,28 +126,28 @@ def test_left_and_right_pages_mirror_each_other(novel: Rendered) -> None:
     assert edges[1] == pytest.approx(geometry(novel.settings, "6x9").margins - inside)
 
 
-def test_more_pages_move_the_text_and_break_no_line_anew(novel: Rendered) -> None:
+def test_more_pages_move_the_text_without_changing_a_line_break(novel: Rendered) -> None:
     page = geometry(novel.settings, "6x9")
 
     assert page.inside(800) > page.inside(200)
     assert page.measure == page.trim.width - page.margins
 
 
-def test_a_note_stands_on_the_page_that_calls_it(make: Make) -> None:
+def test_a_note_is_on_the_page_that_calls_it(make: Make) -> None:
     layout = render(make(PROSE + "\n\n" + f"{PROSE}[^1]\n\n{PROSE}\n\n[^1]: The note itself.")).layout
     (page,) = [page for page in layout.pages if any("The note itself" in mark.line.text for _, mark in body(page))]
 
     assert any(style.rise for _, mark in body(page) for style, _ in mark.line.segments)
 
 
-def test_a_note_longer_than_the_page_goes_behind_the_chapter(make: Make) -> None:
+def test_a_note_longer_than_the_page_goes_to_the_end_of_the_chapter(make: Make) -> None:
     layout = render(make(f"Called.[^1]\n\n{PROSE}\n\n[^1]: {PROSE * 6}")).layout
     headings = [mark.line.text for page in layout.pages for _, mark in body(page) if mark.element.role == "H2"]
 
     assert headings == ["Notes"]
 
 
-def test_a_long_table_repeats_its_head_on_every_page(make: Make) -> None:
+def test_a_long_table_repeats_its_header_on_every_page(make: Make) -> None:
     table = "| Item | Count |\n|---|---|\n" + "\n".join(f"| thing {n} | {n} |" for n in range(120))
     layout = render(make(f"Before.\n\n{table}")).layout
     pages = [page for page in layout.pages if any("thing" in text for text in texts(page))]
@@ -157,13 +157,13 @@ def test_a_long_table_repeats_its_head_on_every_page(make: Make) -> None:
 
 
 def opening(text: str, make: Make, language: str = "en") -> list[TextMark]:
-    """The lines of a chapter's first page, the dropped letter among them."""
+    """The lines of a chapter's first page, including the drop cap."""
     layout = render(make(text, language=language), ExportSettings(drop_caps=True)).layout
     page = next(page for page in layout.pages if page.anchors)
     return [mark for _, mark in body(page) if mark.element.role == "P"]
 
 
-def test_a_dropped_letter_makes_room_in_three_lines(make: Make) -> None:
+def test_a_drop_cap_indents_three_lines(make: Make) -> None:
     letter, *lines = opening(PROSE, make)
 
     assert (letter.line.text, letter.size > 30) == ("T", True)
@@ -171,21 +171,21 @@ def test_a_dropped_letter_makes_room_in_three_lines(make: Make) -> None:
 
 
 @pytest.mark.parametrize("letter", ["Q", "“Q", "Ç", "Д"])
-def test_the_tail_of_a_dropped_letter_has_room_in_a_fourth_line(letter: str, make: Make) -> None:
+def test_a_drop_cap_with_a_tail_indents_a_fourth_line(letter: str, make: Make) -> None:
     first, *lines = opening(letter + PROSE[1:], make)
 
     assert first.line.text == letter
     assert [line.line.x > 10 for line in lines[:5]] == [True, True, True, True, False]
 
 
-def test_no_letter_is_torn_from_its_marks_to_be_dropped(make: Make) -> None:
+def test_a_drop_cap_keeps_its_combining_marks(make: Make) -> None:
     hindi = "किताब में लिखा था कि समुद्र शांत था और हवा रुकी हुई थी। " * 8
 
     assert opening("J\u0301" + PROSE[1:], make)[0].line.text == "J\u0301"
     assert opening(hindi, make, "hi")[0].line.text.startswith("किताब")
 
 
-def test_a_book_that_reads_from_the_right_is_mirrored(make: Make) -> None:
+def test_a_right_to_left_book_is_mirrored(make: Make) -> None:
     arabic = "كان يا ما كان في قديم الزمان ملك عظيم يحكم مدينة كبيرة بجانب البحر. " * 20
     layout = render(make(arabic, arabic, language="ar")).layout
     first = next(page for page in layout.pages if page.anchors)
@@ -193,7 +193,7 @@ def test_a_book_that_reads_from_the_right_is_mirrored(make: Make) -> None:
 
     assert layout.rtl
     assert left_edge(first) > 0
-    assert any(line.x > 50 for line in last_lines)  # a short last line stands at the right
+    assert any(line.x > 50 for line in last_lines)  # a short last line is aligned right
 
 
 def furniture(page: object) -> list[TextMark]:
@@ -208,7 +208,7 @@ def left_edge(page: object) -> float:
     return min(placed.x for placed in page.placed if isinstance(placed.mark, TextMark))  # type: ignore[attr-defined]
 
 
-def test_a_line_that_was_ended_by_hand_ends_there(make: Make) -> None:
+def test_a_hard_line_break_is_kept(make: Make) -> None:
     layout = render(make("Dear Sir,  \nyours in haste and with the *best* of wishes.")).layout
     said = [mark.line.text for page in layout.pages if page.kind == "chapter" for _, mark in body(page)]
 

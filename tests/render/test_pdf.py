@@ -1,4 +1,4 @@
-"""The PDF as a printer's preflight and a screen reader see it."""
+"""The PDF for a printer's preflight and for a screen reader."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROSE = "The harbour was quiet in the evening and nobody who lived there could r
 
 
 @pytest.mark.parametrize("name", TRIMS)
-def test_every_page_is_exactly_the_trim(name: str, make: Make) -> None:
+def test_every_page_has_exactly_the_trim_size(name: str, make: Make) -> None:
     with opened(render(make(PROSE, trim=name)).pdf) as pdf:
         for page in pdf.pages:
             assert [float(side) for side in page.mediabox] == pytest.approx(
@@ -31,7 +31,7 @@ def test_every_page_is_exactly_the_trim(name: str, make: Make) -> None:
             )
 
 
-def test_with_bleed_the_trim_lies_inside_the_sheet(make: Make) -> None:
+def test_with_bleed_the_trim_box_is_inside_the_sheet(make: Make) -> None:
     with opened(render(make(PROSE), ExportSettings(bleed=True, profile="print")).pdf) as pdf:
         boxes = [
             ([float(each) for each in page.mediabox], [float(each) for each in page.trimbox]) for page in pdf.pages
@@ -41,7 +41,7 @@ def test_with_bleed_the_trim_lies_inside_the_sheet(make: Make) -> None:
     assert boxes[1] == ([0, 0, 432 + BLEED, 648 + 2 * BLEED], [BLEED, BLEED, BLEED + 432, BLEED + 648])
 
 
-def test_every_font_is_embedded_a_subset_and_maps_to_text(rich: Rendered) -> None:
+def test_every_font_is_embedded_as_a_subset_and_maps_to_text(rich: Rendered) -> None:
     with opened(rich.pdf) as pdf:
         fonts = {font.objgen: font for page in pdf.pages for font in page.Resources.get("/Font", {}).values()}
         for font in fonts.values():
@@ -69,7 +69,7 @@ def test_the_digital_file_has_outline_links_tags_and_metadata(small: Rendered) -
         assert "The Patient Harbour" in metadata
 
 
-def test_the_print_file_is_bare_and_even(make: Make) -> None:
+def test_the_print_file_has_no_extras_and_an_even_number_of_pages(make: Make) -> None:
     with opened(
         render(make(PROSE, f"[Away](https://example.org) {PROSE}"), ExportSettings(profile="print")).pdf
     ) as pdf:
@@ -78,7 +78,7 @@ def test_the_print_file_is_bare_and_even(make: Make) -> None:
         assert not any("/Annots" in page for page in pdf.pages)
 
 
-def test_the_print_file_is_a_pdf_x_1a_in_black_or_in_four_inks(make: Make) -> None:
+def test_the_print_file_is_pdf_x_1a_in_black_or_cmyk(make: Make) -> None:
     for color, spaces in ((False, {"/DeviceGray"}), (True, {"/DeviceCMYK"})):
         settings = ExportSettings(profile="print", color=color)
         with opened(render(with_picture(make(PROSE, watermark=True)), settings).pdf) as pdf:
@@ -94,7 +94,7 @@ def test_the_print_file_is_a_pdf_x_1a_in_black_or_in_four_inks(make: Make) -> No
             assert all("/TrimBox" in page for page in pdf.pages)
 
 
-def test_page_labels_are_roman_then_arabic(small: Rendered) -> None:
+def test_page_labels_are_roman_and_then_arabic_numerals(small: Rendered) -> None:
     with opened(small.pdf) as pdf:
         labels = [page.label for page in pdf.pages]
 
@@ -102,7 +102,7 @@ def test_page_labels_are_roman_then_arabic(small: Rendered) -> None:
     assert (labels[0], labels[front - 1], labels[front]) == ("i", "iii", "1")
 
 
-def test_headings_come_in_order_and_the_title_first(rich: Rendered) -> None:
+def test_headings_are_in_order_and_the_title_comes_first(rich: Rendered) -> None:
     tree = PdfText(rich.pdf).tree
     levels = [int(node.role[1]) for section in tree.kids[1:] for node in section.walk() if node.role[0] == "H"]
 
@@ -117,14 +117,14 @@ def test_tables_lists_and_notes_are_tagged_as_such(rich: Rendered) -> None:
     assert {"Table", "TR", "TH", "TD", "L", "LI", "Lbl", "LBody", "Note", "BlockQuote", "Code", "TOC", "TOCI"} <= roles
 
 
-def test_a_figure_says_what_it_shows(make: Make) -> None:
+def test_a_figure_has_its_alt_text(make: Make) -> None:
     figures = [node.alt for node in PdfText(render(with_picture(make(PROSE))).pdf).tree.walk() if node.role == "Figure"]
 
     assert figures == ["The Patient Harbour, Ingrid Lindqvist", "A red page"]
 
 
 @pytest.mark.parametrize("pixels", [300, 900, 4_000])
-def test_a_picture_is_printed_with_three_hundred_pixels_an_inch(pixels: int, make: Make) -> None:
+def test_a_picture_is_printed_at_300_pixels_per_inch(pixels: int, make: Make) -> None:
     text = make(PROSE)
     first, *rest = text.chapters
     figure = Figure(red_picture(pixels, pixels), "A red page")

@@ -1,4 +1,4 @@
-"""Worker processes: bounded, timed, replaced when they die, and never in the loop's way."""
+"""Render workers: limited in memory and time, replaced when they die, and never blocking the event loop."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def job(kind: str = "epub", **changes: object) -> Job:
 
 @pytest.fixture(autouse=True)
 def executed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers are started as the service starts them, and not forked as in other tests."""
+    """Workers start as in the service, and are not forked as in other tests."""
     monkeypatch.setattr(processes, "start", EXECUTE)
 
 
@@ -49,12 +49,12 @@ async def pool() -> AsyncIterator[RenderPool]:
 
 @dataclass(frozen=True)
 class Broken:
-    """No job at all: the worker fails on it, as it would on a bug of ours."""
+    """An invalid job that makes the worker raise, as a bug would."""
 
 
 @dataclass(frozen=True)
 class Vast:
-    """A job that takes all the memory that there is."""
+    """A job that uses all available memory."""
 
     @property
     def book(self) -> bytes:
@@ -68,7 +68,7 @@ async def test_a_worker_renders_one_job_after_the_other(pool: RenderPool) -> Non
     assert first.startswith(b"PK")
 
 
-def test_a_worker_whose_parent_ended_while_it_started_ends_without_a_word() -> None:
+def test_a_worker_whose_parent_has_ended_exits_silently() -> None:
     reader, writer = os.pipe()
     os.close(reader)
 
@@ -92,7 +92,7 @@ async def test_a_full_queue_refuses_at_once(pool: RenderPool) -> None:
     assert len(await asyncio.gather(*waiting)) == 2
 
 
-async def test_a_queue_of_large_books_is_full_before_one_of_small_ones() -> None:
+async def test_the_queue_is_limited_by_the_size_of_its_jobs() -> None:
     size = len(pickle.dumps(job(), pickle.HIGHEST_PROTOCOL))
     pool = RenderPool(workers=1, waiting_bytes=2 * size)
     try:
@@ -115,7 +115,7 @@ async def queued(pool: RenderPool, jobs: int) -> None:
             await asyncio.sleep(0.001)
 
 
-async def test_a_job_that_takes_too_long_is_given_up_and_its_worker_replaced() -> None:
+async def test_a_job_that_times_out_fails_and_its_worker_is_replaced() -> None:
     pool = RenderPool(workers=1)
     try:
         await pool.run(job())
@@ -128,7 +128,7 @@ async def test_a_job_that_takes_too_long_is_given_up_and_its_worker_replaced() -
         await pool.close()
 
 
-async def test_a_cancelled_job_ends_its_worker_and_frees_its_place(pool: RenderPool) -> None:
+async def test_cancelling_a_job_ends_its_worker_and_frees_its_place(pool: RenderPool) -> None:
     await pool.run(job())
     (worker,) = pool._idle
     called_off = asyncio.create_task(pool.run(job("pdf")))
@@ -156,14 +156,14 @@ async def test_a_worker_that_dies_fails_its_job_alone(pool: RenderPool) -> None:
     assert (await pool.run(job())).startswith(b"PK")
 
 
-async def test_a_bug_in_a_worker_is_an_error_and_not_its_end(pool: RenderPool) -> None:
+async def test_an_exception_in_a_worker_fails_the_job_and_keeps_the_worker(pool: RenderPool) -> None:
     with pytest.raises(RuntimeError, match="the renderer failed"):
         await pool.run(Broken())
 
     assert (await pool.run(job())).startswith(b"PK")
 
 
-async def test_a_job_that_needs_more_memory_than_there_is_is_given_up_and_its_worker_replaced(pool: RenderPool) -> None:
+async def test_a_job_that_exceeds_the_memory_limit_fails_and_its_worker_is_replaced(pool: RenderPool) -> None:
     await pool.run(job())
     (before,) = pool._idle
 
@@ -182,7 +182,7 @@ async def test_a_workers_refusal_is_raised_to_the_caller(pool: RenderPool) -> No
         await pool.run(Job("pdf", BOOK, chapters, "A", ExportSettings(), watermark=False))
 
 
-async def test_the_loop_stays_free_while_a_long_book_is_rendered(pool: RenderPool) -> None:
+async def test_rendering_a_long_book_does_not_block_the_event_loop(pool: RenderPool) -> None:
     book, chapters = corpus.book(corpus.NOVEL)
     made, spent = await watched(pool.run(Job("pdf", book, chapters, "A", ExportSettings(), watermark=False)))
 
@@ -191,8 +191,8 @@ async def test_the_loop_stays_free_while_a_long_book_is_rendered(pool: RenderPoo
 
 
 @pytest.mark.parametrize("kind", ["pdf", "docx", "epub", "pages"])
-async def test_the_loop_stays_free_while_hostile_text_is_rendered(kind: str, pool: RenderPool) -> None:
-    # The pages of five thousand rows are the most that a worker ever says at once.
+async def test_rendering_hostile_text_does_not_block_the_event_loop(kind: str, pool: RenderPool) -> None:
+    # The pages of five thousand rows are the largest answer of a worker.
     texts = [*CASES.values(), table(5_000 if kind == "pages" else 1_000), ""]
     title = ("<b>An uncommonly long title</b> that goes on " * 8)[:300]
     chapters = [
@@ -208,13 +208,13 @@ async def test_the_loop_stays_free_while_hostile_text_is_rendered(kind: str, poo
 
 
 async def watched(rendering: Awaitable[bytes]) -> tuple[bytes, float]:
-    """What is rendered, and the longest that the loop was held up meanwhile."""
+    """The result of rendering, and the longest time that the event loop was blocked."""
     rendering = asyncio.ensure_future(rendering)
     spent = 0.0
-    gc.disable()  # what thousands of tests have left on the heap is not the loop's work
+    gc.disable()  # objects left by other tests are not the loop's work
     try:
         while not rendering.done():
-            started = time.thread_time()  # the loop's own work, whatever else the machine does
+            started = time.thread_time()  # CPU time of the loop, whatever else runs on the machine
             await asyncio.sleep(0)
             spent = max(spent, time.thread_time() - started)
             await asyncio.wait([rendering], timeout=0.002)
@@ -223,7 +223,7 @@ async def watched(rendering: Awaitable[bytes]) -> tuple[bytes, float]:
     return await rendering, spent
 
 
-async def test_closing_leaves_no_process_behind() -> None:
+async def test_closing_the_pool_leaves_no_process() -> None:
     pool = RenderPool(workers=1)
     await pool.run(job())
     (worker,) = pool._idle
@@ -250,7 +250,7 @@ async def test_a_worker_inherits_no_secret(monkeypatch: pytest.MonkeyPatch) -> N
     assert "BOOKGEN" not in inherited
 
 
-async def test_a_worker_gives_way_to_the_service_also_where_a_session_has_a_share_of_its_own(pool: RenderPool) -> None:
+async def test_a_worker_has_a_lower_priority_than_the_service_even_with_autogroups(pool: RenderPool) -> None:
     await pool.run(job())
 
     (worker,) = pool._idle
@@ -259,7 +259,7 @@ async def test_a_worker_gives_way_to_the_service_also_where_a_session_has_a_shar
     assert not os.access(share, os.W_OK) or share.read_text().split()[1:] == ["nice", str(STEPS_BACK)]
 
 
-async def test_a_worker_that_cannot_start_is_no_crash() -> None:
+async def test_a_worker_that_cannot_start_fails_the_job_only() -> None:
     pool = RenderPool(workers=1, memory=30 * 1024**2)
 
     with pytest.raises(RenderingFailed):

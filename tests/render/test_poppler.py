@@ -1,4 +1,4 @@
-"""The file as the programs see it that most readers are made of."""
+"""The PDF as poppler sees it, which most readers on Linux use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def file(rich: Rendered, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_every_font_is_embedded_subset_and_mapped(file: Path) -> None:
+def test_every_font_is_embedded_as_a_subset_and_mapped_to_text(file: Path) -> None:
     rows = run("pdffonts", str(file)).splitlines()[2:]
 
     assert rows
@@ -29,14 +29,14 @@ def test_every_font_is_embedded_subset_and_mapped(file: Path) -> None:
     assert "Helvetica" not in "".join(rows)
 
 
-def test_the_pages_have_the_trim_and_are_tagged(file: Path) -> None:
+def test_the_pages_have_the_trim_size_and_are_tagged(file: Path) -> None:
     info = run("pdfinfo", str(file))
 
     assert "432 x 648 pts" in info
     assert "Tagged:          yes" in info
 
 
-def test_a_paragraph_reads_as_one_text(file: Path, rich: Rendered) -> None:
+def test_a_paragraph_is_extracted_as_one_text(file: Path, rich: Rendered) -> None:
     said = run("pdftotext", "-raw", str(file), "-").replace("\u00ad\n", "").replace("\u00ad", "")
     words = " ".join(said.split())
     block = rich.manuscript.chapters[4].blocks[0]
@@ -45,8 +45,8 @@ def test_a_paragraph_reads_as_one_text(file: Path, rich: Rendered) -> None:
 
 
 @pytest.mark.parametrize("language", FROM_THE_RIGHT)
-def test_a_script_from_the_right_reads_letter_for_letter(language: str, make: Make, tmp_path: Path) -> None:
-    """In reading order again, which is poppler's work; where Amiri's letters lean over, it may see a space between."""
+def test_right_to_left_text_is_extracted_letter_for_letter(language: str, make: Make, tmp_path: Path) -> None:
+    """Poppler restores the reading order. Where Amiri's letters overlap, it may insert a space."""
     sample = " ".join([FROM_THE_RIGHT[language]] * 12)
     file = tmp_path / "book.pdf"
     file.write_bytes(render(make(("1", sample), language=language)).pdf)
@@ -55,7 +55,7 @@ def test_a_script_from_the_right_reads_letter_for_letter(language: str, make: Ma
     assert letters(sample) in letters(said)
 
 
-def test_hebrew_reads_word_for_word(make: Make, tmp_path: Path) -> None:
+def test_hebrew_is_extracted_word_for_word(make: Make, tmp_path: Path) -> None:
     sample = " ".join([FROM_THE_RIGHT["he"]] * 12)
     file = tmp_path / "book.pdf"
     file.write_bytes(render(make(("1", sample), language="he")).pdf)

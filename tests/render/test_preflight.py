@@ -1,4 +1,4 @@
-"""PDFBox's preflight, which knows PDF/A-1 only, finds nothing in the digital file that PDF/A-2 forbids too."""
+"""PDFBox's preflight, which knows only PDF/A-1, reports nothing that PDF/A-2 forbids too."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.render.test_settings import with_picture
 
 pytestmark = pytest.mark.checker("Java", "preflight")
 
-# What PDF/A-2 no longer wants, and the number by which it differs.
+# Rules that PDF/A-2 dropped, and the version number.
 NEWER = ("The CIDSet entry is missing", "part must be 1", "conformance level must be B")
 
 
 @pytest.mark.parametrize("case", ["rich", "pictures", "signed pictures", "watermark", "from the right"])
-def test_preflight_finds_only_that_the_standard_is_a_newer_one(
+def test_preflight_reports_only_that_the_standard_is_newer(
     case: str, small: Rendered, make: Make, tmp_path: Path
 ) -> None:
     file = tmp_path / "book.pdf"

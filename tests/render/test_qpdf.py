@@ -1,4 +1,4 @@
-"""qpdf reads the file to its end without a complaint."""
+"""qpdf reads the whole file without a complaint."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ PROFILES = {
 
 
 @pytest.mark.parametrize("settings", PROFILES.values(), ids=PROFILES.keys())
-def test_qpdf_finds_no_error(settings: ExportSettings, make: Make, tmp_path: Path) -> None:
+def test_qpdf_reports_no_error(settings: ExportSettings, make: Make, tmp_path: Path) -> None:
     check(render(make("One line.", "Another."), settings).pdf, tmp_path)
 
 
-def test_qpdf_finds_no_error_in_a_whole_book(rich: Rendered, tmp_path: Path) -> None:
+def test_qpdf_reports_no_error_in_a_whole_book(rich: Rendered, tmp_path: Path) -> None:
     check(rich.pdf, tmp_path)
 
 

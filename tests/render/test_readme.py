@@ -1,4 +1,4 @@
-"""The table of checks names every check, and tests that there are."""
+"""The table of checks in the README names existing tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 
 
-def test_every_check_names_tests_that_there_are() -> None:
+def test_every_check_in_the_readme_names_existing_tests() -> None:
     rows = re.findall(r"^\| (\d+) \|.*$", (HERE / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
     named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", (HERE / "README.md").read_text(encoding="utf-8"))
 

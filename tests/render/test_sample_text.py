@@ -1,4 +1,4 @@
-"""Every file says which of its text is sample text: on its first page, and in each such chapter."""
+"""Every file labels sample text on its first page and in each chapter of it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def book_with(writers: list[str], **changes: object) -> tuple[Book, list[Chapter
 
 
 def pages(file: str, writers: list[str], settings: ExportSettings = PLAIN, **changes: object) -> list[str]:
-    """The text of the file: its pages, or those of an EPUB in the order of their names."""
+    """The text of the file, page by page; of an EPUB, in the order of its documents."""
     book, chapters = book_with(writers, **changes)
     made = perform(Job(file, book, chapters, "A. Author", settings, watermark=False))
     assert isinstance(made, bytes)
@@ -46,7 +46,7 @@ def pages(file: str, writers: list[str], settings: ExportSettings = PLAIN, **cha
 
 
 @pytest.mark.parametrize("kind", ["pdf", "docx", "epub"])
-def test_the_first_page_and_each_chapter_of_sample_text_say_so(kind: str) -> None:
+def test_the_first_page_and_each_chapter_of_a_sample_are_labelled(kind: str) -> None:
     whole, mixed, real = pages(kind, ["offline"] * 2), pages(kind, ["", "offline", "a:b"]), pages(kind, ["", "a:b"])
 
     first = " ".join(whole[:5] if kind == "docx" else whole[:1])
@@ -57,17 +57,17 @@ def test_the_first_page_and_each_chapter_of_sample_text_say_so(kind: str) -> Non
     assert "ample text" not in " ".join(real)
 
 
-def test_the_first_printed_page_says_so() -> None:
+def test_the_first_printed_page_has_the_label() -> None:
     assert OF_BOOK in pages("pdf", ["offline"], replace(PLAIN, profile="print"))[0]
 
 
 @pytest.mark.parametrize("kind", ["pdf", "docx", "epub"])
-def test_without_a_title_page_the_copyright_page_says_so(kind: str) -> None:
+def test_without_a_title_page_the_copyright_page_has_the_label(kind: str) -> None:
     assert OF_BOOK in " ".join(pages(kind, ["offline"], replace(PLAIN, include_title_page=False)))
 
 
 @pytest.mark.parametrize("kind", ["pdf", "docx", "epub"])
-def test_a_picture_book_says_so(kind: str) -> None:
+def test_a_picture_book_has_the_label(kind: str) -> None:
     told = pages(kind, ["offline"], kind=BookKind.CHILDRENS, age_range=AgeRange.FIRST_READERS, trim_size="8.5x8.5")
 
     assert OF_BOOK in " ".join(told)
@@ -92,7 +92,7 @@ def test_nobody_claims_rights_in_sample_text(kind: str, picture_book: bool) -> N
     assert (NO_RIGHTS in own, "All mine." in own) == (False, True)
 
 
-def test_the_notice_names_the_chapters_while_they_are_few() -> None:
+def test_the_notice_names_the_chapters_if_they_are_few() -> None:
     def told(samples: list[int], count: int = 40) -> str:
         _, chapters = book_with(["offline" if number in samples else "" for number in range(1, count + 1)])
         return notice(chapters)
@@ -103,7 +103,7 @@ def test_the_notice_names_the_chapters_while_they_are_few() -> None:
     assert told([1, 2], count=2) == OF_BOOK
 
 
-def test_the_label_is_no_part_of_the_text() -> None:
+def test_the_label_is_not_part_of_the_text() -> None:
     book, chapters = book_with(["offline"])
     job = Job("pdf", book, chapters, "A. Author", PLAIN, watermark=False)
     real = replace(job, chapters=[replace(chapters[0], writer="")])

@@ -1,4 +1,4 @@
-"""Scenes drawn for children's books: the same figures on every picture, places and hours by the words of the story."""
+"""Drawn scenes of children's books: figures that stay the same, places and times of day from the story's words."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def pixels(job: SceneJob) -> Image.Image:
         return image.convert("RGB")
 
 
-def test_a_scene_has_300_pixels_an_inch_on_the_page_and_its_bleed() -> None:
+def test_a_scene_has_300_pixels_per_inch_of_the_page_and_its_bleed() -> None:
     picture = make_scene(SCENE).picture
 
     assert (picture.width, picture.height) == (SIDE, SIDE)
@@ -52,7 +52,7 @@ def test_a_scene_has_300_pixels_an_inch_on_the_page_and_its_bleed() -> None:
         "Pip: un pequeño ratón gris con una bufanda roja",
     ],
 )
-def test_a_figure_is_what_its_description_says_in_any_language_of_the_samples(told: str) -> None:
+def test_a_figure_matches_its_description_in_every_sample_language(told: str) -> None:
     seen = figure(told)
 
     assert (seen.kind.name, seen.garment) == ("mouse", "scarf")
@@ -61,7 +61,7 @@ def test_a_figure_is_what_its_description_says_in_any_language_of_the_samples(to
     assert seen.size < 0.86
 
 
-def test_a_figure_is_the_same_on_every_picture_and_another_name_may_be_another() -> None:
+def test_a_figure_looks_the_same_on_every_picture_and_another_name_may_look_different() -> None:
     assert figure("Zwirbel: who is kind") == figure("Zwirbel: who is kind")
     assert len({figure(f"Somebody {number}: kind").kind.name for number in range(30)}) > 4
 
@@ -74,7 +74,7 @@ def test_every_figure_of_the_samples_is_recognised(language: str) -> None:
 
 
 @pytest.mark.parametrize("pose", ["stand", "wave", "walk", "jump", "sleep"])
-def test_every_figure_stays_within_its_room_in_every_pose(pose: str) -> None:
+def test_every_figure_stays_within_its_space_in_every_pose(pose: str) -> None:
     for kind in (*KINDS, CHILD):
         drawing = Drawing(300, 300)
         draw_figure(Brush(drawing, 150, 220, 1.0), figure(f"X: a {kind.name}"), pose)
@@ -86,14 +86,14 @@ def test_every_figure_stays_within_its_room_in_every_pose(pose: str) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_the_same_job_is_the_same_picture_and_another_spread_another() -> None:
+def test_the_same_job_gives_the_same_picture_and_another_spread_a_different_one() -> None:
     assert make_scene(SCENE) == make_scene(SCENE)
     assert make_scene(SCENE) != make_scene(replace(SCENE, number=2))
 
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("place", places.PLACES, ids=lambda place: place[1].__name__)
-def test_every_place_is_drawn_at_every_hour(place: tuple[str, object]) -> None:
+def test_every_place_can_be_drawn_at_every_hour(place: tuple[str, object]) -> None:
     word = place[0].split("|")[0].replace(r"\b", "")
     assert places.PLACES[[p[1] for p in places.PLACES].index(place[1])] is place  # type: ignore[arg-type]
 
@@ -114,7 +114,7 @@ def test_night_is_darker_than_day() -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_only_mentioned_figures_are_drawn() -> None:
+def test_only_the_figures_mentioned_in_a_scene_are_drawn() -> None:
     alone = pixels(SCENE)
     two = pixels(replace(SCENE, told="Pip and Bruno in the meadow by day"))
     blue = figures.colour("#3f7fc4")
@@ -128,7 +128,7 @@ def test_only_mentioned_figures_are_drawn() -> None:
     assert not has_hat(alone)
 
 
-def test_an_uploaded_picture_is_reencoded_and_anything_else_is_refused() -> None:
+def test_an_uploaded_picture_is_re_encoded_and_anything_else_is_refused() -> None:
     painted = red_picture(400, 400)
 
     kept = keep_picture(ReceivedJob(painted.data))
@@ -140,7 +140,10 @@ def test_an_uploaded_picture_is_reencoded_and_anything_else_is_refused() -> None
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG"])
 def test_a_picture_with_unreadable_metadata_is_accepted(kind: str) -> None:
-    orientation, date = (0x0112, 3, 1, 6), (0x0132, 11, 1, 0x3FC00000)  # the date is a number, which none is
+    orientation, date = (
+        (0x0112, 3, 1, 6),
+        (0x0132, 11, 1, 0x3FC00000),
+    )  # the date is stored as a number, which none of them is
     tags = b"".join(struct.pack("<HHII", *tag) for tag in (orientation, date))
     told = io.BytesIO()
     with Image.open(io.BytesIO(red_picture(400, 300).data)) as painted:

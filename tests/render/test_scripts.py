@@ -1,4 +1,4 @@
-"""The world's scripts, shaped by fonts that come with the package or with the machine."""
+"""The scripts of the world, set in fonts of the package or of the machine."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ HERE = FROM_THE_MACHINE if system_sources("zh") else {}
 
 
 @pytest.mark.parametrize("language", [*SAMPLES, *HERE])
-def test_a_script_is_set_and_extracted_as_it_was_written(language: str, make: Make) -> None:
+def test_every_script_is_set_and_extracted_as_written(language: str, make: Make) -> None:
     sample = (SAMPLES | HERE)[language]
     manuscript = make(("One", sample), language=language if len(language) == 2 else "en")
     rendered = render(manuscript)
@@ -62,7 +62,7 @@ def test_a_script_is_set_and_extracted_as_it_was_written(language: str, make: Ma
 
 
 @pytest.mark.parametrize("language", FROM_THE_RIGHT)
-def test_a_script_from_the_right_stands_in_visual_order(language: str, make: Make) -> None:
+def test_right_to_left_text_is_set_in_visual_order(language: str, make: Make) -> None:
     sample = FROM_THE_RIGHT[language]
     rendered = render(make(("1", sample), language=language))
     *_, shown = [node.text for node in PdfText(rendered.pdf).tree.walk() if node.role == "P"]
@@ -88,7 +88,7 @@ def test_a_script_from_the_right_stands_in_visual_order(language: str, make: Mak
         ("he", "כתוב `f(x)` כאן", "ןאכ f(x) בותכ"),
     ],
 )
-def test_words_of_another_direction_and_numbers_keep_their_own_order(
+def test_words_of_the_other_direction_and_numbers_keep_their_order(
     language: str, written: str, from_the_left: str, make: Make
 ) -> None:
     rendered = render(make(("1", written), language=language))
@@ -107,7 +107,7 @@ def test_words_of_another_direction_and_numbers_keep_their_own_order(
         ("en", "In שיר המעלות!", "In תולעמה ריש!", "", ""),
     ],
 )
-def test_a_paragraph_or_a_poem_all_in_letters_of_the_other_direction_reads_their_way(
+def test_a_paragraph_or_poem_in_the_other_direction_is_set_in_that_direction(
     language: str, text: str, shown: str, attribute: str, property: str, make: Make
 ) -> None:
     for written in (text, f"{text}\\\n{text}\\\n{text}"):
@@ -124,23 +124,23 @@ def test_a_paragraph_or_a_poem_all_in_letters_of_the_other_direction_reads_their
         assert property in body
 
 
-def test_code_reads_from_the_left_in_a_book_from_the_right(make: Make) -> None:
+def test_code_is_left_to_right_in_a_right_to_left_book(make: Make) -> None:
     rendered = render(make(("1", "```\nprint(x)  # ok!\n```"), language="he"))
     *_, shown = [node.text for node in PdfText(rendered.pdf).tree.walk() if node.role == "Code"]
 
     assert shown.replace("\u00a0", " ").strip() == "print(x)  # ok!"
 
 
-def test_the_preview_leaves_the_order_of_a_line_to_the_browser(make: Make) -> None:
+def test_the_preview_leaves_bidirectional_order_to_the_browser(make: Make) -> None:
     written = "עם Windows 11 כאן, כן"
     *_, page = html_pages(render(make(("1", written), language="he")).layout)
 
     assert f'direction:rtl">{written}</div>' in page["html"]
-    assert "direction:ltr" in page["html"].partition(">")[0]  # wherever the page is shown
+    assert "direction:ltr" in page["html"].partition(">")[0]  # wherever the page is embedded
 
 
 @pytest.mark.parametrize("language", HERE)
-def test_no_closing_mark_begins_a_line(language: str, make: Make) -> None:
+def test_no_line_begins_with_a_closing_mark(language: str, make: Make) -> None:
     sample = HERE[language]
     rendered = render(make(sample * 40, language=language))
 
@@ -151,8 +151,10 @@ def test_no_closing_mark_begins_a_line(language: str, make: Make) -> None:
             assert text[-1] not in "「『（"
 
 
-def test_a_font_of_the_machine_sets_what_none_of_ours_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the refusal advises."""
+def test_a_system_font_is_used_for_characters_that_the_built_in_fonts_lack(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the error message advises."""
     rare = FALLBACKS[-1]
     monkeypatch.setattr(typeface, "FALLBACKS", FALLBACKS[:-1])
     monkeypatch.setattr(system, "_FOLDERS", (str(tmp_path),))
@@ -168,7 +170,7 @@ def test_a_font_of_the_machine_sets_what_none_of_ours_has(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("language", sorted({"zh", "ja"} & HERE.keys()))
-def test_marks_beside_ideographs_are_as_wide_as_these(language: str) -> None:
+def test_punctuation_next_to_ideographs_is_full_width(language: str) -> None:
     face = typeface.Typeface("serif", language)
     ((_, wide),) = face.pieces("见")
 
@@ -179,7 +181,7 @@ def test_marks_beside_ideographs_are_as_wide_as_these(language: str) -> None:
 
 
 @pytest.mark.parametrize(("language", "indented"), [("en", False), *((each, True) for each in HERE)])
-def test_a_first_paragraph_is_indented_where_its_language_indents_all(
+def test_the_first_paragraph_is_indented_in_languages_that_indent_all_of_them(
     language: str, indented: bool, make: Make
 ) -> None:
     text = HERE.get(language, "A short line.")
@@ -200,13 +202,13 @@ def test_a_first_paragraph_is_indented_where_its_language_indents_all(
 @pytest.mark.parametrize(
     ("font", "body", "word"),
     [
-        ("serif", None, "ψυχὴν"),  # the body face has no grave accent
+        ("serif", None, "ψυχὴν"),  # the body font has no grave accent
         ("serif", faces.PLAYFAIR.source, "χειμώνα"),  # and these have a few Greek letters, for formulas
         ("serif", faces.OSWALD.source, "ΧΕΙΜΩΝΑ"),
         ("dyslexic", None, "İçindekiler"),
     ],
 )
-def test_a_word_is_of_one_face(font: str, body: Source | None, word: str) -> None:
+def test_a_word_is_set_in_one_font(font: str, body: Source | None, word: str) -> None:
     pieces = typeface.Typeface(font, "en", body=body).pieces(f"“{word}”")
 
     assert word in [text.strip("“”") for text, _ in pieces]
@@ -215,13 +217,13 @@ def test_a_word_is_of_one_face(font: str, body: Source | None, word: str) -> Non
 @pytest.mark.parametrize(
     ("tag", "font"), [("el", "sans"), ("ru", "sans"), ("vi", "sans"), ("tr", "dyslexic"), ("de", "dyslexic")]
 )
-def test_a_face_without_a_language_s_alphabet_sets_none_of_its_books(tag: str, font: str, make: Make) -> None:
+def test_a_font_without_a_languages_letters_is_not_used_for_its_books(tag: str, font: str, make: Make) -> None:
     edition = Edition(make("Words.", language=tag), ExportSettings(font="dyslexic"), tag)
 
     assert edition.settings.font == font
 
 
-def test_an_emoji_is_one_face_and_as_wide_as_it_is_drawn() -> None:
+def test_an_emoji_is_set_in_one_font_with_its_drawn_width() -> None:
     style = typeface.Typeface("serif")
     for emoji in ("👍🏽", "☕", "🇩🇪", "❤\ufe0f", "1\ufe0f\u20e3"):
         ((text, wanted),) = style.pieces(emoji)

@@ -1,4 +1,4 @@
-"""What models and authors really send comes out in every format as they mean it."""
+"""Markdown from models and authors is rendered as intended in every format."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def lines(layout: Layout) -> Iterator[tuple[Page, str]]:
 
 
 def chapter(book: Rendered) -> str:
-    """Of the EPUB, without its page breaks."""
+    """The chapter of the EPUB without its page markers."""
     return re.sub("<span[^>]*></span>", "", text_of(book.epub, "EPUB/chapter001.xhtml"))
 
 
 @pytest.mark.parametrize("mark", ["*", "#", "~", "•••", "<hr>"])
-def test_a_scene_break_is_one_in_every_format(mark: str, make: Make) -> None:
+def test_a_scene_break_is_a_scene_break_in_every_format(mark: str, make: Make) -> None:
     book = render(make(f"One.\n\n{mark}\n\nTwo.", "Three."))
 
     assert len(of_style(docx.Document(io.BytesIO(book.docx)), "Scene Break")) == 1
@@ -54,7 +54,7 @@ def test_a_scene_break_is_one_in_every_format(mark: str, make: Make) -> None:
     assert sum(page["html"].count("* * *") for page in html_pages(book.layout)) == 1
 
 
-def test_a_rule_beside_a_heading_or_another_rule_is_needless(make: Make) -> None:
+def test_a_rule_next_to_a_heading_or_another_rule_is_dropped(make: Make) -> None:
     (section,) = make("One.\n\n---\n\n## Two\n\n---\n\nThree.\n\n***\n\n---\n\nFour.").chapters
     kinds = [type(block) for block in section.blocks]
 
@@ -62,7 +62,7 @@ def test_a_rule_beside_a_heading_or_another_rule_is_needless(make: Make) -> None
     assert kinds.index(SceneBreak) > kinds.index(Heading) + 1
 
 
-def test_a_needless_rule_still_counts_for_the_place_of_a_picture() -> None:
+def test_a_dropped_rule_still_counts_for_the_position_of_a_picture() -> None:
     book, (first, *_) = corpus.book(Corpus("one", chapters=1, words=10))
     chapters = [replace(first, content="One.\n\n---\n\n## Two\n\nThree.")]
     shown = PlacedPicture(first.id, 3, red_picture(), "A gate")
@@ -73,7 +73,7 @@ def test_a_needless_rule_still_counts_for_the_place_of_a_picture() -> None:
 
 @pytest.mark.parametrize("mark", ["  \n", "\\\n", "<br>", "<br/>\n", "<BR />"])
 @pytest.mark.parametrize("form", ["{}", "> {}", "- {}\n- Two", "- {}\n\n- Two"])
-def test_a_marked_line_break_is_one_in_every_format(mark: str, form: str, make: Make) -> None:
+def test_a_hard_line_break_is_kept_in_every_format(mark: str, form: str, make: Make) -> None:
     text = f"4 Elm Street{mark}Halle".replace("\n", "\n> " if form.startswith(">") else "\n  ")
     book = render(make(f"It said:\n\n{form.format(text)}"))
 
@@ -83,7 +83,7 @@ def test_a_marked_line_break_is_one_in_every_format(mark: str, form: str, make: 
     assert paragraph.text.endswith("4 Elm Street\nHalle")
 
 
-def test_several_lines_of_an_item_keep_its_mark(make: Make) -> None:
+def test_an_item_with_several_lines_keeps_its_bullet(make: Make) -> None:
     book = render(make("1. Ada Lovelace  \n   4 Elm Street  \n   Halle\n2. Two"))
     (paragraph,) = [each for each in docx.Document(io.BytesIO(book.docx)).paragraphs if "Elm" in each.text]
 
@@ -91,7 +91,7 @@ def test_several_lines_of_an_item_keep_its_mark(make: Make) -> None:
     assert "<li>Ada Lovelace<br/>4 Elm Street<br/>Halle</li>" in chapter(book)
 
 
-def test_a_line_break_in_a_cell_or_a_heading_is_one(make: Make) -> None:
+def test_a_line_break_in_a_cell_or_a_heading_is_kept(make: Make) -> None:
     book = render(make("## The Jar<br>Day one\n\n| a | b |\n|---|---|\n| Mix<br>Feed | x |"))
     said = [text for _, text in lines(book.layout)]
 
@@ -99,11 +99,11 @@ def test_a_line_break_in_a_cell_or_a_heading_is_one(make: Make) -> None:
     assert "<td>Mix<br/>Feed</td>" in chapter(book)
 
 
-def test_a_line_break_that_nothing_marks_is_a_space(make: Make) -> None:
+def test_a_soft_line_break_is_a_space(make: Make) -> None:
     assert "4 Elm Street Halle" in chapter(render(make("4 Elm Street\nHalle")))
 
 
-def test_every_line_of_a_book_of_poems_is_a_line(make: Make) -> None:
+def test_every_line_in_a_book_of_poems_is_a_line_of_its_own(make: Make) -> None:
     book = render(make("The tide\ncomes in\n\nand goes\nout", genre="Poetry"))
 
     assert '<p class="verse">The tide<br/>comes in</p>' in chapter(book)
@@ -111,7 +111,7 @@ def test_every_line_of_a_book_of_poems_is_a_line(make: Make) -> None:
 
 
 @pytest.mark.parametrize("filler", range(0, 30, 3))
-def test_a_small_table_and_what_announces_it_stay_on_one_page(filler: int, make: Make) -> None:
+def test_a_small_table_stays_on_one_page_with_its_introduction(filler: int, make: Make) -> None:
     table = "\n".join([HEAD, *(ROW.format(f"day{each}") for each in range(12))])
     text = "\n\n".join(["Quiet."] * filler + ["It goes so:", table, SENTENCE * 20])
     layout = render(make(text), ExportSettings(font_size=11.0)).layout
@@ -119,7 +119,7 @@ def test_a_small_table_and_what_announces_it_stay_on_one_page(filler: int, make:
     assert len({page.label for page, said in lines(layout) if said.startswith(("day", "Day", "It goes so"))}) == 1
 
 
-def test_a_long_table_repeats_its_head_on_every_page(make: Make) -> None:
+def test_a_long_table_repeats_its_header_on_every_page(make: Make) -> None:
     layout = Composer(make("\n".join([HEAD, *(ROW.format(each) for each in range(90))])), ExportSettings()).layout()
     pages = [page for page in layout.pages if page.kind == "chapter"]
     heads = [
@@ -131,7 +131,7 @@ def test_a_long_table_repeats_its_head_on_every_page(make: Make) -> None:
     assert heads == [1] * len(pages)
 
 
-def test_the_lines_of_one_cell_stand_closer_than_two_rows(make: Make) -> None:
+def test_the_lines_of_one_cell_are_closer_together_than_two_rows(make: Make) -> None:
     layout = render(make(f"{HEAD}\n| x | one<br>two | y |\n| x | three | y |")).layout
     one, two, three = [
         y for page in layout.pages for y, mark in body(page) if mark.line.text in ("one", "two", "three")
@@ -140,7 +140,7 @@ def test_the_lines_of_one_cell_stand_closer_than_two_rows(make: Make) -> None:
     assert one - two < two - three
 
 
-def test_a_small_table_stays_together_in_word_and_on_an_e_reader_and_a_long_one_may_break(make: Make) -> None:
+def test_word_and_e_readers_keep_a_small_table_together_and_may_break_a_long_one(make: Make) -> None:
     small, long = ("\n".join([HEAD, *(ROW.format(each) for each in range(rows))]) for rows in (9, 90))
     book = render(make(f"It goes so:\n\n{small}\n\n{long}"))
     document = docx.Document(io.BytesIO(book.docx))
@@ -153,7 +153,7 @@ def test_a_small_table_stays_together_in_word_and_on_an_e_reader_and_a_long_one_
 
 
 def left_edges(layout: Layout) -> dict[str, float]:
-    """Where each line of the chapters begins, from the left of the page."""
+    """The left edge of each line of the chapters."""
     return {
         placed.mark.line.text: placed.x + placed.mark.x + placed.mark.line.x
         for page in layout.pages
@@ -162,7 +162,7 @@ def left_edges(layout: Layout) -> dict[str, float]:
     }
 
 
-def test_an_address_in_a_letter_stands_at_its_edge(make: Make) -> None:
+def test_an_address_in_a_letter_is_not_indented(make: Make) -> None:
     letter = "> 4 Elm Street  \n> Halle  \n> 3 March\n>\n> Dear Tom, come.\n>\n> Yours,  \n> Anna"
     book = render(make(f"It said:\n\n{letter}"))
     edges = left_edges(book.layout)
@@ -174,7 +174,7 @@ def test_an_address_in_a_letter_stands_at_its_edge(make: Make) -> None:
     assert signature.paragraph_format.first_line_indent == 0
 
 
-def test_a_line_of_verse_that_is_too_long_goes_on_further_in(make: Make) -> None:
+def test_a_turned_line_of_verse_is_indented(make: Make) -> None:
     book = render(make(f"Quiet.\n\nOne  \n{SENTENCE}  \nThree"))
     edges = left_edges(book.layout)
     turned = [edge for text, edge in edges.items() if text in SENTENCE and not SENTENCE.startswith(text)]
@@ -186,7 +186,7 @@ def test_a_line_of_verse_that_is_too_long_goes_on_further_in(make: Make) -> None
     assert style.first_line_indent < 0
 
 
-def test_a_second_paragraph_of_an_item_is_seen_to_begin(make: Make) -> None:
+def test_a_second_paragraph_in_an_item_is_indented(make: Make) -> None:
     book = render(make("- One\n\n  More\n- Two"))
     edges = left_edges(book.layout)
     (more,) = [p for p in docx.Document(io.BytesIO(book.docx)).paragraphs if p.text == "More"]
@@ -195,7 +195,7 @@ def test_a_second_paragraph_of_an_item_is_seen_to_begin(make: Make) -> None:
     assert more.paragraph_format.first_line_indent > 0
 
 
-def test_a_checklist_has_boxes_for_bullets_in_every_format(make: Make) -> None:
+def test_a_checklist_has_boxes_instead_of_bullets_in_every_format(make: Make) -> None:
     book = render(make("You need:\n\n- [ ] Rope\n- [x] A plank"))
     said = [text for _, text in lines(book.layout)]
     paragraphs = [each.text for each in docx.Document(io.BytesIO(book.docx)).paragraphs]

@@ -48,7 +48,7 @@ def test_dedication_copyright_isbn_and_publisher_are_printed(make: Make) -> None
 @pytest.mark.parametrize(
     ("font", "family"), [("serif", "SourceSerif4"), ("sans", "SourceSans3"), ("dyslexic", "AtkinsonHyperlegible")]
 )
-def test_the_font_sets_the_book(font: str, family: str, make: Make) -> None:
+def test_the_font_setting_applies_to_the_book(font: str, family: str, make: Make) -> None:
     rendered = render(make(PROSE), ExportSettings(font=font))
 
     assert family in {face.key for face in rendered.layout.typeface.faces}
@@ -57,7 +57,7 @@ def test_the_font_sets_the_book(font: str, family: str, make: Make) -> None:
     ] in unzipped(rendered.docx)
 
 
-def test_larger_type_and_wider_lines_take_more_pages(make: Make) -> None:
+def test_larger_type_and_line_spacing_take_more_pages(make: Make) -> None:
     text = make(PROSE * 12)
     pages = [
         len(render(text, settings).layout.pages)
@@ -76,7 +76,7 @@ def test_ragged_lines_are_not_stretched(make: Make) -> None:
     assert b"text-align: start" in unzipped(ragged.epub)
 
 
-def test_without_hyphenation_no_line_ends_in_a_hyphen(make: Make) -> None:
+def test_without_hyphenation_no_line_ends_with_a_hyphen(make: Make) -> None:
     text = make(PROSE * 5, trim="5x8")
 
     divided = render(text, ExportSettings(font_size=16))
@@ -94,13 +94,13 @@ def test_chapters_may_start_on_any_page(make: Make) -> None:
     assert b'w:type w:val="oddPage"' not in unzipped(anywhere.docx)
 
 
-def test_folios_and_running_heads_can_be_left_out(make: Make) -> None:
+def test_page_numbers_and_running_heads_can_be_left_out(make: Make) -> None:
     plain = render(make(PROSE * 6), ExportSettings(page_numbers=False, running_heads=False)).layout
 
     assert not [placed for page in plain.pages for placed in page.placed if is_furniture(placed.mark)]
 
 
-def test_a_printed_picture_is_grey_unless_colour_is_asked(make: Make) -> None:
+def test_a_printed_picture_is_grey_unless_colour_is_requested(make: Make) -> None:
     text = with_picture(make(PROSE))
 
     assert colour_spaces(text, ExportSettings(profile="print")) == {"/DeviceGray"}
@@ -119,7 +119,7 @@ def test_illustrations_can_be_left_out() -> None:
     assert job.digest != without.digest
 
 
-def test_a_cover_opens_the_digital_book_unless_it_is_left_out(make: Make) -> None:
+def test_the_digital_book_starts_with_the_cover_unless_it_is_left_out(make: Make) -> None:
     text = with_picture(make(PROSE))
 
     assert render(text).layout.pages[0].kind == "cover"
@@ -129,14 +129,14 @@ def test_a_cover_opens_the_digital_book_unless_it_is_left_out(make: Make) -> Non
     assert b"cover.jpg" not in unzipped(without.epub)
 
 
-def test_drop_caps_reach_the_pdf_and_the_epub(make: Make) -> None:
+def test_drop_caps_are_in_the_pdf_and_the_epub(make: Make) -> None:
     dropped = render(make(PROSE), ExportSettings(drop_caps=True))
 
     assert "T" in lines(dropped.layout)
     assert b"first-letter" in unzipped(dropped.epub)
 
 
-def test_a_paragraph_of_fewer_lines_than_the_letter_is_deep_has_no_drop_cap(make: Make) -> None:
+def test_a_paragraph_shorter_than_a_drop_cap_has_none(make: Make) -> None:
     short = "It is in to be or as we go on at my do if so no by an ox up he me us. " * 1
     layout = render(make(f"{short}\n\n{PROSE}", trim="a4"), ExportSettings(drop_caps=True)).layout
 
@@ -144,7 +144,7 @@ def test_a_paragraph_of_fewer_lines_than_the_letter_is_deep_has_no_drop_cap(make
     assert "I" not in lines(layout)
 
 
-def test_every_setting_is_tried_here_or_on_the_pdf_or_on_the_wrap() -> None:
+def test_every_setting_is_tested_here_or_on_the_pdf_or_on_the_wrap() -> None:
     files = ("test_settings.py", "test_pdf.py", "test_wrap.py")
     source = "".join(Path(__file__).with_name(name).read_text() for name in files)
 

@@ -54,7 +54,7 @@ def said(page: object) -> str:
     return " ".join(each.mark.line.text for each in placed if isinstance(each.mark, TextMark))
 
 
-def test_a_spread_is_a_picture_on_the_left_and_its_text_on_the_right() -> None:
+def test_a_spread_has_a_picture_on_the_left_and_its_text_on_the_right() -> None:
     layout = edition().layout
 
     assert [page.kind for page in layout.pages] == ["title", *["chapter"] * 6, "copyright"]
@@ -68,7 +68,7 @@ def test_a_spread_is_a_picture_on_the_left_and_its_text_on_the_right() -> None:
     assert said(layout.pages[2]) == "This is Pip. Good morning, Pip! 2"
 
 
-def test_the_print_profile_is_in_colour_with_the_bleed_and_an_even_number_of_pages() -> None:
+def test_the_print_profile_is_in_colour_with_bleed_and_an_even_number_of_pages() -> None:
     with pikepdf.open(io.BytesIO(made("pdf", profile="print"))) as pdf:
         assert len(pdf.pages) == 8
         for at, page in enumerate(pdf.pages):
@@ -79,14 +79,14 @@ def test_the_print_profile_is_in_colour_with_the_bleed_and_an_even_number_of_pag
     assert {str(image.ColorSpace) for image in images} == {"/DeviceCMYK"}
 
 
-def test_a_printed_picture_has_300_pixels_an_inch_and_fills_the_bleed() -> None:
+def test_a_printed_picture_has_300_pixels_per_inch_and_fills_the_bleed() -> None:
     printed = edition(profile="print").layout.pages[1].placed[0]
 
     assert (printed.mark.x, printed.mark.dy) == (-9, -9)  # type: ignore[union-attr]
     assert printed.mark.picture.width * 72 / printed.mark.width >= 300  # type: ignore[union-attr]
 
 
-def test_a_picture_of_other_proportions_is_cut_to_the_page_and_never_stretched() -> None:
+def test_a_picture_with_other_proportions_is_cropped_to_the_page_and_never_stretched() -> None:
     shown = edition(picture_book(trim="6x9")).layout.pages[1].placed[0].mark
 
     assert isinstance(shown, Shown)
@@ -94,7 +94,7 @@ def test_a_picture_of_other_proportions_is_cut_to_the_page_and_never_stretched()
 
 
 @pytest.mark.parametrize("ages", AgeRange)
-def test_the_younger_the_reader_the_larger_the_type(ages: AgeRange) -> None:
+def test_the_type_is_larger_for_younger_readers(ages: AgeRange) -> None:
     sizes = {AgeRange.TODDLERS: 30, AgeRange.PRESCHOOLERS: 24, AgeRange.FIRST_READERS: 19, AgeRange.READERS: 15}
 
     page = edition(picture_book(ages=ages)).layout.pages[2]
@@ -102,7 +102,7 @@ def test_the_younger_the_reader_the_larger_the_type(ages: AgeRange) -> None:
     assert page.placed[1].mark.size == sizes[ages]  # type: ignore[union-attr]
 
 
-def test_a_text_too_long_for_its_page_goes_on_and_nothing_of_it_is_lost() -> None:
+def test_a_text_too_long_for_its_page_continues_and_loses_nothing() -> None:
     sentence = "The quick brown fox jumps over the lazy dog and tells nobody of it."
     text = picture_book(" ".join([sentence] * 150), "The end.")
 
@@ -115,7 +115,7 @@ def test_a_text_too_long_for_its_page_goes_on_and_nothing_of_it_is_lost() -> Non
     assert edition(text).pagination.chapter_labels[2] == str(len([page for page in story if page.chapter == 1]) + 1)
 
 
-def test_what_stands_on_a_page_stays_within_its_margins() -> None:
+def test_page_contents_stay_within_the_margins() -> None:
     for ages in AgeRange:
         long = "Supercalifragilisticexpialidocious " * 40
         for page in edition(picture_book(long, long, ages=ages), profile="print").layout.pages:
@@ -126,7 +126,7 @@ def test_what_stands_on_a_page_stays_within_its_margins() -> None:
                     assert 27 <= placed.y <= 612 - 36
 
 
-def test_a_cover_takes_the_rights_before_the_title_so_that_spreads_face_each_other() -> None:
+def test_with_a_cover_the_copyright_page_precedes_the_title_so_that_spreads_face_each_other() -> None:
     text = replace(picture_book(), cover=red_picture())
 
     kinds = [page.kind for page in edition(text).layout.pages]
@@ -135,13 +135,13 @@ def test_a_cover_takes_the_rights_before_the_title_so_that_spreads_face_each_oth
 
 
 @pytest.mark.parametrize("profile", ["digital", "print"])
-def test_without_a_title_page_and_rights_print_keeps_the_sides(profile: str) -> None:
+def test_without_title_and_copyright_pages_the_print_file_keeps_left_and_right(profile: str) -> None:
     layout = edition(profile=profile, include_title_page=False, include_copyright_page=False).layout
 
     assert len(layout.pages) == (6 if profile == "digital" else 8)
 
 
-def test_a_spread_without_a_picture_has_a_plain_page_in_its_place() -> None:
+def test_a_spread_without_a_picture_has_a_blank_page_instead() -> None:
     text = picture_book()
     bare = replace(text.chapters[1], blocks=text.chapters[1].blocks[1:])
 
@@ -151,7 +151,7 @@ def test_a_spread_without_a_picture_has_a_plain_page_in_its_place() -> None:
     assert "Otto" in said(layout.pages[4])
 
 
-def test_the_watermark_is_found_on_every_page_and_hides_no_text() -> None:
+def test_the_watermark_is_on_every_page_and_covers_no_text() -> None:
     pdf = PdfText(made("pdf", picture_book(watermark=True)))
 
     assert "Good morning" in " ".join(pdf.words())
@@ -163,7 +163,7 @@ def test_the_watermark_is_found_on_every_page_and_hides_no_text() -> None:
                 assert content.index(b" re f Q") < content.index(b"/Subtype /Watermark")
 
 
-def test_the_paper_beside_a_picture_has_its_colour_and_carries_black_text() -> None:
+def test_the_text_page_has_the_pictures_colour_and_black_text() -> None:
     for colour in ((180, 60, 40), (0, 0, 0), (255, 255, 255), (20, 30, 120)):
         out = io.BytesIO()
         Image.new("RGB", (64, 64), colour).save(out, "JPEG")
@@ -196,7 +196,7 @@ def test_the_epub_has_a_fixed_layout_whose_spreads_face_each_other(language: str
         assert f'idref="chapter00{number}text" properties="page-spread-{sides[1]}"' in package
 
 
-def test_every_page_of_the_epub_says_its_size_and_the_text_is_text() -> None:
+def test_every_epub_page_declares_its_size_and_its_text_is_real_text() -> None:
     files = members(made("epub"))
 
     pages = {name: etree.fromstring(data) for name, data in files.items() if name.endswith(".xhtml")}
@@ -207,13 +207,13 @@ def test_every_page_of_the_epub_says_its_size_and_the_text_is_text() -> None:
     assert pages["EPUB/chapter001.xhtml"].xpath('//*[local-name()="img"]/@alt') == [ALT]
 
 
-def test_the_epubs_page_list_has_the_numbers_of_the_printed_book() -> None:
+def test_the_page_list_of_the_epub_has_the_printed_page_numbers() -> None:
     contents = members(made("epub"))["EPUB/nav.xhtml"].decode()
 
     assert re.findall(r'xhtml#p(\d+)">(\d+)<', contents) == [(str(page), str(page)) for page in range(1, 7)]
 
 
-def test_the_docx_has_each_picture_with_its_text_and_its_alternative_text() -> None:
+def test_the_docx_has_each_picture_with_its_text_and_alt_text() -> None:
     document = Document(io.BytesIO(made("docx")))
 
     assert len(document.inline_shapes) == 3

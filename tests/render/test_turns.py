@@ -1,4 +1,4 @@
-"""An account has two jobs at once, and its others wait in its own line."""
+"""An account runs two render jobs at a time, and its other jobs wait in its own queue."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GREEDY, CALM = 1, 2
 
 
 class HeldJobs:
-    """Jobs that last until they are let go; `begun` in the order in which they had their turn."""
+    """Jobs that last until released. `begun` lists them in the order they started."""
 
     def __init__(self, turns: AccountTurns) -> None:
         self._turns = turns
@@ -40,7 +40,7 @@ def work() -> HeldJobs:
     return HeldJobs(AccountTurns(at_once=2, waiting=3))
 
 
-async def test_an_account_has_two_at_once_and_another_does_not_wait_for_them(work: HeldJobs) -> None:
+async def test_an_account_runs_two_jobs_at_once_and_delays_no_other_account(work: HeldJobs) -> None:
     greedy = [work.start(GREEDY, number) for number in range(4)]
     calm = work.start(CALM, 0)
     await settled()
@@ -53,7 +53,7 @@ async def test_an_account_has_two_at_once_and_another_does_not_wait_for_them(wor
     assert work.begun[3:] == [(GREEDY, 2), (GREEDY, 3)]
 
 
-async def test_more_than_may_wait_are_refused_and_there_is_room_again_when_they_leave(work: HeldJobs) -> None:
+async def test_jobs_beyond_the_queue_are_refused_until_others_leave_it(work: HeldJobs) -> None:
     waiting = [work.start(GREEDY, number) for number in range(5)]
     await settled()
 
@@ -68,7 +68,7 @@ async def test_more_than_may_wait_are_refused_and_there_is_room_again_when_they_
     assert not again.done()
 
 
-async def test_an_account_that_is_gone_leaves_nothing_behind(work: HeldJobs) -> None:
+async def test_a_finished_account_leaves_no_state_behind(work: HeldJobs) -> None:
     done = [work.start(GREEDY, number) for number in range(3)]
     await settled()
     done[2].cancel()
@@ -80,7 +80,7 @@ async def test_an_account_that_is_gone_leaves_nothing_behind(work: HeldJobs) -> 
 
 
 class HandSetClock:
-    """Seconds that pass when they are set."""
+    """A clock that advances when it is set."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -89,7 +89,7 @@ class HandSetClock:
         return self.now
 
 
-async def test_accounts_whose_files_took_too_long_share_one_turn_for_a_while() -> None:
+async def test_accounts_whose_jobs_timed_out_share_one_turn_for_a_while() -> None:
     clock = HandSetClock()
     turns = AccountTurns(at_once=2, waiting=3, clock=clock)
     for account_id in (1, 2, 3):

@@ -1,4 +1,4 @@
-"""Typewriter marks become printer's marks, as each language wants them."""
+"""Typewriter punctuation becomes typographic punctuation by the rules of each language."""
 
 from __future__ import annotations
 
@@ -60,19 +60,19 @@ from bookgen.render.typography import polisher
         ("he", 'צה"ל ב"הארץ" ג\'ירפה', "צה״ל ב”הארץ” ג׳ירפה"),
     ],
 )
-def test_marks_are_the_languages_own(tag: str, typed: str, printed: str) -> None:
+def test_quotes_and_dashes_follow_the_language(tag: str, typed: str, printed: str) -> None:
     assert polisher(language(tag))(typed) == printed
 
 
-def test_typographic_marks_are_left_unchanged() -> None:
+def test_typographic_punctuation_is_left_unchanged() -> None:
     text = "“Curly” — and … ‘fine’"
 
     assert polisher(language("en"))(text) == text
 
 
-def test_an_unknown_language_keeps_its_tag_and_speaks_english() -> None:
+def test_an_unknown_language_keeps_its_tag_and_uses_english_labels() -> None:
     assert (language("xx-YY").tag, language("xx-YY").contents) == ("xx-YY", "Contents")
 
 
-def test_chinese_is_written_as_its_tag_says() -> None:
+def test_chinese_labels_are_simplified_or_traditional_as_the_tag_says() -> None:
     assert [language(tag).contents for tag in ("zh", "zh-CN", "zh-Hant", "zh-TW")] == ["目录", "目录", "目錄", "目錄"]

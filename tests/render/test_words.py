@@ -1,4 +1,4 @@
-"""Words keep the style they are asked for."""
+"""Words keep the requested style."""
 
 from bookgen.render.fonts.hyphens import Hyphens
 from bookgen.render.fonts.typeface import Typeface
@@ -8,7 +8,7 @@ from bookgen.render.model import Span
 from tests.render.conftest import Make, render
 
 
-def test_a_word_met_in_the_text_is_set_as_a_title_in_a_title() -> None:
+def test_a_word_already_set_in_the_text_gets_the_title_style_in_a_title() -> None:
     maker = WordMaker(Typeface("serif", "en"))
     maker.words([Span("the promise kept in the morning")])
 
@@ -28,14 +28,14 @@ def test_a_title_of_two_lines_is_balanced() -> None:
     ]
 
 
-def test_a_long_word_behind_an_ideograph_can_be_divided_as_any_other() -> None:
+def test_a_long_word_after_an_ideograph_can_be_broken_like_any_other() -> None:
     pieces = [text for text, _ in units(f"語。{'x' * 50}")]
 
     assert max(map(len, pieces)) < LONG
     assert "".join(pieces) == f"語。{'x' * 50}"
 
 
-def test_scripts_without_capitals_are_not_spaced_out_in_a_chapters_number(make: Make) -> None:
+def test_chapter_numbers_are_not_letterspaced_in_scripts_without_capitals(make: Make) -> None:
     for language, label in (("ar", "الفصل 1"), ("ja", "第1章")):
         layout = render(make(("Ein", "A line."), ("Zwei", "A line."), language=language)).layout
         marks = [placed.mark for page in layout.pages if page.chapter == 1 for placed in page.placed]

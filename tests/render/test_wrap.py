@@ -1,4 +1,4 @@
-"""The print wrap: the printers' boxes to the hundredth of an inch, a barcode that reads, and no colour but inks."""
+"""The print wrap: page boxes to the hundredth of an inch, a barcode that scans, and print colours only."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from bookgen.render.trim import INCH, TRIMS
 from tests.render.conftest import Make
 from tests.render.test_settings import with_picture
 
-PAGE = {"white": 0.002252, "cream": 0.0025}  # inches, as the printer's own page says
+PAGE = {"white": 0.002252, "cream": 0.0025}  # inches, from the printer's own page
 
 
 @pytest.mark.parametrize("paper", PAGE)
 @pytest.mark.parametrize("trim", TRIMS)
-def test_the_boxes_are_the_printers(trim: str, paper: str, make: Make) -> None:
+def test_the_page_boxes_are_the_ones_printers_expect(trim: str, paper: str, make: Make) -> None:
     book = make("A line.", trim=trim)
     for pages in (24, 79, 301, 776):
         with opened(write_wrap(book, pages, ExportSettings(paper=paper))) as pdf:
@@ -40,7 +40,7 @@ def test_the_boxes_are_the_printers(trim: str, paper: str, make: Make) -> None:
         assert cut == pytest.approx([0.125, 0.125, width - 0.125, height - 0.125], abs=0.01)
 
 
-def test_the_wrap_of_an_export_has_the_spine_of_its_own_interior() -> None:
+def test_the_spine_of_an_exported_wrap_fits_its_interior() -> None:
     book, chapters = corpus.book(corpus.Corpus("wrap", chapters=3, words=9_000))
     settings = ExportSettings(cover_wrap=True, paper="cream")
     wrap = perform(Job("pdf", book, chapters, "A. Author", settings, watermark=False))
@@ -52,14 +52,14 @@ def test_the_wrap_of_an_export_has_the_spine_of_its_own_interior() -> None:
 
 
 @pytest.mark.parametrize("isbn", ["978-3-16-148410-0", "3-16-148410-X"])
-def test_the_barcode_is_read_back_from_the_sheet(isbn: str, make: Make) -> None:
+def test_the_barcode_can_be_scanned_from_the_sheet(isbn: str, make: Make) -> None:
     codes = zxingcpp.read_barcodes(raster(write_wrap(make("A line."), 200, ExportSettings(isbn=isbn))))
 
     assert [code.text for code in codes] == ["9783161484100"]
 
 
 @pytest.mark.parametrize("marked", [False, True])
-def test_the_mark_of_a_plan_that_has_one_stands_on_the_back(marked: bool, make: Make) -> None:
+def test_the_watermark_of_the_plan_is_on_the_back(marked: bool, make: Make) -> None:
     sheet = write_wrap(make("A line.", watermark=marked), 200, ExportSettings(isbn="978-3-16-148410-0"))
 
     text = pypdfium2.PdfDocument(sheet)[0].get_textpage().get_text_range()
@@ -68,7 +68,7 @@ def test_the_mark_of_a_plan_that_has_one_stands_on_the_back(marked: bool, make: 
     assert zxingcpp.read_barcodes(raster(sheet))
 
 
-def test_without_an_isbn_its_box_is_left_white(make: Make) -> None:
+def test_without_an_isbn_the_barcode_box_stays_white(make: Make) -> None:
     sheet = raster(write_wrap(make("A line."), 200, ExportSettings()))
     scale = sheet.width / (2 * 6 + 200 * PAGE["white"] + 0.25)
     box = [round(each * scale) for each in (3.875, 9.25 - 0.375 - 1.2, 5.875, 9.25 - 0.375)]
@@ -78,7 +78,7 @@ def test_without_an_isbn_its_box_is_left_white(make: Make) -> None:
 
 
 @pytest.mark.parametrize("pictured", [False, True])
-def test_everything_on_it_is_ink_and_never_too_much(pictured: bool, make: Make) -> None:
+def test_everything_is_in_print_colours_within_the_ink_limit(pictured: bool, make: Make) -> None:
     book = make("A line.", blurb="A keeper writes down every ship. " * 9)
     book = with_picture(book) if pictured else book
     with opened(write_wrap(book, 200, ExportSettings(isbn="978-3-16-148410-0"))) as pdf:
@@ -98,7 +98,7 @@ def test_everything_on_it_is_ink_and_never_too_much(pictured: bool, make: Make) 
 
 
 @pytest.mark.parametrize(("language", "back"), [("en", 0), ("he", 1)])
-def test_the_back_with_its_barcode_is_where_the_book_ends(language: str, back: int, make: Make) -> None:
+def test_the_back_with_the_barcode_is_on_the_side_where_the_book_ends(language: str, back: int, make: Make) -> None:
     sheet = raster(write_wrap(with_picture(make("A line.", language=language)), 200, ExportSettings()))
     scale = sheet.height / 9.25
     places = [0.125 + 6 - 0.25 - 1, 0.125 + 6 + 200 * PAGE["white"] + 6 - 0.25 - 1]
@@ -107,7 +107,7 @@ def test_the_back_with_its_barcode_is_where_the_book_ends(language: str, back: i
     assert white == [back == 0, back == 1]
 
 
-def test_a_blurb_too_long_for_the_back_ends_with_a_sentence(make: Make) -> None:
+def test_a_blurb_too_long_for_the_back_is_cut_after_a_sentence(make: Make) -> None:
     wrap = write_wrap(make("A line.", blurb="Here is one sentence more. " * 200), 200, ExportSettings())
     text = " ".join(pypdfium2.PdfDocument(wrap)[0].get_textpage().get_text_bounded().split())
 
@@ -115,7 +115,7 @@ def test_a_blurb_too_long_for_the_back_ends_with_a_sentence(make: Make) -> None:
     assert text.count("Here is") == text.count("more.")
 
 
-def test_type_stands_on_a_spine_only_where_printers_take_it(make: Make) -> None:
+def test_the_spine_has_text_only_if_printers_accept_it(make: Make) -> None:
     said = [
         pypdfium2.PdfDocument(write_wrap(make("A line."), pages, ExportSettings(paper="cream")))[0]
         .get_textpage()
@@ -126,7 +126,7 @@ def test_type_stands_on_a_spine_only_where_printers_take_it(make: Make) -> None:
     assert ["Ingrid Lindqvist" in each for each in said] == [False, True]
 
 
-def test_a_book_too_thick_to_bind_is_refused_naming_the_paper(make: Make) -> None:
+def test_a_book_too_thick_to_bind_is_refused_with_the_paper_named(make: Make) -> None:
     with pytest.raises(InvalidInput) as thick:
         write_wrap(make("A line."), 778, ExportSettings(paper="cream"))
 

@@ -1,7 +1,7 @@
-"""Judges print wraps of every trim, paper and page count: `python -m tests.render.wraps [STEP]`.
+"""Judge print wraps of every trim, paper and page count: `python -m tests.render.wraps [STEP]`.
 
-With a STEP of 1 every page count from 24 to the most that is bound; each book has another title, language and cover.
-Two readers that share no code must agree on the boxes; every tenth sheet is drawn and its barcode read back.
+With STEP 1 every page count from 24 to the maximum is tested; each book has a different title, language and cover. Two
+readers that share no code must agree on the boxes. Every tenth sheet is drawn and its barcode scanned.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from tests.render.conftest import make_manuscript
 from tests.render.cover.books import book as seeded
 
 ISBN = "978-3-16-148410-0"
-PAGE = {"white": 0.002252, "cream": 0.0025}  # inches, as the printer's own page says
+PAGE = {"white": 0.002252, "cream": 0.0025}  # inches, from the printer's own page
 PAGES = range(24, 829)
 BLEED = 0.125
 BLURB = "A keeper writes down every ship. " * 9
 MOST_INK = 2.4
 NO_INKS = {"rg", "RG", "cs", "CS", "sc", "scn", "SC", "SCN", "g", "G", "sh", "gs", "BI"}
-DRAWN = 10  # of so many sheets one is drawn
+DRAWN = 10  # of this many sheets one is drawn
 
 
 def faults(data: bytes, trim: str, paper: str, pages: int, drawn: bool) -> Iterator[str]:
@@ -81,7 +81,7 @@ def main(step: int) -> int:
             try:
                 data = write_wrap(_manuscript(count, trim), pages, ExportSettings(paper=paper, isbn=ISBN))
             except InvalidInput:
-                break  # thicker than is bound
+                break  # too thick to bind
             for fault in faults(data, trim, paper, pages, drawn=count % DRAWN == 0):
                 found[fault] += 1
                 print(f"{trim} {paper} {pages} pages, book {count}: {fault}", flush=True)

@@ -1,4 +1,4 @@
-"""Backups that the service makes by itself: by one process at a time, drilled, and the oldest deleted only then."""
+"""Scheduled backups: made by one process at a time and verified before the oldest are deleted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OLD = [f"bookgen-2026010{day}T000000Z.backup" for day in range(1, 4)]
 
 @pytest.fixture
 def folder(tmp_path: Path, dsn: str, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the backups. The command that makes them gets the test's database and passphrase."""
+    """The backup folder. The backup command gets the test's database and passphrase."""
     for name, value in (
         ("BOOKGEN_DATABASE_URL", dsn), ("BOOKGEN_DATA_DIR", str(tmp_path / "data")),
         ("BOOKGEN_BACKUP_PASSPHRASE", PASSPHRASE),
@@ -43,7 +43,7 @@ def counted(outcome: str) -> float:
     return REGISTRY.get_sample_value("bookgen_backups_total", {"outcome": outcome}) or 0.0
 
 
-async def test_a_backup_that_is_due_is_made_and_drilled_and_the_oldest_go(database: Database, folder: Path) -> None:
+async def test_a_due_backup_is_made_and_verified_and_the_oldest_are_deleted(database: Database, folder: Path) -> None:
     folder.mkdir()
     for name in (*OLD, f"{OLD[0]}.partial", "mine.backup"):
         (folder / name).touch()
@@ -59,7 +59,7 @@ async def test_a_backup_that_is_due_is_made_and_drilled_and_the_oldest_go(databa
     assert counted("ok") - before == 1
 
 
-async def test_a_failure_is_logged_and_counted_and_deletes_nothing(
+async def test_a_failure_is_logged_and_counted_and_deletes_no_backup(
     database: Database, folder: Path, monkeypatch: pytest.MonkeyPatch, log_lines: io.StringIO
 ) -> None:
     folder.mkdir()
@@ -69,7 +69,7 @@ async def test_a_failure_is_logged_and_counted_and_deletes_nothing(
     service, before = schedule(database, folder), counted("failed")
 
     await service.look()
-    await service.look()  # not again at once
+    await service.look()  # not again immediately
 
     assert counted("failed") - before == 1
     told = [json.loads(line) for line in log_lines.getvalue().splitlines() if "backup_failed" in line]
@@ -77,7 +77,7 @@ async def test_a_failure_is_logged_and_counted_and_deletes_nothing(
     assert sorted(path.name for path in folder.iterdir()) == OLD
 
 
-async def test_only_one_process_makes_it(database: Database, folder: Path) -> None:
+async def test_only_one_process_makes_the_backup(database: Database, folder: Path) -> None:
     other = await connect_unbounded(database.direct_dsn)
     assert await backups.claim(other)
 
@@ -87,13 +87,13 @@ async def test_only_one_process_makes_it(database: Database, folder: Path) -> No
     await other.close()
 
 
-async def test_without_its_lease_a_process_makes_none(database: Database, folder: Path) -> None:
+async def test_a_process_without_its_lease_makes_no_backup(database: Database, folder: Path) -> None:
     await BackupSchedule(database.direct_dsn, BackupPlan(folder, 1.0, 1), lambda: False).look()
 
     assert not folder.exists()
 
 
-async def test_a_disk_without_room_for_the_drill_is_a_failure_that_is_told(
+async def test_a_disk_without_space_for_the_verification_is_a_reported_failure(
     database: Database, folder: Path, log_lines: io.StringIO
 ) -> None:
     plan = BackupPlan(folder, 86_400.0, 1)
@@ -104,7 +104,7 @@ async def test_a_disk_without_room_for_the_drill_is_a_failure_that_is_told(
     assert '"reason":"The disk is almost full.","event":"backup_failed"' in log_lines.getvalue()
 
 
-async def test_only_drilled_backups_in_the_same_folder_count(database: Database) -> None:
+async def test_only_verified_backups_in_the_same_folder_count(database: Database) -> None:
     record, pool = backups.record, database.http
     made_at = await pool.fetchval("SELECT now() - interval '2 hours'")
 
@@ -117,7 +117,7 @@ async def test_only_drilled_backups_in_the_same_folder_count(database: Database)
     assert await backups.is_due(pool, "/backups", 3_600.0)
 
 
-async def test_the_end_of_the_service_ends_a_backup_and_leaves_no_part_of_it(
+async def test_a_shutdown_ends_the_backup_and_leaves_no_partial_file(
     database: Database, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: asyncio.Queue[asyncio.subprocess.Process] = asyncio.Queue()
@@ -136,7 +136,7 @@ async def test_the_end_of_the_service_ends_a_backup_and_leaves_no_part_of_it(
     assert [*folder.iterdir()] == []
 
 
-def test_a_clock_that_was_wrong_does_not_delete_the_newest(tmp_path: Path) -> None:
+def test_a_wrong_clock_does_not_delete_the_newest_backup(tmp_path: Path) -> None:
     for name in OLD:
         (tmp_path / name).touch()
 

@@ -1,4 +1,4 @@
-"""Pictures of children's books, as far as their workers go."""
+"""Pictures of children's books and their workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures are marked and signed once; no mark is worth a picture."""
+"""Pictures are marked and signed once, and a failed mark does not lose the picture."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ IDENTITY = new_identity()
 
 
 def manifest_of(picture: bytes) -> tuple[str, dict[str, Any]]:
-    """The validation state and the manifest, by the library's own reader with its own settings."""
+    """The validation state and the manifest, read by the library with its default settings."""
     with c2pa.Reader("image/jpeg", io.BytesIO(picture)) as reader:
         told = json.loads(reader.json())
     return told["validation_state"], told["manifests"][told["active_manifest"]]
 
 
 @pytest.mark.parametrize("source", SourceType)
-async def test_a_picture_bears_the_same_source_in_xmp_and_in_its_manifest(source: SourceType) -> None:
+async def test_a_picture_has_the_same_source_in_its_xmp_and_its_manifest(source: SourceType) -> None:
     marks = PictureMarks(credentials=CredentialSigner(IDENTITY))
 
     marked = await marks.marked(red_picture(), source)
@@ -60,7 +60,7 @@ async def test_nothing_is_marked_when_marks_are_off() -> None:
     assert await PictureMarks(on=False).marked(red_picture(), SourceType.MODEL) == red_picture()
 
 
-def test_every_server_has_a_key_of_its_own_that_no_other_key_signed() -> None:
+def test_every_server_has_its_own_signing_key() -> None:
     first, second = (x509.load_pem_x509_certificates(each.encode()) for each in (IDENTITY, new_identity()))
 
     assert len(first) == len(second) == 2

@@ -1,4 +1,4 @@
-"""Who wrote the words of a chapter, found in its text and the texts that it replaced."""
+"""Who wrote the words of a chapter, computed from its text and its earlier texts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def later(minutes: int) -> datetime:
 
 
 def chapter(content: str, *, writer: str = MODEL, written: int | None = 0) -> Chapter:
-    """Written by the model so many minutes after noon."""
+    """A chapter written by the model this many minutes after noon."""
     at = None if written is None else later(written)
     return replace(ANY, content=content, word_count=count_words(content), writer=writer, written_at=at)
 
@@ -36,7 +36,7 @@ def chapter(content: str, *, writer: str = MODEL, written: int | None = 0) -> Ch
 def former(
     minutes: int, origin: str, *, writer: str = MODEL, written: int | None = 0, id: int | None = None
 ) -> FormerText:
-    """Replaced so many minutes after noon."""
+    """A revision replaced this many minutes after noon."""
     at = None if written is None else later(written)
     return FormerText(minutes if id is None else id, ANY.id, origin, writer, at, later(minutes))
 
@@ -46,15 +46,15 @@ def counted(text: Chapter, revisions: list[FormerText], texts: dict[int, str]) -
     return share(text, compared, {each.id: texts[each.id] for each in compared.revisions})
 
 
-def test_a_text_that_nobody_changed_is_the_models() -> None:
+def test_an_unchanged_text_is_the_models() -> None:
     assert counted(chapter(TEXT), [], {}) == Share(model=count_words(TEXT))
 
 
-def test_a_text_that_no_model_wrote_is_a_persons() -> None:
+def test_a_text_that_no_model_wrote_is_human() -> None:
     assert counted(chapter(OWN, writer="", written=None), [], {}) == Share(human=count_words(OWN))
 
 
-def test_changed_words_and_own_paragraphs_are_told_apart() -> None:
+def test_changed_words_and_new_paragraphs_are_told_apart() -> None:
     edited = f"{FIRST}\n\n{SECOND.replace('forty', 'sixteen long')}\n\n{OWN}"
 
     found = counted(chapter(edited), [former(5, "editor")], {5: TEXT})
@@ -63,23 +63,23 @@ def test_changed_words_and_own_paragraphs_are_told_apart() -> None:
     assert found == Share(model=count_words(TEXT) - 4, edited=5, human=count_words(OWN))
 
 
-def test_an_emptied_chapter_is_a_persons_when_a_person_writes_it() -> None:
+def test_an_emptied_chapter_is_human_if_a_person_writes_it() -> None:
     assert counted(chapter(OWN, writer="", written=None), [former(5, "editor")], {5: TEXT}).model == 0
 
 
-def test_a_models_text_that_is_cut_out_and_pasted_back_stays_the_models() -> None:
+def test_a_models_text_cut_out_and_pasted_back_is_still_the_models() -> None:
     pasted = chapter(TEXT, writer="", written=None)
 
     assert counted(pasted, [former(5, "editor")], {5: TEXT}) == Share(model=count_words(TEXT))
 
 
-def test_a_text_that_the_model_wrote_anew_is_the_models_whatever_was_before() -> None:
+def test_a_text_regenerated_by_the_model_is_the_models_whatever_was_there_before() -> None:
     anew = chapter(SECOND, written=9)
 
     assert counted(anew, [former(5, "editor"), former(9, "regenerate")], {}) == Share(model=count_words(SECOND))
 
 
-def test_what_the_model_wrote_after_the_chapter_was_emptied_is_compared_too() -> None:
+def test_text_generated_after_the_chapter_was_emptied_is_compared_too() -> None:
     revisions = [former(5, "editor"), former(9, "editor", written=7)]
 
     found = counted(chapter(f"{SECOND}\n\n{OWN}", written=7), revisions, {5: FIRST, 9: SECOND})
@@ -87,7 +87,7 @@ def test_what_the_model_wrote_after_the_chapter_was_emptied_is_compared_too() ->
     assert found == Share(model=count_words(SECOND), human=count_words(OWN))
 
 
-def test_a_text_of_the_model_that_lost_to_an_edit_makes_nobodys_words_the_models() -> None:
+def test_a_discarded_text_of_the_model_makes_no_human_words_the_models() -> None:
     revisions = [former(5, "editor"), former(6, "model", written=6)]
 
     found = counted(chapter(f"{FIRST}\n\n{OWN}"), revisions, {5: TEXT, 6: SECOND})
@@ -95,14 +95,14 @@ def test_a_text_of_the_model_that_lost_to_an_edit_makes_nobodys_words_the_models
     assert found == Share(model=count_words(FIRST), human=count_words(OWN))
 
 
-def test_corrections_of_an_untouched_text_are_not_a_persons() -> None:
+def test_corrections_of_an_unedited_text_are_not_human() -> None:
     corrected = chapter(TEXT.replace("late", "lately"))
 
     assert counted(corrected, [former(5, "proofreading")], {}) == Share(model=count_words(TEXT))
     assert counted(corrected, [former(5, "review")], {}) == Share(model=count_words(TEXT))
 
 
-def test_an_oldest_text_whose_origin_is_forgotten_counts_as_the_models() -> None:
+def test_an_oldest_text_of_unknown_origin_counts_as_the_models() -> None:
     revisions = [former(minutes, "editor") for minutes in range(30, 50)]
     forgotten = [replace(each, written_at=None) for each in revisions]
 
@@ -111,7 +111,7 @@ def test_an_oldest_text_whose_origin_is_forgotten_counts_as_the_models() -> None
     assert found == Share(model=count_words(FIRST), human=count_words(OWN))
 
 
-def test_sample_text_is_neither_a_models_nor_a_persons() -> None:
+def test_sample_text_is_neither_the_models_nor_human() -> None:
     assert counted(chapter(TEXT, writer=SAMPLE_WRITER), [], {}) == Share(sample=count_words(TEXT))
     edited = chapter(f"{TEXT}\n\n{OWN}", writer=SAMPLE_WRITER)
     found = counted(edited, [former(5, "editor", writer=SAMPLE_WRITER)], {5: TEXT})
@@ -137,7 +137,7 @@ def test_a_chapter_has_one_origin() -> None:
     assert [origin_of(each) for each in shares] == ["model", "human", "edited", "sample", "edited"]
 
 
-def test_a_file_is_marked_by_its_words_and_pictures() -> None:
+def test_the_mark_of_a_file_follows_its_words_and_pictures() -> None:
     painted, drawn = [SourceType.MODEL], [SourceType.DRAWN]
 
     assert source_of(Share(model=5), drawn) is SourceType.MODEL

@@ -60,7 +60,7 @@ async def add_book(database: Database, account_id: int, *, content: str) -> int:
     return int(book_id)
 
 
-async def test_each_format_is_the_file_it_says(publisher: Publisher, account_id: int, book_id: int) -> None:
+async def test_each_export_is_a_file_of_its_format(publisher: Publisher, account_id: int, book_id: int) -> None:
     pdf = await publisher.export(account_id, book_id, "pdf", ExportSettings())
     docx = await publisher.export(account_id, book_id, "docx", ExportSettings())
     epub = await publisher.export(account_id, book_id, "epub", ExportSettings())
@@ -72,7 +72,7 @@ async def test_each_format_is_the_file_it_says(publisher: Publisher, account_id:
     assert (pdf.filename, epub.content_type) == ("The Patient Harbour.pdf", "application/epub+zip")
 
 
-async def test_on_a_disk_that_is_almost_full_a_file_is_made_and_not_kept(
+async def test_on_an_almost_full_disk_a_file_is_made_and_not_stored(
     database: Database, account_id: int, book_id: int
 ) -> None:
     publisher = Publisher(database, Quota(billing=False), shortage=lambda: "The disk is almost full.")
@@ -84,7 +84,7 @@ async def test_on_a_disk_that_is_almost_full_a_file_is_made_and_not_kept(
     await publisher.close()
 
 
-async def test_another_accounts_book_is_absent(publisher: Publisher, account_id: int, book_id: int) -> None:
+async def test_a_book_of_another_account_is_not_found(publisher: Publisher, account_id: int, book_id: int) -> None:
     with pytest.raises(NotFound):
         await publisher.export(account_id + 1, book_id, "pdf", ExportSettings())
 
@@ -98,7 +98,7 @@ async def test_a_book_without_a_written_chapter_is_a_conflict(
         await publisher.export(account_id, empty, "pdf", ExportSettings())
 
 
-async def test_the_free_plan_exports_only_a_marked_pdf(database: Database, account_id: int, book_id: int) -> None:
+async def test_the_free_plan_exports_only_a_watermarked_pdf(database: Database, account_id: int, book_id: int) -> None:
     publisher = Publisher(database, Quota(billing=True))
     try:
         with pytest.raises(PlanUpgradeRequired) as refused:
@@ -111,7 +111,7 @@ async def test_the_free_plan_exports_only_a_marked_pdf(database: Database, accou
     assert len(free.body) > 1000
 
 
-async def test_a_second_export_comes_from_the_shelf(
+async def test_a_repeated_export_returns_the_stored_file(
     publisher: Publisher, database: Database, account_id: int, book_id: int
 ) -> None:
     first = await publisher.export(account_id, book_id, "epub", ExportSettings())
@@ -123,7 +123,7 @@ async def test_a_second_export_comes_from_the_shelf(
     assert await exports.total(database.http, account_id) == 2
 
 
-async def test_many_who_ask_at_once_are_given_one_rendering(
+async def test_concurrent_requests_share_one_rendering(
     publisher: Publisher, database: Database, account_id: int, book_id: int
 ) -> None:
     files = await asyncio.gather(*(publisher.export(account_id, book_id, "pdf", ExportSettings()) for _ in range(6)))
@@ -132,7 +132,7 @@ async def test_many_who_ask_at_once_are_given_one_rendering(
     assert await database.http.fetchval("SELECT count(*) FROM export_file") == 1
 
 
-async def test_an_edit_changes_the_etag(
+async def test_an_edit_changes_the_etag_of_the_file(
     publisher: Publisher, database: Database, account_id: int, book_id: int
 ) -> None:
     before = await publisher.export(account_id, book_id, "epub", ExportSettings())
@@ -142,7 +142,7 @@ async def test_an_edit_changes_the_etag(
     assert before.etag != after.etag
 
 
-async def test_preview_data_has_a_page_for_every_page(publisher: Publisher, account_id: int, book_id: int) -> None:
+async def test_the_preview_has_every_page(publisher: Publisher, account_id: int, book_id: int) -> None:
     data = orjson.loads((await publisher.pages(account_id, book_id)).json)
     pdf = await publisher.export(account_id, book_id, "pdf", ExportSettings())
 
@@ -152,7 +152,9 @@ async def test_preview_data_has_a_page_for_every_page(publisher: Publisher, acco
     assert "harbour was" in "".join(page["html"] for page in data["pages"])
 
 
-async def test_a_character_that_no_font_has_is_named(publisher: Publisher, database: Database, account_id: int) -> None:
+async def test_a_character_without_a_font_is_named_in_the_error(
+    publisher: Publisher, database: Database, account_id: int
+) -> None:
     book = await add_book(database, account_id, content="A sign: \U00012000.")
 
     with pytest.raises(InvalidInput) as refused:
@@ -161,15 +163,15 @@ async def test_a_character_that_no_font_has_is_named(publisher: Publisher, datab
     assert "U+12000" in str(refused.value.details["content"])
 
 
-def test_a_file_name_keeps_the_title_and_drops_what_systems_refuse() -> None:
+def test_a_file_name_keeps_the_title_without_forbidden_characters() -> None:
     assert file_name('Über "Wörter": a/b', "pdf") == "Über Wörter a b.pdf"
     assert file_name("...", "epub") == "book.epub"
-    assert file_name("漢" * 200, "pdf") == f"{'漢' * 66}.pdf"  # a name has 255 bytes
+    assert file_name("漢" * 200, "pdf") == f"{'漢' * 66}.pdf"  # a file name has at most 255 bytes
     assert file_name("A \u202efdp.gpj\u202c \u2066title", "pdf") == "A fdp.gpj title.pdf"
 
 
 class HeldPool(RenderPool):
-    """Renders nothing until it is told to, and knows of the jobs that were called off."""
+    """Renders nothing until released, and records cancelled jobs."""
 
     def __init__(self) -> None:
         super().__init__(workers=1)
@@ -195,7 +197,7 @@ async def held(database: Database) -> AsyncIterator[tuple[Publisher, HeldPool]]:
     await publisher.close()
 
 
-async def test_a_file_is_made_as_long_as_one_of_those_who_asked_is_there(
+async def test_rendering_continues_while_any_of_its_callers_waits(
     held: tuple[Publisher, HeldPool], account_id: int, book_id: int
 ) -> None:
     publisher, pool = held
@@ -214,7 +216,7 @@ async def test_a_file_is_made_as_long_as_one_of_those_who_asked_is_there(
     assert not publisher._under_way
 
 
-async def test_what_took_too_long_is_not_tried_again_until_the_book_changes(
+async def test_a_rendering_that_timed_out_is_not_retried_until_the_book_changes(
     database: Database, held: tuple[Publisher, HeldPool], account_id: int, book_id: int
 ) -> None:
     publisher, pool = held

@@ -1,4 +1,4 @@
-"""Simulates schedules from seeds, and says of each that fails how to see it again: `python -m tests.sim --help`."""
+"""Simulates schedules from seeds, and prints how to reproduce each failure: `python -m tests.sim --help`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.sim.shrinking import fewest_faults
 from tests.sim.sometimes import never, table
 from tests.sim.workers import Workers
 
-ENOUGH, ENOUGH_SHORT = 1000, 20_000  # schedules, in which everything is to happen
+ENOUGH, ENOUGH_SHORT = 1000, 20_000  # the number of schedules within which everything should happen
 
 
 def main() -> int:
@@ -105,13 +105,13 @@ def _show(verdict: ScheduleVerdict, verbose: bool) -> None:
 
 
 def _variant(chosen: argparse.Namespace) -> str:
-    """The options under which a seed goes the same way again."""
+    """The options that reproduce a seed."""
     flags = " --short" if chosen.short else ""
     return f"{flags} --postgres {chosen.postgres}" if chosen.postgres else flags
 
 
 def _explain(verdict: ScheduleVerdict, faults: list[int], variant: str) -> None:
-    """The faults that it takes, the commit, and the line that shows it again."""
+    """Print the faults needed, the commit, and the command that reproduces the failure."""
     print(f"seed {verdict.seed} at {_commit()}: {verdict.findings[0]}")
     for number in faults:
         print(f"    fault {number}: {verdict.faults[number]}")

@@ -1,6 +1,6 @@
-"""The author of an account's books, who commands, edits and asks, one thing at a time, and remembers what was answered.
+"""An author who commands, edits and reads the books of an account, one request at a time, and remembers the answers.
 
-What was answered must be true: it is looked up in the database before the author goes on with that book.
+Every answer must be true: it is checked in the database before the author goes on with that book.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ WRITING = "SELECT id, chapter_number FROM chapter WHERE book_id = $1 AND status 
 CHAPTERS = "SELECT id, chapter_number FROM chapter WHERE book_id = $1 ORDER BY chapter_number"
 JOB = "SELECT 1 FROM book_job WHERE book_id = $1"
 ACTIVE = ("queued", "running", "paused")
-# What the run that was answered with may have become by itself.
+# States that a run with this answer may have reached by itself.
 STILL = {
     "Generate": {"queued", "running", "completed", "error"},
     "Resume": {"queued", "running", "completed", "error"},
@@ -52,7 +52,7 @@ STILL = {
 
 @dataclass(frozen=True, slots=True)
 class AuthorsWords:
-    """What an author was told is saved."""
+    """The author's texts that were acknowledged as saved."""
 
     book: int
     chapter: int
@@ -61,10 +61,9 @@ class AuthorsWords:
 
 
 class SimulatedAuthor:
-    """`findings`: answers that were not true, and errors that no caller should see. `words`: the newest, by chapter.
-
-    `edited`: books of which a chapter or the outline was changed by hand, or by a job. `cleared`: how often a chapter
-    of a book was emptied, so that it is written again.
+    """`findings`: answers that were not true, and errors that no caller should see. `words`: the newest texts, by
+    chapter. `edited`: books with a chapter or outline changed by hand or by a job. `cleared`: how often a chapter of a
+    book was emptied, so that it is written again.
     """
 
     def __init__(
@@ -93,9 +92,11 @@ class SimulatedAuthor:
         self._trace = trace
         self._edits = edits
         self._promised: dict[int, tuple[str, str]] = {}
-        self._loose: defaultdict[int, dict[asyncio.Future[Any], str]] = defaultdict(dict)  # what each asked for
+        self._loose: defaultdict[int, dict[asyncio.Future[Any], str]] = defaultdict(dict)  # the book of each request
         self._doubt: defaultdict[int, float] = defaultdict(float)
-        self._in_doubt: set[int] = set()  # chapters that an unheard save or outline may yet change, after a partition
+        self._in_doubt: set[int] = (
+            set()
+        )  # chapters that an unanswered save or outline may still change after a partition
         self._written = 0
 
     async def run(self, until: float, between: float) -> None:
@@ -114,7 +115,7 @@ class SimulatedAuthor:
                 await self._report(book)
 
     def look(self, book: int) -> None:
-        """Whether what was promised of the book is so. Nothing is known while a request may still be under way."""
+        """Check whether the promised state of the book holds, unless a request may still be in flight."""
         self._loose[book] = {request: name for request, name in self._loose[book].items() if not request.done()}
         promise = self._promised.pop(book, None)
         if promise is None or self._loose[book]:
@@ -147,7 +148,7 @@ class SimulatedAuthor:
              DraftOutline())
         )  # fmt: skip
         self._promised.pop(book, None)
-        if not isinstance(job, RewriteChapter):  # a new outline empties what it changes
+        if not isinstance(job, RewriteChapter):  # a new outline empties the chapters it changes
             self.cleared[book] += len(chapters)
             self.words = {chapter: words for chapter, words in self.words.items() if words.book != book}
         name = type(job).__name__
@@ -167,7 +168,7 @@ class SimulatedAuthor:
             async def ask() -> None:
                 assert process.database is not None
                 made = process.supervisor.reports
-                corrections: Any = None  # of suggestions, of which there are none
+                corrections: Any = None  # applies suggestions, of which there are none
                 service = Proofreading(process.database.http, process.quota, corrections, made.wake, made.call_off)
                 await service.start(self._account, book, None)
 
@@ -196,7 +197,7 @@ class SimulatedAuthor:
         self.words.pop(chapter, None)
         self._trace("author", self._account, "edits", chapter, text)
         self.cleared[book] += not text
-        # A rewrite that was asked for before has not read these words, and is not to replace them.
+        # An earlier rewrite has not read these words and must not replace them.
         surely = set(self._loose[book].values()) <= {RewriteChapter.__name__} and chapter not in self._in_doubt
         answer = await self._ask(book, "edit", edit)
         if isinstance(answer, Unavailable | ProcessEnded):
@@ -212,7 +213,7 @@ class SimulatedAuthor:
         work: Callable[[SimulatedProcess], Callable[[], Awaitable[Any]]],
         patience: float = PATIENCE_SECONDS,
     ) -> Any:
-        """What the request came to: its result, or the error. "loose" while nobody knows, after so many seconds."""
+        """The outcome of a request: its result, the error, or "loose" if it is unknown after this many seconds."""
         serving = [process for process in self._processes() if process.serving and not process.frozen]
         if not serving:
             return "nobody serves"
@@ -232,7 +233,7 @@ class SimulatedAuthor:
             return request.result()
         self._promised.pop(book, None)
         self.happened[f"{name} heard {type(error).__name__}"] += 1
-        if isinstance(error, Unavailable | ProcessEnded):  # what was asked may be done all the same
+        if isinstance(error, Unavailable | ProcessEnded):  # the request may still be carried out
             self._doubt[book] = self._loop.time() + DOUBT_SECONDS
         if not isinstance(error, BookgenError | ProcessEnded):
             self.findings.append(f"{name} of book {book} ended with {error!r}")

@@ -1,4 +1,4 @@
-"""A PostgreSQL of the simulation's own, whose database is emptied between two schedules."""
+"""A PostgreSQL for the simulation, whose database is emptied between schedules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.databases import SQL, database_dsn
 from tests.sim import recorder
 from tests.sim.postgres import EPOCH, Postgres
 
-# Nothing happens by itself, at a time that is not ours.
+# No background activity at uncontrolled times.
 SETTINGS = {
     "fsync": "off",
     "synchronous_commit": "off",
@@ -31,12 +31,12 @@ SETTINGS = {
 }
 DATABASE = "simulated"
 _numbers = itertools.count(1)
-MEMORY = Path("/dev/shm")  # nothing here is to last
+MEMORY = Path("/dev/shm")  # nothing here needs to be durable
 CLOCK = f"""
     CREATE FUNCTION public.now() RETURNS timestamptz LANGUAGE sql STABLE AS
     $$ SELECT to_timestamp(coalesce(nullif(current_setting('sim.now', true), ''), '{EPOCH}')::float8) $$
 """
-# What the migrations put into tables stays; what a schedule has filled is emptied, down to its pages.
+# Rows from the migrations stay. Tables filled by a schedule are emptied, including their pages.
 PREPARE = """
     CREATE SCHEMA kept;
     DO $$
@@ -86,7 +86,7 @@ RESTORE = f"""
 
 @contextlib.contextmanager
 def cluster(bindir: Path | None = None) -> Iterator[str]:
-    """The superuser's DSN; whoever is on the machine and may use its socket is let in without a word."""
+    """The DSN of the superuser. Any local user who may use the socket is trusted."""
     folder = Path(tempfile.mkdtemp(prefix="bookgen-simulation-", dir=MEMORY if MEMORY.is_dir() else None))
     server = EmbeddedPostgres(folder, bindir, settings=SETTINGS)
 
@@ -107,7 +107,7 @@ def cluster(bindir: Path | None = None) -> Iterator[str]:
 
 
 async def make_database(cluster_dsn: str) -> str:
-    """The DSN of a migrated database that goes by the virtual clock."""
+    """The DSN of a migrated database that uses the virtual clock."""
     connection = await asyncpg.connect(cluster_dsn)
     name = f"{DATABASE}_{os.getpid()}_{next(_numbers)}"
     await connection.execute(f"CREATE DATABASE {name}")

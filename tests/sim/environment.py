@@ -1,4 +1,4 @@
-"""What the processes see of the machine: clocks, chance, process ids and logs, all of them the simulation's."""
+"""The machine as the processes see it: simulated clocks, random numbers, process ids and logs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tests.sim.postgres import EPOCH
 
 
 class Machine:
-    """One machine, or one for each process: then nobody sees from outside that another has ended."""
+    """One machine for all processes, or one for each, so that no process can see that another has ended."""
 
     def __init__(self, *, shared: bool) -> None:
         self.shared = shared
         self.living: set[int] = set()
 
     def read(self, path: str) -> str:
-        """Stands in for the files by which a process knows its machine and the others on it."""
+        """Replaces the files by which a process identifies its machine and the other processes on it."""
         if path.startswith("/proc/sys/"):
             return "machine" if self.shared else f"machine {os.getpid()}"
         pid = int(path.split("/")[2])
@@ -40,7 +40,7 @@ class Machine:
 def simulated(
     loop: SimulatedLoop, seed: str, machine: Machine, pid: Callable[[], int], heard: Callable[[dict[str, Any]], None]
 ) -> Iterator[None]:
-    """`heard` is told every entry of a log."""
+    """`heard` is called with every log entry."""
     chance = random.Random(f"{seed} entropy")
     random.seed(seed)
 
@@ -56,10 +56,12 @@ def simulated(
         mock.patch.object(os, "getpid", pid),
         mock.patch.object(bookgen.actors.lease, "_read", machine.read),
         mock.patch.object(connect_utils, "_parse_connect_arguments", _parsed),
-        mock.patch.object(bookgen.actors.actor, "_running", set()),  # else it keeps what a killed process was doing
+        mock.patch.object(
+            bookgen.actors.actor, "_running", set()
+        ),  # otherwise it would keep what a killed process was doing
     ):
         yield
-    structlog.configure(processors=[_drop])  # what ends now was killed before
+    structlog.configure(processors=[_drop])  # whatever ends now was killed before
 
 
 def _drop(*_: Any) -> Any:
@@ -67,7 +69,7 @@ def _drop(*_: Any) -> Any:
 
 
 def _parsed(**arguments: Any) -> Any:
-    """asyncpg reads files and the environment for each connection, which are always the same here."""
+    """asyncpg reads files and the environment for each connection; here they are always the same."""
     asked = repr(arguments)
     if asked not in _known:
         _known[asked] = _parse(**arguments)
@@ -80,7 +82,7 @@ _known: dict[str, Any] = {}
 
 @contextlib.contextmanager
 def at_every_fault_point(point: Callable[[str, object], Any]) -> Iterator[None]:
-    """Puts `point` in the place of what the product's fault points call."""
+    """Call `point` at every fault point of the product."""
     modules: list[Any] = [sys.modules[name] for name in _with_fault_points()]
     former = [module.fault for module in modules]
     for module in modules:

@@ -1,7 +1,7 @@
-"""An event loop on which several processes live: its time is virtual, and a seed chooses which of them goes on.
+"""An event loop with virtual time that runs several processes. A seed chooses which of them runs next.
 
-Within a process callbacks keep the order that asyncio promises. Between processes there is none: whoever has something
-to do may be next. Time stands still while anybody can run, then jumps to the next timer.
+Within a process callbacks keep the order that asyncio guarantees. Between processes there is no order: any process with
+work may be next. Time stands still while a process can run, then jumps to the next timer.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-MOST_STEPS = 200_000  # a schedule has a tenth of that
+MOST_STEPS = 200_000  # a schedule uses a tenth of this
 
 
 class Standstill(Exception):
-    """Nothing will ever happen again, or the same without end."""
+    """Nothing will ever happen again, or the same forever."""
 
 
 class Owner:
-    """Whose a callback is: a process's, or the world's around it."""
+    """The owner of callbacks: a process, or the world around the processes."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -34,13 +34,13 @@ class Owner:
         self.dead = False
 
     def kill(self) -> None:
-        """As `kill -9` does: nothing of it ever runs again."""
+        """Like `kill -9`: none of its callbacks ever runs again."""
         self.dead = True
         self.ready.clear()
 
 
 class _Timer(asyncio.TimerHandle):
-    """As asyncio's own, which takes three times as long to make; a schedule makes thousands."""
+    """Like asyncio's timer, which takes three times as long to create; a schedule creates thousands."""
 
     __slots__ = ()
 
@@ -50,13 +50,13 @@ class _Timer(asyncio.TimerHandle):
         self._args = args
         self._cancelled = False
 
-    def cancel(self) -> None:  # it is passed over when its time comes
+    def cancel(self) -> None:  # it is skipped when its time comes
         self._cancelled = True
         self._callback = self._args = None
 
 
 class SimulatedLoop(asyncio.BaseEventLoop):
-    """What is scheduled while an owner's callback runs is that owner's too."""
+    """Callbacks scheduled by an owner's callback belong to the same owner."""
 
     def __init__(self, chance: random.Random) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self._timers: list[tuple[float, int, Owner, _Timer]] = []
         self._numbers = itertools.count()
         self.set_exception_handler(self._complain)
-        # What asyncio asks for each future that it makes is answered without a step of Python's.
+        # The queries of asyncio for each new future are answered without running Python code.
         self.get_debug = bool  # type: ignore[method-assign]
         self.create_future = functools.partial(asyncio.Future, loop=self)  # type: ignore[method-assign]
 
@@ -80,14 +80,14 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
     @contextlib.contextmanager
     def acting_as(self, owner: Owner) -> Iterator[None]:
-        """What is scheduled inside is `owner`'s."""
+        """Callbacks scheduled inside belong to `owner`."""
         before, self.current = self.current, owner
         try:
             yield
         finally:
             self.current = before
 
-    # What asyncio asks of a loop
+    # Methods that asyncio requires of a loop
 
     def time(self) -> float:
         return self._now
@@ -108,7 +108,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         return timer
 
     def call_for(self, owner: Owner, when: float, callback: Callable[..., Any], *args: Any) -> None:
-        """As `call_at`, on behalf of `owner`."""
+        """Like `call_at`, on behalf of `owner`."""
         timer = _Timer(callback, args, None)
         heapq.heappush(self._timers, (when, next(self._numbers), owner, timer))
 
@@ -125,11 +125,11 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:
         future = self.create_future()
-        future.set_result(func(*args))  # a thread's work takes no time here
+        future.set_result(func(*args))  # work in threads takes no virtual time
         return future
 
     def _run_once(self) -> None:
-        """Goes on until the loop is stopped: the loop around it takes longer than most callbacks."""
+        """Run callbacks until the loop is stopped. The outer loop would cost more than most callbacks."""
         while not self._stopping:
             runnable = [owner for owner in self._owners if owner.ready and not owner.frozen]
             if runnable:
@@ -137,7 +137,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
                 handle = owner.ready.popleft()
             else:
                 owner, handle = self._advance()
-                if owner.frozen:  # it hears of it once it thaws
+                if owner.frozen:  # it is called once the owner thaws
                     owner.ready.append(handle)
                     continue
             if handle._cancelled:
@@ -156,7 +156,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
                 self.current = self.world
 
     def _advance(self) -> tuple[Owner, _Timer]:
-        """To the next timer."""
+        """Advance the time to the next timer."""
         while self._timers:
             when, _, owner, timer = heapq.heappop(self._timers)
             if timer._cancelled or owner.dead:

@@ -1,6 +1,6 @@
-"""What goes wrong in a schedule: a plan, drawn from the seed, of faults that strike processes, the way or the server.
+"""The faults of a schedule: a plan, drawn from the seed, of faults in processes, in the network and in the server.
 
-Each seed draws which kinds of faults it has at all, so that one kind does not always hide behind another.
+Each seed first draws which kinds of faults it has at all, so that one kind does not always hide another.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ KINDS = (
     "kill", "freeze", "partition", "drain", "restart", "failover", "strike", "point", "lock", "clock", "disk",
     "migrate", "deaf",
 )  # fmt: skip
-LASTING = ("freeze", "partition", "restart", "failover", "lock", "disk")  # the others are over at once
+LASTING = ("freeze", "partition", "restart", "failover", "lock", "disk")  # the other kinds are instantaneous
 POINTS = (
     "begin.after", "call.before", "step.before", "step.after", "checkpoint.before", "checkpoint.after",
     "generate.before", "generate.after", "pause.before", "pause.after", "resume.before", "resume.after",
     "stop.before", "stop.after", "advance.before", "advance.after",
 )  # fmt: skip
-# Struck more often than the others: whoever sleeps or dies with a reply in hand is where most can go wrong.
+# More frequent than the others: most can go wrong when a process freezes or dies with a reply in hand.
 COMMITS = ("step.before", "checkpoint.before", "checkpoint.after")
-# Statements that a fault may be aimed at, by how they begin.
+# Statements that a fault can target, by their first words.
 AIMS = {
     "any": "",
     "commit": "COMMIT",
@@ -53,16 +53,16 @@ AIMS = {
     "release": "WITH taken AS",
     "chapter": "UPDATE chapter",
 }
-# Those by which a process that has lost a run without knowing would do harm, if nothing kept them out.
+# Statements by which a process that unknowingly lost a run could do harm if nothing stopped it.
 FENCED = ("begin", "begin", "checkpoint", "step", "commit", "end of job")
-# Struck more often than the others: a process that has begun and has not heard of it takes itself for one that has not.
+# More frequent: a process that has begun something without knowing believes that it has not.
 UNHEARD = ("begin", "begin")
 CUT_BEFORE, CUT_AFTER = "cut before", "cut after"
-LATE = "late"  # the way is cut while the statement is on it: it arrives once the way is whole again
+LATE = "late"  # the network is cut while the statement is in transit; it arrives once the network is restored
 SQLSTATES = (
     "08006", "25006", "40001", "40P01", "53100", "53200", "53300", "55P03", "57014", "57P01", "58030", "XX000",
 )  # fmt: skip
-# A lease that was renewed ten seconds ago outlives this.
+# A lease renewed ten seconds ago outlasts this.
 SHORT_SECONDS = 6.0
 SETTLED_SECONDS = 4.0
 LEASE_SECONDS = 30.0
@@ -74,7 +74,7 @@ WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE)\b")
 
 @dataclass(frozen=True, slots=True)
 class PlannedFault:
-    """`who`: which of the living it strikes, or which account. `seconds`: for how long. `detail`: where, and how."""
+    """`who`: the live process or the account that it strikes. `seconds`: its duration. `detail`: where and how."""
 
     at: float
     kind: str
@@ -87,7 +87,7 @@ class PlannedFault:
 
 
 def plan(chance: random.Random, seconds: float, lasting: Sequence[float]) -> list[PlannedFault]:
-    """The faults of a schedule, in time. `lasting`: how long one lasts."""
+    """The faults of a schedule in order of time. `lasting`: the duration of one."""
     kinds = [kind for kind in KINDS if chance.random() < 0.35] or [chance.choice(KINDS)]
     drawn = [
         _draw(chance, chance.choice(kinds), seconds, lasting) for _ in range(chance.randint(1, 1 + round(seconds / 10)))
@@ -121,12 +121,12 @@ def _plain(sql: str) -> str:
 
 
 class Nemesis:
-    """Carries the plan out, and is the weather on the way to the database meanwhile.
+    """Carries out the plan, and decides what happens to statements on their way to the database.
 
-    `hits` counts by book what may cost it a model call, `claimed_around` what may cost each book one: when the server's
-    clock jumps by more than a lease, all processes take all others for dead, and whoever was robbed looks a second
-    later. `doubtful` are the processes that met what a book may have done to them, by their pids: no book pays for the
-    others. `happened` counts what came to pass.
+    `hits`: for each book, the faults that may cost it a model call. `claimed_around`: faults that may cost every book
+    one: if the server's clock jumps by more than a lease, all processes consider all others dead, and a process that
+    lost its runs notices a second later. `doubtful`: the pids of processes that met something a book may have done; a
+    book is charged only for its own. `happened`: counts of events.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class Nemesis:
         self._accounts = accounts
         self._chance = chance
         self._trace = trace
-        self._away: dict[Owner, tuple[float, float]] = {}  # since when and until when
+        self._away: dict[Owner, tuple[float, float]] = {}  # start and end
         self._armed: list[PlannedFault] = []
         self._calm = False
         self._last_at = -math.inf
@@ -169,11 +169,11 @@ class Nemesis:
 
     @property
     def settled(self) -> bool:
-        """Whether all that went wrong is over for so long that every process knows again what the database says."""
+        """Whether all faults have been over long enough for every process to know the state of the database."""
         return self.over_for(SETTLED_SECONDS)
 
     def over_for(self, seconds: float) -> bool:
-        """Whether all that went wrong is over for so long."""
+        """Whether all faults have been over for this long."""
         return self._loop.time() > max(self._last_at, self.over_at) + seconds and not self.clock
 
     # The weather
@@ -190,7 +190,7 @@ class Nemesis:
         return self._away.get(owner, (0.0, 0.0))[1]
 
     def away_for(self, owner: Owner, seconds: float) -> bool:
-        """Whether the owner has had no way to the database for so long."""
+        """Whether the owner has had no connection to the database for this long."""
         since, until = self._away.get(owner, (0.0, 0.0))
         return since + seconds < self._loop.time() < until
 
@@ -216,7 +216,7 @@ class Nemesis:
         return None
 
     async def point(self, name: str, key: object = None) -> None:
-        """Stands in every fault point of the product."""
+        """Called at every fault point of the product."""
         owner = self._loop.current
         self.happened[f"point {name}"] += 1
         if self._calm or not isinstance(owner, SimulatedProcess):
@@ -246,7 +246,7 @@ class Nemesis:
             self._strike(fault)
 
     def calm(self) -> None:
-        """No further fault; what lasts yet passes."""
+        """Stop new faults. Faults in progress run out."""
         self._calm = True
 
     def _strike(self, fault: PlannedFault) -> None:
@@ -284,7 +284,7 @@ class Nemesis:
                 self._drain(process, fault)
             case "deaf", SimulatedProcess():
                 self._note("deaf", process)
-                self._lasts(PROBE_SECONDS + ANSWER_SECONDS)  # until then it hears late of a process that comes
+                self._lasts(PROBE_SECONDS + ANSWER_SECONDS)  # until then it learns late of a new process
                 self._network.deafen(process)
 
     def kill(self, process: SimulatedProcess, *, charged: bool = True) -> None:
@@ -310,14 +310,14 @@ class Nemesis:
         self._lasts(seconds)
 
     def _silence(self, process: SimulatedProcess, seconds: float) -> None:
-        """Others take it for dead whose lease runs out meanwhile, and no sooner does it say that it lives."""
+        """The others consider it dead when its lease expires, and no sooner does it report that it is alive."""
         self._hit(process, seconds)
         self.doubtful.add(process.pid)
         if seconds > LEASE_SECONDS - RENEW_SECONDS:
             self.killed.update(process.books)
 
     def _part(self, process: SimulatedProcess, seconds: float) -> None:
-        """From the database, and what is on its way there from its end."""
+        """Cut it off from the database. Statements in transit arrive at the end of the partition."""
         self._silence(process, seconds)
         now, (since, until) = self._loop.time(), self._away.get(process, (0.0, 0.0))
         self._away[process] = since if until > now else now, max(until, now + seconds)
@@ -355,15 +355,15 @@ class Nemesis:
         self._hit_all(fault.seconds)
 
     async def _lock(self, fault: PlannedFault) -> None:
-        """Somebody from outside holds a row locked: an operator, a dump, a report."""
+        """An outside session (an operator, a dump, a report) locks a row."""
         account = self._accounts[fault.who % len(self._accounts)]
-        rows = {  # in an order: which of them it gets before it waits is not for the heap to say
+        rows = {  # sorted, so that the locks taken before it waits do not depend on the heap
             "account_slot": f"account_id = {account}",
             "run": f"account_id = {account} ORDER BY id",
             "process": "true ORDER BY boot_id",
         }
         self._note(f"lock {fault.detail}", None, account)
-        if fault.detail == "process":  # none renews its lease meanwhile
+        if fault.detail == "process":  # nobody renews a lease meanwhile
             self.doubtful.update(process.pid for process in self._processes())
             self.claimed_around += fault.seconds > SHORT_SECONDS
         session = self._outsider()
@@ -373,10 +373,12 @@ class Nemesis:
         self._network.postgres.end(session)
 
     async def _migrate(self) -> None:
-        """A newer version adds a column under the processes that run."""
+        """A newer version adds a column while the processes run."""
         self._note("migrate", None)
         session = self._outsider()
-        await self._ask(session, NEWER_COLUMN, patience=0.0)  # who waits for it would have everybody wait, us too
+        await self._ask(
+            session, NEWER_COLUMN, patience=0.0
+        )  # whoever waits behind it would make everyone wait, including us
         self._network.postgres.end(session)
         self._network.postgres.forget_statements()
 
@@ -411,10 +413,8 @@ class Nemesis:
     # What it costs
 
     def _hit(self, process: SimulatedProcess, seconds: float = math.inf) -> None:
-        """What keeps a process from the database for less than `SHORT_SECONDS` costs it no lease, and so no call.
-
-        What lasts longer may cost the call that one of its runs makes at the end of it, too, also one that is just
-        being started.
+        """Record a fault. A process cut off for less than `SHORT_SECONDS` keeps its lease and its calls. A longer fault
+        may cost the call that a run makes at its end, also of a run just starting.
         """
         if seconds > SHORT_SECONDS:
             running = self._network.postgres.rows(RUNNING, process.pid) if seconds < math.inf else ()

@@ -1,7 +1,7 @@
-"""The way between the simulated processes and the database: it takes time, it may be cut, and it loses answers.
+"""The network between the simulated processes and the database: latency, partitions and lost responses.
 
-The clients are the real ones, down to the bytes. Bounds that PostgreSQL would measure by its own clock (`lock_timeout`,
-the detection of deadlocks, transactions left open) are kept here, by the virtual one.
+The clients are real, byte for byte. Timeouts that PostgreSQL would measure by its own clock (`lock_timeout`, deadlock
+detection, idle transactions) are applied here by the virtual clock.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from tests.sim import wire
 from tests.sim.loop import Owner, SimulatedLoop
 from tests.sim.postgres import EPOCH, Disposition, Postgres, Session, Waiting
 
-LATENCY_SECONDS = 0.003  # on average, each way
+LATENCY_SECONDS = 0.003  # average latency in each direction
 LOCK_SECONDS, DEADLOCK_SECONDS, OPEN_TRANSACTION_SECONDS = 10.0, 1.0, 60.0
-LAST_WORDS = ("57P", "08")  # the classes of errors after which a server says no more
+LAST_WORDS = ("57P", "08")  # error classes after which a server sends nothing more
 
 
 @dataclass(frozen=True, slots=True)
 class Mishap:
-    """What goes wrong with one statement: the error it ends with instead, or the end of its connection.
+    """What goes wrong with one statement: an error instead of its result, or a lost connection.
 
-    `before`: the connection ends before the statement has arrived, else after it was carried out. `late`: the process
-    is away from now on, and the statement with it.
+    `before`: the connection ends before the statement arrives, otherwise after it ran. `late`: the process is cut off
+    from now on, with the statement in transit.
     """
 
     sqlstate: str = ""
@@ -39,7 +39,7 @@ class Mishap:
 
 
 class Weather(Protocol):
-    """What goes wrong on the way. `away_until` is when a process reaches the database again."""
+    """What goes wrong on the way. `away_until`: when a process can reach the database again."""
 
     clock: float
 
@@ -52,7 +52,7 @@ class Weather(Protocol):
 
 
 class Network:
-    """The connections of all processes to the one server."""
+    """The connections of all processes to the server."""
 
     def __init__(
         self,
@@ -90,25 +90,23 @@ class Network:
         return link, protocol
 
     def cut(self, owner: Owner) -> None:
-        """The server hears the end of a process: what it had sent before still counts."""
+        """The server notices the end of a process. What was sent before still counts."""
         for link in [each for each in self.links if each.owner is owner]:
             link.leave()
 
     def deafen(self, owner: Owner) -> None:
-        """What is between forgets the connection on which the process listens, as firewalls do with one that is idle:
-        neither end hears of it.
-        """
+        """A middlebox forgets the listening connection, as firewalls do with idle ones. Neither end notices."""
         for link in [each for each in self.links if each.owner is owner and each.listens]:
             link.drop(heard=True)
 
     def cut_all(self) -> None:
-        """The server ends, and with it every transaction that was open."""
+        """The server ends and rolls back every open transaction."""
         for link in list(self.links):
             link.drop()
 
 
 class ServerLink(asyncio.Transport):
-    """A connection, as its client sees it (asyncio.Transport), and its session at the server."""
+    """A connection as its client sees it (asyncio.Transport), with its session at the server."""
 
     def __init__(self, network: Network, owner: Owner, protocol: Any) -> None:
         super().__init__()
@@ -156,11 +154,11 @@ class ServerLink(asyncio.Transport):
     # What happens to it
 
     def leave(self) -> None:
-        """The client has gone; the server hears it after all that was sent."""
+        """The client disconnects. The server notices after everything that was sent."""
         self._send(self.drop, True)
 
     def drop(self, heard: bool = False) -> None:
-        """The server ends the session. Unless the client has caused it, it hears that the connection is lost."""
+        """The server ends the session. The client is told, unless it caused the end."""
         if self._over:
             return
         self._over = True
@@ -231,7 +229,7 @@ class ServerLink(asyncio.Transport):
         def answered(answer: bytes) -> None:
             self._statements.learn(answer)
             failed = wire.sqlstate(answer)
-            if not prepares or failed:  # whether a statement was known already is to make no difference
+            if not prepares or failed:  # whether a statement was already prepared must make no difference
                 self._trace(sql, failed or "ok")
             if sql.startswith("LISTEN"):
                 self.listens = True
@@ -240,7 +238,7 @@ class ServerLink(asyncio.Transport):
                 self._trace(sql, "answer lost")
                 self.drop()
                 return
-            if mishap:  # of the transaction that is rolled back in place of a commit nothing is told
+            if mishap:  # of a transaction that is rolled back instead of committed nothing is notified
                 kept = b"EZ" if synced else b"E"
                 answer = b"".join(frame for frame in wire.frames(answer)[0] if frame[:1] in kept)
             self._answer(answer)
@@ -257,7 +255,7 @@ class ServerLink(asyncio.Transport):
             self._later(LOCK_SECONDS, self._give_up, waiting, "55P03", "canceling statement due to lock timeout")
 
     def _failing(self, session: Session, sql: str, sqlstate: str) -> list[bytes]:
-        """A request that ends as the server's own error would."""
+        """A request that ends with the server's own error."""
         rollback = "ROLLBACK; " if sql.startswith("COMMIT") else ""
         return [wire.query(f"{rollback}DO $$ BEGIN RAISE EXCEPTION 'simulated' USING ERRCODE = '{sqlstate}'; END $$")]
 
@@ -280,7 +278,7 @@ class ServerLink(asyncio.Transport):
     # Back at the client
 
     def _answer(self, answer: bytes | None) -> None:
-        """None: the connection is lost."""
+        """Deliver the response. None means that the connection is lost."""
         self._answers_at = max(self._answers_at, self._loop.time() + self._network.latency())
         if self.owner.dead:
             return

@@ -1,4 +1,4 @@
-"""What must be true once the faults are over: the invariants of runs, asked of the database and of the model."""
+"""What must hold once the faults are over: the invariants of runs, checked in the database and the model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.sim.postgres import Postgres
 from tests.sim.process import SimulatedProcess
 from tests.sim.provider import PARTS, ScriptedProvider
 
-# Each shows what should not be.
+# Each query finds violations.
 INVARIANTS = {
     "a run is still active": "SELECT id, status, owner, call_started_at FROM run WHERE status IN ('queued', 'running')",
     "two runs of an account are running": """
@@ -89,7 +89,7 @@ WRITTEN_OTHERWISE = """
 ENTERED = "SELECT output_tokens, count(*) FROM model_call GROUP BY 1"
 CHAPTER = "SELECT content FROM chapter WHERE id = $1"
 REVISION = "SELECT 1 FROM chapter_revision WHERE chapter_id = $1 AND content = $2"
-QUARANTINED_FROM = 3  # deaths of its process
+QUARANTINED_FROM = 3  # crashes of its process
 
 
 def judge(
@@ -99,7 +99,7 @@ def judge(
     nemesis: Nemesis,
     processes: list[SimulatedProcess],
 ) -> list[str]:
-    """What is wrong, in sentences."""
+    """The violations, as sentences."""
     found = [f"{what}: {rows[:3]}" for what, sql in INVARIANTS.items() if (rows := postgres.rows(sql))]
     found += [f"run of book {book}: {what}" for what, book in postgres.rows(recorder.BREACHES)]
     found += _charges(postgres, nemesis)
@@ -114,7 +114,7 @@ def judge(
 
 
 def _charges(postgres: Postgres, nemesis: Nemesis) -> list[str]:
-    """A book is charged with no end of a process but one that it may have caused."""
+    """A book is charged only for crashes that it may have caused."""
     return [
         f"the run of book {book} was charged with the end of process {pid}, which had said that it would end"
         for book, pid in postgres.rows(recorder.CHARGED)
@@ -123,7 +123,7 @@ def _charges(postgres: Postgres, nemesis: Nemesis) -> list[str]:
 
 
 def _failures(postgres: Postgres, provider: ScriptedProvider, nemesis: Nemesis) -> list[str]:
-    """An error has a cause: a model that failed, or processes that died."""
+    """An error has a cause: a failing model, or crashed processes."""
     found = []
     for run_id, book, code, crashes in postgres.rows(FAILURES):
         caused = {
@@ -136,7 +136,7 @@ def _failures(postgres: Postgres, provider: ScriptedProvider, nemesis: Nemesis) 
 
 
 def _ledger(postgres: Postgres, provider: ScriptedProvider) -> list[str]:
-    """What a process heard that a call has used is entered once; a process which has ended since may have lost it."""
+    """Usage that a process received is recorded once. A process that crashed since then may have lost it."""
     entered = Counter({int(number or 0): int(count or 0) for number, count in postgres.rows(ENTERED)})
     found = []
     for call in provider.calls:
@@ -151,16 +151,14 @@ def _ledger(postgres: Postgres, provider: ScriptedProvider) -> list[str]:
 
 
 def _written(postgres: Postgres, edited: set[int]) -> list[str]:
-    """Where nobody else has changed a book, a run writes each chapter once, and replaces none of its own."""
+    """Where nobody else has changed a book, a run writes each chapter once and replaces none of its own."""
     rows = postgres.rows(WRITTEN_OTHERWISE)
     return [f"run {run_id} of book {book} wrote {n} chapters of {total}" for run_id, book, n, total in rows
             if int(book or 0) not in edited]  # fmt: skip
 
 
 def _waste(provider: ScriptedProvider, nemesis: Nemesis, cleared: Counter[int]) -> list[str]:
-    """The model is asked the same again only after a failure of its own, for a fault that hit the book, or because
-    the author has emptied a chapter.
-    """
+    """A request is repeated only after a failure, for a fault that hit the book, or for an emptied chapter."""
     asked = Counter(call.key for call in provider.calls if call.outcome != "failed")
     wasted: Counter[int] = Counter()
     for call in {call.key: call for call in provider.calls}.values():
@@ -173,7 +171,7 @@ def _waste(provider: ScriptedProvider, nemesis: Nemesis, cleared: Counter[int]) 
 
 
 def _words(postgres: Postgres, provider: ScriptedProvider, author: SimulatedAuthor, nemesis: Nemesis) -> list[str]:
-    """The author's words stand, unless somebody who had read them was asked to write others; then they are kept."""
+    """The author's texts stay unless someone who had read them asked for a rewrite, which keeps them as revisions."""
     found = []
     for chapter, words in author.words.items():
         rows = postgres.rows(CHAPTER, chapter)

@@ -1,6 +1,6 @@
-"""Bugs that are put into the product on purpose: a simulation that does not find them is worth nothing.
+"""Bugs planted in the product on purpose, to check that the simulation finds them.
 
-Each is a fence dropped, a statement that forgets something, or a mend taken back, as somebody might do by mistake.
+Each removes a fence, leaves something out of a statement, or reverts a fix, as might happen by mistake.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ READ_ONLY, STALLED, FULL = "25006", "57014", "53100"
 
 @dataclass(frozen=True, slots=True)
 class PlantedBug:
-    """What it is, and what puts it in."""
+    """A description, and what plants the bug."""
 
     name: str
     patches: Callable[[], list[Any]]
 
 
 def sql(module: Any, constant: str, old: str, new: str) -> Callable[[], list[Any]]:
-    """A statement that says something else."""
+    """Replace a part of a statement."""
 
     def patches() -> list[Any]:
         statement = getattr(module, constant)
@@ -78,7 +78,7 @@ def idle(*_: Any, **__: Any) -> None:
 
 
 def without(effect: decide.Effect) -> Callable[[], list[Any]]:
-    """Decisions that lack an effect."""
+    """Decisions without an effect."""
     real = decide.decide
 
     def forgetful(*arguments: Any) -> decide.Decision:
@@ -89,7 +89,7 @@ def without(effect: decide.Effect) -> Callable[[], list[Any]]:
 
 
 def taken_for_a_bug(state: str) -> Callable[[], list[Any]]:
-    """An error of the server's that crashes the actor, as if the statement were wrong."""
+    """A server error that crashes the actor, as if the statement were wrong."""
     real = outages.is_passing
     return instead(outages, "is_passing", lambda error: outages.sqlstate(error) != state and real(error))
 
@@ -110,7 +110,7 @@ async def steer_anew_each_time(self: book.BookActor, command: Any) -> Any:
 
 
 async def answer_before_the_commit(self: book.BookActor, command: Any) -> Any:
-    """The first try decides what is answered; that it was rolled back is not heard."""
+    """The first try determines the answer, and its rollback goes unnoticed."""
     known: list[Any] = []
     carry_out = self._transactions._carry_out
 
@@ -153,7 +153,7 @@ def lose_without_a_trace(self: Any, work: Any) -> None:
 
 
 async def forget_what_an_outage_interrupts(self: Any, message: Any) -> None:
-    """As `_despite_outages` without its second try."""
+    """Like `_despite_outages` without a retry."""
     with contextlib.suppress(Unavailable):
         match message:
             case book.RowChanged():
@@ -176,7 +176,7 @@ values_of = model_calls.values_of
 
 
 def lose_and_claim_on(self: lease.Lease) -> None:
-    """Goes on under a name that has no lease until the next renewal."""
+    """Continue under a name without a lease until the next renewal."""
     with mock.patch.object(lease, "spawn", lambda coroutine: coroutine.close()):
         lost(self)
     self._resources.lease_state = LeaseState.HELD
@@ -343,7 +343,7 @@ async def _none() -> list[Any]:
 
 
 def planted(name: str) -> contextlib.ExitStack:
-    """Puts the bug of that name in, until the stack is closed."""
+    """Plants the bug with this name until the stack is closed."""
     stack = contextlib.ExitStack()
     for patch in next(bug for bug in PLANTED if bug.name == name).patches():
         stack.enter_context(patch)

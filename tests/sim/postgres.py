@@ -1,8 +1,8 @@
-"""The real PostgreSQL, given one statement at a time: while it works, the simulated world stands still.
+"""The real PostgreSQL, given one statement at a time. The simulated world stands still while it works.
 
-A statement that waits for a lock is found by `pg_blocking_pids` and set aside until another's end lets it go on, so
-that nothing ever depends on who is faster. The server's clock is ours: `now()` of the schema `public`, which sessions
-find before that of `pg_catalog`, tells the virtual time.
+A statement that waits for a lock is detected with `pg_blocking_pids` and set aside until another statement lets it
+continue, so that nothing depends on speed. The server's clock is simulated: sessions find `public.now()`, which returns
+the virtual time, before the one in `pg_catalog`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from tests.sim import wire
 from tests.sim.session import STUCK_SECONDS, Session
 from tests.sim.statements import Statements
 
-EPOCH = 1_800_000_000.0  # what the database's clock shows at the virtual second 0
-LOOK_SECONDS = 0.002  # in which most statements are done
+EPOCH = 1_800_000_000.0  # the database's time at virtual second 0
+LOOK_SECONDS = 0.002  # seconds in which most statements finish
 FORGET = "RESET ALL; UNLISTEN *"
 PIDS = re.compile(rb"\{([\d,]*)\}")
 
@@ -29,7 +29,7 @@ Hear: TypeAlias = Callable[[bytes], None]
 
 
 class Disposition(NamedTuple):
-    """How the server is disposed just now: what its clock shows, and whether it takes writes. `pid`: who asks."""
+    """The state of the server: its clock, and whether it accepts writes. `pid`: the process that asks."""
 
     now: float
     read_only: bool
@@ -45,7 +45,7 @@ class Waiting:
 
 
 class Postgres:
-    """The server, and the sessions that nobody uses just now: to make one takes longer than a hundred statements."""
+    """The server and its idle sessions, because creating one takes longer than a hundred statements."""
 
     def __init__(self, address: str, user: str, database: str, restore: str) -> None:
         self._restore = restore
@@ -60,9 +60,8 @@ class Postgres:
         self.monitor = Session(address, struct.pack("!ii", len(packet) + 8, 196608) + packet)
 
     def restore(self) -> None:
-        """The database as it was after its migrations, with sessions as they were in the beginning.
-
-        Each plan that a session keeps is looked through at each change of the schema, which every restoring is.
+        """Restore the database after its migrations, with fresh sessions. Every cached plan of a session is checked at
+        each change of the schema, and restoring changes it.
         """
         self.rows(self._restore)
         self.forget_statements()
@@ -70,7 +69,7 @@ class Postgres:
             session.ask("DEALLOCATE ALL")
 
     def forget_statements(self) -> None:
-        """The schema has changed: what is prepared from now on is prepared anew."""
+        """The schema has changed: statements are prepared again from now on."""
         for session in self._sessions:
             session.prepared.known.clear()
 
@@ -88,12 +87,12 @@ class Postgres:
         return session
 
     def end(self, session: Session) -> None:
-        """As the server does when the client has gone: what was not committed never happened."""
+        """Like the server when the client has disconnected: uncommitted work is rolled back."""
         self.reset(session)
         self._spare.setdefault(session.start, []).append(session)
 
     def reset(self, session: Session) -> None:
-        """Ends what the session has begun, and leaves it to the next client."""
+        """End what the session has begun, and keep it for the next client."""
         for waiting in [each for each in self.waiting if each.session is session]:
             self.waiting.remove(waiting)
             self.cancel(session.pid, session.secret)
@@ -112,13 +111,13 @@ class Postgres:
     # Statements
 
     def statements_of(self, session: Session) -> Statements:
-        """Those of the session's next client."""
+        """The prepared statements of the session's next client."""
         return Statements(session.prepared)
 
     def perform(
         self, session: Session, sql: str, request: list[bytes], disposition: Disposition, answered: Hear
     ) -> Waiting | None:
-        """Carries the request, by its frames, out and tells its answer; later, if it has to wait for a lock."""
+        """Carry out a request, given as frames, and deliver its response, later if it waits for a lock."""
         self.statements += 1
         session.notifies |= "pg_notify" in sql
         session.begin(b"".join(request), *self._settings(session, disposition))
@@ -132,11 +131,11 @@ class Postgres:
         return None
 
     def listen(self, session: Session, hear: Hear) -> None:
-        """Whatever is notified on the session's channels is told to `hear`."""
+        """Call `hear` for every notification on the session's channels."""
         self._listeners[session] = hear
 
     def give_up(self, waiting: Waiting, sqlstate: str, text: str) -> None:
-        """Ends a statement that waits, with an error."""
+        """End a waiting statement with an error."""
         self.waiting.remove(waiting)
         self.cancel(waiting.session.pid, waiting.session.secret)
         answer = waiting.session.listen()
@@ -161,7 +160,7 @@ class Postgres:
         return session.pid in seen
 
     def rows(self, sql: str, *parameters: object) -> list[list[str | None]]:
-        """What a query of the observer's shows, as text."""
+        """The rows of an observer's query, as text."""
         sql = PARAMETER.sub(lambda found: _literal(parameters[int(found[1]) - 1]), sql)
         answer, _ = wire.frames(self.monitor.ask(sql))
         if failed := next((frame for frame in answer if frame[:1] == b"E"), None):
@@ -169,7 +168,7 @@ class Postgres:
         return [wire.values(frame) for frame in answer if frame[:1] == b"D"]
 
     def _settings(self, session: Session, disposition: Disposition) -> list[str]:
-        """What a session has to be told before its next statement."""
+        """Settings that a session needs before its next statement."""
         begun = session.unsynced or session.status != wire.IDLE
         if begun and session.disposition:  # the transaction is what it is, and if it is rolled back, so is the setting
             disposition = disposition._replace(read_only=session.disposition.read_only)
@@ -188,7 +187,7 @@ class Postgres:
         return {int(each) for each in found[1].split(b",") if each} if found else set()
 
     def _finish(self, session: Session) -> bytes | None:
-        """The answer to what was begun; None when it waits for a lock."""
+        """The response to what was begun, or None if it waits for a lock."""
         for _ in range(int(STUCK_SECONDS / LOOK_SECONDS)):
             try:
                 return session.listen(LOOK_SECONDS)
@@ -198,7 +197,7 @@ class Postgres:
         raise TimeoutError("PostgreSQL does not answer")
 
     def _let_others_go_on(self) -> None:
-        """Those that waited for locks which the last statement has freed."""
+        """Continue statements that waited for locks which the last statement released."""
         for waiting in list(self.waiting):
             if waiting in self.waiting and (answer := self._finish(waiting.session)) is not None:
                 self.waiting.remove(waiting)

@@ -1,4 +1,4 @@
-"""A simulated process of the service: the product's own supervisor and pools, and what its callers see of it."""
+"""A simulated process of the service: the product's own supervisor and pools, and the view of its callers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.sim.postgres import EPOCH
 
 T = TypeVar("T")
 
-CONNECTIONS = 4  # of each pool: few, so that work waits for them
+CONNECTIONS = 4  # connections per pool: few, so that work has to wait
 CHAPTERS_AT_ONCE = 64
 START_AGAIN_SECONDS = 1.0
 STEP_SECONDS = 0.0001
@@ -31,7 +31,7 @@ class ProcessEnded(Exception):
 
 
 class SimulatedProcess(Owner):
-    """`asked` are the requests that are not answered yet: the caller's side of each."""
+    """`asked`: the callers' futures of requests that are not answered yet."""
 
     def __init__(
         self, name: str, pid: int, loop: SimulatedLoop, dsn: str, model: TextModel, writing: Writing, products: Products
@@ -39,7 +39,7 @@ class SimulatedProcess(Owner):
         super().__init__(name)
         self.pid = pid
         self.asked: set[asyncio.Future[Any]] = set()
-        self._served: list[asyncio.Task[None]] = []  # one that ends with its process would complain, were it let go of
+        self._served: list[asyncio.Task[None]] = []  # a pool that ended with its process would complain when collected
         self.draining = False
         self._frozen_at = self._thawed_at = -math.inf
         self._knew_others = False
@@ -58,9 +58,8 @@ class SimulatedProcess(Owner):
 
     @property
     def overdue(self) -> bool:
-        """Whether its lease ran out by its own clock while it was frozen, beside others that it knew, and it goes on.
-
-        It finishes its step before it looks at its clock.
+        """Whether its lease expired by its own clock while it was frozen, other processes existed, and it continues. It
+        finishes its step before it looks at its clock.
         """
         if self.supervisor is None or not self._knew_others or self._loop.time() < self._thawed_at + STEP_SECONDS:
             return False
@@ -70,7 +69,7 @@ class SimulatedProcess(Owner):
 
     @property
     def books(self) -> set[int]:
-        """Those of which a run, a report or a blurb has something in flight here."""
+        """The books for which a run, a report or a blurb has something in flight here."""
         if self.supervisor is None:
             return set()
         runs, reports = self.supervisor.chapters.by_run.values(), self.supervisor.reports._steps.values()
@@ -79,7 +78,7 @@ class SimulatedProcess(Owner):
 
     @property
     def handling(self) -> set[int]:
-        """The books whose actors are at a message."""
+        """The books whose actors are handling a message."""
         return {actor.book_id for actor in self.supervisor.registry if not actor.idle} if self.supervisor else set()
 
     def freeze(self) -> None:
@@ -120,7 +119,7 @@ class SimulatedProcess(Owner):
         return datetime.fromtimestamp(EPOCH + self._loop.time(), UTC)
 
     async def drain(self, seconds: float) -> None:
-        """What SIGTERM causes, to its end."""
+        """What SIGTERM causes, until the process ends."""
         self.draining = True
         if self.supervisor:
             await self.supervisor.drain(seconds)
@@ -136,7 +135,7 @@ class SimulatedProcess(Owner):
                     reply.exception()
 
     def request(self, work: Callable[[], Awaitable[T]]) -> asyncio.Future[T]:
-        """Has `work` done in the process; the future is its caller's. ProcessEnded when the process ends meanwhile."""
+        """Run `work` in the process. The future belongs to the caller; ProcessEnded if the process ends first."""
         reply: asyncio.Future[T] = self._loop.create_future()
         self.asked.add(reply)
         reply.add_done_callback(self.asked.discard)

@@ -1,6 +1,6 @@
-"""The scripted model, which all processes share, and a writing that asks it as the real one does: part by part.
+"""A scripted model that all processes share, and writing code that calls it part by part like the real one.
 
-Every reply has a number of its own, which it brings as its usage, so that the ledger shows which ones were entered.
+Every reply has its own number, which it reports as its usage, so that the ledger shows which replies were recorded.
 """
 
 from __future__ import annotations
@@ -37,9 +37,8 @@ NAME = "scripted"
 
 @dataclass(eq=False, slots=True)
 class ModelCall:
-    """A model call. `run`: empty when it is of none. `outcome`: how it ended, as far as its process has heard.
-
-    It is None while the call is in flight, until `ended`. `paid`: it has used something, also where it failed.
+    """`run`: empty if the call belongs to none. `outcome`: how it ended, as far as its process knows; None while it is
+    in flight, until `ended`. `paid`: it used tokens, also if it failed.
     """
 
     key: str
@@ -55,9 +54,8 @@ class ModelCall:
 
 
 class ScriptedProvider(TextModel):
-    """Answers after a while, and tells `asked` of each call.
-
-    `failing`: the share of calls that fail, of which some may be tried again, and some have used something.
+    """Answers after a delay and reports each call to `asked`. `failing`: the share of calls that fail; some failures
+    can be retried and some use tokens.
     """
 
     name = NAME
@@ -135,7 +133,7 @@ class ScriptedProvider(TextModel):
         on_words: Callable[[int], None] | None = None,
         _on_digest: Callable[[Digest], None] | None = None,
     ) -> ChapterDraft:
-        """As many calls as a chapter has parts, each asked with what stands before it."""
+        """One call for each part of a chapter, with the text so far."""
         book = material.book.id
         self.seen[book, number].add(next(c.content for c in material.chapters if c.chapter_number == number))
         before = [c.content for c in material.chapters if c.chapter_number < number]
@@ -152,7 +150,7 @@ class ScriptedProvider(TextModel):
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """Proofreading asks this model, a call for each chapter, and finds nothing."""
+        """A proofreader that calls this model once per chapter and finds nothing."""
         with (
             mock.patch.object(reading, "survey", self._survey),
             mock.patch.object(reading, "read_chapter", self._read_chapter),
@@ -182,7 +180,7 @@ class ScriptedProvider(TextModel):
 
 
 def _ask(stage: str, book: int, chapter: int, steps: Steps, part: int, before: list[str]) -> TextRequest:
-    """`steps` of another run, or of another job, make another question, as what they are stored under does."""
+    """Calls for other runs or jobs make other requests, because their stored steps have other keys."""
     scope = cast(StoredSteps, steps).scope
     run = str(scope.run_id or "")
     text = orjson.dumps([book, chapter, run, stage, part, str(scope.salt), _hash("".join(before))]).decode()

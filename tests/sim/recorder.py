@@ -1,10 +1,10 @@
-"""What triggers of the simulated database note down of each change of a run, while it happens."""
+"""Triggers in the simulated database that record each change of a run as it happens."""
 
 from __future__ import annotations
 
 WITHOUT_LEASE = "it was taken by a process that has no lease"
 BY_FORMER_OWNER = "a process has written or begun a chapter of it that had lost it"
-# `breach`: a change that no run may make, as a sentence. `charge`: a run that is charged with the end of a process.
+# `breach`: a forbidden change of a run, as a sentence. `charge`: a run charged with the crash of a process.
 RECORDER = f"""
     CREATE SCHEMA seen;
     CREATE TABLE seen.breach (what text, book_id bigint);

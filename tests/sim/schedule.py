@@ -1,4 +1,4 @@
-"""One schedule: a few processes, their authors and their faults, all from one seed, and what came of it."""
+"""One schedule: a few processes, their authors and their faults, all from one seed, and its result."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from tests.sim.postgres import EPOCH, Postgres
 from tests.sim.process import SimulatedProcess
 from tests.sim.provider import ModelCall, ScriptedProvider
 
-FORGOTTEN_TOGETHER = 50  # schedules: some leave a megabyte
-PATIENCE_SECONDS, LOOK_SECONDS = 1200.0, 1.0  # after the last fault, until all is written
-LATE_SECONDS = 3.0  # in which what was done is entered
+FORGOTTEN_TOGETHER = 50  # schedules, because some leak a megabyte
+PATIENCE_SECONDS, LOOK_SECONDS = 1200.0, 1.0  # after the last fault, until everything is written
+LATE_SECONDS = 3.0  # in which usage is recorded
 BAD_NEWS = ("error", "critical", "exception")
 EXPECTED_NEWS = ("run_quarantined",)
 ACTIVE = """
@@ -41,9 +41,9 @@ RESTING = """
     SELECT status, extract(epoch FROM updated_at) FROM run WHERE id = $1 AND status IN ('paused', 'stopped')
 """
 RENEWED_SECONDS = 6.0  # in which a process has renewed its lease
-ON_THE_WAY_SECONDS = 1.0  # that an answer takes at most
-HEARD_SECONDS = 2.0  # in which a process hears of what another was told
-# The other runs of the account that may go on.
+ON_THE_WAY_SECONDS = 1.0  # that a response takes at most
+HEARD_SECONDS = 2.0  # in which a process learns what another was told
+# The other runs of the account that may continue.
 OTHERS = """
     SELECT o.id FROM run r JOIN run o ON o.account_id = r.account_id AND o.id <> r.id
      WHERE r.id = $1 AND o.status IN ('queued', 'running', 'paused')
@@ -71,19 +71,17 @@ WAITING = """
      WHERE q.status = 'queued'
        AND NOT EXISTS (SELECT FROM run r WHERE r.account_id = q.account_id AND r.status = 'running')
 """
-# Runs that rest, and seem to have a call in flight.
+# Runs at rest that seem to have a call in flight.
 BELIEVED = "SELECT id FROM run WHERE status IN ('queued', 'paused') AND call_started_at IS NOT NULL"
-SLOT_SECONDS = 120.0  # until a slot is free again whose process has died, or whose last call takes long
+SLOT_SECONDS = 120.0  # until the slot of a dead process, or of a long last call, is free again
 REST_SECONDS = 6.0
 PAUSED = "SELECT book_id FROM run WHERE status = 'paused'"
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleSize:
-    """How much there is of a schedule: what its seed draws from.
-
-    `seconds`: of authors and faults; `between`: those between two things that an author does, on average. `lasting`:
-    how long a fault lasts.
+    """The size of a schedule, from which its seed draws. `seconds`: duration of authors and faults; `between`: average
+    time between two actions of an author; `lasting`: duration of a fault.
     """
 
     seconds: float
@@ -96,13 +94,13 @@ class ScheduleSize:
 
 
 LONG = ScheduleSize(75.0, 6.0, (3,), (2, 3, 4, 6), (2, 3, 4), (0.3, 1.0, 1.5), (0.5, 4.0, 12.0, 25.0, 45.0))
-# A sixth of the statements: nothing in it waits for long, but for leases that run out.
+# A sixth of the size: nothing waits for long except for leases to expire.
 SHORT = ScheduleSize(8.0, 1.0, (1, 2, 2), (1,), (1, 2), (0.1, 0.3, 1.0), (0.5, 0.5, 4.0, 40.0))
 
 
 @dataclass
 class ScheduleVerdict:
-    """What a schedule has shown. `trace` is the hash of everything that happened, in order."""
+    """The result of a schedule. `trace`: a hash of everything that happened, in order."""
 
     seed: int
     faults: list[PlannedFault]
@@ -118,7 +116,7 @@ class ScheduleVerdict:
 
 
 class Schedule:
-    """`faults`: these of the plan only, by their numbers; None is all. `tell`: keep what happens as lines."""
+    """`faults`: only these faults of the plan, by number; None for all. `tell`: record events as lines."""
 
     def __init__(
         self, dsn: str, postgres: Postgres, seed: int, size: ScheduleSize, *, faults: Sequence[int] | None, tell: bool
@@ -200,9 +198,7 @@ class Schedule:
         return judge(self.postgres, self.provider, self.authors, self.nemesis, self.processes)
 
     async def _finish(self) -> None:
-        """Everything is to go on now, and to come to its end: first without what rests, which is left to rest for a
-        while, then with it.
-        """
+        """Let everything finish: first without the paused runs, which stay paused for a while, then with them."""
         if self.postgres.rows(PAUSED):
             await asyncio.sleep(REST_SECONDS)
         for _ in range(int(SLOT_SECONDS / LOOK_SECONDS)):
@@ -227,11 +223,11 @@ class Schedule:
 
     @property
     def _calls_in_flight(self) -> bool:
-        """Whether somebody waits for the model: also a job that was called off, and has not heard of it."""
+        """Whether anyone waits for the model, including a cancelled job that has not noticed it yet."""
         return any(call.outcome is None and not call.process.dead for call in self.provider.calls)
 
     def _stock(self) -> dict[int, list[int]]:
-        """Accounts, and the books of each."""
+        """Insert accounts and the books of each."""
         books: dict[int, list[int]] = {}
         for account in range(1, self._accounts + 1):
             self.postgres.rows(ADD_ACCOUNT, account)
@@ -278,7 +274,7 @@ class Schedule:
             self.lines.append(line)
 
     def _asked(self, call: ModelCall) -> None:
-        """As long as nothing has gone wrong, no call is made beside another of the account."""
+        """While nothing has gone wrong, an account has at most one call in flight."""
         self._require_rest(call)
         if isinstance(call.process, SimulatedProcess) and call.process.overdue:
             self._bad_news.append(f"call {call.number} of book {call.book} is made under a lease that has run out")
@@ -290,7 +286,7 @@ class Schedule:
                 self._bad_news.append(f"calls {other.number} and {call.number} are of two runs of one account")
 
     def _require_rest(self, made: ModelCall | None = None) -> None:
-        """No call is made for a run that was told to rest, and none of a stopped one goes on, once all have heard."""
+        """Once everyone knows, no call is made for a paused run, and no call of a stopped run continues."""
         if not self.nemesis.settled:
             return
         for call in self.provider.calls:
@@ -313,7 +309,7 @@ class Schedule:
             self._bad_news.append(f"{owner.name} says that the database is back, to which it has no way")
 
     def _clear(self) -> None:
-        """Leaves nothing to the next schedule, neither in memory nor at the server."""
+        """Leave nothing to the next schedule, in memory or at the server."""
         for process in self.processes:
             process.kill()
         for link in list(self.nemesis.network.links if self.nemesis.network else ()):
@@ -332,12 +328,12 @@ def run_schedule(
     faults: Sequence[int] | None = None,
     tell: bool = False,
 ) -> ScheduleVerdict:
-    """Runs the schedule of `seed` on the database of `dsn`, which `postgres` speaks to."""
-    ignore = lambda _: None  # noqa: E731 (a mock would keep what it was told of)
+    """Run the schedule of `seed` on the database `dsn` that `postgres` serves."""
+    ignore = lambda _: None  # noqa: E731 (a mock would keep its arguments)
     with mock.patch.object(sys, "unraisablehook", ignore), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what a killed process leaves behind
+        warnings.simplefilter("ignore")  # left behind by a killed process
         gc.disable()
-        gc.freeze()  # what is there now will be: only what the schedule leaves is looked through
+        gc.freeze()  # existing objects stay: only what the schedule creates is checked
         postgres.restore()
         schedule = Schedule(dsn, postgres, seed, size, faults=faults, tell=tell)
         try:
@@ -347,5 +343,5 @@ def run_schedule(
             asyncio.set_event_loop(None)
             del schedule
             if seed % FORGOTTEN_TOGETHER == 0:
-                gc.unfreeze()  # what was still held when it was frozen is looked through, too
+                gc.unfreeze()  # objects frozen while still referenced are checked too
             gc.collect()

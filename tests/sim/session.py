@@ -1,4 +1,4 @@
-"""A session of a real server, spoken to in its own protocol."""
+"""A session of a real server, in PostgreSQL's own protocol."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ STUCK_SECONDS = 20.0
 
 
 class Session:
-    """A backend of the real server. `status`: whether it is in a transaction, by its last word."""
+    """A backend of the real server. `status`: its transaction status, from its last message."""
 
     def __init__(self, address: str, start: bytes) -> None:
         self.start = start
         self.status = wire.IDLE
         self.prepared = Prepared()
         self.notifies = False
-        self.disposition: object = None  # what it was told of the server's, last
-        self.unsynced = False  # in the middle of what a client sends before it says Sync
-        self.failing = False  # … and of what is passed over until then, for an error
+        self.disposition: object = None  # what it was last told about the server
+        self.unsynced = False  # between the messages of a client and its Sync
+        self.failing = False  # … and whether they are skipped after an error
         self._to_come: int | None
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.connect(address)
@@ -35,7 +35,7 @@ class Session:
         self.pid, self.secret = struct.unpack("!ii", key[5:13])
 
     def begin(self, request: bytes, *before: str) -> None:
-        """Sends the request; of the answers to the statements before it only notifications are kept."""
+        """Send the request. Of the responses to earlier statements only notifications are kept."""
         self._to_come_before, self._to_come = len(before), wire.answers(request)
         self._send(b"".join(map(wire.query, before)) + request)
 
@@ -44,7 +44,7 @@ class Session:
         self._socket.sendall(data)
 
     def listen(self, seconds: float = STUCK_SECONDS) -> bytes:
-        """The whole answer. TimeoutError when it has not come within `seconds`."""
+        """The complete response. TimeoutError if it does not arrive within `seconds`."""
         while self._listening:
             self._socket.settimeout(seconds)
             data = self._socket.recv(1 << 16)

@@ -1,4 +1,4 @@
-"""Of the faults of a schedule that fails, those that it takes."""
+"""Finds the faults that a failing schedule needs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.sim.workers import Workers
 
 
 def fewest_faults(workers: Workers, failed: ScheduleVerdict) -> list[int]:
-    """Drops one fault after another for as long as the schedule still fails; the numbers of those that are left."""
+    """Drop one fault after another while the schedule still fails. Returns the numbers of the rest."""
     kept = list(range(len(failed.faults)))
     for number in reversed(range(len(failed.faults))):
         fewer = [each for each in kept if each != number]

@@ -1,4 +1,4 @@
-"""What has to happen sometimes, over many schedules, for the simulation to have tried it."""
+"""Events that must happen sometimes over many schedules, as evidence that the simulation tries them."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ EXPECTED = (
 
 
 def table(happened: Counter[str]) -> list[str]:
-    """How often each came to pass, the rarest first."""
+    """How often each event happened, the rarest first."""
     return [f"{happened[what]:8} {what}" for what in sorted(EXPECTED, key=lambda what: (happened[what], what))]
 
 
 def never(happened: Counter[str]) -> list[str]:
-    """What is expected and has not come to pass."""
+    """The expected events that never happened."""
     return [what for what in EXPECTED if not happened[what]]

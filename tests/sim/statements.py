@@ -1,7 +1,7 @@
-"""Prepared statements that outlive their clients: to plan one anew for each connection takes longer than all else.
+"""Prepared statements that outlive their clients, because preparing them for each connection would dominate the time.
 
-A client hears what it would hear from a server of its own. What it prepares has another name at the server, under which
-the next client of the same session finds it again, as long as no migration has come between.
+A client gets the responses of a server of its own. Its statement has a different name at the server, under which the
+next client of the same session finds it again, unless a migration came in between.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ _names = itertools.count(1)
 
 
 class Prepared:
-    """What the statements of a session are called and how they were described, by their text."""
+    """The names and descriptions of a session's statements, by their text."""
 
     def __init__(self) -> None:
         self.known: dict[bytes, tuple[bytes, bytes]] = {}
 
 
 class Statements:
-    """The statements of one client, by its own names for them."""
+    """The statements of one client, by the client's own names."""
 
     def __init__(self, prepared: Prepared) -> None:
         self._prepared = prepared
@@ -29,7 +29,7 @@ class Statements:
         self._asked: tuple[bytes, bytes] | None = None
 
     def answer(self, frames: list[bytes]) -> bytes | None:
-        """What is known already of a statement that the client prepares."""
+        """The known response when a client prepares a statement."""
         if [frame[:1] for frame in frames] != [b"P", b"D", b"H"]:
             return None
         name, text = frames[0][5:].split(b"\0", 1)
@@ -39,12 +39,12 @@ class Statements:
         return None
 
     def translate(self, frames: list[bytes]) -> list[bytes]:
-        """The request in the names that the server knows."""
+        """The request with the names that the server knows."""
         self._asked = None
         return [self._translated(frame) if frame[:1] in b"PBD" else frame for frame in frames]
 
     def learn(self, answer: bytes) -> None:
-        """Keeps how a statement was described."""
+        """Store how a statement was described."""
         if self._asked and not wire.sqlstate(answer):
             text, name = self._asked
             self._prepared.known[text] = (name, answer)
@@ -63,4 +63,4 @@ class Statements:
             return wire.message(kind, portal + b"\0" + self._names.get(name, name) + b"\0" + rest)
         if kind == b"D" and body[:1] == b"S":
             return wire.message(kind, b"S" + self._names.get(body[1:-1], body[1:-1]) + b"\0")
-        return frame  # a client that closes a statement closes none of the server's
+        return frame  # closing a statement does not close the server's

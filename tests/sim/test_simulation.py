@@ -1,4 +1,4 @@
-"""A few schedules of the simulation; `make simulate` runs as many as it is asked for."""
+"""A few schedules of the simulation. `make simulate` runs as many as requested."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def simulate(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """In a process of its own: a simulation takes the clock, chance and the logs away from all else."""
+    """Run in a separate process, because a simulation replaces the clock, random numbers and logs."""
     command = [sys.executable, "-m", "tests.sim", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.timeout(300)
-def test_a_seed_goes_the_same_way_twice_and_breaks_no_promise() -> None:
+def test_a_seed_gives_the_same_run_twice_and_breaks_no_invariant() -> None:
     simulated = simulate("--seed", "8", "--twice")
 
     assert simulated.returncode == 0, simulated.stdout + simulated.stderr
     assert "1 schedules" in simulated.stdout
 
 
-def test_plans_of_faults_leave_out_no_kind_and_repeat_with_their_seed() -> None:
+def test_fault_plans_use_every_kind_and_repeat_with_their_seed() -> None:
     drawn = [plan(random.Random(f"{seed} faults"), 100.0, (1.0, 30.0)) for seed in range(200)]
 
     assert {fault.kind for faults in drawn for fault in faults} == set(KINDS)
     assert drawn[7] == plan(random.Random("7 faults"), 100.0, (1.0, 30.0))
 
 
-def test_each_statement_that_a_fault_is_aimed_at_is_one_of_the_service() -> None:
+def test_every_statement_that_faults_target_exists_in_the_service() -> None:
     modules = [import_module(module.name) for module in iter_modules(store.__path__, "bookgen.store.")]
     texts = {" ".join(text.split()) for module in modules for text in vars(module).values() if isinstance(text, str)}
 
     assert [aim for aim in AIMS.values() if aim != "COMMIT" and not any(text.startswith(aim) for text in texts)] == []
 
 
-def test_what_is_frozen_goes_on_later_and_what_is_killed_never_does() -> None:
+def test_a_frozen_process_continues_later_and_a_killed_one_never() -> None:
     loop = SimulatedLoop(random.Random(1))
     frozen, killed = Owner("frozen"), Owner("killed")
     said: list[tuple[str, float]] = []

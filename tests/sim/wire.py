@@ -1,4 +1,4 @@
-"""The frames of PostgreSQL's protocol, as far as somebody in the middle has to know them."""
+"""The frames of PostgreSQL's protocol, as far as a proxy needs to know them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 CANCEL = 80877102
 READY, NOTIFICATION, FAILURE = b"Z", b"A", b"E"
-UNASKED = b"ANS"  # what a server may say at any time
+UNASKED = b"ANS"  # messages that a server may send at any time
 SYNC, FLUSH = b"S\0\0\0\4", b"H\0\0\0\4"
-EXECUTE, EXECUTE_SIZE = b"E\0\0\0\11", 10  # of the portal without a name
+EXECUTE, EXECUTE_SIZE = b"E\0\0\0\11", 10  # of the unnamed portal
 IDLE, IN_TRANSACTION, FAILED = b"I", b"T", b"E"
 START, END = "<start>", "<end>"
 
@@ -18,7 +18,7 @@ _length = struct.Struct("!I").unpack_from
 
 
 def frames(data: bytes) -> tuple[list[bytes], bytes]:
-    """The whole typed messages in `data`, and what is left over."""
+    """The complete typed messages in `data`, and the rest."""
     whole, at, size = [], 0, len(data)
     while size - at >= 5:
         end = at + 1 + _length(data, at + 1)[0]
@@ -42,8 +42,8 @@ def error(sqlstate: str, text: str, severity: str = "ERROR") -> bytes:
 
 
 def sqlstate(answer: bytes) -> str:
-    """Of the first error in an answer; empty when there is none."""
-    if b"\0C" not in answer:  # as every error has it, and hardly anything else
+    """The SQLSTATE of the first error in a response, or an empty string."""
+    if b"\0C" not in answer:  # every error contains it, and hardly anything else does
         return ""
     for frame in frames(answer)[0]:
         if frame[:1] == FAILURE:
@@ -52,7 +52,7 @@ def sqlstate(answer: bytes) -> str:
 
 
 def values(row: bytes) -> list[str | None]:
-    """Of a DataRow in the text format."""
+    """The values of a DataRow in text format."""
     (count,), at, found = struct.unpack("!h", row[5:7]), 7, []
     for _ in range(count):
         (length,) = struct.unpack("!i", row[at : at + 4])
@@ -63,7 +63,7 @@ def values(row: bytes) -> list[str | None]:
 
 
 def answers(request: bytes) -> int | None:
-    """How many messages answer a request that ends with Flush; None for one that ReadyForQuery answers."""
+    """How many messages answer a request that ends with Flush; None for one answered by ReadyForQuery."""
     if request[-5:] != FLUSH:
         return None
     asked = frames(request)[0]
@@ -72,7 +72,7 @@ def answers(request: bytes) -> int | None:
 
 @dataclass(slots=True)
 class ClientStream:
-    """What a client has said so far: which statements it prepared, and what it asks of the server now."""
+    """What a client has sent so far: its prepared statements, and its current request."""
 
     _rest: bytes = b""
     _started: bool = False
@@ -80,7 +80,7 @@ class ClientStream:
     _prepared: dict[bytes, str] = field(default_factory=dict)
 
     def says(self, data: bytes) -> list[tuple[str, list[bytes]]]:
-        """The requests that are complete now: the SQL that each is about, and its frames."""
+        """The requests that are complete now: the SQL of each, and its frames."""
         if data[:1] == b"B" and data[-5:] == SYNC and not (self._rest or self._asked):  # as nearly all are
             end = 1 + _length(data, 1)[0]
             if data[end : end + 5] == EXECUTE and end + EXECUTE_SIZE + len(SYNC) == len(data) and data[5] == 0:

@@ -1,4 +1,4 @@
-"""Worker processes that run schedules, each on a database of its own."""
+"""Worker processes that run schedules, each on its own database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _size = LONG
 
 
 class Workers:
-    """With one worker, the schedules run in this process. `short`: schedules of 8 seconds instead of 75."""
+    """With one worker, schedules run in this process. `short`: schedules of 8 seconds instead of 75."""
 
     def __init__(self, cluster_dsn: str, count: int, *, short: bool = False) -> None:
         how = (cluster_dsn, short)
@@ -36,7 +36,7 @@ class Workers:
             self._pool.shutdown(cancel_futures=True)
 
     def hunt(self, bugs: Iterable[str], first: int, schedules: int) -> Iterator[Hunt]:
-        """How each of the planted bugs fares, in their order."""
+        """Hunt each planted bug, in order."""
         one = partial(_hunt, first=first, schedules=schedules)
         return self._pool.map(one, bugs) if self._pool else map(one, bugs)
 
@@ -51,7 +51,7 @@ class Workers:
 
 @dataclass(frozen=True, slots=True)
 class Hunt:
-    """The schedules that it took to find a planted bug, and what was seen of it; None when it was not found."""
+    """How many schedules it took to find a planted bug, and what was found; None if it was not found."""
 
     bug: str
     schedules: int
@@ -71,11 +71,11 @@ def _run(seed: int, faults: Sequence[int] | None, tell: bool, size: ScheduleSize
 
 
 def _hunt(bug: str, first: int, schedules: int) -> Hunt:
-    """Every tenth schedule is a long one: only there do authors go on while leases run out."""
+    """Every tenth schedule is long, because only then do authors continue while leases expire."""
     for seed in range(first, first + schedules):
         size = LONG if seed % 10 == 0 else _size
         with planted(bug):
             findings = _run(seed, None, False, size).findings
-        if findings and not _run(seed, None, False, size).findings:  # it is this bug that it has found
+        if findings and not _run(seed, None, False, size).findings:  # it has found this bug
             return Hunt(bug, seed - first + 1, findings[0])
     return Hunt(bug, schedules, None)

@@ -14,7 +14,7 @@ from tests.chaos.pg_proxy import PgProxy
 from tests.composition import settings
 
 
-async def test_jsonb_takes_and_gives_python_objects(pool: asyncpg.Pool) -> None:
+async def test_jsonb_reads_and_writes_python_objects(pool: asyncpg.Pool) -> None:
     value = {"a": [1, 2.5, None, True], "ü": {"nested": "text"}}
 
     assert await pool.fetchval("SELECT $1::jsonb", value) == value
@@ -40,7 +40,7 @@ async def test_the_pools_are_as_large_as_the_settings_say(dsn: str, tmp_path: Pa
         assert (database.runs.get_max_size(), database.http.get_max_size()) == (3, 7)
 
 
-async def test_an_exhausted_pool_answers_unavailable(dsn: str) -> None:
+async def test_an_exhausted_pool_raises_unavailable(dsn: str) -> None:
     pool = await open_pool(dsn, size=1, patience=0.05)
     async with pool.acquire():
         with pytest.raises(Unavailable):
@@ -48,7 +48,7 @@ async def test_an_exhausted_pool_answers_unavailable(dsn: str) -> None:
     await pool.close()
 
 
-async def test_a_connection_whose_transaction_failed_to_begin_is_as_good_as_new_to_the_next(
+async def test_a_connection_whose_transaction_failed_to_begin_can_be_used_again(
     dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pool = await open_pool(dsn, size=1)
@@ -71,7 +71,7 @@ async def test_a_connection_whose_transaction_failed_to_begin_is_as_good_as_new_
 async def test_waiting_callers_get_connections_in_order_of_arrival_while_some_are_returned(
     dsn: str,
 ) -> None:
-    """Each holds it for a while, and all of them together for much longer than the patience."""
+    """Each holds it for a while, and all together for much longer than the wait limit."""
     pool, served = await open_pool(dsn, size=1, patience=0.1), list[int]()
 
     async def use(number: int) -> None:
@@ -85,7 +85,7 @@ async def test_waiting_callers_get_connections_in_order_of_arrival_while_some_ar
     await pool.close()
 
 
-async def test_a_newcomer_waits_behind_earlier_callers_for_a_returned_connection(dsn: str) -> None:
+async def test_a_new_caller_waits_behind_earlier_ones_for_a_connection(dsn: str) -> None:
     pool, served = await open_pool(dsn, size=1), list[str]()
 
     async def use(name: str) -> None:
@@ -136,7 +136,7 @@ async def test_a_caller_that_gives_up_leaves_its_connection_to_others(dsn: str) 
     await pool.close()
 
 
-async def test_a_killed_session_answers_unavailable_and_the_pool_heals(database: Database) -> None:
+async def test_a_killed_session_raises_unavailable_and_the_pool_recovers(database: Database) -> None:
     async def lose_the_session() -> None:
         async with database.http.acquire() as connection, connection.transaction():
             pid = await connection.fetchval("SELECT pg_backend_pid()")
@@ -149,16 +149,14 @@ async def test_a_killed_session_answers_unavailable_and_the_pool_heals(database:
     assert await database.http.fetchval("SELECT 1") == 1
 
 
-async def test_a_connection_that_heard_the_servers_last_words_and_not_its_end_is_not_used_again(
-    dsn: str, pool: asyncpg.Pool
-) -> None:
+async def test_a_connection_that_received_a_shutdown_message_is_not_used_again(dsn: str, pool: asyncpg.Pool) -> None:
     async with PgProxy(dsn) as proxy:
         proxy.half_open = True
         deaf = await open_pool(proxy.dsn, size=1)
         pid = await deaf.fetchval("SELECT pg_backend_pid()")
         await pool.execute("SELECT pg_terminate_backend($1)", pid)
         await proxy.last_words.wait()
-        for _ in range(100):  # until what came has been read
+        for _ in range(100):  # until the received data has been read
             await asyncio.sleep(0)
 
         with pytest.raises(Unavailable):
@@ -168,7 +166,7 @@ async def test_a_connection_that_heard_the_servers_last_words_and_not_its_end_is
         deaf.terminate()
 
 
-async def test_a_server_that_falls_silent_is_not_waited_for_and_the_pool_heals(dsn: str) -> None:
+async def test_a_silent_server_is_not_waited_for_and_the_pool_recovers(dsn: str) -> None:
     async def ask(pool: asyncpg.Pool) -> None:
         async with pool.acquire() as connection, connection.transaction():
             proxy.swallow()
@@ -186,14 +184,14 @@ async def test_a_server_that_falls_silent_is_not_waited_for_and_the_pool_heals(d
         pool.terminate()
 
 
-async def test_misuse_and_broken_sql_stay_what_they_are(pool: asyncpg.Pool) -> None:
+async def test_programming_errors_and_invalid_sql_are_raised_unchanged(pool: asyncpg.Pool) -> None:
     with pytest.raises(asyncpg.InterfaceError):
         await pool.fetchval("SELECT $1::int")
     with pytest.raises(asyncpg.UndefinedTableError):
         await pool.fetchval("SELECT * FROM nowhere")
 
 
-async def test_closing_cuts_connections_that_do_not_come_home(dsn: str) -> None:
+async def test_closing_the_pool_terminates_connections_that_are_not_returned(dsn: str) -> None:
     database = await Database.open(dsn, http_connections=1, run_connections=1)
     connection = await database.http.acquire()
 
@@ -203,7 +201,7 @@ async def test_closing_cuts_connections_that_do_not_come_home(dsn: str) -> None:
         await connection.fetchval("SELECT 1")
 
 
-async def test_an_unreachable_server_is_unavailable_at_opening() -> None:
+async def test_opening_a_pool_to_an_unreachable_server_raises_unavailable() -> None:
     with pytest.raises(Unavailable):
         await open_pool("postgresql://nobody@127.0.0.1:1/nothing", size=1)
 
@@ -218,7 +216,7 @@ async def test_a_turn_given_to_a_cancelled_caller_passes_to_the_next(dsn: str) -
     held = await pool.acquire()
     gone, next_one = asyncio.create_task(use()), asyncio.create_task(use())
     await asyncio.sleep(0)
-    await pool.release(held)  # its turn has come, and it has not heard of it
+    await pool.release(held)  # its turn has come and it has not noticed yet
     gone.cancel()
     await asyncio.wait_for(next_one, 5)
     assert gone.cancelled()
@@ -233,7 +231,7 @@ async def test_a_turn_given_to_a_cancelled_caller_passes_to_the_next(dsn: str) -
     await pool.close()
 
 
-async def test_a_connection_given_back_inside_a_transaction_is_closed_without_a_word(dsn: str) -> None:
+async def test_a_connection_returned_inside_a_transaction_is_closed_silently(dsn: str) -> None:
     pool, complaints = await open_pool(dsn, size=1), list[object]()
     asyncio.get_running_loop().set_exception_handler(lambda _loop, context: complaints.append(context))
 
@@ -249,7 +247,7 @@ async def test_a_connection_given_back_inside_a_transaction_is_closed_without_a_
     await pool.close()
 
 
-async def test_a_cancelled_task_ends_as_cancelled_although_its_connection_could_not_be_given_back(
+async def test_a_cancelled_task_ends_as_cancelled_even_if_its_connection_cannot_be_returned(
     dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def never_done(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""Finished files are kept up to a bound for each book and each account; the oldest go first."""
+"""Finished files are stored up to a limit per book and per account. The oldest are deleted first."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def kept(pool: asyncpg.Pool) -> set[str]:
     return {row["digest"] for row in await pool.fetch("SELECT digest FROM export_file")}
 
 
-async def test_an_accounts_files_are_kept_up_to_so_many_bytes_and_the_oldest_go(pool: asyncpg.Pool) -> None:
+async def test_the_stored_files_of_an_account_are_limited_in_bytes_and_the_oldest_go(pool: asyncpg.Pool) -> None:
     first, second = await account_with(pool, 2)
     (of_another,) = await account_with(pool, 1)
     await exports.keep(pool, of_another, "another's", "pdf", NewFile(b"x" * 90), SMALL)
@@ -51,7 +51,7 @@ async def test_the_newest_file_is_kept_whatever_its_size(pool: asyncpg.Pool) -> 
     assert await kept(pool) == {"large"}
 
 
-async def test_a_books_files_are_kept_up_to_so_many(pool: asyncpg.Pool) -> None:
+async def test_the_stored_files_of_a_book_are_limited_in_number(pool: asyncpg.Pool) -> None:
     (book,) = await account_with(pool, 1)
 
     for at in range(5):

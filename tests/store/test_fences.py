@@ -1,4 +1,4 @@
-"""What lets a finished chapter in, and everything that shuts it out: each alone."""
+"""The conditions under which a finished chapter is committed, and each one that refuses it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def committed(pool: asyncpg.Pool, row: FinishedChapter) -> Checkpoint | No
 
 @pytest.fixture
 async def row(pool: asyncpg.Pool) -> FinishedChapter:
-    """The first chapter of a run, begun by a process whose lease has run out, on its way into the database."""
+    """The first chapter of a run, begun by a process whose lease has expired, ready to be committed."""
     run_id = uuid4()
     await pool.execute(BOOK, run_id, OWNER)
     start = await begun(pool, run_id)
@@ -88,7 +88,9 @@ async def deleted(pool: asyncpg.Pool, _run_id: UUID) -> None:
 
 
 @pytest.mark.parametrize("status", ["queued", "running", "paused"])
-async def test_a_chapter_of_an_active_run_is_let_in_once(pool: asyncpg.Pool, row: FinishedChapter, status: str) -> None:
+async def test_a_chapter_of_an_active_run_is_committed_once(
+    pool: asyncpg.Pool, row: FinishedChapter, status: str
+) -> None:
     await pool.execute("UPDATE run SET status = $1", status)
 
     checkpoint = await committed(pool, row)
@@ -113,7 +115,9 @@ async def test_a_chapter_of_an_active_run_is_let_in_once(pool: asyncpg.Pool, row
         deleted,
     ],
 )
-async def test_a_chapter_is_shut_out_once_its_run_was(pool: asyncpg.Pool, row: FinishedChapter, event: Event) -> None:
+async def test_no_chapter_is_committed_for_a_run_that_has_ended_or_moved(
+    pool: asyncpg.Pool, row: FinishedChapter, event: Event
+) -> None:
     await event(pool, row.run_id)
     before = await pool.fetchrow("SELECT * FROM run")
 
@@ -125,14 +129,16 @@ async def test_a_chapter_is_shut_out_once_its_run_was(pool: asyncpg.Pool, row: F
 
 
 @pytest.mark.parametrize("event", [taken_over, stopped, handed_over, deleted])
-async def test_no_chapter_is_begun_of_a_run_that_was(pool: asyncpg.Pool, row: FinishedChapter, event: Event) -> None:
+async def test_no_chapter_is_begun_for_a_run_that_has_ended_or_moved(
+    pool: asyncpg.Pool, row: FinishedChapter, event: Event
+) -> None:
     await event(pool, row.run_id)
 
     assert await begun(pool, row.run_id, row.epoch) is None
 
 
 @pytest.mark.parametrize("event", [taken_over, stopped, handed_over, deleted])
-async def test_a_picture_is_kept_only_while_the_process_has_the_run(
+async def test_a_picture_is_stored_only_while_the_process_owns_the_run(
     pool: asyncpg.Pool, row: FinishedChapter, event: Event
 ) -> None:
     run = runs.run_of(await pool.fetchrow("SELECT * FROM run"))
@@ -144,7 +150,7 @@ async def test_a_picture_is_kept_only_while_the_process_has_the_run(
         assert not await runs.lock_as_ours(connection, run)
 
 
-async def test_a_chapter_is_committed_with_its_ledger_row_or_not_at_all(
+async def test_a_chapter_and_its_ledger_row_are_committed_together_or_not_at_all(
     pool: asyncpg.Pool, row: FinishedChapter
 ) -> None:
     account, book = await pool.fetchrow("SELECT account_id, id FROM book")
@@ -161,7 +167,7 @@ async def test_a_chapter_is_committed_with_its_ledger_row_or_not_at_all(
     assert await pool.fetchval("SELECT cost_micros FROM model_call") == 7
 
 
-async def test_the_digest_of_a_text_that_lost_to_its_author_is_not_kept(
+async def test_the_digest_of_a_text_that_lost_to_an_edit_is_not_stored(
     pool: asyncpg.Pool, row: FinishedChapter
 ) -> None:
     await pool.execute("UPDATE chapter SET content = 'Mine.', content_version = 1 WHERE id = $1", row.chapter_id)
@@ -174,9 +180,7 @@ async def test_the_digest_of_a_text_that_lost_to_its_author_is_not_kept(
     assert await pool.fetchval("SELECT content FROM chapter_revision") == "Text."
 
 
-async def test_words_of_a_draft_are_those_of_the_chapter_that_is_announced(
-    pool: asyncpg.Pool, row: FinishedChapter
-) -> None:
+async def test_draft_words_belong_to_the_announced_chapter(pool: asyncpg.Pool, row: FinishedChapter) -> None:
     await pool.execute("UPDATE run SET draft_words = 7")
 
     again = await begun(pool, row.run_id)
@@ -189,7 +193,7 @@ async def test_words_of_a_draft_are_those_of_the_chapter_that_is_announced(
     assert (another.run.current_chapter, another.run.draft_words) == (2, 0)
 
 
-async def test_a_finished_chapter_leaves_no_words_of_its_draft(pool: asyncpg.Pool, row: FinishedChapter) -> None:
+async def test_a_finished_chapter_resets_the_draft_words(pool: asyncpg.Pool, row: FinishedChapter) -> None:
     await pool.execute("UPDATE run SET draft_words = 7")
 
     checkpoint = await committed(pool, row)
@@ -199,9 +203,7 @@ async def test_a_finished_chapter_leaves_no_words_of_its_draft(pool: asyncpg.Poo
     assert (saved.current_chapter, saved.draft_words) == (2, 0)
 
 
-async def test_chapters_added_while_a_checkpoint_waits_for_its_run_are_counted(
-    pool: asyncpg.Pool, row: FinishedChapter
-) -> None:
+async def test_chapters_added_while_a_checkpoint_waits_are_counted(pool: asyncpg.Pool, row: FinishedChapter) -> None:
     async with pool.acquire() as editor, editor.transaction():
         await editor.execute("SELECT FROM run FOR UPDATE")
         waiting = asyncio.create_task(committed(pool, row))
@@ -217,9 +219,7 @@ async def test_chapters_added_while_a_checkpoint_waits_for_its_run_are_counted(
     assert (checkpoint.run.done, checkpoint.run.total, checkpoint.run.current_chapter) == (1, 4, 2)
 
 
-async def test_a_chapter_that_somebody_has_locked_delays_no_other_book(
-    pool: asyncpg.Pool, row: FinishedChapter
-) -> None:
+async def test_a_locked_chapter_delays_no_other_book(pool: asyncpg.Pool, row: FinishedChapter) -> None:
     other_run = uuid4()
     await pool.execute(BOOK.replace("'ada", "'bob"), other_run, OWNER)
     start = await begun(pool, other_run)

@@ -1,4 +1,4 @@
-"""The ledger of model calls: each is entered once, whatever is repeated."""
+"""The ledger of model calls: each call is recorded once, however often it is reported."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def a_call(cost: int) -> PaidCall:
     return PaidCall("a model", Usage(calls=1, input_tokens=10), cost)
 
 
-async def test_a_charge_whose_answer_was_lost_is_entered_once(pool: asyncpg.Pool, asked: Asked) -> None:
+async def test_a_charge_whose_response_was_lost_is_recorded_once(pool: asyncpg.Pool, asked: Asked) -> None:
     for _ in range(2):
         await model_calls.charge(pool, asked)
 
     assert await pool.fetchval(ENTERED) == 7
 
 
-async def test_a_step_that_is_stored_again_is_entered_once(pool: asyncpg.Pool, asked: Asked) -> None:
+async def test_a_step_stored_twice_is_recorded_once(pool: asyncpg.Pool, asked: Asked) -> None:
     for _ in range(2):
         await steps.save(pool, Step("key", {"text": "It."}, asked))
 
@@ -70,7 +70,7 @@ async def test_two_paid_calls_for_one_step_are_both_recorded(pool: asyncpg.Pool,
 
 
 @pytest.mark.parametrize("status", ["stopped", "completed"])
-async def test_a_reply_that_comes_when_its_run_is_over_is_entered_and_not_kept(
+async def test_a_reply_that_arrives_after_its_run_is_recorded_and_not_stored(
     pool: asyncpg.Pool, asked: Asked, status: str
 ) -> None:
     run_id = await a_run(pool, asked, status)
@@ -81,7 +81,7 @@ async def test_a_reply_that_comes_when_its_run_is_over_is_entered_and_not_kept(
     assert await steps.find(pool, asked.book_id, "key") is None
 
 
-async def test_a_reply_that_comes_while_its_run_is_being_stopped_is_not_kept(pool: asyncpg.Pool, asked: Asked) -> None:
+async def test_a_reply_that_arrives_while_its_run_is_stopping_is_not_stored(pool: asyncpg.Pool, asked: Asked) -> None:
     run_id = await a_run(pool, asked, "paused")
     async with pool.acquire() as connection, connection.transaction():
         await connection.execute("UPDATE run SET status = 'stopped' WHERE id = $1", run_id)
@@ -101,7 +101,7 @@ WAITS = """
 
 
 @pytest.mark.parametrize("stored", [True, False], ids=["a reply", "a call in vain"])
-async def test_what_was_paid_for_a_book_that_is_deleted_meanwhile_is_entered_all_the_same(
+async def test_a_charge_for_a_book_deleted_in_the_meantime_is_recorded(
     pool: asyncpg.Pool, asked: Asked, stored: bool
 ) -> None:
     await pool.execute("DELETE FROM book")
@@ -116,7 +116,7 @@ async def test_what_was_paid_for_a_book_that_is_deleted_meanwhile_is_entered_all
     assert await pool.fetchval("SELECT count(*) FROM step") == 0
 
 
-async def test_a_charge_waits_for_the_end_of_its_books_deletion(pool: asyncpg.Pool, asked: Asked) -> None:
+async def test_a_charge_waits_until_the_deletion_of_its_book_has_finished(pool: asyncpg.Pool, asked: Asked) -> None:
     async with pool.acquire() as connection, connection.transaction():
         await connection.execute("DELETE FROM book")
         charging = [

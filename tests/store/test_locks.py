@@ -1,4 +1,4 @@
-"""One lock order: read from each statement here, and from the transactions of every test by `tests/locks.py`."""
+"""The lock order: read from each statement here, and from the transactions of every test by `tests/locks.py`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.locks import in_order, locked
 from tests.store.test_queries import QUERIES
 
 
-def test_what_a_statement_locks_is_read_from_its_text() -> None:
+def test_the_locks_of_a_statement_are_read_from_its_text() -> None:
     assert locked("SELECT FROM book b JOIN chapter c ON true FOR KEY SHARE OF b") == ("book",)
     assert locked("WITH a AS (SELECT FROM run FOR UPDATE) UPDATE chapter AS c SET x = 1") == ("run", "chapter")
     assert locked("INSERT INTO usage_period AS u (a) VALUES (1) ON CONFLICT (a) DO UPDATE SET a = 2") == (
@@ -24,7 +24,7 @@ def test_what_a_statement_locks_is_read_from_its_text() -> None:
     assert locked("SELECT FROM report c JOIN book b ON true FOR UPDATE OF b, c SKIP LOCKED") == ()
 
 
-def test_a_first_lock_of_a_lower_rank_after_a_higher_one_is_out_of_order() -> None:
+def test_a_first_lock_on_a_lower_table_after_a_higher_one_is_out_of_order() -> None:
     assert in_order(("run", "book", "chapter", "run"))
     assert not in_order(("chapter", "book"))
     assert not in_order(("report", "subscription"))
@@ -54,7 +54,7 @@ WAITS = """
 """
 
 
-async def test_the_deletion_of_a_book_waits_for_a_report_that_ends_and_not_the_report_for_it(
+async def test_deleting_a_book_waits_for_a_report_to_finish_and_never_the_other_way_round(
     pool: asyncpg.Pool,
 ) -> None:
     owner = uuid4()
@@ -81,7 +81,7 @@ A_CHAPTER = """
 """
 
 
-async def test_a_digest_that_is_kept_waits_for_a_save_of_its_chapter_and_not_the_save_for_it(
+async def test_storing_a_digest_waits_for_a_save_of_its_chapter_and_never_the_other_way_round(
     pool: asyncpg.Pool,
 ) -> None:
     book_id = (await pool.fetchrow(A_REPORT, uuid4()))["book_id"]

@@ -38,13 +38,13 @@ async def test_files_are_applied_in_order_and_once(empty_dsn: str, folder: Path)
     assert await tables(empty_dsn) == {"schema_migration", "one", "two"}
 
 
-async def test_of_five_processes_at_once_one_applies_each_file(empty_dsn: str, folder: Path) -> None:
+async def test_of_five_concurrent_processes_one_applies_each_file(empty_dsn: str, folder: Path) -> None:
     applied = await asyncio.gather(*(migrate(empty_dsn, folder) for _ in range(5)))
 
     assert sorted(name for names in applied for name in names) == ["0001_first.sql", "0002_second.sql"]
 
 
-async def test_a_failing_file_leaves_nothing_of_itself(empty_dsn: str, folder: Path) -> None:
+async def test_a_failing_file_is_rolled_back(empty_dsn: str, folder: Path) -> None:
     (folder / "0002_second.sql").write_text("CREATE TABLE two (id int); SELECT nonsense;")
 
     with pytest.raises(StartupError, match=r"0002_second\.sql failed"):
@@ -93,7 +93,7 @@ async def test_a_schema_newer_than_the_code_is_refused(empty_dsn: str, folder: P
         await migrate(empty_dsn, folder)
 
 
-async def test_a_schema_that_is_one_migration_ahead_is_served_so_that_an_update_can_be_taken_back(
+async def test_a_schema_one_migration_ahead_is_accepted_so_that_an_update_can_be_rolled_back(
     empty_dsn: str, folder: Path
 ) -> None:
     await migrate(empty_dsn, folder)
@@ -119,14 +119,12 @@ async def test_a_migration_that_waits_too_long_for_a_lock_names_its_holder(
     assert await migrate(empty_dsn, folder) == ["0003_third.sql"]
 
 
-async def test_a_migration_that_meets_a_transaction_of_a_running_service_is_tried_again(
-    empty_dsn: str, folder: Path
-) -> None:
+async def test_a_migration_blocked_by_a_transaction_is_retried(empty_dsn: str, folder: Path) -> None:
     await migrate(empty_dsn, folder)
     (folder / "0003_third.sql").write_text("ALTER TABLE two ADD COLUMN name text; CREATE INDEX ON one (id);")
     service = await asyncpg.connect(empty_dsn)
     async with service.transaction():
-        await service.execute("SET LOCAL deadlock_timeout = '1min'")  # so that it is the migration that gives way
+        await service.execute("SET LOCAL deadlock_timeout = '1min'")  # so that the migration gives way
         await service.execute("UPDATE one SET id = 2")
         migration = asyncio.create_task(migrate(empty_dsn, folder))
         while not await service.fetchval(WAITS_FOR_ONE):  # noqa: ASYNC110 (the signal is a row)
@@ -142,7 +140,7 @@ IS_THERE = "SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'one_id')"
 IS_VALID = "SELECT indisvalid FROM pg_index WHERE indexrelid = 'one_id'::regclass"
 
 
-async def test_an_index_is_built_while_another_transaction_writes_the_table(empty_dsn: str, folder: Path) -> None:
+async def test_an_index_is_built_while_another_transaction_writes_to_its_table(empty_dsn: str, folder: Path) -> None:
     await migrate(empty_dsn, folder)
     (folder / "0003_index.sql").write_text(f"-- concurrently\n{INDEX}\n")
     writer = await asyncpg.connect(empty_dsn)
@@ -170,7 +168,7 @@ async def test_a_file_that_builds_indexes_has_no_other_statements(empty_dsn: str
         await migrate(empty_dsn, folder)
 
 
-async def test_an_index_whose_build_was_cut_off_is_built_again(empty_dsn: str, folder: Path) -> None:
+async def test_an_interrupted_index_build_is_repeated(empty_dsn: str, folder: Path) -> None:
     await migrate(empty_dsn, folder)
     (folder / "0003_index.sql").write_text(f"-- concurrently\n{INDEX}\n")
     await command(empty_dsn, INDEX)
@@ -190,7 +188,7 @@ async def test_a_folder_without_migrations_is_refused(empty_dsn: str, tmp_path: 
         await migrate(empty_dsn, tmp_path / "nowhere")
 
 
-async def test_pending_migrations_can_be_listed_without_applying_them(empty_dsn: str, folder: Path) -> None:
+async def test_pending_migrations_can_be_listed_without_being_applied(empty_dsn: str, folder: Path) -> None:
     assert await pending(empty_dsn, folder) == ["0001_first.sql", "0002_second.sql"]
     assert await tables(empty_dsn) == set()
 
@@ -199,7 +197,7 @@ async def test_pending_migrations_can_be_listed_without_applying_them(empty_dsn:
     assert await pending(empty_dsn, folder) == []
 
 
-async def test_an_account_older_than_plans_gets_what_a_new_one_has(empty_dsn: str, tmp_path: Path) -> None:
+async def test_an_account_older_than_plans_gets_the_free_plan(empty_dsn: str, tmp_path: Path) -> None:
     for file in SQL.glob("000[123]_*.sql"):
         shutil.copy(file, tmp_path)
     await migrate(empty_dsn, tmp_path)
@@ -233,7 +231,7 @@ A_USE = """
 
 
 @pytest.mark.parametrize(("sales", "charged"), [(["refunded"], 0), (["refunded", "paid", "paid"], 1)])
-async def test_an_older_use_of_an_addon_is_charged_to_a_purchase(
+async def test_an_older_use_of_an_addon_is_assigned_to_a_purchase(
     empty_dsn: str, tmp_path: Path, sales: list[str], charged: int
 ) -> None:
     for file in SQL.glob("00[012]*_*.sql"):
@@ -268,7 +266,7 @@ REWRITTEN = """
 
 
 @pytest.mark.parametrize(("status", "new"), [("stopped", [True, True, False]), ("completed", [False, False, False])])
-async def test_chapters_of_an_older_rewrite_are_new_and_none_has_a_budget_of_no_words(
+async def test_chapters_of_an_older_rewrite_count_as_new_and_none_has_a_budget_of_zero_words(
     empty_dsn: str, tmp_path: Path, status: str, new: list[bool]
 ) -> None:
     for file in SQL.glob("00[0123]*_*.sql"):
@@ -312,7 +310,7 @@ A_BOOK_OF_TWO_MODELS = """
 """
 
 
-async def test_older_runs_and_texts_have_their_writers_from_the_ledger(empty_dsn: str, tmp_path: Path) -> None:
+async def test_older_runs_and_texts_get_their_writers_from_the_ledger(empty_dsn: str, tmp_path: Path) -> None:
     for file in SQL.glob("00*_*.sql"):
         if file.name < "0032":
             shutil.copy(file, tmp_path)
@@ -360,9 +358,7 @@ A_BOOK_WITH_PICTURES = """
 """
 
 
-async def test_what_was_made_before_origins_were_noted_has_its_origin_from_the_ledger(
-    empty_dsn: str, tmp_path: Path
-) -> None:
+async def test_older_texts_get_their_origin_from_the_ledger(empty_dsn: str, tmp_path: Path) -> None:
     for file in SQL.glob("00*_*.sql"):
         if file.name < "0038":
             shutil.copy(file, tmp_path)

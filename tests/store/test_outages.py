@@ -1,4 +1,4 @@
-"""What passes by itself is waited out; what does not is told at once."""
+"""Temporary errors are retried, and permanent ones are raised at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bookgen.errors import Unavailable
 from bookgen.store.outages import is_passing, through_outages
 
 
-async def test_an_operation_is_begun_again_while_the_database_is_away() -> None:
+async def test_an_operation_is_retried_while_the_database_is_down() -> None:
     answers: list[Exception | int] = [ConnectionRefusedError(), Unavailable(), asyncpg.CannotConnectNowError(), 42]
 
     async def operation() -> int:
@@ -42,23 +42,23 @@ PASSING = ["08006", "25006", "40001", "40P01", "53100", "53200", "53300", "53400
 
 
 @pytest.mark.parametrize("state", OURS)
-def test_an_error_of_our_own_making_is_not_tried_again(state: str) -> None:
+def test_a_permanent_error_is_not_retried(state: str) -> None:
     assert not is_passing(asyncpg.PostgresError.new({"C": state, "M": "It failed."}))
 
 
 @pytest.mark.parametrize("state", PASSING)
-def test_every_other_error_passes(state: str) -> None:
+def test_every_other_error_is_temporary(state: str) -> None:
     assert is_passing(asyncpg.PostgresError.new({"C": state, "M": "It failed."}))
 
 
-async def test_a_cancellation_that_an_error_has_replaced_ends_the_waiting_all_the_same() -> None:
+async def test_a_cancellation_replaced_by_an_error_still_ends_the_wait() -> None:
     begun = asyncio.Event()
 
     async def operation() -> None:
         begun.set()
         try:
             await asyncio.Event().wait()
-        finally:  # as a connection does that can't be given back, because its way is cut
+        finally:  # like a connection that cannot be returned because its network is cut
             raise TimeoutError
 
     waiting = asyncio.create_task(through_outages(operation))

@@ -1,4 +1,4 @@
-"""What a run asks of the database stays cheap where the planner's statistics know of no run yet."""
+"""The queries of a run stay cheap even if the planner's statistics show no runs yet."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ RUNS_READ = "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables W
 async def restored(pool: asyncpg.Pool, request: pytest.FixtureRequest) -> AsyncIterator[asyncpg.Connection]:
     """A connection, in a transaction, to a database that was empty when it was last analyzed.
 
-    Its tables then had no page left, or one that somebody's snapshot kept from being cut off: by that one the planner
-    believes that they are as empty as ever, whatever their size.
+    At that time its tables had no page, or one page that a snapshot kept from being truncated. With that page the
+    planner believes that they are still empty, whatever their size.
     """
     async with pool.acquire() as connection, pool.acquire() as other:
         await connection.execute("VACUUM")
@@ -76,7 +76,7 @@ async def test_a_checkpoint_reads_only_its_own_run(restored: asyncpg.Connection)
     assert await restored.fetchval(CHAPTERS_READ) - chapters_before <= 20
 
 
-async def test_taking_runs_over_reads_each_but_a_few_times(restored: asyncpg.Connection) -> None:
+async def test_claiming_runs_reads_each_run_a_few_times_only(restored: asyncpg.Connection) -> None:
     before = await restored.fetchval(RUNS_READ)
     assert len(await ownership.claim(restored, uuid4(), BATCH)) == BATCH
     assert await restored.fetchval(RUNS_READ) - before <= 4 * RUNS

@@ -1,4 +1,4 @@
-"""Behind a real PgBouncer in transaction mode: what works, and what a start says when it can't."""
+"""Behind a real PgBouncer in transaction mode: what works, and what a start reports if it cannot."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KEPT = "SELECT count(*) FROM pg_prepared_statements WHERE statement = 'SELECT 42
 
 @pytest.fixture
 async def direct(dsn: str) -> AsyncIterator[str]:
-    """The database by TCP, which is how the pooler reaches it."""
+    """A connection to the database by TCP, as the pooler uses it."""
     async with PgProxy(dsn) as proxy:
         yield proxy.dsn
 
@@ -50,7 +50,7 @@ async def behind(pooled: str, direct: str) -> AsyncIterator[Database]:
     await database.close(patience=1.0)
 
 
-async def test_commands_of_many_accounts_at_once_go_through_a_pooler(behind: Database) -> None:
+async def test_commands_of_many_accounts_run_through_a_pooler(behind: Database) -> None:
     async def lock(account_id: int) -> None:
         async with behind.runs.acquire() as connection, connection.transaction():
             await book_state.lock(connection, account_id, account_id, 180.0)
@@ -59,7 +59,7 @@ async def test_commands_of_many_accounts_at_once_go_through_a_pooler(behind: Dat
     await asyncio.gather(*(lock(number) for number in range(150)))
 
 
-async def test_what_bounds_a_session_is_the_roles_behind_a_pooler(behind: Database, pooled: str) -> None:
+async def test_behind_a_pooler_the_limits_of_a_session_are_set_on_the_role(behind: Database, pooled: str) -> None:
     await reconnect(pooled)
 
     bounds = [await behind.http.fetchval(f"SHOW {name}") for name in ("statement_timeout", "lock_timeout")]
@@ -72,7 +72,7 @@ async def nothing_missed() -> None:
     pass
 
 
-async def test_the_lease_and_notifications_go_past_the_pooler(behind: Database) -> None:
+async def test_the_lease_and_the_notifications_bypass_the_pooler(behind: Database) -> None:
     heard: asyncio.Queue[int] = asyncio.Queue()
     listener = asyncio.create_task(
         listening.listen(behind.direct_dsn, heard.put_nowait, lambda *_: None, nothing_missed)
@@ -89,11 +89,11 @@ async def test_the_lease_and_notifications_go_past_the_pooler(behind: Database) 
     assert heard.get_nowait() == 7
     pids = {await behind.lease.fetchval("SELECT pg_backend_pid()") for _ in range(2)}
     async with behind.lease.acquire() as connection:
-        assert pids == {connection.get_server_pid()}  # a pooler gives a number of its own
+        assert pids == {connection.get_server_pid()}  # a pooler returns its own process id
 
 
-async def test_migrations_are_not_bounded_by_what_the_role_remembers(behind: Database, tmp_path: Path) -> None:
-    """They take as long as they take, and wait for another process that migrates."""
+async def test_migrations_ignore_the_limits_set_on_the_role(behind: Database, tmp_path: Path) -> None:
+    """Migrations may take any time, and wait for another process that migrates."""
     name = behind.direct_dsn.rpartition("/")[2].partition("?")[0]
     await command(behind.direct_dsn, f"ALTER ROLE CURRENT_USER IN DATABASE {name} SET statement_timeout = '20ms'")
     await command(behind.direct_dsn, f"ALTER ROLE CURRENT_USER IN DATABASE {name} SET lock_timeout = '20ms'")
@@ -108,7 +108,7 @@ async def test_migrations_are_not_bounded_by_what_the_role_remembers(behind: Dat
 
 
 @pytest.mark.parametrize("more", ["", IGNORING], ids=["refuses settings", "ignores settings"])
-async def test_a_start_behind_a_pooler_alone_names_the_setting_that_leads_past_it(
+async def test_a_start_with_only_a_pooler_names_the_setting_for_the_direct_url(
     direct: str, tmp_path: Path, more: str
 ) -> None:
     async with pgbouncer(direct, more) as pooled:
@@ -130,14 +130,14 @@ async def test_a_direct_url_to_another_database_is_refused(
             await start(pooled, other.dsn, tmp_path)
 
 
-async def test_a_pooler_that_keeps_no_prepared_statements_is_told_by_the_setting_for_it(
+async def test_a_pooler_without_prepared_statements_is_reported_with_the_setting_for_it(
     pooled: str, direct: str
 ) -> None:
     with pytest.raises(StartupError, match="BOOKGEN_DATABASE_STATEMENT_CACHE=off"):
         await Database.open(pooled, direct_dsn=direct)
 
 
-async def test_prepared_statements_are_kept_where_every_client_has_its_own_session(direct: str) -> None:
+async def test_prepared_statements_are_used_if_every_client_has_its_own_session(direct: str) -> None:
     async with pgbouncer(direct, "pool_mode = session") as pooled:
         database = await Database.open(pooled, direct_dsn=direct, http_connections=1, run_connections=1)
         async with database.http.acquire() as connection:
@@ -150,7 +150,7 @@ async def test_prepared_statements_are_kept_where_every_client_has_its_own_sessi
     assert kept == 1
 
 
-async def test_check_says_what_a_pooler_lacks_and_which_setting_mends_it(
+async def test_check_says_what_a_pooler_lacks_and_which_setting_fixes_it(
     pooled: str, direct: str, tmp_path: Path
 ) -> None:
     past_it = {"database_url": pooled, "database_direct_url": direct}

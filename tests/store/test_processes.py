@@ -1,4 +1,4 @@
-"""Leases of processes: what of a dead one is kept."""
+"""The rows of processes: which dead ones are kept."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ RUN = """
 
 
 async def living(pool: asyncpg.Pool) -> UUID:
-    """A process that has a lease."""
+    """A process with a lease."""
     boot_id = uuid4()
     await processes.register(pool, boot_id, "here", 2, "", 30)
     return boot_id
 
 
 async def died(pool: asyncpg.Pool, status: str) -> UUID:
-    """A process that is gone, and the run that it had."""
+    """A dead process and its run."""
     boot_id = uuid4()
     await pool.execute(DIED, boot_id)
     await pool.execute(RUN, status, boot_id)
@@ -39,7 +39,7 @@ async def died(pool: asyncpg.Pool, status: str) -> UUID:
 
 
 @pytest.mark.parametrize("status", ["completed", "stopped", "error"])
-async def test_a_dead_process_is_forgotten_once_its_runs_are_over(pool: asyncpg.Pool, status: str) -> None:
+async def test_a_dead_process_is_deleted_once_it_has_no_runs(pool: asyncpg.Pool, status: str) -> None:
     await died(pool, status)
 
     await processes.prune(pool, await living(pool))
@@ -47,7 +47,7 @@ async def test_a_dead_process_is_forgotten_once_its_runs_are_over(pool: asyncpg.
     assert await pool.fetchval("SELECT count(*) FROM process WHERE pid = 1") == 0
 
 
-async def test_a_dead_process_is_known_until_its_run_is_taken_over(pool: asyncpg.Pool) -> None:
+async def test_a_dead_process_is_kept_until_its_runs_are_taken_over(pool: asyncpg.Pool) -> None:
     boot_id = await died(pool, "running")
 
     await processes.prune(pool, await living(pool))
@@ -55,7 +55,7 @@ async def test_a_dead_process_is_known_until_its_run_is_taken_over(pool: asyncpg
     assert await pool.fetchval("SELECT boot_id FROM process WHERE pid = 1") == boot_id
 
 
-async def test_a_process_whose_lease_has_run_out_forgets_no_other(pool: asyncpg.Pool) -> None:
+async def test_a_process_with_an_expired_lease_deletes_no_other(pool: asyncpg.Pool) -> None:
     boot_id, asker = await died(pool, "completed"), await living(pool)
     await processes.expire(pool, asker)
 

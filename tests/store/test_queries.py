@@ -1,4 +1,6 @@
-"""Every query in the store and in billing is understood by the schema in sql/, and stands above what runs it."""
+"""Every query in the store and in billing is valid for the schema in sql/, and is defined above the function that runs
+it.
+"""
 
 import ast
 import importlib
@@ -25,16 +27,16 @@ QUERIES = [
 
 
 @pytest.mark.parametrize("query", QUERIES)
-async def test_query_is_valid(pool: asyncpg.Pool, query: str) -> None:
+async def test_every_query_is_valid(pool: asyncpg.Pool, query: str) -> None:
     async with pool.acquire() as connection:
         await connection.prepare(query)
 
 
-def test_a_query_stands_above_the_first_function_that_runs_it() -> None:
+def test_a_query_is_defined_above_the_first_function_that_uses_it() -> None:
     far = []
     for module, _, name in (str(query.id).rpartition(".") for query in QUERIES):
         definitions = [node for node in statements(module) if isinstance(node, DEFINITIONS)]
-        running = [node for node in definitions if name in names(node)]  # none runs what is a part of others
+        running = [node for node in definitions if name in names(node)]  # these are parts of other queries
         for line in (node.lineno for node in statements(module) if running and sets(node, name)):
             if running[0] is not next((node for node in definitions if node.lineno > line), None):
                 far.append(f"{module}.{name}")

@@ -1,4 +1,4 @@
-"""Databases of former releases, migrated to the newest schema: they get the same one as a new database, and keep all.
+"""Databases of earlier releases migrate to the schema of a new database and keep all their data.
 
 `schemas/` has a dump of each release, made by pg_dump 15 of a database in which Ada's book is half written: with the
 migrations up to 0041 for 0.1.0, and up to 0045 for 0.2.0.
@@ -18,7 +18,7 @@ from bookgen.store.migrate import migrate, pending
 SCHEMAS = Path(__file__).parent / "schemas"
 RELEASES = sorted(SCHEMAS.glob("*.sql"))
 
-# What makes the schema, as text, without the order of the columns.
+# The definition of the schema as text, without the order of columns.
 DESCRIPTION = """
     SELECT format('column %s.%s: %s %s %s %s %s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
                   a.attnotnull, a.attidentity, a.attgenerated, pg_get_expr(d.adbin, d.adrelid)) AS line
@@ -42,7 +42,7 @@ DESCRIPTION = """
     SELECT format('function %s', pg_get_functiondef(oid)) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
 """
 
-# Rows that the migrations make, without what each database chooses by itself.
+# Rows from the migrations, without what each database chooses by itself.
 SEEDED = """
     SELECT 'plan' AS kind, to_jsonb(t) - 'id' - 'created_at' - 'updated_at' AS row FROM plan t
     UNION ALL
@@ -63,7 +63,7 @@ OF_ADA = """
 
 
 @pytest.mark.parametrize("release", RELEASES, ids=lambda path: path.stem)
-async def test_a_database_of_a_release_gets_the_schema_of_a_new_one_and_keeps_its_books(
+async def test_the_database_of_a_release_migrates_to_the_new_schema_and_keeps_its_books(
     empty_dsn: str, dsn: str, release: Path
 ) -> None:
     loading = await asyncpg.connect(empty_dsn)
@@ -88,7 +88,7 @@ async def test_a_database_of_a_release_gets_the_schema_of_a_new_one_and_keeps_it
         await new.close()
 
 
-def test_there_is_a_dump_of_every_release() -> None:
+def test_every_release_has_a_schema_dump() -> None:
     changes = (Path(__file__).parents[2] / "CHANGELOG.md").read_text()
     released = [line.removeprefix("## ") for line in changes.splitlines() if line.startswith("## ")][1:]
 

@@ -1,4 +1,4 @@
-"""Old rows that nobody needs are deleted, and no others."""
+"""Old rows that are no longer needed are deleted, and no others."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ RUNS = """
 """
 
 
-async def test_applied_events_go_after_half_a_year(pool: asyncpg.Pool) -> None:
+async def test_applied_events_are_deleted_after_half_a_year(pool: asyncpg.Pool) -> None:
     await pool.execute(EVENTS)
 
     await delete_old_rows(pool)
@@ -54,7 +54,7 @@ async def test_applied_events_go_after_half_a_year(pool: asyncpg.Pool) -> None:
     assert {row["id"] for row in await pool.fetch("SELECT id FROM payment_event")} == {"waiting", "new"}
 
 
-async def test_checkouts_that_were_never_paid_go_after_90_days(pool: asyncpg.Pool) -> None:
+async def test_unpaid_checkouts_are_deleted_after_90_days(pool: asyncpg.Pool) -> None:
     await pool.execute(CHECKOUTS)
 
     await delete_old_rows(pool)
@@ -64,7 +64,7 @@ async def test_checkouts_that_were_never_paid_go_after_90_days(pool: asyncpg.Poo
     ]  # fmt: skip
 
 
-async def test_audit_entries_go_after_two_years(pool: asyncpg.Pool) -> None:
+async def test_audit_entries_are_deleted_after_two_years(pool: asyncpg.Pool) -> None:
     await pool.execute(AUDIT)
 
     await delete_old_rows(pool)
@@ -72,7 +72,7 @@ async def test_audit_entries_go_after_two_years(pool: asyncpg.Pool) -> None:
     assert await pool.fetchval("SELECT array_agg(action) FROM audit") == ["new"]
 
 
-async def test_replies_of_a_run_that_failed_long_ago_go_and_those_of_others_stay(pool: asyncpg.Pool) -> None:
+async def test_the_replies_of_a_run_that_failed_long_ago_are_deleted_and_others_are_kept(pool: asyncpg.Pool) -> None:
     await pool.execute(RUNS)
 
     await delete_old_rows(pool)
@@ -93,7 +93,7 @@ async def test_a_locked_row_is_skipped(pool: asyncpg.Pool) -> None:
     assert await pool.fetchval("SELECT count(*) FROM audit") == 1
 
 
-async def test_idempotency_keys_go_after_a_day(pool: asyncpg.Pool) -> None:
+async def test_idempotency_keys_are_deleted_after_a_day(pool: asyncpg.Pool) -> None:
     await pool.execute(KEYS)
 
     await delete_old_rows(pool)
@@ -101,7 +101,7 @@ async def test_idempotency_keys_go_after_a_day(pool: asyncpg.Pool) -> None:
     assert [row["key"] for row in await pool.fetch("SELECT key FROM idempotency_key")] == ["23"]
 
 
-async def test_counted_registrations_of_earlier_days_go(pool: asyncpg.Pool) -> None:
+async def test_registration_counts_of_earlier_days_are_deleted(pool: asyncpg.Pool) -> None:
     await pool.execute("INSERT INTO registration VALUES ('a', current_date, 1), ('b', current_date - 1, 1)")
 
     await delete_old_rows(pool)

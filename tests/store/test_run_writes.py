@@ -1,4 +1,4 @@
-"""The table `run` is written in three files, and only in ways that `decide` and its statements agree on."""
+"""The table `run` is written in three files only, in ways that agree with `decide`."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ MESSAGES: list[Command | Event] = [
 
 
 def strings(file: Path) -> Iterator[str]:
-    """The strings of the file; of one without any verb that writes none, which takes no parsing."""
+    """The strings of the file, or none if it contains no verb that writes (which saves parsing it)."""
     source = file.read_text()
     for node in ast.walk(ast.parse(source)) if WRITES.search(source) else ():
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
 
 
-def test_every_statement_that_writes_a_run_stands_in_one_of_three_files() -> None:
+def test_every_statement_that_writes_a_run_is_in_one_of_three_files() -> None:
     writers = {
         str(file.relative_to(PACKAGE))
         for file in PACKAGE.rglob("*.py")
@@ -91,7 +91,7 @@ def a_state(run: Run, todo: int, *, slot_free: bool) -> BookState:
 
 
 def decided() -> dict[tuple[RunStatus, RunStatus], set[str]]:
-    """What `decide` makes of a run in each state, by any message, whatever else is the case; by which messages."""
+    """The transitions that `decide` makes in any situation, with the messages that cause them."""
     found: dict[tuple[RunStatus, RunStatus], set[str]] = {}
     cases = product(RunStatus, MESSAGES, (0, 2), (True, False), (0, MAX_CRASHES))
     for status, message, todo, slot_free, crashes in cases:
@@ -105,13 +105,13 @@ def decided() -> dict[tuple[RunStatus, RunStatus], set[str]]:
     return found
 
 
-def test_what_is_decided_and_what_save_lets_through_are_the_same() -> None:
+def test_the_transitions_in_decide_and_in_save_are_the_same() -> None:
     allowed = {(before, after) for before, targets in TRANSITIONS.items() for after in targets}
 
     assert decided().keys() == allowed
 
 
-def test_a_new_run_is_decided_on_only_where_none_is_active() -> None:
+def test_a_new_run_is_inserted_only_if_none_is_active() -> None:
     for status in RunStatus:
         state = a_state(a_run(status), 2, slot_free=True)
         try:
@@ -136,7 +136,7 @@ A_RUN = """
 
 @pytest.fixture
 async def stored(pool: asyncpg.Pool, status: RunStatus) -> Run:
-    """A run in `status` that is being written by a process whose lease has run out."""
+    """A run in `status` that is being written by a process whose lease has expired."""
     await pool.execute(A_RUN, uuid4(), status, OWNER)
     run = await runs.newest(pool, await pool.fetchval("SELECT id FROM book"))
     assert run
@@ -144,7 +144,7 @@ async def stored(pool: asyncpg.Pool, status: RunStatus) -> Run:
 
 
 @pytest.mark.parametrize("status", RunStatus)
-async def test_save_writes_a_run_into_the_states_that_it_may_get_into_and_no_other(
+async def test_save_allows_exactly_the_specified_transitions(
     pool: asyncpg.Pool, stored: Run, status: RunStatus
 ) -> None:
     for after in RunStatus:
@@ -225,7 +225,7 @@ async def promote(pool: asyncpg.Pool, run: Run) -> None:
 
 
 QUEUED, RUNNING, PAUSED = RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.PAUSED
-# As the table at the head of `store/runs.py` says.
+# The same as the table in the docstring of `store/runs.py`.
 WRITTEN_IN: dict[Callable[[asyncpg.Pool, Run], Awaitable[None]], set[RunStatus]] = {
     begin: {RUNNING},
     begin_phase: {RUNNING},
@@ -251,7 +251,7 @@ STORED = """
 
 @pytest.mark.parametrize("write", WRITTEN_IN, ids=lambda write: write.__name__)
 @pytest.mark.parametrize("status", RunStatus)
-async def test_a_statement_writes_a_run_in_its_states_and_no_other(
+async def test_each_statement_writes_runs_in_its_own_states_only(
     pool: asyncpg.Pool, stored: Run, status: RunStatus, write: Callable[[asyncpg.Pool, Run], Awaitable[None]]
 ) -> None:
     before = await pool.fetchrow(STORED)
@@ -263,7 +263,7 @@ async def test_a_statement_writes_a_run_in_its_states_and_no_other(
     assert after["status"] == (RUNNING if write is promote and status is QUEUED else status)
 
 
-def test_the_table_at_the_head_of_the_file_says_what_is_tested_here() -> None:
+def test_the_table_in_the_module_docstring_matches_these_tests() -> None:
     rows = {
         name.lower(): set(RunStatus) if states.startswith("any") else {RunStatus(word) for word in states.split(", ")}
         for name, states in re.findall(r"^ {4}(\w+) {2,}(\w+(?:, \w+)*) {2,}\w", (runs.__doc__ or ""), re.M)

@@ -1,13 +1,13 @@
-"""What the tables in sql/ are asked by the server itself."""
+"""Properties of the tables in sql/, checked by the server itself."""
 
 from __future__ import annotations
 
 import asyncpg
 
-# Tables whose rows nobody deletes.
+# Tables whose rows are never deleted.
 KEPT = ("account", "plan", "addon", "wallet", "credit_lot")
 
-# The foreign keys by which a row that goes is looked for in a table that has to be read from end to end for it.
+# The foreign keys for which deleting a row scans the whole referencing table.
 WITHOUT_INDEX = """
     SELECT format('%s.%s', k.conrelid::regclass, a.attname)
       FROM pg_constraint k JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = k.conkey[1]
@@ -19,5 +19,5 @@ WITHOUT_INDEX = """
 """
 
 
-async def test_what_goes_with_a_deleted_row_is_found_by_an_index(pool: asyncpg.Pool) -> None:
+async def test_rows_deleted_by_a_cascade_are_found_by_an_index(pool: asyncpg.Pool) -> None:
     assert [row[0] for row in await pool.fetch(WITHOUT_INDEX, KEPT)] == []

@@ -1,4 +1,4 @@
-"""What an account stores: every text column of its books counts, and a new one cannot be forgotten."""
+"""What an account stores: every text column of its books counts, and a new column cannot be forgotten."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from bookgen.store import storage
 from bookgen.store.rows import text_names
 
 TEXTS = [(table, name) for table, noun in storage.COUNTED.items() for name in text_names(noun)]
-# Covered by the bytes that a book and a chapter count besides their texts: words of a fixed list, and what is bounded.
+# Covered by the bytes that a book and a chapter count besides their texts: enumerated values and bounded fields.
 SMALL = {
     "book": {"age_range", "bible", "bible_changes", "characters", "cover_idea", "funding_source", "kind", "status"},
     "chapter": {"quality", "status"},
     "chapter_revision": {"origin"},
     "media": {"key", "source_type"},
 }
-# Tables whose rows go with their book and that only the service writes.
+# Tables whose rows belong to a book and that only the service writes.
 UNCOUNTED = {
     "book_job", "cover", "digest", "dismissal", "export_file", "fact", "illustration", "report", "run", "step",
     "suggestion",
 }  # fmt: skip
-# The columns of variable length of a book, and of every table whose rows are deleted with it.
+# The variable-length columns of a book and of every table whose rows are deleted with it.
 COLUMNS_OF_BOOKS = """
     WITH RECURSIVE gone(id) AS (
         SELECT 'book'::regclass::oid
@@ -44,7 +44,7 @@ ONE_OF_EACH = """
 """
 
 
-async def test_each_column_of_a_book_counts_or_is_named_as_small(pool: asyncpg.Pool) -> None:
+async def test_each_column_of_a_book_counts_towards_storage_or_is_listed_as_small(pool: asyncpg.Pool) -> None:
     columns = {(table, name) for table, name in await pool.fetch(COLUMNS_OF_BOOKS) if table not in UNCOUNTED}
 
     small = {(table, name) for table, names in SMALL.items() for name in names}
@@ -53,7 +53,7 @@ async def test_each_column_of_a_book_counts_or_is_named_as_small(pool: asyncpg.P
 
 
 @pytest.mark.parametrize(("table", "name"), [each for each in TEXTS if each != ("book", "character_sheet_key")])
-async def test_a_text_counts_by_its_bytes(pool: asyncpg.Pool, table: str, name: str) -> None:
+async def test_a_text_counts_by_its_size_in_bytes(pool: asyncpg.Pool, table: str, name: str) -> None:
     account_id = await pool.fetchval(ONE_OF_EACH)
     before = await storage.stored(pool, account_id)
 

@@ -1,4 +1,4 @@
-"""Questions that people ask, without a language model: answered from the service's own tables, in their language."""
+"""Common questions, without a language model: answered from the service's own tables, in their language."""
 
 import pytest
 
@@ -44,7 +44,7 @@ def support(pool) -> Support:
     return Support.over(documents(), "http://here/docs/", None, facts=FACTS, db=pool)
 
 
-async def test_fifteen_of_fifteen_questions_are_answered_in_the_language_of_the_question(support: Support) -> None:
+async def test_all_fifteen_questions_are_answered_in_their_own_language(support: Support) -> None:
     answers = {question: (await support.ask(question)).answer for question in ANSWERED}
 
     wrong = {
@@ -56,25 +56,25 @@ async def test_fifteen_of_fifteen_questions_are_answered_in_the_language_of_the_
     assert wrong == {}
 
 
-async def test_what_neither_tables_nor_documents_say_is_not_made_up(support: Support) -> None:
+async def test_facts_missing_from_tables_and_documents_are_not_made_up(support: Support) -> None:
     answers = {question: (await support.ask(question)).answer for question in UNKNOWN}
 
     assert {question: answer for question, answer in answers.items() if not answer.startswith(UNKNOWN[question])} == {}
 
 
-async def test_a_price_is_the_one_in_the_table(support: Support, pool) -> None:
+async def test_a_price_comes_from_the_plan_table(support: Support, pool) -> None:
     await pool.execute("UPDATE plan SET price_monthly = 23.50 WHERE slug = 'starter'")
 
     assert "23.50 USD a month" in (await support.ask("What is the price of Starter?")).answer
 
 
-async def test_a_follow_up_is_about_what_was_asked_before(support: Support) -> None:
+async def test_a_follow_up_question_refers_to_the_earlier_one(support: Support) -> None:
     history = [{"role": "user", "content": "How much does Pro cost?"}, {"role": "assistant", "content": "…"}]
 
     assert "49.00" in (await support.ask("And in a year?", history)).answer
 
 
-async def test_a_server_without_billing_says_that_nothing_has_a_price(pool) -> None:
+async def test_a_server_without_billing_says_that_nothing_is_sold(pool) -> None:
     free = Facts(("English",), FORMATS, ("6x9",), LIMITS, 100, sells=False)
     support = Support.over(documents(), "http://here/docs/", None, facts=free, db=pool)
 
@@ -82,12 +82,12 @@ async def test_a_server_without_billing_says_that_nothing_has_a_price(pool) -> N
 
 
 @pytest.mark.parametrize("language", topics.languages())
-def test_every_language_says_all_that_the_others_say(language: str) -> None:
+def test_every_language_has_the_same_texts(language: str) -> None:
     english, other = topics.languages()["en"], topics.languages()[language]
 
     assert (other.keys(), other["words"].keys()) == (english.keys(), english["words"].keys())
     assert "delete-account" in other["account"]
 
 
-def test_every_error_code_is_known() -> None:
+def test_every_error_code_mentioned_exists() -> None:
     assert {entry.code for entry in CODES.values()} <= {entry.code for entry in catalogue()}

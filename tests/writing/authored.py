@@ -1,4 +1,4 @@
-"""The scripted author behind a real address, and the real SDKs as Steps over it."""
+"""The scripted author behind a real address, with Steps over the real SDKs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _STOPS = {StopReason.END: "end", StopReason.LENGTH: "length", StopReason.REFUSAL
 
 
 class ScriptServer(ModelServer):
-    """A model server whose replies are those of a script."""
+    """A model server with the replies of a script."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ def as_request(call: Call) -> TextRequest:
 
 
 def told(call: Call) -> str:
-    """The system prompt of a call, as it came over the wire."""
+    """The system prompt of a call as received by the server."""
     apart = call.body.get("system") or call.body.get("instructions") or ""
     within = (_text(turn["content"]) for turn in call.body.get("messages", ()) if turn["role"] == "system")
     return _text(apart) or "".join(within)
@@ -61,13 +61,13 @@ def _text(content: Any) -> str:
 
 
 def sent(call: Call) -> str:
-    """All the text of a call, as it came over the wire."""
+    """All text of a call as received by the server."""
     return "\n".join([told(call), *(_text(turn["content"]) for turn in _turns(call))])
 
 
 @dataclass
 class Paid:
-    """Steps over a real model client. A request that was answered is not sent again."""
+    """Steps over a real model client. An answered request is not sent again."""
 
     model: TextModel
     replies: list[TextReply] = field(default_factory=list)
@@ -112,7 +112,7 @@ async def authored(answer: Answer, protocol: str, model: str = "scripted") -> As
 async def write_book(
     material: Material, steps: Any, context_tokens: int = WINDOW
 ) -> tuple[list[ChapterDraft], Material]:
-    """Every chapter in order, each with what the ones before it left."""
+    """Write every chapter in order, each with the results of the ones before it."""
     drafts = []
     for chapter in material.chapters:
         made: list[Digest] = []

@@ -1,4 +1,4 @@
-"""Ways in which models do not do what they are asked, for tests and for the bench."""
+"""Ways in which models deviate from their instructions, for tests and for the bench."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.writing.scripted import Answer, next_number, obedient, prose, says, s
 
 
 def writes(share: Callable[[], float]) -> Answer:
-    """A model that writes `share()` of the words that it is asked for."""
+    """A model that writes `share()` of the requested words."""
 
     def answer(request, brief, call):
         if brief["stage"] != "chapter":
@@ -23,7 +23,7 @@ def writes(share: Callable[[], float]) -> Answer:
 
 
 def cuts(rng: random.Random, *, admitted: float = 0.4, hidden: float = 0.05, repeats: float = 0.3) -> Answer:
-    """A model whose replies are cut anywhere, and which often repeats sentences when it goes on."""
+    """A model whose replies are cut at random and which often repeats sentences when it continues."""
 
     def answer(request, brief, call):
         if brief["stage"] != "chapter":
@@ -36,7 +36,7 @@ def cuts(rng: random.Random, *, admitted: float = 0.4, hidden: float = 0.05, rep
         if chance < admitted + hidden:
             text = text[: rng.randint(len(text) // 10, len(text) - 1)]
         if admitted <= chance < admitted + hidden:
-            # Cut but flagged as finished: within a sentence, else nobody could tell, and nothing is lost.
+            # Cut but flagged as finished: inside a sentence, otherwise nobody could tell and nothing is lost.
             text = text.rstrip(".。")
         return says(text, StopReason.LENGTH if chance < admitted else StopReason.END)
 
@@ -58,7 +58,7 @@ PETS = [sentence(number).replace(str(number), "seven") for number in range(900, 
 
 
 def repeats(rng: random.Random, share: float = 0.25) -> Answer:
-    """A model with twenty pet sentences, which it leaves alone only where it is told to."""
+    """A model with twenty favourite sentences, which it avoids only if told to."""
 
     def answer(request, brief, call):
         text = obedient(request, brief, call)
@@ -72,7 +72,7 @@ def repeats(rng: random.Random, share: float = 0.25) -> Answer:
 
 
 def doubled(texts: list[str]) -> int:
-    """How often, in all, a chapter has a sentence that another one has."""
+    """How many sentences, in total, occur in more than one chapter."""
     seen: dict[str, set[int]] = {}
     for number, text in enumerate(texts):
         for each in split(text):

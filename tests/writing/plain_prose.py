@@ -1,4 +1,4 @@
-"""Plain prose about a settled cast, in any amount."""
+"""Plain prose about a fixed cast, of any length."""
 
 from __future__ import annotations
 

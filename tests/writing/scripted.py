@@ -1,4 +1,4 @@
-"""A model in a script: answers from the brief, counts what it is asked, errs as it is told to."""
+"""A scripted model: it answers from the brief, counts its calls, and errs as told."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Answer = Callable[[TextRequest, dict[str, Any], int], str | TextReply]
 
 @dataclass
 class Scripted:
-    """Steps over a function of (request, brief, number of the call). Stores replies as the real ones do."""
+    """Steps over a function of (request, brief, number of the call). Stores replies like the real ones."""
 
     answer: Answer
     calls: list[tuple[TextRequest, int]] = field(default_factory=list)
@@ -65,7 +65,7 @@ _ALPHABETS = {
 
 
 def sentence(number: int, language: str = "en") -> str:
-    """A sentence that holds its number, like no other in the world, in words that mean nothing."""
+    """A unique sentence that contains its number, in words without meaning."""
     rng = random.Random(number)
     if language in ("zh", "ja"):
         letters = [chr(rng.randint(0x4E00, 0x8FFF)) for _ in range(rng.randint(16, 40))]
@@ -83,7 +83,7 @@ def _word(rng: random.Random, language: str) -> str:
 
 
 def prose(words: int, first: int, language: str = "en") -> str:
-    """Numbered sentences of about `words` words, five a paragraph, beginning with number `first`."""
+    """Numbered sentences of about `words` words, five per paragraph, starting with number `first`."""
     picked: list[str] = []
     written, number = 0, first
     while written < words:
@@ -138,7 +138,7 @@ OF_A_PLACE = "one street, one crane, a view of the sound from every window; floo
 
 
 def digest_reply(brief: dict[str, Any], text: str) -> str:
-    """As long as it is asked for: a summary of some 70 words, a few facts with quotes from the chapter's text."""
+    """A realistic length: a summary of some 70 words, and a few facts with quotes from the chapter."""
     number, quote = brief["chapter_number"], " ".join(text.split()[:5])
     facts = [
         ("person", "Mara", f"owns key number {number}"),
@@ -159,7 +159,7 @@ def digest_reply(brief: dict[str, Any], text: str) -> str:
 
 
 def chapter_text(request: TextRequest) -> str:
-    """The chapter that a request for a digest is about: in its conversation, between its marks, or in the view."""
+    """The chapter that a digest request is about: in its conversation, between its tags, or in the view."""
     said = [message.text for message in request.messages if message.role == "assistant"]
     if said:
         return said[0]
@@ -178,7 +178,7 @@ BLURB = (
 
 
 def obedient(request: TextRequest, brief: dict[str, Any], call: int) -> str:
-    """A model that does just what it is asked."""
+    """A model that does exactly what it is asked."""
     match brief["stage"]:
         case "outline":
             return outline_reply(brief)
@@ -261,5 +261,5 @@ def some_material(chapters: int = 3, *, words: int = 3_000, **book: Any) -> Mate
 
 
 def numbers_in(text: str) -> list[int]:
-    """The numbers of the sentences in a text: consecutive when nothing is doubled or missing."""
+    """The numbers of the sentences in a text: consecutive if nothing is doubled or missing."""
     return [int(found) for found in re.findall(r"\d+", text)]

@@ -1,4 +1,4 @@
-"""The blurb of a finished book: what the model is given, and which replies are taken."""
+"""The blurb of a finished book: its prompt, and which replies are accepted."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def test_a_blurb_is_taken_as_the_model_sends_it() -> None:
         BLURB.replace(" the ", "\nthe "),
     ],
 )
-async def test_what_is_around_it_goes(reply: str) -> None:
+async def test_text_around_the_blurb_is_removed(reply: str) -> None:
     assert await drafted(reply) == BLURB
 
 
@@ -91,14 +91,14 @@ UNUSABLE = {
 
 
 @pytest.mark.parametrize("reply", UNUSABLE.values(), ids=UNUSABLE)
-async def test_a_reply_that_is_no_blurb_is_not_taken(reply: str | TextReply) -> None:
+async def test_an_unusable_reply_is_not_accepted(reply: str | TextReply) -> None:
     with pytest.raises(UnusableReply) as error:
         await drafted(reply)
 
     assert error.value.retryable
 
 
-async def test_a_passage_of_the_book_is_no_blurb() -> None:
+async def test_a_passage_copied_from_the_book_is_not_accepted() -> None:
     material = finished()
     passage = BLURB.replace("\n\n", " ")
     chapter = replace(material.chapters[1], content=f"{passage}\n\n{material.chapters[1].content}")
@@ -107,7 +107,7 @@ async def test_a_passage_of_the_book_is_no_blurb() -> None:
         await drafted(BLURB, replace(material, chapters=(material.chapters[0], chapter)))
 
 
-async def test_a_refusal_is_not_asked_for_again() -> None:
+async def test_a_refusal_is_not_retried() -> None:
     with pytest.raises(ModelRefused) as error:
         await drafted(says("", StopReason.REFUSAL))
 
@@ -122,7 +122,7 @@ async def test_it_is_written_in_the_language_of_the_book() -> None:
         await drafted(BLURB, material)
 
 
-async def test_the_model_is_given_the_book_and_not_the_idea() -> None:
+async def test_the_model_gets_the_book_and_not_the_idea() -> None:
     steps, material = answers(BLURB), finished()
 
     await draft_blurb(material, steps)
@@ -137,7 +137,7 @@ async def test_the_model_is_given_the_book_and_not_the_idea() -> None:
     assert request.patience is not None, "the files of a production wait for it"
 
 
-async def test_a_long_book_is_told_in_summaries_within_the_window() -> None:
+async def test_a_long_book_is_given_in_summaries_that_fit_the_window() -> None:
     material = finished(chapters=100, words=2_000)
     digests = {n: Digest(n, content_hash(material.chapter(n).content), f"Digest {n}.", (), (), ()) for n in (2, 3)}
     digests[3] = replace(digests[3], content_hash="of another text")
@@ -166,7 +166,7 @@ async def test_it_fits_a_small_window() -> None:
 @pytest.mark.parametrize(
     ("tag", "said"), [("en", "is a sample"), ("de", "Muster"), ("fr", "exemple"), ("es", "muestra")]
 )
-async def test_the_offline_model_says_that_its_blurb_is_a_sample(tag: str, said: str) -> None:
+async def test_the_offline_model_labels_its_blurb_as_a_sample(tag: str, said: str) -> None:
     model, material = OfflineModel(), finished(content_language=tag)
 
     class OfflineSteps:
@@ -180,7 +180,7 @@ async def test_the_offline_model_says_that_its_blurb_is_a_sample(tag: str, said:
     assert IDEA not in blurb
 
 
-async def test_a_sample_is_taken_in_whatever_language() -> None:
+async def test_a_sample_is_accepted_in_any_language() -> None:
     reply = TextReply("This is a sample.", StopReason.END, says("").usage, "offline")
 
     assert await drafted(reply, finished(content_language="ja")) == "This is a sample."

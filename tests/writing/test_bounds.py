@@ -1,4 +1,4 @@
-"""Whatever a model answers, a chapter ends after a bounded number of calls: in a text or in a typed error."""
+"""Whatever a model answers, a chapter ends after a limited number of calls, in a text or in a typed error."""
 
 from contextlib import suppress
 
@@ -27,7 +27,7 @@ stops = st.sampled_from([StopReason.END, StopReason.END, StopReason.LENGTH])
 
 @settings(max_examples=120, deadline=None)
 @given(script=st.lists(st.tuples(replies, stops), min_size=1, max_size=12), words=st.integers(0, 6_000))
-async def test_a_chapter_is_bounded_in_calls_and_length(script, words):
+async def test_a_chapter_has_limited_calls_and_length(script, words):
     def answer(request, brief, call):
         text, stop = script[call % len(script)]
         return says(text, stop)
@@ -44,7 +44,7 @@ async def test_a_chapter_is_bounded_in_calls_and_length(script, words):
 
 @settings(max_examples=60, deadline=None)
 @given(script=st.lists(st.tuples(replies, stops), min_size=1, max_size=6), chapters=st.integers(1, 100))
-async def test_an_outline_is_exact_or_an_error_after_bounded_calls(script, chapters):
+async def test_an_outline_is_exact_or_an_error_after_a_limited_number_of_calls(script, chapters):
     def answer(request, brief, call):
         if call % 2:
             return obedient(request, brief, call)

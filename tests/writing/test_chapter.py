@@ -1,4 +1,4 @@
-"""Chapters keep their length, whole and without a seam, whatever a model does to the replies."""
+"""Chapters keep their length, complete and joined without gaps, whatever happens to the replies."""
 
 import random
 import re
@@ -31,7 +31,7 @@ async def drafts_of(steps, material):
 
 @pytest.mark.parametrize("words", [400, 1_500, 4_000])
 @pytest.mark.parametrize("share", [0.65, 0.86, 1.16, 1.55])
-async def test_a_text_that_the_model_finished_is_kept_to_its_last_word_and_takes_one_call(words, share):
+async def test_a_finished_text_is_kept_to_its_last_word_and_takes_one_call(words, share):
     steps = Scripted(writes(lambda: share))
 
     draft = await write_chapter(some_material(2, words=words), 1, steps)
@@ -42,7 +42,7 @@ async def test_a_text_that_the_model_finished_is_kept_to_its_last_word_and_takes
 
 
 @pytest.mark.parametrize("language", ["en", "zh", "ja", "th", "ru"])
-async def test_a_book_keeps_its_length_although_its_chapters_drift(language):
+async def test_a_book_keeps_its_length_even_if_its_chapters_vary(language):
     rng = random.Random(language)
     steps = Scripted(writes(lambda: rng.uniform(0.7, 1.3)))
 
@@ -55,14 +55,14 @@ async def test_a_book_keeps_its_length_although_its_chapters_drift(language):
 
 
 @pytest.mark.parametrize("share", [0.8, 1.25])
-async def test_a_model_that_always_errs_alike_is_asked_for_more_or_less(share):
+async def test_a_model_that_is_always_too_long_or_too_short_gets_adjusted_targets(share):
     drafts = await drafts_of(Scripted(writes(lambda: share)), some_material(12))
 
     assert abs(sum(draft.word_count for draft in drafts) - 36_000) <= 3_600
 
 
 @pytest.mark.parametrize(("written", "aims"), [(1_300, (750, 900)), (700, (1_250, 1_100))])
-def test_an_ending_makes_up_for_a_tenth_at_most(written, aims):
+def test_the_last_chapters_correct_the_length_by_a_tenth_at_most(written, aims):
     chapters = [a_chapter(number, words=1_000) for number in range(1, 5)]
     chapters[:2] = [replace(each, content="x", word_count=written) for each in chapters[:2]]
 
@@ -71,7 +71,7 @@ def test_an_ending_makes_up_for_a_tenth_at_most(written, aims):
     assert (middle.ask, last.ask) == aims
 
 
-async def test_the_last_chapter_has_no_notes_since_nothing_comes_after_it():
+async def test_the_last_chapter_is_not_noted_because_nothing_follows_it():
     steps = Scripted(obedient)
 
     draft = await write_chapter(some_material(2), 2, steps)
@@ -81,7 +81,7 @@ async def test_the_last_chapter_has_no_notes_since_nothing_comes_after_it():
 
 
 @pytest.mark.parametrize("share", [0.25, 0.5])
-async def test_a_model_that_ends_far_too_early_is_asked_for_the_rest_in_parts_from_then_on(share):
+async def test_after_far_too_short_a_chapter_the_model_writes_in_parts(share):
     steps = Scripted(writes(lambda: share))
 
     drafts = await drafts_of(steps, some_material(3))
@@ -93,7 +93,7 @@ async def test_a_model_that_ends_far_too_early_is_asked_for_the_rest_in_parts_fr
     assert all(draft.word_count >= 0.75 * 3_000 for draft in drafts)
 
 
-async def test_a_chapter_that_was_begun_in_parts_goes_on_in_parts_after_an_interruption():
+async def test_a_chapter_begun_in_parts_continues_in_parts_after_an_interruption():
     steps = Scripted(writes(lambda: 0.4))
     in_parts = replace(some_material(), in_parts=True)
     first = await write_chapter(in_parts, 2, steps)
@@ -111,7 +111,7 @@ async def test_short_and_long_chapters_keep_their_budgets(words):
     assert abs(draft.word_count - words) <= max(words * 0.1, 20)
 
 
-async def test_the_words_written_so_far_are_told_after_every_call():
+async def test_the_words_written_so_far_are_reported_after_every_call():
     told = []
 
     draft = await write_chapter(some_material(), 1, Scripted(obedient), told.append)
@@ -122,7 +122,7 @@ async def test_the_words_written_so_far_are_told_after_every_call():
 
 @pytest.mark.parametrize("language", ["en", "zh", "ja", "ru"])
 @pytest.mark.parametrize("seed", range(5))
-async def test_cut_replies_leave_no_seam(language, seed):
+async def test_cut_replies_are_joined_without_a_gap_or_a_repetition(language, seed):
     steps = Scripted(cuts(random.Random(seed)))
 
     for draft in await drafts_of(steps, some_material(3, content_language=language)):
@@ -147,7 +147,7 @@ async def test_a_part_is_continued_at_most_three_times():
     assert numbers_in(draft.content) == list(range(10_000, 10_000 + len(numbers_in(draft.content))))
 
 
-async def test_a_cut_reply_is_continued_in_a_user_turn_after_its_last_whole_sentence():
+async def test_a_cut_reply_is_continued_in_a_user_turn_after_its_last_complete_sentence():
     def cut_once(request, brief, call):
         if call == 1:
             return says(f"{sentence(10_000)} The door opened and", StopReason.LENGTH)
@@ -163,7 +163,7 @@ async def test_a_cut_reply_is_continued_in_a_user_turn_after_its_last_whole_sent
     assert asked.described()["task"] == "continue"
 
 
-async def test_a_chapter_that_broke_off_at_its_full_length_gets_an_ending():
+async def test_a_chapter_cut_at_its_full_length_gets_an_ending():
     def cut_at_the_end(request, brief, call):
         text = obedient(request, brief, call)
         if brief["stage"] == "chapter" and brief["part"] == brief["parts"] and brief["task"] == "write":
@@ -179,7 +179,7 @@ async def test_a_chapter_that_broke_off_at_its_full_length_gets_an_ending():
 
 
 @pytest.mark.parametrize("call", [1, 2])
-async def test_a_refusal_is_a_typed_error_and_never_prose(call):
+async def test_a_refusal_is_a_typed_error_and_never_part_of_the_text(call):
     def refuses(request, brief, number):
         return says("I cannot help with that.", StopReason.REFUSAL) if number == call else obedient(request, brief, 0)
 
@@ -189,7 +189,7 @@ async def test_a_refusal_is_a_typed_error_and_never_prose(call):
     assert (failed.value.stage, failed.value.chapter_number, failed.value.retryable) == ("chapter", 2, False)
 
 
-async def test_a_model_that_sends_nothing_ends_in_an_error_that_may_be_retried():
+async def test_empty_replies_end_in_an_error_that_can_be_retried():
     steps = Scripted(lambda request, brief, call: "")
 
     with pytest.raises(UpstreamAIError) as failed:
@@ -199,7 +199,7 @@ async def test_a_model_that_sends_nothing_ends_in_an_error_that_may_be_retried()
     assert [attempt for _, attempt in steps.calls] == [0, 1, 2]
 
 
-async def test_a_single_empty_reply_is_asked_for_once_more():
+async def test_a_single_empty_reply_is_requested_again():
     steps = Scripted(lambda request, brief, call: " \n" if call == 2 else obedient(request, brief, call))
 
     draft = await write_chapter(some_material(), 1, steps)
@@ -207,7 +207,7 @@ async def test_a_single_empty_reply_is_asked_for_once_more():
     assert abs(draft.word_count - 3_000) <= 300
 
 
-async def test_a_model_that_repeats_itself_for_ever_is_stopped():
+async def test_a_model_that_repeats_itself_forever_is_stopped():
     steps = Scripted(lambda request, brief, call: obedient(request, brief, call) if call > 500 else prose(60, 7))
 
     with pytest.raises(UpstreamAIError, match=r"has 71 of 750 words"):
@@ -217,7 +217,7 @@ async def test_a_model_that_repeats_itself_for_ever_is_stopped():
 
 
 def runs_away(second: float, stop: StopReason = StopReason.END):
-    """A model that writes twice what it is asked for, and `second` times as much when it is asked to be tighter."""
+    """A model that writes twice the requested words, and `second` times the words when asked to be concise."""
 
     def answer(request, brief, call):
         if brief["stage"] != "chapter":
@@ -228,7 +228,7 @@ def runs_away(second: float, stop: StopReason = StopReason.END):
     return answer
 
 
-async def test_a_runaway_is_told_once_more_and_the_first_version_can_be_put_back():
+async def test_a_chapter_that_runs_on_is_written_again_and_the_first_version_can_be_restored():
     steps = Scripted(runs_away(1.1))
 
     draft = await write_chapter(some_material(1), 1, steps)
@@ -244,7 +244,7 @@ async def test_a_runaway_is_told_once_more_and_the_first_version_can_be_put_back
 
 
 @pytest.mark.parametrize("second", [2.5, 0.3])
-async def test_a_runaway_stays_as_it_is_when_the_second_version_is_no_better(second):
+async def test_a_chapter_that_runs_on_stays_if_the_second_version_is_no_better(second):
     steps = Scripted(runs_away(second))
 
     draft = await write_chapter(some_material(1), 1, steps)
@@ -280,7 +280,7 @@ async def test_a_chapter_that_ends_without_a_full_stop_keeps_its_ending(ending, 
     assert [finding.kind for finding in draft.findings] == findings
 
 
-async def test_what_a_model_says_around_the_prose_is_not_prose():
+async def test_remarks_around_the_prose_are_removed():
     def chatty(request, brief, call):
         if brief["stage"] != "chapter":
             return obedient(request, brief, call)
@@ -296,7 +296,7 @@ async def test_what_a_model_says_around_the_prose_is_not_prose():
     assert numbers_in(draft.content) == list(range(10_000, 10_000 + len(numbers_in(draft.content))))
 
 
-async def test_a_run_that_starts_over_pays_for_nothing_twice():
+async def test_a_restarted_run_pays_for_nothing_twice():
     steps = Scripted(obedient)
     first = await write_chapter(some_material(), 1, steps)
     paid = len(steps.calls)
@@ -306,7 +306,7 @@ async def test_a_run_that_starts_over_pays_for_nothing_twice():
     assert (second, len(steps.calls)) == (first, paid)
 
 
-async def test_a_chapter_that_has_a_text_is_asked_for_afresh():
+async def test_rewriting_a_chapter_makes_a_new_request():
     steps = Scripted(obedient)
     material = some_material()
     draft = await write_chapter(material, 1, steps)
@@ -320,6 +320,6 @@ async def test_a_chapter_that_has_a_text_is_asked_for_afresh():
     assert draft.content[:60] in again.messages[0].text
 
 
-async def test_a_chapter_that_is_not_in_the_book_is_not_found():
+async def test_an_unknown_chapter_is_not_found():
     with pytest.raises(NotFound):
         await write_chapter(some_material(), 4, Scripted(obedient))

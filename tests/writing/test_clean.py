@@ -1,4 +1,4 @@
-"""What a model says about its task is removed and recorded. No line of the book is removed with it."""
+"""A model's remarks about its task are removed and recorded. No line of the book is removed."""
 
 import time
 
@@ -30,7 +30,7 @@ STORY = "The harbour slept.\n\nNobody saw the lamp go out."
         "<think>I begin with the harbour.</think>",
     ],
 )
-def test_what_a_model_says_before_the_prose_goes(before):
+def test_remarks_before_the_prose_are_removed(before):
     cleaned = prose(f"{before}\n\n{STORY}", CHAPTER, opening=True)
 
     assert cleaned.text == STORY
@@ -52,7 +52,7 @@ def test_what_a_model_says_before_the_prose_goes(before):
         "**Part 1 of 3**",
     ],
 )
-def test_what_a_model_says_after_the_prose_goes(after):
+def test_remarks_after_the_prose_are_removed(after):
     cleaned = prose(f"{STORY}\n\n{after}", CHAPTER, opening=False)
 
     assert cleaned.text == STORY
@@ -93,7 +93,7 @@ def test_what_a_model_says_after_the_prose_goes(after):
         "```python\nprint('the whole chapter')\n```",
     ],
 )
-def test_prose_that_only_sounds_like_it_stays(text):
+def test_prose_that_only_resembles_a_remark_stays(text):
     cleaned = prose(text, CHAPTER, opening=True)
 
     assert cleaned.text == text
@@ -115,14 +115,14 @@ def test_prose_that_only_sounds_like_it_stays(text):
         "## Ingredients\n\nFlour.\n\n## Method\n\nMix.\n\n## Ingredients\n\nMilk.\n\n## Method\n\nBoil.",
     ],
 )
-def test_what_people_say_to_each_other_and_what_a_book_says_of_itself_is_no_fault(paragraph):
+def test_dialogue_and_remarks_of_the_book_about_itself_are_no_fault(paragraph):
     content = f"{STORY}\n\n{paragraph}\n\n{STORY}"
 
     assert residue(content, CHAPTER, "en") == []
     assert without_residue(content).text == content
 
 
-def test_a_doubtful_paragraph_is_named_and_not_thrown_away():
+def test_a_doubtful_paragraph_is_reported_and_not_deleted():
     content = f"{STORY}\n\nHere is the next part of her life.\n\n{STORY}"
 
     assert [flaw.kind for flaw in residue(content, CHAPTER, "en")] == ["meta_text"]
@@ -152,12 +152,12 @@ def test_every_removal_can_be_undone(reply):
         ("She ran to the old house.", "To the old house she had never been."),
     ],
 )
-def test_a_sentence_may_begin_as_the_last_one_ended(before, piece):
+def test_a_sentence_may_begin_with_the_words_that_ended_the_last_one(before, piece):
     assert without_overlap(before, piece) == piece
 
 
 @pytest.mark.parametrize("endless", ["\n" * 60_000, "\n " * 30_000, " " * 60_000, "[" * 60_000, "<think>" * 9_000])
-def test_a_model_that_never_stops_is_read_in_no_time(endless):
+def test_endless_replies_are_cleaned_in_linear_time(endless):
     begun = time.process_time()
     for text in (f"a{endless}b", f"# a{endless}b", f"{STORY}{endless}x"):
         without_residue(prose(text, CHAPTER, opening=True).text)

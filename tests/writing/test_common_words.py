@@ -1,4 +1,4 @@
-"""A chapter in another language is told by the words of all its paragraphs, also from the languages next to it."""
+"""A chapter in the wrong language is detected by the words of all its paragraphs, also in similar languages."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ KIN = (
 
 
 @pytest.mark.parametrize("tag", sorted(TEXTS))
-def test_a_chapter_in_the_language_of_the_book_is_not_foreign(tag):
+def test_a_chapter_in_the_language_of_the_book_is_recognised(tag):
     assert not mostly_foreign(TEXTS[tag], tag)
 
 
 @pytest.mark.parametrize(("sent", "tag"), KIN, ids="-in-".join)
-def test_a_chapter_in_another_language_is_told_from_the_nearest(sent, tag):
+def test_a_chapter_in_a_similar_language_is_detected(sent, tag):
     book = a_book(content_language=tag)
 
     assert [(flaw.kind, flaw.paragraph) for flaw in foreign(TEXTS[sent], book)] == [("wrong_language", None)]
@@ -75,19 +75,19 @@ def test_short_paragraphs_are_judged_together(sent, tag):
     assert not mostly_foreign(text, sent)
 
 
-def test_a_chapter_whose_speech_is_half_in_another_language_is_the_books_own():
+def test_a_chapter_with_half_its_speech_in_another_language_is_accepted():
     spoken = [f"—{line}" for line in SHORT["es"] * 2]
     told = [f"{line}." for line in TEXTS["en"].split(". ")] * 3
 
     assert not mostly_foreign("\n\n".join(line for pair in zip(told, spoken, strict=False) for line in pair), "en")
 
 
-def test_a_language_without_a_list_is_told_from_english_alone():
+def test_for_a_language_without_a_word_list_only_english_is_detected():
     assert mostly_foreign(TEXTS["en"], "sw")
     assert not mostly_foreign(TEXTS["it"], "sw")
 
 
-def test_a_bilingual_book_may_be_in_a_kindred_language():
+def test_a_bilingual_book_may_be_in_a_related_language():
     book = a_book(content_language="es", description="A bilingual reader in Spanish and Catalan.")
 
     assert foreign(TEXTS["ca"], book) == []

@@ -1,4 +1,4 @@
-"""What a chapter call is given: the book, every earlier chapter, the open threads, the tail; in an order for caches."""
+"""The prompt of a chapter: the book, every earlier chapter, open threads and the last lines, ordered for caching."""
 
 import itertools
 import json
@@ -48,7 +48,7 @@ def whole(request):
     return "\n".join([*(block.text for block in request.system), *(message.text for message in request.messages)])
 
 
-async def test_every_call_is_given_all_that_the_book_has_told():
+async def test_every_call_has_the_bible_and_all_summaries_and_the_end_of_the_last_chapter():
     material = written(9, upto=6, words=1_600)
     steps = Scripted(obedient)
 
@@ -63,13 +63,13 @@ async def test_every_call_is_given_all_that_the_book_has_told():
         assert tail in " ".join(given.split())
 
 
-async def test_only_open_threads_are_named_as_open():
+async def test_only_open_threads_are_listed_as_open():
     digests = [a_digest(number, "x") for number in range(1, 6)]
 
     assert open_threads(digests) == ["THREAD2?", "THREAD4?", "THREAD5?"]
 
 
-async def test_the_next_chapter_is_named_so_that_it_is_not_told_early():
+async def test_the_prompt_names_the_next_chapter_so_that_it_is_not_anticipated():
     material = written(4, upto=1)
     steps = Scripted(obedient)
 
@@ -78,7 +78,7 @@ async def test_the_next_chapter_is_named_so_that_it_is_not_told_early():
     assert material.chapters[2].summary in steps.calls[0][0].messages[0].text
 
 
-async def test_a_long_chapter_is_before_its_writer_word_by_word():
+async def test_a_long_chapter_is_in_view_word_for_word_while_it_is_written():
     steps = Scripted(obedient)
 
     draft = await write_chapter(replace(some_material(8, words=6_000), in_parts=True), 1, steps)
@@ -89,7 +89,7 @@ async def test_a_long_chapter_is_before_its_writer_word_by_word():
     assert count_words(said) > 0.8 * draft.word_count
 
 
-async def test_each_part_is_told_how_much_of_the_chapter_is_its_own():
+async def test_each_part_is_told_its_share_of_the_chapter():
     steps = Scripted(obedient)
 
     await write_chapter(replace(some_material(2, words=2_400), in_parts=True), 1, steps)
@@ -101,7 +101,7 @@ async def test_each_part_is_told_how_much_of_the_chapter_is_its_own():
     assert "What the summary still owes happens in it" in asked[2]
 
 
-async def test_the_last_chapter_is_told_to_settle_what_is_open():
+async def test_the_last_chapter_is_told_to_resolve_the_open_threads():
     steps = Scripted(obedient)
 
     await write_chapter(written(3, upto=2), 3, steps)
@@ -134,7 +134,7 @@ async def test_only_an_edited_chapter_is_summed_up_again():
     assert "In chapter 2 Mara counts days" in whole(steps.of_stage("chapter")[0])
 
 
-async def test_of_a_pasted_book_the_nearest_chapters_are_summed_up_and_the_others_speak_for_themselves():
+async def test_for_a_pasted_book_the_nearest_chapters_are_summed_up_and_the_others_are_excerpted():
     material = replace(written(40, upto=39, words=6_000), digests={})
     steps, made = Scripted(obedient), []
 
@@ -153,7 +153,7 @@ async def test_of_a_pasted_book_the_nearest_chapters_are_summed_up_and_the_other
     assert [digest.chapter_number for digest in more] == list(range(asked[0] - len(more), asked[0]))
 
 
-async def test_threads_named_by_number_are_closed_by_name():
+async def test_threads_can_be_closed_by_number():
     material = written(3, upto=1)
     steps = Scripted(obedient)
 
@@ -163,7 +163,7 @@ async def test_threads_named_by_number_are_closed_by_name():
 
 
 @pytest.mark.parametrize("reply", ["no json", says("I cannot.", StopReason.REFUSAL)])
-async def test_a_chapter_outlives_a_digest_that_no_model_gives(reply):
+async def test_a_chapter_is_kept_if_its_digest_fails(reply):
     def no_digest(request, brief, call):
         return reply if brief["stage"] == "digest" else obedient(request, brief, call)
 
@@ -173,7 +173,7 @@ async def test_a_chapter_outlives_a_digest_that_no_model_gives(reply):
     assert [finding.kind for finding in draft.findings] == ["digest"]
 
 
-async def test_where_no_digest_is_had_the_text_itself_speaks():
+async def test_without_a_digest_the_text_itself_is_used():
     material = replace(written(3, upto=1), digests={})
 
     def no_digest(request, brief, call):
@@ -187,7 +187,7 @@ async def test_where_no_digest_is_had_the_text_itself_speaks():
 
 
 @pytest.mark.parametrize("language", ["en", "zh", "th", "ru"])
-async def test_a_book_of_120_long_chapters_fits_the_window(language):
+async def test_a_book_of_120_long_chapters_fits_the_context_window(language):
     filler = prose(90, 1, language)
     material = written(120, upto=119, words=60, language=language, description=filler * 8)
     bible = {key: [{"name": f"N{n}", "description": filler} for n in range(24)] for key in ("people", "places")}
@@ -205,7 +205,7 @@ async def test_a_book_of_120_long_chapters_fits_the_window(language):
         assert tokens(whole(request)) + request.max_tokens <= window.WINDOW
 
 
-async def test_the_prefix_of_a_chapter_is_a_prefix_of_the_next():
+async def test_the_cached_prefix_of_a_chapter_starts_the_prompt_of_the_next():
     material = written(8, upto=5)
     steps = Scripted(obedient)
     await write_chapter(material, 5, steps)
@@ -218,7 +218,7 @@ async def test_the_prefix_of_a_chapter_is_a_prefix_of_the_next():
     assert [block.text for block in after.system][: len(texts)] == texts
 
 
-async def test_the_turns_of_a_chapter_only_ever_grow():
+async def test_the_turns_of_a_chapter_are_only_ever_extended():
     steps = Scripted(obedient)
     await write_chapter(some_material(), 1, steps)
 
@@ -237,7 +237,7 @@ async def test_no_request_marks_more_than_four_prefixes():
         assert request.stage != "chapter" or marks[0]
 
 
-async def test_the_same_book_gives_the_same_bytes():
+async def test_the_same_book_gives_the_same_requests_byte_for_byte():
     def keys(bible):
         return {name: bible[name] for name in sorted(bible, reverse=True)}
 
@@ -260,7 +260,7 @@ print(hashlib.sha256(repr([call for call in steps.calls]).encode()).hexdigest())
 """
 
 
-def test_another_process_asks_for_the_same_bytes():
+def test_another_process_makes_the_same_requests_byte_for_byte():
     asked = {
         subprocess.run(
             [sys.executable, "-c", ASKED],
@@ -275,11 +275,11 @@ def test_another_process_asks_for_the_same_bytes():
     assert len(asked) == 1
 
 
-def test_a_digest_reply_of_the_script_is_json():
+def test_the_scripted_digest_reply_is_json():
     assert json.loads(digest_reply({"chapter_number": 3, "threads": []}, "One two."))["facts"]
 
 
-async def test_a_chapter_far_longer_than_a_window_is_still_given_its_own_beginning():
+async def test_a_chapter_far_longer_than_the_window_still_sees_its_own_beginning():
     material = Material(some_material(1).book, (a_chapter(1, words=14_000),), {})
     steps = Scripted(obedient)
 

@@ -1,4 +1,4 @@
-"""A chapter's turns stay whole while they fit, then the oldest stretches give way."""
+"""The turns of a chapter stay whole while they fit. Then the oldest text is dropped first."""
 
 from bookgen.providers.text import Message
 from bookgen.writing.conversation import is_whole, marked, within
@@ -13,14 +13,14 @@ def turns(stretches, words=600):
     return made[:-1]
 
 
-def test_turns_that_fit_are_left_alone():
+def test_turns_that_fit_are_unchanged():
     given = turns(3)
 
     assert within(given, 10_000) == tuple(given)
     assert is_whole(given)
 
 
-def test_the_oldest_stretch_gives_way_and_the_newest_stays():
+def test_the_oldest_text_is_dropped_first_and_the_newest_stays():
     given = turns(6)
     kept = within(given, 3_500)
 
@@ -30,14 +30,14 @@ def test_the_oldest_stretch_gives_way_and_the_newest_stays():
     assert not is_whole(kept)
 
 
-def test_once_shortened_the_turns_have_room_to_grow():
+def test_shortened_turns_leave_room_to_grow():
     given = [*within(turns(6), 5_000), Message("user", "Go on.")]
     grown = [*given, *turns(2)[1:]]
 
     assert list(within(grown, 5_000)) == grown
 
 
-def test_a_single_endless_stretch_keeps_its_end():
+def test_a_single_very_long_turn_keeps_its_end():
     given = turns(1, words=9_000)
     kept = within(given, 4_000)
 
@@ -45,13 +45,13 @@ def test_a_single_endless_stretch_keeps_its_end():
     assert sum(tokens(turn.text) for turn in kept) <= 4_000
 
 
-def test_roles_still_take_turns_after_shortening():
+def test_roles_still_alternate_after_shortening():
     kept = within(turns(40), 2_000)
 
     assert [turn.role for turn in kept] == ["user", "assistant"] * (len(kept) // 2)
 
 
-def test_the_mark_lies_where_the_call_before_ended():
+def test_the_cache_mark_is_where_the_previous_call_ended():
     given = marked(turns(3))
 
     assert [place for place, turn in enumerate(given) if turn.cache] == [4]

@@ -1,4 +1,4 @@
-"""The design of a cover: what the model is told, and what becomes of its words."""
+"""The design of a cover: the prompt, and how the model's choice is read."""
 
 import json
 from dataclasses import replace
@@ -27,7 +27,7 @@ FULL = {"families": ["emblem", "horizon", "arches"], "motif": "bell", "palettes"
 
 
 def finished():
-    """A book of six chapters, the first of which has the passage, and the last the end."""
+    """A book of six chapters. The first has the passage, the last the end."""
     material = some_material(6, words=50)
     texts = ["# I\n\n“Where is the quay, and where the brass bell, and where the station, the quay and the whistle of "
              "our old friend the ferryman of the quay?” he said.\n\nShort.\n\n" + PASSAGE,
@@ -39,7 +39,7 @@ def finished():
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_the_model_chooses_from_the_lists_and_is_told_of_the_book(protocol):
+async def test_the_model_gets_the_lists_and_the_book_and_chooses_from_the_lists(protocol):
     async with authored(lambda *_: json.dumps(FULL), protocol) as (server, steps):
         idea = await cover_idea.propose(finished(), steps)
 
@@ -62,7 +62,7 @@ async def test_the_model_chooses_from_the_lists_and_is_told_of_the_book(protocol
     ],
 )
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_words_that_nothing_can_draw_are_dropped_one_by_one(protocol, reply, idea):
+async def test_unknown_words_are_dropped_one_by_one(protocol, reply, idea):
     async with authored(lambda *_: json.dumps(reply), protocol) as (server, steps):
         assert await cover_idea.propose(finished(), steps) == idea
 
@@ -70,7 +70,7 @@ async def test_words_that_nothing_can_draw_are_dropped_one_by_one(protocol, repl
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_a_reply_without_a_word_of_the_lists_is_asked_for_again_and_then_given_up(protocol):
+async def test_a_reply_without_a_listed_word_is_retried_and_then_given_up(protocol):
     async with authored(lambda *_: '{"families": ["<svg/>"], "motif": "whistle"}', protocol) as (server, steps):
         with pytest.raises(UnusableReply, match="none of its words"):
             await cover_idea.propose(finished(), steps)
@@ -78,7 +78,7 @@ async def test_a_reply_without_a_word_of_the_lists_is_asked_for_again_and_then_g
     assert len(server.requests) == 3
 
 
-def test_what_the_text_names_most_often_is_told_first_and_what_it_never_names_not_at_all():
+def test_the_prompt_starts_with_what_the_text_mentions_most_and_omits_what_it_never_mentions():
     portrait = cover_art.portrait(finished())
 
     assert "Where it is set: the quay: of granite; the station" in portrait
@@ -86,7 +86,7 @@ def test_what_the_text_names_most_often_is_told_first_and_what_it_never_names_no
     assert "whistle: of tin" in portrait  # once, in speech
 
 
-def test_the_passage_is_narrated_from_the_first_third_and_at_most_three_sentences_long():
+def test_the_quoted_passage_is_narration_from_the_first_third_in_at_most_three_sentences():
     portrait = cover_art.portrait(finished())
 
     assert f"A passage of it: {PASSAGE.rpartition(' A gull')[0]}" in portrait
@@ -94,7 +94,7 @@ def test_the_passage_is_narrated_from_the_first_third_and_at_most_three_sentence
     assert "sank with the boat" not in portrait
 
 
-def test_the_authors_wish_opens_the_painters_prompt_which_asks_for_no_letters():
+def test_the_image_prompt_starts_with_the_authors_wish_and_asks_for_no_letters():
     prompt = cover_art.painting(finished(), "woodcut, two colours", "a bell")
 
     assert prompt.startswith("The author wishes for: woodcut, two colours; a bell\n")
@@ -102,7 +102,7 @@ def test_the_authors_wish_opens_the_painters_prompt_which_asks_for_no_letters():
     assert "the brass bell: cracked" in prompt
 
 
-def test_only_a_changed_book_is_another_book():
+def test_the_fingerprint_changes_only_with_the_book():
     book = finished()
     edited = replace(book, chapters=(*book.chapters[:-1], replace(book.chapters[-1], content="The whistle. " * 9)))
 
@@ -114,7 +114,7 @@ def test_only_a_changed_book_is_another_book():
     ("genre", "mood", "family"),
     [("Crime", "tense", "skyline"), ("Romance", "warm", "botanical"), ("How-to guide", "clear", "swiss")],
 )
-async def test_the_sample_model_chooses_by_genre_and_by_what_the_book_tells(genre, mood, family):
+async def test_the_sample_model_chooses_by_genre_and_content(genre, mood, family):
     class SampleSteps:
         async def reply(self, request, *, attempt=0):
             return await OfflineModel().complete(request)

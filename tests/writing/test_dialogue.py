@@ -1,4 +1,4 @@
-"""Speech is set differently in every language; a model that is cut anywhere loses none of it."""
+"""Dialogue is written differently in every language. Cuts anywhere lose none of it."""
 
 import random
 import re
@@ -10,7 +10,7 @@ from bookgen.words import count_words
 from bookgen.writing.chapter import write_chapter
 from tests.writing.scripted import Scripted, obedient, says, some_material
 
-# A sentence holds its number, so that a chapter shows which ones are missing or doubled.
+# A sentence contains its number, so that missing and doubled ones can be seen in a chapter.
 SENTENCES = {
     "en": ["“Why {} times?” she asked.", "He walked {} steps along the quay.", "“I thought {} of them had—”"],
     "fr": ["« Je compte {} lampes, dit-il. »", "Il marcha {} pas.", "« Pourquoi {} fois ? » demanda-t-elle.", "— {} ?"],
@@ -54,7 +54,7 @@ async def test_no_line_of_speech_is_lost_or_broken(language):
         said = "".join(message.text for message in request.messages if message.role == "assistant")
         text = speech(brief["words"], max(numbers_in(said), default=9_999) + 1, language)
         if rng.random() < 0.6:
-            # Within a sentence: where a line of speech ends, nobody could tell that it was cut.
+            # Inside a sentence: a cut at the end of a line of dialogue could not be detected.
             end = rng.choice([found.start() for found in re.finditer(r"(?<=\d{5})", text)])
             return says(text[: end - 2], StopReason.LENGTH)
         return text

@@ -1,4 +1,4 @@
-"""Long paragraphs that stand twice: removed where that is certain, else reported."""
+"""Long paragraphs that occur twice: removed where it is certain, otherwise reported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FRESH = [sentence(number) for number in range(100, 1_000, 100)]
     ],
     ids=["an opening that comes back", "an item of a list", "a letter", "a quotation", "verse"],
 )
-def test_a_paragraph_that_may_be_meant_twice_is_kept_and_reported(blocks, reported):
+def test_a_paragraph_repeated_possibly_on_purpose_is_kept_and_reported(blocks, reported):
     content = "\n\n".join(blocks)
 
     assert without_doubles(content).text == content
@@ -31,7 +31,7 @@ def test_a_paragraph_that_may_be_meant_twice_is_kept_and_reported(blocks, report
 
 
 @pytest.mark.parametrize(("genre", "kinds"), [("Mystery", ["repeated_paragraph"]), ("Children's", []), ("Poetry", [])])
-async def test_a_paragraph_that_comes_back_is_no_flaw_where_whole_verses_do(genre, kinds):
+async def test_a_repeated_paragraph_is_no_flaw_in_a_book_whose_verses_repeat(genre, kinds):
     material = some_material(1, words=400, genre=genre, style_notes="A refrain ends each chapter.")
 
     flaws = await inspect("\n\n".join([ONCE, *FRESH, ONCE]), material, material.chapters[0])

@@ -1,4 +1,4 @@
-"""What a book will take is said before it is written, and an unknown price is said to be unknown."""
+"""The cost and time of a book are estimated before it is written, and an unknown price is reported as unknown."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -19,7 +19,7 @@ from tests.writing.scripted import a_book, obedient, some_material
 
 
 def price(model: str, usage: Usage) -> int | None:
-    """Anthropic's usual proportions, in micro-units."""
+    """Anthropic's usual price ratios, in millionths."""
     cached = usage.cache_write_tokens * 2.5 + usage.cache_read_tokens * 0.2
     return round(usage.input_tokens * 2 + usage.output_tokens * 10 + cached)
 
@@ -27,7 +27,7 @@ def price(model: str, usage: Usage) -> int | None:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("room", [0, 9_000, 168_000])
 @pytest.mark.parametrize(("chapters", "words"), [(4, 900), (9, 2_400), (3, 5_000)])
-async def test_the_estimate_is_near_what_the_book_takes(protocol, room, chapters, words):
+async def test_the_estimate_is_close_to_the_actual_cost(protocol, room, chapters, words):
     material, context = some_material(chapters, words=words), WINDOW + room
     foreseen = estimate(Basis.of(material.book, material.chapters), "any", price, context_tokens=context)
 
@@ -42,7 +42,7 @@ async def test_the_estimate_is_near_what_the_book_takes(protocol, room, chapters
     assert sum(count_words(draft.content) for draft in drafts) == pytest.approx(chapters * words, rel=0.05)
 
 
-def test_a_book_that_has_a_blurb_takes_two_calls_less():
+def test_a_book_with_a_blurb_takes_two_calls_less():
     material = some_material(4)
     with_blurb = replace(material.book, blurb="A lamp goes out at Sund.")
 
@@ -53,7 +53,7 @@ def test_a_book_that_has_a_blurb_takes_two_calls_less():
     assert drafted.cost_micros > given.cost_micros
 
 
-def test_an_unknown_price_is_none_and_not_nought():
+def test_an_unknown_price_gives_none_and_not_zero():
     material = some_material(3)
 
     foreseen = estimate(Basis.of(material.book, material.chapters), "unheard-of", lambda model, usage: None)
@@ -62,7 +62,7 @@ def test_an_unknown_price_is_none_and_not_nought():
     assert foreseen.seconds > 60
 
 
-def test_a_price_that_depends_on_a_call_s_size_is_asked_for_single_calls():
+def test_the_price_is_computed_per_call_because_it_may_depend_on_the_size():
     sizes = []
 
     def asked(model, usage):
@@ -83,7 +83,7 @@ def test_a_longer_book_takes_longer_and_costs_more():
     assert large.cost_micros > 8 * small.cost_micros
 
 
-def test_a_book_that_is_in_view_costs_what_is_read_of_it_again_and_again():
+def test_a_book_in_view_costs_the_repeated_reading_of_its_text():
     material = some_material(30)
     basis = Basis.of(material.book, material.chapters)
 
@@ -98,7 +98,7 @@ def test_a_book_that_is_in_view_costs_what_is_read_of_it_again_and_again():
 
 
 @pytest.mark.parametrize("model", [f"{provider}:{name}" for provider, name in prices().defaults.items()])
-def test_a_book_of_100_000_words_in_view_costs_half_as_much_again_as_its_output(model):
+def test_a_book_of_100_000_words_in_view_costs_about_half_as_much_again_as_its_output(model):
     material = some_material(25, words=4_000)
     known, basis = prices().of(model), Basis.of(material.book, material.chapters)
 
@@ -110,7 +110,7 @@ def test_a_book_of_100_000_words_in_view_costs_half_as_much_again_as_its_output(
     assert used.cache_read_tokens >= 0.85 * whole
 
 
-def test_the_pictures_of_a_childrens_book_are_paid_with_it():
+def test_the_estimate_of_a_childrens_book_includes_its_pictures():
     told = some_material(4, words=50)
     childrens = replace(told.book, kind=BookKind.CHILDRENS)
 
@@ -123,7 +123,7 @@ def test_the_pictures_of_a_childrens_book_are_paid_with_it():
     assert unpriced.cost_micros is None
 
 
-def test_the_design_of_a_cover_is_paid_for_where_no_painter_makes_it():
+def test_the_estimate_includes_the_cover_design_if_no_image_model_paints_it():
     told = some_material(4, words=50)
     basis = Basis.of(told.book, told.chapters)
 
@@ -135,14 +135,14 @@ def test_the_design_of_a_cover_is_paid_for_where_no_painter_makes_it():
     assert drawn.usage.output_tokens - painted.usage.output_tokens == DESIGN_REPLY
 
 
-def test_the_offline_model_is_quick():
+def test_the_estimate_for_the_offline_model_is_under_a_minute():
     material = some_material(30)
 
     assert estimate(Basis.of(material.book, material.chapters), "offline", lambda *_: 0).seconds < 60
 
 
 class Counted(Estimates):
-    """Says how often it had to work something out."""
+    """Counts how often an estimate was computed."""
 
     def __init__(self, most=2_000):
         self.worked_out = 0
@@ -153,7 +153,7 @@ class Counted(Estimates):
         return super().work_out(basis)
 
 
-def test_an_estimate_is_worked_out_again_for_a_book_that_has_changed_in_what_it_depends_on():
+def test_an_estimate_is_recomputed_if_the_book_changed_in_something_it_depends_on():
     estimates = Counted()
     material = some_material(3)
     book, chapters = material.book, material.chapters
@@ -182,7 +182,7 @@ def test_an_estimate_is_worked_out_again_for_a_book_that_has_changed_in_what_it_
         known = found
 
 
-def test_only_so_many_estimates_are_kept():
+def test_the_number_of_cached_estimates_is_limited():
     estimates = Counted(most=2)
 
     for number in (1, 2, 1, 3, 1, 2):
@@ -191,7 +191,7 @@ def test_only_so_many_estimates_are_kept():
     assert estimates.worked_out == 4
 
 
-def test_how_long_a_book_takes_follows_the_speed_that_the_server_shows():
+def test_the_estimated_time_follows_the_speed_of_the_server():
     shown = []
     material = some_material(3, words=900)
     foreseen = Estimates("openai:local", price, speed=lambda: shown[-1] if shown else None)

@@ -1,4 +1,4 @@
-"""What code draws for a story: names, trades and towns, and which premise of several is planned."""
+"""Suggestions drawn by code for a story: names, trades and towns, and which of several premises is used."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ async def first_prompt(**fields: object) -> str:
 
 
 @pytest.mark.parametrize("genre", ["Novel", "Fantasy", "Children's fiction", "Western"])
-async def test_a_story_is_offered_names_of_its_language(genre: str) -> None:
+async def test_a_story_gets_suggested_names_in_its_language(genre: str) -> None:
     prompt = await first_prompt(genre=genre, content_language="en-GB")
 
     women = prompt.partition("women: ")[2].partition(";")[0].split(", ")
@@ -38,21 +38,21 @@ async def test_a_story_is_offered_names_of_its_language(genre: str) -> None:
 
 
 @pytest.mark.parametrize("genre", ["Guide", "Memoir", "Poetry", "Sachbuch"])
-async def test_a_book_that_is_no_story_is_offered_nothing(genre: str) -> None:
+async def test_a_book_that_is_not_a_story_gets_no_suggestions(genre: str) -> None:
     prompt = await first_prompt(genre=genre)
 
     assert "by lot" not in prompt
     assert "premises" not in prompt
 
 
-async def test_a_picture_book_is_offered_names_and_neither_trades_nor_premises() -> None:
+async def test_a_picture_book_gets_names_but_no_trades_or_premises() -> None:
     told = await given.for_story(replace(picture_book(5, ages=AgeRange.TODDLERS).book, description="", theme="courage"))
 
     assert "women: " in told
     assert "for a living" not in told
 
 
-async def test_an_idea_that_says_what_the_book_is_about_keeps_its_premise_and_its_setting() -> None:
+async def test_a_detailed_idea_keeps_its_own_premise_and_setting() -> None:
     idea = "Ines keeps the weighbridge of a small town. " * 10
 
     prompt = await first_prompt(genre="Novel", description=idea)
@@ -62,7 +62,7 @@ async def test_an_idea_that_says_what_the_book_is_about_keeps_its_premise_and_it
     assert "premises" not in prompt
 
 
-async def test_what_the_author_has_settled_is_drawn_by_nobody() -> None:
+async def test_nothing_is_suggested_for_what_the_author_has_decided() -> None:
     settled = {
         "premise": "A bridge is sold twice.",
         "people": [{"name": "Ines", "description": "sells bridges"}],
@@ -76,7 +76,7 @@ async def test_what_the_author_has_settled_is_drawn_by_nobody() -> None:
     assert "where the story plays" not in prompt
 
 
-async def test_a_short_idea_is_planned_from_one_of_the_less_likely_premises_in_the_same_call() -> None:
+async def test_a_short_idea_is_planned_from_one_of_the_less_likely_premises_in_one_call() -> None:
     chosen = []
 
     def proposes(request, brief, call):
@@ -97,7 +97,7 @@ async def test_a_short_idea_is_planned_from_one_of_the_less_likely_premises_in_t
     assert set(chosen) == {3, 4, 5}
 
 
-async def test_a_book_is_offered_the_same_again_and_another_book_or_outline_something_else() -> None:
+async def test_suggestions_repeat_for_the_same_book_and_differ_for_another_book_or_outline() -> None:
     book = a_book(bible={}, genre="Novel", description=SHORT)
 
     first = await given.for_story(book)
@@ -107,12 +107,12 @@ async def test_a_book_is_offered_the_same_again_and_another_book_or_outline_some
     assert await given.for_story(replace(book, bible={"premise": "The last outline."})) != first
 
 
-async def test_a_language_without_names_is_offered_none() -> None:
+async def test_a_language_without_names_gets_none() -> None:
     assert "women: " not in await given.for_story(a_book(bible={}, genre="Novel", content_language="th"))
 
 
 @pytest.mark.parametrize("language", REGIONS)
-def test_every_language_of_the_table_has_names_each_in_one_list_alone(language: str) -> None:
+def test_every_language_has_names_and_each_is_in_one_list_only(language: str) -> None:
     names = pool(language)
 
     assert names.women

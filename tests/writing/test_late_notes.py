@@ -1,4 +1,4 @@
-"""The chapters that no later chapter has had noted: the last one, and those that have changed since."""
+"""Notes of chapters that no later chapter has caused: the last one, and those edited since."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.writing.test_continuity import written
 
 
 def a_book(chapters: int, *, noted: int, writer: str = "some model", **fields: object) -> Material:
-    """A book whose chapters are all written, and the first ones noted."""
+    """A book whose chapters are all written and whose first ones are noted."""
     material = written(chapters, upto=chapters)
     done = tuple(replace(chapter, writer=writer) for chapter in material.chapters)
     digests = {number: digest for number, digest in material.digests.items() if number <= noted}
@@ -27,7 +27,7 @@ async def noted_now(material: Material, steps: Scripted) -> list[Digest]:
     return [digest async for digest in note_rest(material, steps)]
 
 
-async def test_the_last_chapter_is_noted_once_with_the_threads_that_are_open_before_it() -> None:
+async def test_the_last_chapter_is_noted_once_with_the_threads_open_before_it() -> None:
     material, steps = a_book(3, noted=2), Scripted(obedient)
 
     (made,) = await noted_now(material, steps)
@@ -52,7 +52,7 @@ async def test_a_chapter_that_has_changed_is_noted_again() -> None:
     assert [(each.chapter_number, each.content_hash) for each in made] == [(2, content_hash(changed.content))]
 
 
-async def test_of_many_chapters_the_last_are_noted() -> None:
+async def test_of_many_chapters_only_the_last_are_noted() -> None:
     made = await noted_now(a_book(MAX_NOTED + 3, noted=0), Scripted(obedient))
 
     assert [digest.chapter_number for digest in made] == list(range(4, MAX_NOTED + 4))
@@ -63,14 +63,14 @@ async def test_of_many_chapters_the_last_are_noted() -> None:
     [a_book(2, noted=0, writer=""), a_book(2, noted=0, kind=BookKind.CHILDRENS)],
     ids=["an author's own text", "a children's book"],
 )
-async def test_no_call_is_made_for_a_book_that_is_not_noted(material: Material) -> None:
+async def test_no_call_is_made_for_a_book_that_needs_no_notes(material: Material) -> None:
     steps = Scripted(obedient)
 
     assert await noted_now(material, steps) == []
     assert steps.calls == []
 
 
-async def test_a_note_that_fails_is_left_out_and_a_halt_is_not() -> None:
+async def test_a_failed_note_is_skipped_and_a_halt_is_raised() -> None:
     def refuses_the_second(request: TextRequest, brief: dict, call: int) -> object:
         return "I cannot do that." if request.chapter_number == 2 else obedient(request, brief, call)
 

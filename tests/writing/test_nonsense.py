@@ -1,4 +1,4 @@
-"""What is no text of the book is neither a chapter nor an outline: asked for again, then an honest error."""
+"""Nonsense is accepted neither as a chapter nor as an outline: it is requested again, and then it is an error."""
 
 import json
 import re
@@ -46,7 +46,7 @@ NONSENSE = {
 
 
 @pytest.mark.parametrize(("text", "problem"), NONSENSE.values(), ids=NONSENSE)
-async def test_nonsense_is_no_chapter_and_the_error_says_what_was_wrong(text, problem):
+async def test_nonsense_is_not_accepted_as_a_chapter_and_the_error_gives_the_reason(text, problem):
     def nonsensical(request, brief, call):
         return text(request) if brief["stage"] == "chapter" else obedient(request, brief, call)
 
@@ -60,7 +60,7 @@ async def test_nonsense_is_no_chapter_and_the_error_says_what_was_wrong(text, pr
 
 
 @pytest.mark.parametrize("kind", ["its instructions", "another language", "one sentence"])
-async def test_a_model_that_minds_when_it_is_told_writes_the_chapter_after_all(kind):
+async def test_a_model_that_does_better_after_the_correction_gets_its_chapter_accepted(kind):
     def careless_once(request, brief, call):
         return NONSENSE[kind][0](request) if call == 1 else obedient(request, brief, call)
 
@@ -75,7 +75,7 @@ async def test_a_model_that_minds_when_it_is_told_writes_the_chapter_after_all(k
 
 
 @pytest.mark.parametrize("kind", ["its instructions", "another language", "one sentence"])
-async def test_progress_counts_the_words_that_are_kept_and_no_others(kind):
+async def test_progress_counts_only_words_that_are_kept(kind):
     def careless_once(request, brief, call):
         return NONSENSE[kind][0](request) if call == 1 else obedient(request, brief, call)
 
@@ -86,7 +86,7 @@ async def test_progress_counts_the_words_that_are_kept_and_no_others(kind):
     assert heard == [draft.word_count]
 
 
-async def test_instructions_within_good_text_are_left_out():
+async def test_instructions_repeated_inside_good_text_are_removed():
     said: list[str] = []
 
     def chatty(request, brief, call):
@@ -107,13 +107,13 @@ async def test_instructions_within_good_text_are_left_out():
     "paragraph",
     ["Say a thing once, the aunt used to tell us, and say it plainly.", "Say a thing once. She never did."],
 )
-def test_a_paragraph_of_the_story_stays_though_it_shares_words_with_the_instructions(paragraph):
+def test_a_paragraph_that_shares_words_with_the_instructions_stays(paragraph):
     cleaned = without_echo(f"It rained.\n\n{paragraph}", "Say a thing once. Repeat nothing, announce nothing.")
 
     assert (cleaned.text, cleaned.changes) == (f"It rained.\n\n{paragraph}", ())
 
 
-def test_sounds_and_refrains_are_no_endless_repetition():
+def test_sounds_and_refrains_do_not_count_as_endless_repetition():
     row = "Row, row, row your boat, gently down the stream. "
 
     assert problem_with("Plip, says the rain. " * 12, a_book(genre="Mystery"), []) == ""
@@ -129,7 +129,7 @@ def test_a_bilingual_book_may_be_in_its_other_language():
     assert problem_with(GERMAN, a_book(), []) != ""
 
 
-async def test_after_a_loop_the_chapter_goes_on_in_other_words():
+async def test_after_a_loop_the_request_is_rephrased_and_the_chapter_continues():
     def loops_once(request, brief, call):
         text = obedient(request, brief, call)
         return says(text[: len(text) // 2], StopReason.LOOP) if call == 1 else text
@@ -142,7 +142,7 @@ async def test_after_a_loop_the_chapter_goes_on_in_other_words():
     assert "repeats one passage" in steps.calls[1][0].messages[-1].text
 
 
-async def test_a_chapter_is_not_failed_over_its_digest():
+async def test_a_failed_digest_does_not_fail_the_chapter():
     def gone(request, brief, call):
         if brief["stage"] == "digest":
             raise UpstreamAIError("The model provider could not be reached.", stage="digest", retryable=True)
@@ -161,7 +161,7 @@ async def test_a_chapter_is_not_failed_over_its_digest():
         (GERMAN + "{}", "not in English"),
     ],
 )
-async def test_an_outline_of_nonsense_is_refused_and_says_why(summary, problem):
+async def test_an_outline_of_nonsense_is_refused_with_the_reason(summary, problem):
     def nonsensical(request, brief, call):
         reply = json.loads(outline_reply(brief))
         chapters = [{**each, "summary": summary.format(each["number"])} for each in reply["chapters"]]
@@ -172,7 +172,7 @@ async def test_an_outline_of_nonsense_is_refused_and_says_why(summary, problem):
 
 
 @pytest.mark.parametrize("language", ["en", "zh", "ja", "th", "ru"])
-async def test_plain_prose_is_no_nonsense(language):
+async def test_plain_prose_is_not_nonsense(language):
     draft = await write_chapter(some_material(1, words=900, content_language=language), 1, Scripted(obedient))
 
     assert abs(draft.word_count - 900) <= 90

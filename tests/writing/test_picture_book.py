@@ -1,4 +1,4 @@
-"""Children's books in writing: a plan, then texts that the age can read and what their pictures show."""
+"""Writing children's books: a plan, then texts for the age, and descriptions of their pictures."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def write(steps: Scripted, material: Material | None = None, number: int =
     return await write_chapter(material or picture_book(), number, steps)
 
 
-async def test_a_spread_has_its_lines_as_paragraphs_and_a_scene_for_the_painter() -> None:
+async def test_a_spread_has_its_lines_as_paragraphs_and_a_scene_for_the_picture() -> None:
     draft = await write(replies(EASY))
 
     assert draft.content == EASY.replace("\n", "\n\n")
@@ -64,7 +64,7 @@ async def test_a_spread_has_its_lines_as_paragraphs_and_a_scene_for_the_painter(
     assert (draft.plan, draft.findings, draft.digest) == (None, (), None)
 
 
-async def test_a_text_that_is_hard_for_its_age_is_kept_and_has_findings() -> None:
+async def test_a_text_too_hard_for_its_age_is_kept_with_findings() -> None:
     steps = replies(HARD)
 
     draft = await write(steps)
@@ -74,7 +74,7 @@ async def test_a_text_that_is_hard_for_its_age_is_kept_and_has_findings() -> Non
     assert len(steps.of_stage("chapter")) == 1
 
 
-async def test_sound_words_and_things_of_the_books_own_plan_are_not_hard() -> None:
+async def test_sound_words_and_words_from_the_books_plan_are_not_hard() -> None:
     voice = "Present tense. The refrain: 'Plip, said the rain.'"
     material = picture_book(bible={**BIBLE, "voice": voice})
     first = replace(material.chapters[0], summary="Grandma Wren lays a pebble beside the bucket.")
@@ -85,7 +85,7 @@ async def test_sound_words_and_things_of_the_books_own_plan_are_not_hard() -> No
     assert draft.findings == ()
 
 
-async def test_a_spread_is_not_told_the_plot_of_the_whole_book() -> None:
+async def test_a_spread_does_not_get_the_plot_of_the_whole_book() -> None:
     steps = replies(EASY)
 
     await write(steps, picture_book(bible={}))
@@ -94,14 +94,14 @@ async def test_a_spread_is_not_told_the_plot_of_the_whole_book() -> None:
     assert "an obstacle" not in steps.of_stage("chapter")[0].messages[0].text
 
 
-async def test_a_reply_without_a_text_is_repaired_and_then_an_error() -> None:
+async def test_a_reply_without_a_text_is_repaired_and_is_then_an_error() -> None:
     assert (await write(replies("", EASY))).content.startswith("Pip looks up.")
     with pytest.raises(UnusableReply) as unusable:
         await write(replies("", "", ""))
     assert unusable.value.retryable
 
 
-async def test_what_was_told_before_goes_word_for_word_to_the_next_spread() -> None:
+async def test_earlier_spreads_are_given_word_for_word_to_the_next() -> None:
     material = picture_book()
     written = replace(material.chapters[0], content="Pip wakes up.")
     steps = replies(EASY)
@@ -113,7 +113,7 @@ async def test_what_was_told_before_goes_word_for_word_to_the_next_spread() -> N
     assert "Pip does thing 3." in asked, "what comes next"
 
 
-async def test_a_book_without_a_plan_gets_one_first_and_an_owners_own_spread_stays() -> None:
+async def test_a_book_without_a_plan_gets_one_first_and_the_owners_spread_stays() -> None:
     material = picture_book(bible={})
     own = tuple(spread(n, summary="" if n != 2 else "Pip finds a drum.") for n in (1, 2, 3))
     steps = replies(EASY)
@@ -126,14 +126,14 @@ async def test_a_book_without_a_plan_gets_one_first_and_an_owners_own_spread_sta
     assert "Pip finds a drum." in steps.of_stage("chapter")[0].messages[-1].text
 
 
-async def test_a_plan_has_a_spread_for_each_and_the_words_of_the_age() -> None:
+async def test_a_plan_has_all_spreads_with_the_word_count_for_the_age() -> None:
     outline = await draft_outline(picture_book(5, ages=AgeRange.TODDLERS).book, replies())
 
     assert [chapter.target_word_count for chapter in outline.chapters] == [14] * 5
     assert outline.bible["people"]
 
 
-def test_the_hero_is_told_in_the_same_words_for_every_picture() -> None:
+def test_every_picture_prompt_describes_the_hero_in_the_same_words() -> None:
     book = picture_book().book
 
     asked = [pictures.sheet(book), *(pictures.prompt(book, f"Pip does thing {n}") for n in range(3))]
@@ -145,7 +145,7 @@ def test_the_hero_is_told_in_the_same_words_for_every_picture() -> None:
 
 
 @pytest.mark.parametrize("ages", AgeRange)
-def test_an_everyday_text_is_easy_for_every_age(ages: AgeRange) -> None:
+def test_everyday_text_is_easy_for_every_age(ages: AgeRange) -> None:
     assert difficulties("Pip looks up. The moon is big.", READINGS[ages], "en", ["Pip"]) == []
 
 
@@ -158,13 +158,13 @@ def test_an_everyday_text_is_easy_for_every_age(ages: AgeRange) -> None:
         ("es", "El gato mira la fosforescencia melancólica, crepuscular y tornasolada del firmamento."),
     ],
 )
-def test_rare_words_are_found_in_the_languages_that_have_a_list(language: str, text: str) -> None:
+def test_rare_words_are_found_in_languages_with_a_word_list(language: str, text: str) -> None:
     found = difficulties(text, READINGS[AgeRange.READERS], language, [])
 
     assert [each.kind for each in found] == ["vocabulary"]
 
 
-def test_names_and_what_the_owner_spoke_of_are_no_rare_words() -> None:
+def test_names_and_the_owners_words_are_not_rare_words() -> None:
     text = "Zwirbel meets Quaxi. Zwirbel's phosphorescence shines and Quaxi likes it so much."
     known = ["Zwirbel and Quaxi", "phosphorescence"]
 
@@ -172,7 +172,7 @@ def test_names_and_what_the_owner_spoke_of_are_no_rare_words() -> None:
     assert difficulties(text, READINGS[AgeRange.FIRST_READERS], "en", []) != []
 
 
-def test_where_no_list_can_be_used_sentences_are_judged_all_the_same() -> None:
+def test_without_a_word_list_sentences_are_still_checked() -> None:
     def kinds(text: str, language: str) -> set[str]:
         return {each.kind for each in difficulties(text, READINGS[AgeRange.TODDLERS], language, [])}
 

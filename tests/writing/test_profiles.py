@@ -1,8 +1,9 @@
-"""Servers and models as they are at home: each profile ends as documented, and no nonsense ends as a book.
+"""Local servers and models as they are found in practice: each profile ends as documented, and no nonsense becomes a
+book.
 
-A profile is a row: what the server is told to be, and how a small book of two chapters ends with it. The clock is
-virtual, so that a first token after 300 s and three tokens a second are just that. PROFILES=all also takes every server
-that refuses a form of JSON, each form, and every way in which servers refuse a prompt that is too long.
+A profile describes a server and how a small book of two chapters ends with it. The clock is virtual, so that a first
+token after 300 s and three tokens a second are exactly that. PROFILES=all also tests every server that refuses a form
+of JSON, each form, and every way in which servers refuse a prompt that is too long.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ SAME += '"chapter_2": {"title": "The Sea", "summary": "They go."}}}'
 
 @dataclass(frozen=True)
 class ServerProfile:
-    """`ends`: A_BOOK, or what the error says. `books`: how many are written at once."""
+    """`ends`: A_BOOK, or the text of the error. `books`: how many are written at once."""
 
     ends: str = A_BOOK
     script: tuple[ScriptedFault, ...] = ()
@@ -136,7 +137,7 @@ async def book(model: Any, number: int) -> list[ChapterDraft]:
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
-def test_every_profile_ends_as_documented_and_no_nonsense_ends_as_a_book(profile: ServerProfile) -> None:
+def test_every_server_profile_ends_as_documented_and_no_nonsense_becomes_a_book(profile: ServerProfile) -> None:
     if profile.ends:
         with pytest.raises(UpstreamAIError, match=profile.ends):
             run(written(profile))

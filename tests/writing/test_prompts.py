@@ -1,4 +1,4 @@
-"""Prompts read as an author would read them."""
+"""Prompts read well."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.writing.scripted import Scripted, a_book, a_chapter, obedient, some_m
 from tests.writing.test_continuity import whole, written
 
 
-async def test_a_call_for_a_chapter_has_one_number_of_words():
+async def test_a_chapter_prompt_has_exactly_one_word_count():
     steps = Scripted(obedient)
 
     await write_chapter(written(4, upto=2), 3, steps)
@@ -23,7 +23,7 @@ async def test_a_call_for_a_chapter_has_one_number_of_words():
     assert re.findall(r"\d+ words", whole(asked)) == [f"{asked.described()['words']} words"]
 
 
-async def test_the_turn_that_asks_for_notes_keeps_its_form_apart_from_the_threads():
+async def test_the_note_prompt_separates_its_form_from_the_threads():
     steps = Scripted(obedient)
 
     await write_chapter(some_material(2), 1, steps)
@@ -31,7 +31,7 @@ async def test_the_turn_that_asks_for_notes_keeps_its_form_apart_from_the_thread
     assert "left open:\nnone\n\nAnswer with one JSON object" in steps.of_stage("digest")[0].messages[-1].text
 
 
-async def test_facts_are_joined_by_one_mark():
+async def test_facts_are_joined_with_one_separator():
     material = written(3, upto=2)
     digest = replace(material.digests[1], facts=("Nobody told him.", "The register is closed."))
     steps = Scripted(obedient)
@@ -42,7 +42,7 @@ async def test_facts_are_joined_by_one_mark():
 
 
 @pytest.mark.parametrize("count", [1, 2, 21])
-async def test_chapters_are_counted_as_people_count_them(count):
+async def test_chapter_counts_in_prompts_are_grammatical(count):
     steps = Scripted(obedient)
 
     await draft_outline(a_book(chapter_count=count, bible={}), steps)
@@ -52,7 +52,7 @@ async def test_chapters_are_counted_as_people_count_them(count):
     assert ("one chapter" in asked) == (count == 1)
 
 
-async def test_an_echo_is_not_forbidden():
+async def test_the_prompt_allows_intended_echoes():
     steps = Scripted(obedient)
 
     await write_chapter(written(4, upto=3), 4, steps)
@@ -62,7 +62,7 @@ async def test_an_echo_is_not_forbidden():
     assert "nor their like" not in asked
 
 
-async def test_a_proofreader_is_told_whole_names():
+async def test_the_proofreading_prompt_has_full_names():
     bible = {"people": [{"name": "Joana de Sousa"}], "places": [{"name": "The New House"}], "terms": []}
     steps = Scripted(lambda request, brief, call: '{"edits": []}')
     chapter = a_chapter(1, content="She went home.")

@@ -1,4 +1,4 @@
-"""The gate reports what may spoil a book, without a token. It changes only what is certain, and records it."""
+"""The quality gate reports flaws without a model call. It changes only what is certain, and records the change."""
 
 import random
 from dataclasses import replace
@@ -40,7 +40,7 @@ JAPANESE = "彼女は窓辺にランプを置いたまま出かけた。彼が�
         ("fi", FINNISH, [ENGLISH]),
     ],
 )
-def test_a_paragraph_in_another_language_is_seen(tag, own, strangers):
+def test_a_paragraph_in_another_language_is_detected(tag, own, strangers):
     book = a_book(content_language=tag)
     glue = "" if tag in ("zh", "ja") else " "
     whole = glue.join([own, own, own])
@@ -62,7 +62,7 @@ def test_code_terms_and_quotations_may_be_in_another_language(tag, paragraph):
     assert foreign(paragraph, a_book(content_language=tag)) == []
 
 
-def test_a_foreign_word_or_a_short_line_is_no_flaw():
+def test_a_foreign_word_or_a_short_foreign_line_is_no_flaw():
     book = a_book()
     assert foreign("“I would rather talk about a song nobody finished,” Mara said a little stiffly.", book) == []
     assert foreign(f"{ENGLISH}\n\n«C'est la vie», he said.\n\nУра!", book) == []
@@ -79,7 +79,7 @@ def test_a_foreign_word_or_a_short_line_is_no_flaw():
         "Sah ein Knab ein Röslein stehn,\nRöslein auf der Heiden,\nwar so jung und morgenschön,\nlief er, es zu sehn",
     ],
 )
-def test_speech_quotations_letters_and_verse_keep_their_language(paragraph):
+def test_speech_and_quotations_and_letters_and_verse_may_be_in_another_language(paragraph):
     assert foreign(f"{ENGLISH}\n\n{ENGLISH}\n\n{paragraph}\n\n{ENGLISH}\n\n{ENGLISH} {ENGLISH}", a_book()) == []
 
 
@@ -125,7 +125,7 @@ def test_a_chapter_in_another_language_is_a_flaw_unless_the_book_is_bilingual():
         ("## The Lantern of Day 1", "duplicate_heading"),
     ],
 )
-def test_what_is_no_part_of_a_book_is_seen(paragraph, kind):
+def test_text_that_is_not_part_of_a_book_is_detected(paragraph, kind):
     assert kind in [flaw.kind for flaw in residue(f"{ENGLISH}\n\n{paragraph}", a_chapter(1), "en")]
 
 
@@ -152,11 +152,11 @@ Yours sincerely,
     "template",
     [LETTER, "> Dear [Name], come on [date].", "- [Name]\n- [Date]", "Replace the placeholder: Hello {{name}}!"],
 )
-def test_blanks_that_the_text_announces_are_no_flaw(template):
+def test_blanks_announced_by_the_text_are_no_flaw(template):
     assert residue(f"{ENGLISH}\n\n{template}\n\n{ENGLISH}", a_chapter(1), "en") == []
 
 
-def test_talk_about_the_task_is_removed_and_recorded():
+def test_remarks_about_the_task_are_removed_and_recorded():
     text = f"{ENGLISH}\n\n(End of part two)\n\n## Here\n\n## Here\n\n{GERMAN}\n\n## Here\n\n{FRENCH}"
 
     cleaned = without_residue(text)
@@ -169,7 +169,7 @@ def test_talk_about_the_task_is_removed_and_recorded():
     assert ChapterDraft(cleaned.text, 0, None, changes=cleaned.changes).original == text
 
 
-def test_the_second_of_two_equal_paragraphs_is_removed_and_recorded():
+def test_the_second_of_two_identical_paragraphs_is_removed_and_recorded():
     once = prose(40, 1).replace("\n\n", " ")
     text = "\n\n".join([ENGLISH, once, prose(60, 100), GERMAN, once, prose(60, 200), FRENCH, FINNISH])
 
@@ -181,7 +181,7 @@ def test_the_second_of_two_equal_paragraphs_is_removed_and_recorded():
 
 
 @pytest.mark.parametrize("form", ["> {}", "{}"])
-def test_a_quotation_and_an_opening_that_comes_back_may_stand_twice(form):
+def test_a_repeated_quotation_or_opening_may_occur_twice(form):
     once = form.format(prose(40, 1).replace("\n\n", " "))
     text = "\n\n".join(
         [once, prose(200, 100), once] if form == "{}" else [ENGLISH, once, prose(200, 100), once, GERMAN]
@@ -196,7 +196,7 @@ STOCK = (
 )
 
 
-def test_a_paragraph_of_stock_phrases_is_reported_and_one_phrase_is_not():
+def test_a_paragraph_of_stock_phrases_is_reported_and_a_single_phrase_is_not():
     content = f"{ENGLISH}\n\n{STOCK}\n\nShe couldn't help but laugh, and shut the window."
 
     assert [(flaw.kind, flaw.paragraph) for flaw in stock_paragraphs(content, "en")] == [("stock_phrases", 1)]
@@ -212,7 +212,7 @@ def test_a_paragraph_of_stock_phrases_is_reported_and_one_phrase_is_not():
         ("fr", "Peut-être était-ce cela, le bonheur."),
     ],
 )
-def test_a_moral_as_the_last_lines_is_reported(tag, ending):
+def test_a_moral_in_the_last_lines_is_reported(tag, ending):
     assert [flaw.kind for flaw in moral(f"{ENGLISH}\n\n{ending}", tag)] == ["moral"]
     assert moral(f"{ending}\n\n{ENGLISH}", tag) == []
 
@@ -225,12 +225,12 @@ def test_a_moral_as_the_last_lines_is_reported(tag, ending):
         "It was not about to rain.",
     ],
 )
-def test_an_ending_that_is_a_scene_is_no_moral(ending):
+def test_an_ending_with_a_scene_is_not_a_moral(ending):
     assert moral(f"{ENGLISH}\n\n{ending}", "en") == []
 
 
 @pytest.mark.parametrize("language", ["en", "zh", "th", "ru"])
-def test_a_sentence_of_an_earlier_chapter_is_seen(language):
+def test_a_sentence_repeated_from_an_earlier_chapter_is_detected(language):
     glue = "" if language == "zh" else " "
     earlier = [prose(300, 1, language), prose(300, 1_000, language)]
     last = glue.join([sentence(6_000, language), sentence(1_003, language)])
@@ -256,11 +256,11 @@ REFRAIN = "And all the little lamps along the quay went out, went out."
     ],
     ids=["refrain of three chapters", "anaphora", "frame", "opening taken up", "quotation"],
 )
-def test_what_is_repeated_on_purpose_is_no_flaw(content, earlier):
+def test_intended_repetition_is_no_flaw(content, earlier):
     assert repeated(content, earlier) == []
 
 
-def test_a_sentence_that_stands_often_is_reported_once():
+def test_a_frequent_sentence_is_reported_once():
     content = "\n\n".join(
         [REFRAIN, prose(60, 1), prose(60, 90), prose(60, 190), REFRAIN, prose(60, 300), REFRAIN, ENGLISH, GERMAN]
     )
@@ -268,11 +268,11 @@ def test_a_sentence_that_stands_often_is_reported_once():
     assert [flaw.kind for flaw in repeated(content, [])] == ["repeated_sentence"]
 
 
-def test_fresh_prose_repeats_nothing():
+def test_new_prose_has_no_repetition():
     assert repeated(prose(3_000, 50_000), [prose(3_000, 1), prose(3_000, 10_000)]) == []
 
 
-def test_chapters_that_begin_or_end_alike_are_seen():
+def test_chapters_with_the_same_beginning_or_ending_are_detected():
     earlier = [f"The rain had not stopped for nine days in the town. {prose(50, 1)} And so she went home alone."]
     text = f"The rain had not stopped for two weeks on the coast. {prose(50, 99)}\n\nSo she went home alone."
 
@@ -280,7 +280,7 @@ def test_chapters_that_begin_or_end_alike_are_seen():
     assert same_edges(prose(90, 7_000), earlier) == []
 
 
-def test_what_is_worn_out_is_named_in_the_order_of_the_book():
+def test_overused_sentences_are_listed_by_frequency_and_then_in_order():
     chapters = [f"{sentence(1)} {sentence(100)} {sentence(2)}", f"{sentence(3)} {sentence(100)} {sentence(4)}"]
 
     assert to_avoid(chapters) == [sentence(100), sentence(1), sentence(3), sentence(2), sentence(4)]
@@ -290,7 +290,7 @@ def test_a_profile_is_the_same_in_every_process():
     assert sorted(profile("She lit the lamp in the cold window again.").sentences) == [111287133]
 
 
-def test_the_profiles_that_are_kept_are_bounded_by_their_bytes_and_the_newest_stay() -> None:
+def test_cached_profiles_are_limited_in_bytes_and_the_newest_stay() -> None:
     cache = ProfileCache(20_000)
     texts = [f"She lit the lamp in window {n} of the cold house again. " * 3 for n in range(100)]
     for text in texts:
@@ -302,7 +302,7 @@ def test_the_profiles_that_are_kept_are_bounded_by_their_bytes_and_the_newest_st
 
 
 @pytest.mark.parametrize(("genre", "kinds"), [("Poetry", []), ("Children's", []), ("Mystery", ["repeated_sentence"])])
-async def test_a_refrain_is_a_fault_only_where_none_belongs(genre, kinds):
+async def test_a_refrain_is_a_flaw_only_in_a_kind_of_book_without_refrains(genre, kinds):
     material = some_material(2, words=100, genre=genre)
     chapters = (
         a_chapter(1, words=100, content=f"{prose(80, 1)}\n\n{REFRAIN}\n\n{prose(80, 300)}"),
@@ -316,7 +316,7 @@ async def test_a_refrain_is_a_fault_only_where_none_belongs(genre, kinds):
     assert (await avoid(material, chapters[1]) == []) == (not kinds)
 
 
-async def test_a_repetitive_model_is_told_what_it_has_worn_out():
+async def test_a_repetitive_model_is_told_which_sentences_to_avoid():
     rng = random.Random(1)
     model = repeats(rng)
     material, plain, gated = some_material(10, words=1_500), [], []
@@ -339,7 +339,7 @@ async def test_a_repetitive_model_is_told_what_it_has_worn_out():
 
 
 def says_also(paragraph):
-    """A model that does what it is asked and says `paragraph` too, in the first part of a chapter."""
+    """A model that does what it is asked and also says `paragraph` in the first part of a chapter."""
 
     def answer(request, brief, call):
         text = obedient(request, brief, call)
@@ -360,7 +360,7 @@ def says_also(paragraph):
         ("Here is the next part of her life.", ["meta_text"]),
     ],
 )
-async def test_what_the_model_finished_stands_as_it_is_and_is_reported(paragraph, kinds):
+async def test_a_finished_text_is_kept_as_it_is_and_its_flaws_are_reported(paragraph, kinds):
     steps = Scripted(says_also(paragraph))
 
     draft = await write_chapter(some_material(2, words=900), 1, steps)
@@ -372,7 +372,7 @@ async def test_what_the_model_finished_stands_as_it_is_and_is_reported(paragraph
     assert draft.original is None
 
 
-async def test_the_first_line_of_a_story_stands_whatever_its_first_word():
+async def test_the_first_line_of_a_story_stays_whatever_its_first_word():
     line = "Of course the chapter of the brotherhood had an opinion:"
 
     def answer(request, brief, call):
@@ -384,7 +384,7 @@ async def test_the_first_line_of_a_story_stands_whatever_its_first_word():
     assert draft.content.startswith(line)
 
 
-async def test_every_announcement_goes_back_to_its_own_reply():
+async def test_every_removed_announcement_can_be_restored_to_its_own_reply():
     replies = []
 
     def answer(request, brief, call):
@@ -401,7 +401,7 @@ async def test_every_announcement_goes_back_to_its_own_reply():
     assert draft.original == "\n\n".join(replies)
 
 
-async def test_a_passage_in_another_language_is_put_right_and_the_models_own_is_kept():
+async def test_a_passage_in_another_language_is_repaired_and_the_original_kept():
     passage = f"{GERMAN} {GERMAN}"
     steps = Scripted(says_also(passage))
 
@@ -419,7 +419,7 @@ async def test_a_passage_in_another_language_is_put_right_and_the_models_own_is_
     assert draft.notes()[-1]["before"] == passage
 
 
-async def test_a_chapter_full_of_faults_costs_a_bounded_number_of_repairs():
+async def test_the_number_of_repairs_in_a_chapter_is_limited():
     faults = [f"Kapitel {number}: {GERMAN} {GERMAN}" for number in range(9)]
 
     def awful(request, brief, call):
@@ -437,14 +437,14 @@ async def test_a_chapter_full_of_faults_costs_a_bounded_number_of_repairs():
     assert len(steps.of_stage("revise")) == MAX_REPAIRS
 
 
-async def test_a_chapter_that_stays_short_is_said_to_be_short():
+async def test_a_chapter_that_stays_short_is_reported():
     draft = await write_chapter(some_material(1, words=3_000), 1, Scripted(writes(lambda: 0.7)))
 
     assert [finding.kind for finding in draft.findings] == ["length"]
     assert count_words(draft.content) > 0.69 * 3_000
 
 
-async def test_a_chapter_within_a_quarter_of_its_length_has_no_finding():
+async def test_a_chapter_within_25_percent_of_its_length_has_no_finding():
     draft = await write_chapter(some_material(1, words=3_000), 1, Scripted(writes(lambda: 0.8)))
 
     assert draft.findings == ()

@@ -1,11 +1,11 @@
-"""Texts are looked at once while they are short, and no long one is kept."""
+"""Results for short texts are cached, and long texts are not kept."""
 
 from __future__ import annotations
 
 from bookgen.writing import remembering
 
 
-def test_a_short_text_is_looked_at_once_and_a_long_one_each_time() -> None:
+def test_results_for_short_texts_are_cached_and_for_long_ones_are_not() -> None:
     seen: list[str] = []
 
     @remembering.by_sentence

@@ -1,4 +1,4 @@
-"""A sample story through the writer itself: chapter by chapter, its texts, notes and findings."""
+"""A sample story through the writing code: chapter by chapter, with its texts, notes and findings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def offline(request: TextRequest, brief: dict[str, Any], call: int) -> TextReply
 
 
 async def written(count: int, **fields: Any) -> tuple[list[str], list[Finding]]:
-    """The texts of a book as the offline model writes it, and what the quality gate says of them."""
+    """The texts of a book written by the offline model, and the findings of the quality gate."""
     steps = Scripted(offline)
     book = a_book(chapter_count=count, genre="Literary fiction", bible={}, **fields)
     outline = await draft_outline(book, steps)
@@ -47,7 +47,7 @@ def paragraphs(texts: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("count", [3, 5, 10, 20])
-async def test_the_book_has_the_whole_story_and_no_finding(count: int) -> None:
+async def test_the_sample_book_has_the_whole_story_and_no_findings(count: int) -> None:
     texts, findings = await written(count)
 
     note, *told = paragraphs(texts)
@@ -57,7 +57,7 @@ async def test_the_book_has_the_whole_story_and_no_finding(count: int) -> None:
 
 
 @pytest.mark.parametrize(("language", "words"), [("de", 2_800), ("fr", 2_900), ("es", 3_000)])
-async def test_the_other_stories_are_told_whole(language: str, words: int) -> None:
+async def test_the_other_sample_stories_are_complete(language: str, words: int) -> None:
     texts, findings = await written(4, content_language=language, target_word_count=words)
 
     assert paragraphs(texts)[1:] == paragraphs([each.text for each in told_in(language, 1)])

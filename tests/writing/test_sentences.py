@@ -1,4 +1,4 @@
-"""Sentence ends are told from abbreviations, in every script, and text is cut only there."""
+"""The ends of sentences are distinguished from abbreviations in every script, and text is cut only there."""
 
 import pytest
 
@@ -26,7 +26,7 @@ from bookgen.writing.sentences import complete, is_finished, split
         ("It cost 3.50 at www.example.org and no more. Done.", 2),
     ],
 )
-def test_sentences_are_told_apart(text, count):
+def test_a_text_is_split_into_sentences(text, count):
     assert len(split(text)) == count
 
 
@@ -53,7 +53,7 @@ def test_sentences_are_told_apart(text, count):
         "เขาเดินไปที่ท่าเรือเก่าและพบโคมไฟดวงเล็กแขวนอยู่หน้าประตูบ้านริมน้ำ" * 3,
     ],
 )
-def test_a_whole_text_is_finished(text):
+def test_a_complete_text_is_finished(text):
     assert is_finished(text)
 
 
@@ -61,11 +61,11 @@ def test_a_whole_text_is_finished(text):
     "text",
     ["", "She went", "She went,", "## A heading", "彼は言った、「行", "「行こう」と", "x;", "Il dit : «", "Er: „Ich"],
 )
-def test_a_broken_off_text_is_not(text):
+def test_a_cut_text_is_not_finished(text):
     assert not is_finished(text)
 
 
-def test_a_broken_off_text_is_kept_up_to_its_last_whole_sentence():
+def test_a_cut_text_is_kept_up_to_its_last_complete_sentence():
     assert complete("It rained. She went home. The do") == "It rained. She went home."
     assert complete("雨だった。彼女は帰") == "雨だった。"
     assert complete("Roses are red\nviolets are bl") == "Roses are red"
@@ -83,11 +83,11 @@ def test_a_broken_off_text_is_kept_up_to_its_last_whole_sentence():
         ("Die Straße war leer und still.", "Die Straße war leer und still. Er ging.", "Er ging."),
     ],
 )
-def test_what_repeats_the_end_is_taken_off(before, piece, rest):
+def test_text_that_repeats_the_previous_end_is_removed(before, piece, rest):
     assert without_overlap(before, piece) == rest
 
 
-def test_a_reply_that_broke_off_in_a_paragraph_is_joined_within_it():
+def test_a_reply_that_broke_off_inside_a_paragraph_is_joined_there():
     assert join("It rained.", "She went.", same_paragraph=True) == "It rained. She went."
     assert join("雨だった。", "彼は帰った。", same_paragraph=True) == "雨だった。彼は帰った。"
     assert join("It rained.", "## Later", same_paragraph=True) == "It rained.\n\n## Later"

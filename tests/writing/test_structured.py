@@ -1,4 +1,4 @@
-"""JSON is read through whatever a model wraps it in, and never made up."""
+"""JSON is read through whatever surrounds it, and never made up."""
 
 import json
 import random
@@ -32,24 +32,24 @@ GOOD = outline_reply({"first": 1, "last": 10})
         "\ufeff" + GOOD,
     ],
 )
-async def test_a_whole_object_is_read_whatever_stands_around_it(text):
+async def test_a_complete_object_is_read_whatever_surrounds_it(text):
     assert await parse(text) == json.loads(GOOD) or len((await parse(text))["chapters"]) == 10
 
 
 @pytest.mark.parametrize("text", ["", "null", "I would rather not.", "[]", "{}", '{"a": 1', GOOD[: len(GOOD) * 2 // 3]])
-async def test_what_is_no_whole_object_is_refused(text):
+async def test_an_incomplete_object_is_refused(text):
     with pytest.raises(Malformed):
         await parse(text)
 
 
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.8, 0.95, 0.99])
-async def test_a_cut_object_is_never_completed_by_guesswork(share):
+async def test_a_cut_object_is_never_completed_by_guessing(share):
     with pytest.raises(Malformed):
         await parse(GOOD[: int(len(GOOD) * share)], cut=True)
 
 
 @pytest.mark.parametrize("kind", sorted(GARBAGE))
-async def test_every_kind_of_garbage_is_recovered_in_two_more_calls(kind):
+async def test_every_kind_of_garbage_is_recovered_in_at_most_two_more_calls(kind):
     def once(request, brief, call):
         return GARBAGE[kind](GOOD) if call == 1 else GOOD
 
@@ -73,12 +73,12 @@ async def test_every_kind_of_garbage_is_recovered_in_two_more_calls(kind):
         "<think>" * 50_000 + "{",
     ],
 )
-async def test_a_bottomless_object_is_refused(text):
+async def test_an_endlessly_nested_object_is_refused(text):
     with pytest.raises(Malformed):
         await parse(text)
 
 
-async def test_what_no_database_keeps_is_not_in_the_texts():
+async def test_characters_that_the_database_cannot_store_are_removed():
     hostile = GOOD.replace("Mara learns", "Mara \\u0000\\ud800learns\\u0007").replace("The ", "\\u0000The ")
     steps = Scripted(lambda *_: hostile)
 
@@ -89,7 +89,7 @@ async def test_what_no_database_keeps_is_not_in_the_texts():
     assert texts[1].startswith("Mara learns on day 1")
 
 
-async def test_a_field_of_nothing_printable_is_no_text():
+async def test_a_field_without_printable_characters_is_empty():
     hostile = json.loads(GOOD)
     hostile["chapters"][3]["title"] = "\x00\u200b"
     steps = Scripted(lambda request, brief, call: json.dumps(hostile) if call == 1 else GOOD)
@@ -99,7 +99,7 @@ async def test_a_field_of_nothing_printable_is_no_text():
     assert "chapter 4 has no text" in steps.calls[1][0].messages[-1].text
 
 
-async def test_a_reply_too_long_to_be_shown_again_is_asked_for_afresh():
+async def test_a_reply_too_long_to_be_quoted_is_requested_again():
     steps = Scripted(lambda request, brief, call: "{" + " " * 70_000 if call == 1 else GOOD)
 
     await draft_outline(a_book(bible={}), steps)
@@ -107,7 +107,7 @@ async def test_a_reply_too_long_to_be_shown_again_is_asked_for_afresh():
     assert [attempt for _, attempt in steps.calls] == [0, 1]
 
 
-async def test_a_model_that_errs_four_times_in_ten_loses_hardly_a_reply():
+async def test_a_model_with_garbage_in_four_of_ten_replies_loses_few_outlines():
     rng = random.Random(4)
     lost = 0
     for _ in range(100):
@@ -123,7 +123,7 @@ async def test_a_model_that_errs_four_times_in_ten_loses_hardly_a_reply():
     assert lost <= 2
 
 
-async def test_the_repair_shows_the_model_its_reply_and_what_is_wrong():
+async def test_the_repair_request_quotes_the_reply_and_says_what_is_wrong():
     steps = Scripted(lambda request, brief, call: '{"chapters": []}' if call == 1 else GOOD)
 
     await draft_outline(a_book(bible={}), steps)
@@ -158,7 +158,7 @@ CHAPTERS_START = BIBLE_FIRST.index('"chapters"')
     ],
     ids=["in a chapter", "after the last", "in the first chapter", "in the bible"],
 )
-async def test_what_is_whole_of_a_cut_outline_is_kept_and_the_rest_alone_is_asked_for(end, kept):
+async def test_the_complete_chapters_of_a_cut_outline_are_kept_and_only_the_rest_is_requested(end, kept):
     def cut_once(request, brief, call):
         return says(BIBLE_FIRST[:end], StopReason.LENGTH) if call == 1 else outline_reply(brief)
 
@@ -173,7 +173,7 @@ async def test_what_is_whole_of_a_cut_outline_is_kept_and_the_rest_alone_is_aske
     assert asked == [(1, 10)] + [(kept + 1, 10)] * (kept < 10)
 
 
-async def test_an_outline_that_is_cut_before_anything_is_whole_is_asked_for_in_parts():
+async def test_an_outline_cut_before_its_first_chapter_is_requested_in_parts():
     def short_of_breath(request, brief, call):
         text = outline_reply(brief)
         return says(text[:4_000], StopReason.LENGTH) if len(text) > 4_000 else text
@@ -187,7 +187,7 @@ async def test_an_outline_that_is_cut_before_anything_is_whole_is_asked_for_in_p
     assert len(steps.calls) <= 4
 
 
-async def test_an_outline_that_is_cut_however_little_is_asked_for_is_an_error_that_says_so():
+async def test_an_outline_that_is_always_cut_is_an_error_that_says_so():
     steps = Scripted(lambda *_: says('{"bible": {"premise": "A ', StopReason.LENGTH))
 
     with pytest.raises(UnusableReply, match=r": it stops before its end\. Try again; another model may do better\.$"):
@@ -196,7 +196,7 @@ async def test_an_outline_that_is_cut_however_little_is_asked_for_is_an_error_th
     assert len(steps.calls) == 2
 
 
-async def test_an_empty_reply_is_asked_for_afresh_at_once():
+async def test_an_empty_reply_is_requested_again_at_once():
     steps = Scripted(lambda request, brief, call: "" if call == 1 else GOOD)
 
     await draft_outline(a_book(bible={}), steps)
@@ -204,7 +204,7 @@ async def test_an_empty_reply_is_asked_for_afresh_at_once():
     assert [attempt for _, attempt in steps.calls] == [0, 1]
 
 
-async def test_what_never_becomes_json_is_a_typed_error_after_three_calls():
+async def test_a_reply_that_never_becomes_json_is_a_typed_error_after_three_calls():
     steps = Scripted(lambda request, brief, call: "No.")
 
     with pytest.raises(UnusableReply) as failed:
@@ -222,7 +222,7 @@ async def test_a_refusal_is_not_repaired():
     assert (failed.value.retryable, len(steps.calls)) == (False, 1)
 
 
-async def test_a_reply_of_endless_length_is_not_parsed():
+async def test_an_endless_reply_is_not_parsed():
     request = TextRequest("outline", (), (Message("user", "Plan."),), 10)
     steps = Scripted(lambda *_: "{" * (structured.MAX_REPLY_CHARACTERS + 1))
 
@@ -230,5 +230,5 @@ async def test_a_reply_of_endless_length_is_not_parsed():
         await structured.ask(request, steps, lambda reply: reply)
 
 
-def test_the_scripted_model_itself_is_obedient():
+def test_the_scripted_model_follows_its_script():
     assert obedient(TextRequest("outline", (), (), 1), {"stage": "outline", "first": 1, "last": 10}, 1) == GOOD

@@ -1,4 +1,4 @@
-"""A model's words to its user are told from an author's, and a refusal from the beginning of a story."""
+"""A model's remarks to its user are distinguished from the author's text, and a refusal from the start of a story."""
 
 from __future__ import annotations
 
@@ -76,16 +76,16 @@ def told(tag: str, place: int, line: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("tag", "place", "line"), TO_THE_USER)
-def test_a_word_to_the_user_is_reported_in_each_language(tag, place, line):
+def test_a_remark_to_the_user_is_reported_in_each_language(tag, place, line):
     assert told(tag, place, line) == [line]
 
 
 @pytest.mark.parametrize(("tag", "place", "line"), AN_AUTHORS)
-def test_an_authors_line_that_looks_like_one_is_not(tag, place, line):
+def test_a_similar_line_of_the_author_is_not_reported(tag, place, line):
     assert told(tag, place, line) == []
 
 
-def test_people_who_write_to_each_other_speak_of_requests():
+def test_letters_between_characters_may_mention_requests():
     letter = "Dear Ned,\n\nI have changed the second chapter as you asked.\n\nYour sister,\n\nJane"
 
     assert told("en", 4, letter) == []
@@ -93,7 +93,7 @@ def test_people_who_write_to_each_other_speak_of_requests():
     assert told("en", 4, letter.replace("I have", "(Word count: 1,204, as you requested)\n\nI have")) != []
 
 
-def test_a_blank_that_a_letter_of_the_book_has_is_none_to_be_filled_in():
+def test_a_blank_that_belongs_to_a_letter_in_the_book_is_not_a_placeholder():
     blanks = {
         "Dear [Name], it began, and he had never got any further.": [],
         "We met [Name] on the quay, she said.": ["placeholder"],
@@ -104,21 +104,21 @@ def test_a_blank_that_a_letter_of_the_book_has_is_none_to_be_filled_in():
         assert [flaw.kind for flaw in residue("\n\n".join([*STORY, line]), CHAPTER, "en")] == kinds
 
 
-def test_a_report_deletes_nothing():
+def test_reporting_a_remark_deletes_nothing():
     text = "\n\n".join(["I've drafted the chapter so that it follows the outline.", *STORY])
 
     assert without_residue(text).text == text
 
 
 @pytest.mark.parametrize("line", ["Word count, said the telegraph clerk: nine.", "Word count: the clerk had lost it."])
-def test_a_last_line_without_a_number_is_no_word_count(line):
+def test_a_last_line_without_a_number_is_not_a_word_count(line):
     text = "\n\n".join([*STORY, line])
 
     assert cleaned(text, CHAPTER, opening=True).text == text
     assert cleaned(f"{text}\n\nWord count: 912", CHAPTER, opening=True).text == text
 
 
-def test_every_language_has_all_signs():
+def test_every_language_has_all_word_lists():
     kinds = set(WORDS["en"]) - {"present", "with"}
 
     assert {tag: kinds - set(words) for tag, words in WORDS.items() if kinds - set(words)} == {}
@@ -149,7 +149,7 @@ REFUSALS = (
 
 
 @pytest.mark.parametrize(("tag", "text"), REFUSALS)
-def test_a_refusal_is_known_in_each_language(tag, text):
+def test_a_refusal_is_recognised_in_each_language(tag, text):
     assert refuses(text, tag)
 
 
@@ -162,12 +162,12 @@ def test_a_refusal_is_known_in_each_language(tag, text):
         ("zh", "他不能再等下去了。"),
     ],
 )
-def test_a_story_that_begins_like_one_is_no_refusal(tag, text):
+def test_a_story_that_begins_like_a_refusal_is_not_one(tag, text):
     assert not refuses(text, tag)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2])
-async def test_a_refusal_is_no_chapter_and_is_asked_again_for_the_whole_of_it(share):
+async def test_a_refusal_is_not_accepted_and_the_whole_chapter_is_requested_again(share):
     refusal = f"I'm sorry, but I can't write this chapter.\n\n{prose(int(1_200 * share), 70_000)}".strip()
 
     def refuses_once(request, brief, call):
@@ -185,7 +185,7 @@ async def test_a_refusal_is_no_chapter_and_is_asked_again_for_the_whole_of_it(sh
     assert not draft.in_parts
 
 
-async def test_a_model_that_always_refuses_ends_in_an_error_with_its_words():
+async def test_a_model_that_always_refuses_ends_in_an_error_that_quotes_it():
     steps = Scripted(lambda request, brief, call: f"I can't write this chapter.\n\n{prose(180, 70_000)}")
 
     with pytest.raises(UpstreamAIError, match=r"it refuses .“I can't write this chapter"):
@@ -194,7 +194,7 @@ async def test_a_model_that_always_refuses_ends_in_an_error_with_its_words():
     assert len(steps.calls) == 3
 
 
-async def test_a_whole_story_that_begins_like_a_refusal_is_kept_to_its_first_word():
+async def test_a_complete_story_that_begins_like_a_refusal_is_kept_whole():
     line = "I can't help you write this chapter, said the clerk."
 
     def story(request, brief, call):

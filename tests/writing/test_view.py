@@ -1,4 +1,4 @@
-"""Earlier chapters stand word for word in the prompt of a chapter, as far as the model's context window reaches."""
+"""Earlier chapters are in the prompt of a chapter word for word, as far as the context window allows."""
 
 import asyncio
 import itertools
@@ -27,13 +27,13 @@ LARGE = 200_000
 
 
 def room_for(material, chapters):
-    """A context window in which only so many of the written chapters have room."""
+    """A context window with space for this many of the written chapters."""
     sizes = sorted(size(each.content) for each in material.chapters if each.content)
     return WINDOW + sum(sizes[-chapters:])
 
 
 def edited(material, number):
-    """The book after its author has changed that chapter, of which nothing is noted now."""
+    """The book after its author edited this chapter, which has no notes now."""
     changed = replace(material.chapters[number - 1], content=prose(300, number * 10_000 + 5_000))
     return replace(material, chapters=tuple(changed if each.id == changed.id else each for each in material.chapters))
 
@@ -43,7 +43,7 @@ def asked_of(steps, stage):
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_a_chapters_prompt_begins_with_the_whole_prompt_of_the_chapter_before(protocol):
+async def test_the_prompt_of_a_chapter_starts_with_the_whole_prompt_of_the_previous_one(protocol):
     async with authored(obedient, protocol) as (server, steps):
         _, material = await write_book(some_material(5, words=900), steps, LARGE)
 
@@ -53,7 +53,7 @@ async def test_a_chapters_prompt_begins_with_the_whole_prompt_of_the_chapter_bef
     assert all(chapter.content in sent(calls[-1]) for chapter in material.chapters[:-1])
 
 
-async def test_the_marks_end_at_the_book_at_the_last_two_chapters_and_at_the_task():
+async def test_the_cache_marks_are_after_the_book_and_the_last_two_chapters_and_the_task():
     async with authored(obedient, "anthropic") as (server, steps):
         _, material = await write_book(some_material(5, words=900), steps, LARGE)
 
@@ -66,7 +66,7 @@ async def test_the_marks_end_at_the_book_at_the_last_two_chapters_and_at_the_tas
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_what_was_sent_before_is_read_from_the_cache_by_chapters_and_notes(protocol):
+async def test_repeated_input_is_read_from_the_cache_by_chapters_and_notes(protocol):
     async with authored(obedient, protocol) as (server, steps):
         await write_book(some_material(8, words=1_500), steps, LARGE)
 
@@ -78,7 +78,7 @@ async def test_what_was_sent_before_is_read_from_the_cache_by_chapters_and_notes
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_a_book_that_outgrows_the_window_is_told_by_digests_in_its_far_chapters(protocol):
+async def test_in_a_book_larger_than_the_window_far_chapters_are_replaced_by_digests(protocol):
     context = WINDOW + 4 * 1_700
     async with authored(obedient, protocol) as (server, steps):
         _, material = await write_book(some_material(12, words=900), steps, context)
@@ -93,7 +93,7 @@ async def test_a_book_that_outgrows_the_window_is_told_by_digests_in_its_far_cha
     assert summed_up
 
 
-def test_the_oldest_chapters_leave_in_big_steps():
+def test_the_oldest_chapters_are_dropped_in_large_steps():
     starts = [first_shown([1_000] * chapters, 10_000) for chapters in range(60)]
 
     assert sorted(starts) == starts
@@ -102,13 +102,13 @@ def test_the_oldest_chapters_leave_in_big_steps():
     assert all(chapters - start >= 1 for chapters, start in enumerate(starts) if chapters)
 
 
-def test_a_chapter_that_is_longer_than_the_room_is_not_shown():
+def test_a_chapter_longer_than_the_space_left_is_not_shown():
     assert first_shown([500, 20_000], 10_000) == 2
     assert first_shown([500, 20_000, 700], 10_000) == 2
     assert first_shown([9_000, 9_000], 10_000) == 1
 
 
-async def test_without_room_beyond_the_small_window_nothing_is_shown():
+async def test_nothing_is_shown_without_space_beyond_the_small_window():
     material, steps, as_before = written(6, upto=4), Scripted(obedient), Scripted(obedient)
 
     await write_chapter(material, 5, steps, context_tokens=WINDOW)
@@ -118,7 +118,7 @@ async def test_without_room_beyond_the_small_window_nothing_is_shown():
     assert asked_of(steps, "digest") == [5]
 
 
-async def test_a_chapter_that_will_be_shown_is_noted_beside_the_next_one():
+async def test_a_chapter_in_view_is_noted_while_the_next_one_is_written():
     steps, made = Scripted(obedient), []
     material = written(6, upto=4)
     material = replace(material, digests={number: each for number, each in material.digests.items() if number < 4})
@@ -135,7 +135,7 @@ async def test_a_chapter_that_will_be_shown_is_noted_beside_the_next_one():
     assert [block.text for block in note.system] == [block.text for block in chapter.system]
 
 
-async def test_a_chapter_that_is_short_beside_what_stands_before_it_is_read_alone_for_its_note():
+async def test_a_chapter_short_compared_with_the_text_before_it_is_noted_in_a_separate_small_prompt():
     material = written(9, upto=7, words=2_000)
     short = replace(material.chapters[6], content=prose(200, 70_000))
     material = unnoted(replace(material, chapters=(*material.chapters[:6], short, *material.chapters[7:])), 7)
@@ -149,7 +149,7 @@ async def test_a_chapter_that_is_short_beside_what_stands_before_it_is_read_alon
     assert [digest.chapter_number for digest in made] == [7]
 
 
-async def test_a_shown_chapter_that_its_author_has_changed_is_noted_again_and_not_before_the_next_is_begun():
+async def test_an_edited_chapter_in_view_is_noted_again_only_after_the_next_one_is_begun():
     steps, made = Scripted(obedient), []
     material = edited(written(6, upto=4), 2)
 
@@ -174,7 +174,7 @@ async def test_a_far_chapter_without_a_digest_is_summed_up_before_the_next_is_wr
     assert "In chapter 1 Mara" in whole(steps.of_stage("chapter")[0])
 
 
-async def test_a_chapter_after_which_nothing_will_be_written_is_noted_at_once():
+async def test_a_chapter_with_nothing_left_to_write_after_it_is_noted_at_once():
     steps = Scripted(obedient)
     material = written(6, upto=6)
 
@@ -184,7 +184,7 @@ async def test_a_chapter_after_which_nothing_will_be_written_is_noted_at_once():
 
 
 class SlowNotes(Scripted):
-    """Notes are answered only after the reply of the chapter has come, or never."""
+    """Notes are answered only after the chapter's reply, or never."""
 
     def __init__(self, *, ever):
         super().__init__(obedient)
@@ -206,19 +206,19 @@ class SlowNotes(Scripted):
 
 
 class LateFirstWord(Scripted):
-    """Counts the notes that are asked for before the chapter's reply begins."""
+    """Counts the notes requested before the chapter's reply begins."""
 
     early = 0
 
     async def reply(self, request, *, attempt=0):
         if request.stage == "chapter":
-            for _ in range(5):  # whatever is ready to run has run
+            for _ in range(5):  # everything that can run has run
                 await compute(int)
             self.early += len(self.of_stage("digest"))
         return await super().reply(request, attempt=attempt)
 
 
-async def test_a_note_waits_for_the_first_word_of_the_chapter_which_puts_the_prompt_into_the_cache():
+async def test_a_note_waits_for_the_chapters_first_word_because_that_fills_the_cache():
     steps, made = LateFirstWord(obedient), []
 
     await write_chapter(unnoted(written(4, upto=2), 2), 3, steps, on_digest=made.append, context_tokens=LARGE)
@@ -231,7 +231,7 @@ def unnoted(material, number):
     return replace(material, digests={each: digest for each, digest in material.digests.items() if each != number})
 
 
-async def test_a_chapter_is_written_while_the_note_of_the_one_before_is_unanswered():
+async def test_a_chapter_is_written_while_the_note_of_the_previous_one_is_pending():
     made = []
 
     draft = await write_chapter(
@@ -242,7 +242,7 @@ async def test_a_chapter_is_written_while_the_note_of_the_one_before_is_unanswer
     assert [digest.chapter_number for digest in made] == [2]
 
 
-async def test_a_note_that_never_comes_is_given_up_with_the_chapter(monkeypatch):
+async def test_a_note_that_never_arrives_is_given_up_with_the_chapter(monkeypatch):
     monkeypatch.setattr(notes, "SECONDS", 0)
     made = []
 
@@ -275,7 +275,7 @@ async def test_a_note_that_fails_does_not_fail_the_chapter(reply):
     assert made == []
 
 
-async def test_a_prompt_that_does_not_fit_loses_the_far_chapters_first():
+async def test_a_prompt_that_does_not_fit_drops_the_far_chapters_first():
     material = written(10, upto=9, words=4_000)
     limit = 50_000
 
@@ -293,7 +293,7 @@ async def test_a_prompt_that_does_not_fit_loses_the_far_chapters_first():
     assert "SUMMARY1 " in given
 
 
-async def test_the_sample_model_reads_the_chapter_that_is_shown():
+async def test_the_sample_model_notes_the_chapter_in_view():
     chapter = replace(written(4, upto=2).chapters[1], content="The lamp was out. Mara went down to the quay alone.")
     material = unnoted(written(4, upto=2), 2)
     material = replace(material, chapters=(material.chapters[0], chapter, *material.chapters[2:]))
@@ -305,7 +305,7 @@ async def test_the_sample_model_reads_the_chapter_that_is_shown():
     assert [fact["quote"] for fact in noted] == ["Mara went down to the quay alone"]
 
 
-async def test_chapters_are_thought_out_anew_with_the_book_in_view():
+async def test_chapters_are_reworked_with_the_book_in_view():
     material, steps, by_digests = written(6, upto=4), Scripted(obedient), Scripted(obedient)
 
     await rework_chapters(material, [5], "", steps, context_tokens=LARGE)
@@ -318,7 +318,7 @@ async def test_chapters_are_thought_out_anew_with_the_book_in_view():
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_the_caller_of_a_model_hears_that_the_reply_has_begun(protocol):
+async def test_the_caller_of_a_model_is_notified_when_the_reply_begins(protocol):
     scripted, heard = Scripted(obedient), []
     await write_chapter(some_material(1, words=300), 1, scripted)
     request = replace(scripted.calls[0][0], on_first_word=lambda: heard.append("a word"))

@@ -1,4 +1,4 @@
-"""The same promises over the real SDKs, on both protocols, as the server saw the calls."""
+"""The same guarantees over the real SDKs, on both protocols, as seen by the server."""
 
 import random
 
@@ -16,7 +16,7 @@ from tests.writing.scripted import a_book, numbers_in, obedient, says, some_mate
 pytestmark = pytest.mark.parametrize("protocol", PROTOCOLS)
 
 
-async def test_lengths_and_the_ledger_hold_over_the_wire(protocol):
+async def test_lengths_and_the_ledger_are_right_over_http(protocol):
     rng = random.Random(protocol)
     async with authored(writes(lambda: rng.uniform(0.7, 1.3)), protocol) as (server, steps):
         drafts, _ = await write_book(some_material(10, words=2_000), steps)
@@ -32,7 +32,7 @@ async def test_lengths_and_the_ledger_hold_over_the_wire(protocol):
     assert used.output_tokens == server.ledger["output"]
 
 
-async def test_cut_replies_leave_no_seam_over_the_wire(protocol):
+async def test_cut_replies_are_joined_without_a_gap_over_http(protocol):
     async with authored(cuts(random.Random(7)), protocol) as (_, steps):
         drafts, _ = await write_book(some_material(3, words=2_000), steps)
 
@@ -42,7 +42,7 @@ async def test_cut_replies_leave_no_seam_over_the_wire(protocol):
         assert is_finished(draft.content)
 
 
-async def test_malformed_outlines_are_recovered_over_the_wire(protocol):
+async def test_malformed_outlines_are_recovered_over_http(protocol):
     model = garbles(random.Random(3), lambda turns: 1.0 if turns == 1 else 0.0)
     async with authored(model, protocol) as (server, steps):
         for number in range(12):
@@ -52,7 +52,7 @@ async def test_malformed_outlines_are_recovered_over_the_wire(protocol):
     assert len(server.requests) <= 36
 
 
-async def test_nothing_that_was_sent_before_is_paid_for_in_full_again(protocol):
+async def test_repeated_input_is_never_paid_in_full_again(protocol):
     async with authored(obedient, protocol) as (server, steps):
         drafts, _ = await write_book(some_material(12, words=3_000), steps)
 
@@ -61,7 +61,7 @@ async def test_nothing_that_was_sent_before_is_paid_for_in_full_again(protocol):
     assert told["input"] + told["cache_write"] <= 1.3 * chapters
 
 
-async def test_what_the_book_has_told_is_in_every_call_that_writes(protocol):
+async def test_every_writing_call_contains_what_the_book_has_established(protocol):
     async with authored(obedient, protocol) as (server, steps):
         _, material = await write_book(some_material(5, words=1_600), steps)
 
@@ -76,7 +76,7 @@ async def test_what_the_book_has_told_is_in_every_call_that_writes(protocol):
                 assert tail in " ".join(given.split())
 
 
-async def test_a_refusal_over_the_wire_names_stage_and_chapter(protocol):
+async def test_a_refusal_over_http_names_stage_and_chapter(protocol):
     async with authored(lambda *_: says("I will not.", StopReason.REFUSAL), protocol) as (_, steps):
         with pytest.raises(UpstreamAIError) as failed:
             await write_book(some_material(1), steps)

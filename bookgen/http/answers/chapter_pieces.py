@@ -32,10 +32,8 @@ def in_pieces(
 ) -> pieces.InPieces:
     """JSON with the list of chapters between `before` and `after`. Raises PayloadTooLarge.
 
-    `pick` takes the fields out of a chapter that the answer has.
-
-    While the caller reads a piece, neither a connection nor the next piece is held. A chapter that is saved meanwhile
-    is sent in its new version, under the ETag of the old one.
+    `pick` selects the fields that the answer has. While the caller reads a piece, neither a connection nor the next
+    piece is held. A chapter that is saved meanwhile is sent in its new version, under the ETag of the old one.
     """
     pieces.require_sendable(sum(each.bytes for each in sketches))
     versions = [(each.chapter.content_version, shown_chapter(each.chapter, ())) for each in sketches]

@@ -15,7 +15,7 @@ from bookgen.http.edge.waiting import prefers_minimal
 
 @dataclass(frozen=True, slots=True)
 class BookView:
-    """The names of the book's fields, and of its chapters' fields, in an answer. `minimal`: it was a preference."""
+    """Which fields of a book and its chapters an answer has. `minimal`: the caller sent `Prefer: return=minimal`."""
 
     names: frozenset[str]
     chapters: frozenset[str] = frozenset()
@@ -33,7 +33,7 @@ class BookView:
 
 
 def view_of(request: web.Request) -> BookView | None:
-    """What the caller wants to see of a book; None for all of it."""
+    """The fields that the caller asked for; None for all of them."""
     if named := request.get(QUERY, {}).get("fields"):
         chosen = named.split(",")
         of_chapters = frozenset(name.removeprefix(f"{CHAPTERS}.") for name in chosen if name.startswith(f"{CHAPTERS}."))

@@ -43,7 +43,7 @@ PASSWORD_FIELD = """\
  aria-describedby="hint" required autofocus><p class="hint" id="hint">At least 8 characters.</p></div>"""
 
 
-# Shown where the link turns out to be for the holder of an account. A disabled field neither counts nor is sent.
+# Shown if the link needs the account's owner. A disabled field is neither validated nor sent.
 SIGN_IN_FIELDS = """\
 <fieldset class="bare" hidden disabled><div class="field"><label for="name">E-mail address or username</label>
 <input id="name" name="name" autocomplete="username" required></div>
@@ -59,7 +59,7 @@ async def index(request: web.Request) -> web.Response:
 
 
 def _told(title: str, body: str, status: int = 200) -> Handler:
-    """The handler of a page with this title."""
+    """The handler of a static page with this title."""
 
     async def page(request: web.Request) -> web.Response:
         response = await _page(request, "letter.html", title=title, body=body)

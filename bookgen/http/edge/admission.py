@@ -38,7 +38,7 @@ async def authenticate(request: web.Request, route: Route, app: web.Application)
 
 
 async def authenticate_again(request: web.Request) -> None:
-    """Raise what a new request would get if the caller's token was revoked or ended while the request waited."""
+    """Raise the error of a new request if the caller's token was revoked or expired while the request waited."""
     await request.app[SERVICES].accounts.authenticate(request.headers["Authorization"].split(" ")[1])
 
 

@@ -62,7 +62,7 @@ def unless_known(request: web.Request, response: web.StreamResponse) -> web.Stre
 
 
 async def require_expected(request: web.Request, read: Handler) -> None:
-    """Raise Conflict unless If-Match, if there is one, names the answer that `read` gives now."""
+    """Raise Conflict if there is an If-Match that does not match the current answer of `read`."""
     if "If-Match" not in request.headers:
         return
     response = await read(request)
@@ -83,7 +83,7 @@ def tag_of_response(response: web.StreamResponse) -> str:
 
 
 def minimal_tag(tag: str) -> str:
-    """The tag of a read's minimal answer: If-Match takes it for the whole one's, a cache does not."""
+    """The ETag of a minimal answer. If-Match accepts it for the whole answer, a cache does not."""
     return f"{tag[:-1]}{_MINIMAL}"
 
 

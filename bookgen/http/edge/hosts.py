@@ -1,7 +1,7 @@
 """The host names that the service answers to.
 
-A page whose own name an attacker points at this machine is of the same origin as this service to a browser, and could
-read whatever needs no token. The name in the Host header gives it away.
+If an attacker points a domain at this machine, a browser treats this service as part of the attacker's site, which
+could read everything that needs no token. The name in the Host header reveals it.
 """
 
 from __future__ import annotations

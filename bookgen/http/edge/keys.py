@@ -1,4 +1,4 @@
-"""Typed keys for what handlers find in the application and in the request."""
+"""Typed keys for the objects that handlers read from the application and the request."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ async def _validate(request: web.Request, endpoint: Endpoint) -> None:
 async def _require_own(request: web.Request, route: Route) -> None:
     """Raise NotFound, naming the kind, if the resource in the path is missing or another account's.
 
-    It goes before what is wrong with the body or the query, and before what is missing within the resource.
+    This is checked before the body, the query, and anything within the resource.
     """
     _, collection, *rest = route.path.split("/")
     table = TABLE_OF.get(collection)

@@ -20,7 +20,7 @@ MAX_PIECE_BYTES = 4 << 20  # one chapter, in bytes of UTF-8
 
 
 class InPieces(web.Response):
-    """JSON that is encoded while it is sent. `tag` is its ETag, known before."""
+    """JSON that is encoded while it is sent. `tag`: its ETag, known in advance."""
 
     __slots__ = ("tag",)
 
@@ -73,7 +73,7 @@ class Outgoing:
 
     @contextmanager
     def sending(self, account_id: int, size: int) -> Iterator[None]:
-        """Count an answer of so many bytes until the caller has read it."""
+        """Count an answer of this many bytes until the caller has read it."""
         self._of_account[account_id] += size
         try:
             yield

@@ -171,7 +171,7 @@ def _end_of_blanks(text: str) -> int:
 
 
 class _Length(validate.Length):
-    """A length whose message gives the bounds that a field has, and the length."""
+    """Checks a length. Its error message gives the allowed lengths and the actual one."""
 
     def __init__(self, unit: str, minimum: int, maximum: int) -> None:
         super().__init__(min=minimum or None, max=maximum)

@@ -1,4 +1,4 @@
-"""Sets the gauges of what is read when somebody asks for the metrics: objects each time, the database now and then."""
+"""Sets the gauges read for each scrape: from objects every time, from the database at most every few seconds."""
 
 from __future__ import annotations
 

@@ -53,9 +53,9 @@ async def metrics(request: web.Request) -> web.Response:
 
 
 def _is_local(request: web.Request) -> bool:
-    """Whether a caller on this machine asks, and no proxy that passes a stranger's request on.
+    """Whether the caller is on this machine and not a proxy that forwards someone else's request.
 
-    A proxy may add no header. One that is trusted needs none; nginx by default speaks HTTP/1.0; others pass the outer
+    A proxy may add no header: a trusted one needs none, nginx by default speaks HTTP/1.0, and others pass the outer
     host on.
     """
     peer = request.remote or ""

@@ -1,4 +1,4 @@
-"""What sample text is written from: the brief of a request, with a default for what it lacks."""
+"""The input of sample text: the brief of a request, with defaults for missing fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who and what a sample book is about: people, places and things, the same in every chapter."""
+"""The people, places and things of a sample book, the same in every chapter."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _shuffled(values: list[str], rng: Random) -> tuple[str, ...]:
 
 
 def invented(language: str, rng: Random) -> tuple[str, ...]:
-    """People with a given name and a surname, no two of whom share one."""
+    """People with a given name and a surname; no two share one."""
     drawn = names.deal(language, rng.getrandbits(32), INVENTED // 2 + 1)
     given = _shuffled([*drawn.women, *drawn.men], rng)
     return tuple(f"{name} {surname}" for name, surname in zip(given, drawn.surnames, strict=False))[:INVENTED]

@@ -1,4 +1,4 @@
-"""A sample design of a cover, by rule: from the genre, and from the words with which the book is told."""
+"""A sample design of a cover, chosen by rules from the genre and the words of the book."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The facts of a sample chapter: what the book's bible says of the people whom the chapter names."""
+"""The facts of a sample chapter: what the bible says about the people whom the chapter names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def facts(request: TextRequest, people: Iterable[Mapping[str, Any]]) -> list[dic
 
 
 def _chapter(request: TextRequest) -> str:
-    """The text that a request for a digest is about: in its conversation, between its marks, or among those shown."""
+    """The text that a digest request is about: in its conversation, between its tags, or among the chapters in view."""
     said = [message.text for message in request.messages if message.role == "assistant"]
     if said:
         return "\n\n".join(said)

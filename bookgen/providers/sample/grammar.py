@@ -13,10 +13,9 @@ _DEEPEST = 6
 
 
 class Grammar:
-    """Fills templates without picking what was lately picked.
+    """Fills templates while avoiding recent choices.
 
-    A phrase counts as used only once what was begun with it is kept, so that trying many sentences does not wear the
-    lists out.
+    A phrase counts as used only once the sentence is kept, so that trying many sentences does not use the lists up.
     """
 
     def __init__(self, slots: Mapping[str, Sequence[str]], rng: random.Random) -> None:
@@ -26,11 +25,11 @@ class Grammar:
         self._picked: list[tuple[str, str, int]] = []
 
     def begin(self) -> None:
-        """A new try; what the last one picked is forgotten unless it was kept."""
+        """Start a new try. The choices of the last one are forgotten unless it was kept."""
         self._picked = []
 
     def sentence(self, role: str, templates: Sequence[str], words: Mapping[str, str]) -> str:
-        """One of `templates`, filled and begun with a capital."""
+        """One of `templates`, filled, starting with a capital letter."""
         text = self._pick(f"template {role}", templates)
         for _ in range(_DEEPEST):
             filled = _SLOT.sub(lambda slot: self._value(slot[1], words), text)
@@ -46,7 +45,7 @@ class Grammar:
 
     @property
     def picked(self) -> list[tuple[str, str]]:
-        """The lists that this try drew on, and what it took."""
+        """The lists used in this try, and the phrases chosen."""
         return [(name, value) for name, value, _ in self._picked]
 
     def _pick(self, name: str, among: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Sample outlines: titles, summaries and a bible in the book's own terms."""
+"""Sample outlines: titles, summaries and a bible about the people and things of the book."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bookgen.providers.sample.grammar import Grammar
 
 
 def outline_chapters(brief: Brief, bank: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Every chapter of the book, the same list whichever part of it is asked for."""
+    """All chapters of the book; the same list whichever part of it is requested."""
     count = max(brief.number("chapter_count", 1), brief.number("last", 1))
     cast, lists = Cast.of(brief, bank), bank["outline"]
     kind = "_nonfiction" if brief.nonfiction and "title_nonfiction" in lists else ""
@@ -30,7 +30,7 @@ def outline_chapters(brief: Brief, bank: Mapping[str, Any]) -> list[dict[str, An
 
 
 def _words(cast: Cast, number: int) -> dict[str, str]:
-    """Whom and what a chapter is about: each has another friend, another place and another thing than the last."""
+    """The person, place and thing of a chapter, each different from those of the previous chapter."""
     return {
         "hero": cast.people[0].split()[0],
         "friend": cast.people[1 + number % (len(cast.people) - 1)].split()[0],
@@ -46,7 +46,7 @@ def _title(grammar: Grammar, templates: list[str], taken: list[str]) -> tuple[st
 
 
 def _unlike(grammar: Grammar, name: str, templates: list[str], words: Mapping[str, str], taken: list[str]) -> str:
-    """A sentence that is none of those taken."""
+    """A sentence that is not one of those already used."""
     for _ in range(200):
         grammar.begin()
         sentence = grammar.sentence(name, templates, words)
@@ -73,7 +73,7 @@ def bible(brief: Brief, bank: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named(cast: Cast, roles: Sequence[str]) -> dict[str, list[dict[str, str]]]:
-    """People with what they are, and the names of places and things as they are always spelt."""
+    """People with their descriptions, and the names of places and things in their usual spelling."""
     return {
         "people": [
             {"name": name, "role": role, "description": role} for name, role in zip(cast.people, roles, strict=False)

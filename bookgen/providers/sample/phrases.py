@@ -1,4 +1,4 @@
-"""The phrase lists of a language, read once."""
+"""The phrase lists of a language, loaded once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FALLBACK = "en"
 
 
 def language_of(tag: str) -> str:
-    """The language whose phrases serve a BCP 47 tag: its own, else English."""
+    """The language whose phrases are used for a BCP 47 tag: its own, otherwise English."""
     primary = tag.partition("-")[0].lower()
     return primary if (FOLDER / f"{primary}.toml").is_file() else FALLBACK
 

@@ -1,4 +1,4 @@
-"""Sample picture books: a walk from home and back, a place and an event a spread, in words for the age."""
+"""Sample picture books: a walk from home and back, with a place and an event per spread, in words for the age."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SLACK = 1.2  # times the words asked for
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A spread: its title, what happens, its sentences, and its picture for the painter and in words."""
+    """A spread: its title, what happens, its sentences, and its picture as a prompt and in words."""
 
     title: str
     summary: str
@@ -104,7 +104,7 @@ def _capital(text: str) -> str:
 
 
 def _cast(brief: Brief, bank: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Those that the owner named, the hero first; there are always two."""
+    """The owner's characters, the hero first. There are always at least two."""
     given = brief.fields.get("characters", ())
     named = [(each.get("name", "").strip(), each.get("description", "").strip()) for each in given]
     spare = _invented(brief, bank["picture_book"]["figures"])
@@ -116,7 +116,7 @@ def _cast(brief: Brief, bank: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _invented(brief: Brief, figures: Sequence[str]) -> list[tuple[str, str]]:
-    """Figures with short names; a look that begins with "she:" or "he:" is a girl's or a boy's."""
+    """Characters with short names. A look that begins with "she:" or "he:" belongs to a girl or a boy."""
     drawn = names.deal(language_of(brief.text("language", "en")), brief.book_rng("names").getrandbits(32), len(figures))
     women, men = (sorted(each, key=len, reverse=True) for each in (drawn.women, drawn.men))
     found = []

@@ -1,7 +1,7 @@
-"""Sample prose of an asked length: scenes with people, places, talk and a turn, or sections with cases and exercises.
+"""Sample prose of a requested length: scenes with people, places, dialogue and a turn, or sections with cases and
+exercises.
 
-The hash of a sentence says which part of the book may use it, so calls that know nothing of each other do not write
-the same ones.
+The hash of a sentence decides which part of the book may use it, so that independent calls do not write the same ones.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def write_prose(brief: Brief, bank: Mapping[str, Any], words: int) -> str:
 
 
 class _Teller(ABC):
-    """Adds paragraph after paragraph until the words asked for are there."""
+    """Adds paragraphs until the requested number of words is reached."""
 
     NOT_PROSE = frozenset("#*1234567890")
     UNIQUE = ("entry",)  # holds the chapter's own summary
@@ -73,7 +73,7 @@ class _Teller(ABC):
 
     @abstractmethod
     def scene(self, *, first: bool) -> Iterator[Iterator[str]]:
-        """Paragraphs without end, each a run of sentences."""
+        """An endless series of paragraphs, each of several sentences."""
 
     @abstractmethod
     def break_scene(self) -> None: ...
@@ -100,7 +100,7 @@ class _Teller(ABC):
             self.paragraphs.append(closing)
 
     def fitting(self, role: str, words: int) -> str:
-        """The one of some sentences that comes nearest to the words still missing."""
+        """The sentence whose length is closest to the words still missing."""
         candidates = [self.sentence(role) for _ in range(8)]
         return min(filter(None, candidates), key=lambda sentence: abs(count_words(sentence) - words), default="")
 
@@ -111,7 +111,7 @@ class _Teller(ABC):
         return self.fresh(lambda: self.filled(role, **words), owned=role not in self.UNIQUE)
 
     def fresh(self, make: Callable[[], str], *, owned: bool = True) -> str:
-        """The first of many tries that this part may say and has not said; empty when there is none."""
+        """The first of many generated sentences that this part may use and has not used; empty if there is none."""
         for _ in range(TRIES):
             self.grammar.begin()
             text = make()
@@ -168,7 +168,7 @@ class _Storyteller(_Teller):
         }
 
     def mentioned(self, known: Sequence[str], summary: str, last: str) -> str:
-        """What the summary names, in the first scene; anything but the last scene's later."""
+        """What the summary names, in the first scene; in the last scene everything not named yet."""
         named = [one for one in known if one in summary]
         if last not in self.words and named:
             return named[0]
@@ -198,7 +198,7 @@ class _Storyteller(_Teller):
                 yield self.run("turn", "action")
 
     def talk(self) -> Iterator[Iterator[str]]:
-        """A question and what it leads to, line about."""
+        """A question and the dialogue that follows it, line by line."""
         speakers = [self.words["hero"], self.words["friend"]]
         self.rng.shuffle(speakers)
         yield iter([self.line("question", speakers[0], "tag_question")])

@@ -1,4 +1,4 @@
-"""JSON of an asked schema, made from values known by name."""
+"""Builds JSON for a schema from named values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def shaped(schema: Mapping[str, Any], known: Any, name: str = "") -> Any:
-    """What of `known` fits a schema of objects, lists and texts, and the plainest value for what it lacks."""
+    """The values of `known` that fit a schema of objects, lists and texts, with minimal values for the rest."""
     if "enum" in schema:
         return known if known in schema["enum"] else schema["enum"][0]
     match schema["type"]:

@@ -1,4 +1,4 @@
-"""The sample stories: one in each of a few languages, divided over as many chapters as a book has."""
+"""The sample stories: one for each of a few languages, divided into as many chapters as a book has."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _OTHER_KINDS = re.compile(
 
 
 class Start(IntEnum):
-    """What starts with a paragraph, best place for a cut first."""
+    """What begins with a paragraph, the best place for a cut first."""
 
     CHAPTER = 0
     SCENE = 1
@@ -43,7 +43,7 @@ class Start(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class StoryScene:
-    """`told`: what happens. `opens` and `closes`: the questions that it raises and answers."""
+    """A scene. `told`: its summary. `opens` and `closes`: the questions that it raises and answers."""
 
     title: str
     told: str
@@ -54,7 +54,7 @@ class StoryScene:
 
 @dataclass(frozen=True, slots=True)
 class StoryParagraph:
-    """`chapter` and `scene` are indexes into those of the story."""
+    """A paragraph with the indexes of its chapter and its scene in the story."""
 
     text: str
     words: int
@@ -80,7 +80,7 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class StoryChapter:
-    """A chapter as the story is divided for a book. `digest` has the fields of a digest; its threads are texts."""
+    """A chapter of the story as divided for a book. `digest` has the fields of a digest; its threads are texts."""
 
     title: str
     summary: str
@@ -139,10 +139,10 @@ def _paragraphs(text: str, chapter: int, first_scene: int) -> Iterator[StoryPara
 
 
 def telling_for(brief: Brief) -> Telling | None:
-    """What a book is told of the story in its language; None if it is not to be told from one.
+    """How much of the story in its language a book gets; None if it gets none.
 
-    A book is told from a story if it is prose fiction, or its genre does not say. One that is about as long as the
-    story is told all of it; a shorter one is told its first scenes.
+    A book gets a story if it is prose fiction or its genre does not say. A book about as long as the story gets all of
+    it; a shorter one gets its first scenes.
     """
     language = brief.text("language", "en").partition("-")[0].lower()
     story = load(language)
@@ -157,7 +157,7 @@ def telling_for(brief: Brief) -> Telling | None:
 
 
 def _scenes_within(story: Story, total: int) -> int:
-    """The number of first scenes whose length comes nearest to `total` words."""
+    """How many first scenes together come closest to `total` words."""
     before = accumulate(each.words for each in story.paragraphs)
     ends = {each.scene + 1: words for each, words in zip(story.paragraphs, before, strict=True) if each.ends_scene}
     return min(ends, key=lambda scenes: abs(ends[scenes] - total))
@@ -170,7 +170,7 @@ def _is_fiction(brief: Brief) -> bool:
 
 @cache
 def told_in(language: str, count: int, scenes: int | None = None) -> tuple[StoryChapter, ...]:
-    """The story of a language, or its first `scenes`, in `count` chapters that end where paragraphs do."""
+    """The story of a language, or its first `scenes`, in `count` chapters that end at paragraph ends."""
     story = load(language)
     if story is None:
         raise LookupError(language)
@@ -202,7 +202,9 @@ def _starts(paragraphs: Sequence[StoryParagraph], count: int) -> list[int]:
 
 
 def _titles(story: Story, pieces: Sequence[Sequence[StoryParagraph]]) -> list[str]:
-    """Different titles: that of the chapter or scene that starts a piece, else of the first scene that starts in it."""
+    """A different title for each piece: that of the chapter or scene at its start, otherwise of the first scene that
+    starts in it.
+    """
     used: Counter[str] = Counter()
     titles = []
     for piece in pieces:
@@ -225,7 +227,7 @@ def _chapter(story: Story, piece: Sequence[StoryParagraph], title: str) -> Story
 
 
 def _summaries(story: Story, piece: Sequence[StoryParagraph]) -> Iterator[str]:
-    """The summaries of the chapters that are whole in the piece, and what is told in the scenes of others."""
+    """The summaries of the chapters that are complete in the piece, and of single scenes of the others."""
     for chapter, group in groupby(piece, key=lambda each: each.chapter):
         paragraphs = list(group)
         if len(paragraphs) == sum(each.chapter == chapter for each in story.paragraphs):
@@ -240,7 +242,7 @@ def _within(texts: Sequence[str], most: int) -> str:
 
 
 def _notes(story: Story, piece: Sequence[StoryParagraph]) -> dict[str, list[str]]:
-    """What is known after the scenes that end in the piece."""
+    """The facts known after the scenes that end in the piece."""
     ended = [story.scenes[each.scene] for each in piece if each.ends_scene]
     opened = [thread for scene in ended for thread in scene.opens]
     closed = [thread for scene in ended for thread in scene.closes]

@@ -29,9 +29,9 @@ def digest(chapter: StoryChapter) -> dict[str, Any]:
 
 
 def prose(brief: Brief, chapter: StoryChapter, request: TextRequest) -> str:
-    """The next part of a chapter: what follows the text in the conversation, empty when that is all of it.
+    """The next part of a chapter: what follows the text in the conversation, or nothing at its end.
 
-    The last part is everything that is left, another is about as long as the words asked for.
+    The last part is everything that is left; other parts have about the requested number of words.
     """
     part, parts = brief.number("part", 1), brief.number("parts", 1)
     said = [message.text for message in request.messages if message.role == "assistant"]
@@ -42,7 +42,7 @@ def prose(brief: Brief, chapter: StoryChapter, request: TextRequest) -> str:
 
 
 def _after(text: str, said: str) -> str | None:
-    """What follows in `text` after its passage that `said` ends with; None if there is no such passage."""
+    """The rest of `text` after the passage at the end of `said`; None if there is no such passage."""
     tail = [word.lower() for word in _WORD.findall(said)[-TAIL_WORDS:]]
     found = list(_WORD.finditer(text))
     words = [match[0].lower() for match in found]
@@ -53,14 +53,14 @@ def _after(text: str, said: str) -> str | None:
 
 
 def _from_part(paragraphs: Sequence[StoryParagraph], part: int, parts: int) -> Sequence[StoryParagraph]:
-    """The paragraphs from where a part starts if all are equally long."""
+    """The paragraphs from the start of a part, if all parts are equally long."""
     before = [0, *accumulate(each.words for each in paragraphs)]
     start = next(index for index, words in enumerate(before) if words >= before[-1] * (part - 1) // max(parts, part))
     return paragraphs[start:]
 
 
 def _beginning(text: str, words: int) -> str:
-    """The first paragraphs of `text`, about so many words. They end within a scene, so that no break is lost."""
+    """About this many words from the start of `text`, ending within a scene so that no scene break is lost."""
     blocks = text.split("\n\n")
     written = list(accumulate(count_words(block) for block in blocks))
     ends = [index for index in range(1, len(blocks)) if SCENE_BREAK not in blocks[index - 1 : index + 1]]

@@ -26,7 +26,7 @@ def family_of(seed: str, genre: str, variant: int, style: str = "", avoided: Seq
 
 
 def family_in(style: str) -> Family | None:
-    """The family that a wish for the style names, or None."""
+    """The design family named by a requested style, or None."""
     wanted = style.casefold()
     return next((family for family in FAMILIES if family.name in wanted), None)
 
@@ -55,7 +55,7 @@ def draw_front(
 
 
 def palettes_for(family: Family, subject: Subject) -> Sequence[Palette]:
-    """The first chosen palette that the family has, else those that suit the mood, else all of the family."""
+    """The first chosen palette that the family has, else those for the mood, else all of the family's."""
     of_family = {palette.name: palette for palette in family.palettes}
     chosen = [of_family[name] for name in subject.palettes if name in of_family]
     suited = [of_family[name] for name in MOOD_PALETTES.get(subject.mood, ()) if name in of_family]

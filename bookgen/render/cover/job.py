@@ -23,10 +23,11 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a drawn cover knows of its book.
+    """What the drawing of a cover knows of its book. `palettes`, `motif` and `mood` are words of `cover_words`,
+    possibly empty.
 
-    `palettes`, `motif` and `mood` are words of `cover_words`, possibly empty. `figures` are those of a picture book, as
-    in SceneJob, the hero first, and `told` is a text about where it plays.
+    `figures` are those of a picture book, as in SceneJob, the hero first, and `told` is a text about the place of the
+    story.
     """
 
     palettes: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
-"""The languages for which this machine has no font, and what to install. Run as a module, it prints their tags.
+"""The languages for which this machine has no font, and what to install.
 
-The service runs it as a process of its own, since it loads no fonts itself.
+Run as a module, it prints their tags. The service runs it as a separate process, because the service loads no fonts.
 """
 
 from __future__ import annotations

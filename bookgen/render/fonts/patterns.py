@@ -37,7 +37,7 @@ class Patterns:
         self._values: dict[str, _Values] = {}
 
     def positions(self, word: str) -> list[int]:
-        """The positions where the word may be divided without a change of its spelling."""
+        """The positions where the word can be hyphenated without changing its spelling."""
         pointed = f".{word.lower()}."
         best = [0] * (len(pointed) + 1)
         changed: set[int] = set()

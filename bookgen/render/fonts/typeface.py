@@ -102,7 +102,10 @@ class Typeface:
         return tuple(self._mixed(text, style, kind, wide))
 
     def _wide_marks(self, text: str, kind: dict[str, Any]) -> Source | None:
-        """The ideographs' face if the text has marks to set in it: next to ideographs, or only marks. Else None."""
+        """The font of the ideographs, if the text has punctuation marks to be set in it; otherwise None.
+
+        That is the case if the text also has ideographs, or consists of such marks only.
+        """
         if not self.unspaced or kind.get("mono") or not _WIDE_MARKS.search(text):
             return None
         if not (any(map(is_wide, text)) or all(map(_WIDE_MARKS.match, text))):

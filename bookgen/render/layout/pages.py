@@ -199,7 +199,7 @@ class PageSearch:
         return self._units[end] - self._units[start] + extra
 
     def _seen_short(self, start: int, end: int, short: int) -> int:
-        """The empty lines a reader sees at the foot. 0 with notes, since these stand at the foot anyway."""
+        """The visibly empty lines at the foot of a page. 0 if it has notes, which are at the foot anyway."""
         return 0 if self._notes[end] > self._notes[start] else max(0, short)
 
     def _cost(self, start: int, end: int, short: int) -> float:

@@ -1,4 +1,4 @@
-"""The mark of origin in a JPEG, put in without encoding the picture again."""
+"""The mark of origin in a JPEG, inserted without encoding the picture again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marks of origin read back from a file: a PDF, an EPUB, a Word document, a JPEG, a PNG or a WebP."""
+"""Reads marks of origin from a PDF, an EPUB, a Word document, a JPEG, a PNG or a WebP."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _UNREADABLE = "This file is not a readable PDF, EPUB, Word document, JPEG, PNG o
 
 @dataclass(frozen=True, slots=True)
 class OriginMark:
-    """`place`: where in the file it stands. `term`: of the IPTC vocabulary, such as `trainedAlgorithmicMedia`."""
+    """`place`: where in the file the mark is. `term`: an IPTC term, such as `trainedAlgorithmicMedia`."""
 
     place: str
     term: str
@@ -46,7 +46,7 @@ class FileMarks:
 
 
 def read_marks(data: bytes) -> FileMarks:
-    """What the file says of its origin. InvalidInput if it is of no kind that we know, or damaged."""
+    """The marks in the file. Raises InvalidInput if its type is unknown or it is damaged."""
     try:
         if data.startswith(b"%PDF-"):
             return FileMarks(PDF, tuple(_in_pdf(data)))
@@ -65,7 +65,7 @@ def read_marks(data: bytes) -> FileMarks:
 
 
 def _in_pdf(data: bytes) -> Iterator[OriginMark]:
-    """PDF/A keeps its XMP uncompressed, so that it is found without reading the file's objects."""
+    """The mark in a PDF. PDF/A keeps its XMP uncompressed, so the file's objects need not be parsed."""
     document = PdfDocument(data)
     try:
         yield from _of_uri(str(document.get_metadata_value(PROPERTY)), "document information")

@@ -16,7 +16,7 @@ _PACKET = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 
 
 def description(source: SourceType) -> str:
-    """The element that goes into an RDF document."""
+    """The element with the mark, for an RDF document."""
     return (
         f'<rdf:Description rdf:about="" xmlns:{PREFIX}="{NAMESPACE}">\n'
         f"<{PREFIX}:{PROPERTY}>{source.uri}</{PREFIX}:{PROPERTY}>\n</rdf:Description>\n"
@@ -24,5 +24,5 @@ def description(source: SourceType) -> str:
 
 
 def packet(source: SourceType) -> bytes:
-    """A whole XMP packet that says nothing else."""
+    """A complete XMP packet that contains only the mark."""
     return _PACKET.format(description=description(source)).encode()

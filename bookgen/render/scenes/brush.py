@@ -22,7 +22,7 @@ class Brush:
     turn: float = 0.0  # radians, clockwise
 
     def at(self, x: float, y: float, scale: float = 1.0, turn: float = 0.0) -> Brush:
-        """A brush whose origin is at (x, y) of this one."""
+        """A brush whose origin is at (x, y) in the coordinates of this brush."""
         left, top = self.place((x, y))
         own = -turn if self.flip else turn
         return replace(self, x=left, y=top, scale=self.scale * scale, turn=self.turn + own)

@@ -1,4 +1,4 @@
-"""What stands in a sealed file: a sequence of frames, each with its kind and length.
+"""The content of a sealed file: a sequence of frames, each with its kind and length.
 
 A backup is `manifest`, then for each table `table` and for each file `file` or `stored`, each followed by `data` … and
 `end`, and at last `trailer`.
@@ -58,7 +58,7 @@ class FrameReader:
         return kind, orjson.loads(content)
 
     async def read_to_end(self) -> None:
-        """Authenticate what is left of the file."""
+        """Authenticate the rest of the file."""
         await asyncio.to_thread(self._sealed.read_to_end)
 
     async def expect(self, kind: FrameKind) -> dict[str, Any]:

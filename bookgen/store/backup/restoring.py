@@ -1,4 +1,4 @@
-"""Restore a backup into an empty database, in one transaction: it is there as a whole, or not at all."""
+"""Restores a backup into an empty database, in one transaction: completely or not at all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bookgen.store.migrate import Migration, apply_within, lock, read_migrations
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a backup says of itself at its beginning."""
+    """The description at the start of a backup."""
 
     made_at: datetime
     bookgen: str
@@ -31,7 +31,7 @@ class Manifest:
 
 @dataclass(slots=True)
 class Contents:
-    """What was read of a backup. `export`: the digest of a file that was made of the book when it was backed up."""
+    """What was read from a backup. `export`: the digest of a file that was made of the book when it was backed up."""
 
     manifest: Manifest
     digests: dict[str, TableDigest] = field(default_factory=dict)
@@ -52,7 +52,7 @@ async def read_manifest(frames: FrameReader) -> Manifest:
 
 
 def schema_of(manifest: Manifest, folder: Path) -> list[Migration]:
-    """The migrations that the backup's database had. Raises StartupError if this version does not know them all."""
+    """The migrations of the backup's database. Raises StartupError if this version does not know all of them."""
     known = [each for each in read_migrations(folder) if manifest.migrations.get(each.version) == each.sha256]
     if len(known) < len(manifest.migrations):
         raise StartupError(
@@ -107,9 +107,9 @@ REFERENCES = """
 
 
 async def _without_references(connection: asyncpg.Connection, names: Sequence[str]) -> list[str]:
-    """Empty all tables, and take their foreign keys and triggers away. Returns the statements that bring the keys back.
+    """Empty all tables, and drop their foreign keys and triggers. Returns the statements that restore the keys.
 
-    The tables then take rows in any order, and one check of each key at the end replaces one for each row.
+    Tables then accept rows in any order, and one check per key at the end replaces one per row.
     """
     found = await connection.fetch(REFERENCES)
     for row in found:

@@ -144,7 +144,7 @@ class SealedReader:
 
 
 def _keys(passphrase: str, salt: bytes) -> tuple[ChaCha20Poly1305, bytes]:
-    """The cipher, and the bytes by which a wrong passphrase is told from a damaged file."""
+    """The cipher, and the bytes that distinguish a wrong passphrase from a damaged file."""
     derived = Scrypt(salt=salt, **SCRYPT).derive(passphrase.encode())
     return ChaCha20Poly1305(derived[:KEY_BYTES]), hmac.digest(derived[KEY_BYTES:], MAGIC + salt, "sha256")
 

@@ -1,4 +1,4 @@
-"""The tables of a database as a backup sees them, copied in an order that every copy of the same rows has."""
+"""The tables of a database for a backup, read in an order that depends only on their rows."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def made_by(migrations: Path) -> frozenset[str]:
 
 
 def parted(found: Collection[StoredTable], ours: Collection[str]) -> tuple[list[StoredTable], list[str]]:
-    """Our tables, and the names of those that somebody else has put beside them."""
+    """Our tables, and the names of tables that do not belong to bookgen."""
     return [each for each in found if each.name in ours], [each.name for each in found if each.name not in ours]
 
 
@@ -93,5 +93,5 @@ def quoted(names: Iterable[str]) -> str:
 
 
 def digest_of(told: Mapping[str, Any]) -> TableDigest:
-    """The digest as a frame of the backup tells it."""
+    """The digest as it is stored in a frame of the backup."""
     return TableDigest(told["rows"], told["sha256"])

@@ -1,4 +1,4 @@
-"""Take a backup: the rows of one snapshot, beside a service that goes on writing."""
+"""Takes a backup: the rows of one snapshot, while a service keeps writing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOW = "SELECT now() AS made_at, current_setting('server_version') AS server"
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A transaction in which the database stands still. `left_out`: tables beside ours that nobody backs up."""
+    """A transaction with a fixed view of the database. `left_out`: tables that are not ours and are not backed up."""
 
     connection: asyncpg.Connection
     made_at: datetime
@@ -80,7 +80,7 @@ async def write_rows(frames: FrameWriter, taken: Snapshot) -> dict[str, TableDig
 
 
 async def write_files(frames: FrameWriter, folder: Path, files: Mapping[str, bytes | None]) -> None:
-    """Write files by their path below `folder`. Where a content is given, it is written in the place of the file's."""
+    """Write files by their path below `folder`. If a content is given, it is written instead of the file's."""
     for name, content in files.items():
         await frames.tell(FrameKind.FILE, {"name": name})
         if content is not None:

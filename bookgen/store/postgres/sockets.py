@@ -1,6 +1,6 @@
-"""Where the embedded server's socket lies: in the data folder, where every process that may read the folder finds it.
+"""The folder of the embedded server's socket: the data folder, where every process that may read the folder finds it.
 
-A temporary folder would not do: systemd's PrivateTmp gives each service one of its own.
+A temporary folder would not do, because systemd's PrivateTmp gives each service a different one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def socket_folder(root: Path) -> Path:
 
 
 def is_addressable(folder: Path) -> bool:
-    """Whether the folder's own path can stand in a socket address."""
+    """Whether the folder's path can be used in a socket address: short, and without unusual characters."""
     return _PLAIN.fullmatch(str(folder)) is not None and len(os.fsencode(folder / NAME)) <= MAX_ADDRESS_BYTES
 
 

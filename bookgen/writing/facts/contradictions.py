@@ -1,7 +1,7 @@
-"""Facts of a book that cannot both be true, by rules that are certain. What needs judgement is an editor's work.
+"""Contradictory facts of a book, found by rules that are certain. Judgement is left to the editor.
 
-The rules compare facts by their events and names; they read no prose, so they hold in every language. They trust the
-order of the chapters, except where a chapter says that it goes back or where its date does.
+The rules compare facts by their events and names; they read no prose, so they work in every language. They trust the
+order of the chapters, except where a chapter looks back or is dated earlier.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class StoryFact:
-    """A fact as the rules compare it. `date` is that of the story where the text tells it, `is_back` a look back."""
+    """A fact prepared for the rules. `date`: the story's date at this point; `is_back`: it looks back in time."""
 
     fact: Fact
     subject: str
@@ -119,7 +119,7 @@ def _story(facts: Sequence[Fact], short_forms: Mapping[str, str], openings: froz
 
 
 def _named(text: str, short_forms: Mapping[str, str], openings: frozenset[str]) -> str:
-    """The whole name for a person's short one; a thing, a place or a clause without the article in front of it."""
+    """The full name of a person, or a thing, place or clause without its leading article."""
     if text in short_forms:
         return short_forms[text]
     words = text.split()
@@ -129,7 +129,7 @@ def _named(text: str, short_forms: Mapping[str, str], openings: frozenset[str]) 
 
 
 def _goes_on(story: Sequence[StoryFact]) -> bool:
-    """Whether no dated passage comes before an earlier one in time."""
+    """Whether no dated passage before it is later in time."""
     dates = [each.date for each in story if each.date]
     return not any(_before(later, earlier) for earlier, later in pairwise(dates))
 
@@ -180,12 +180,12 @@ def _dead_who_act(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
 
 
 def _returns_in(life: Sequence[StoryFact], act: StoryFact) -> bool:
-    """Whether the chapter of the act says that the person is not dead after all, be it later than the act."""
+    """Whether the chapter says, before or after the act, that the person is alive after all."""
     return any(each.event is FactEvent.RETURNS and each.fact.chapter_number == act.fact.chapter_number for each in life)
 
 
 def _places_left(story: Sequence[StoryFact], *, nouns_are_capitalised: bool) -> Iterator[Contradiction]:
-    """A person is in a place that they have left for good and not entered again."""
+    """A person is in a place that they left for good and have not entered again."""
     for moves in _of(story, FactEvent.LEAVES, FactEvent.ENTERS, FactEvent.IS_IN).values():
         left: dict[str, StoryFact] = {}
         entered = {(each.value, each.fact.chapter_number) for each in moves if each.event is FactEvent.ENTERS}
@@ -250,7 +250,7 @@ def _objects(story: Sequence[StoryFact], *, holders: Set[str]) -> Iterator[Contr
 
 
 def _places_apart(story: Sequence[StoryFact]) -> set[frozenset[str]]:
-    """Pairs of places of which neither lies in the other: somebody has left the one and then entered the other."""
+    """Pairs of places that are not inside each other: someone has left one and then entered the other."""
     pairs: set[frozenset[str]] = set()
     for moves in _of(story, FactEvent.LEAVES, FactEvent.ENTERS).values():
         for one, other in pairwise(moves):
@@ -291,7 +291,7 @@ def _births(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
 
 
 def _causes(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
-    """An event comes before the event that it follows from. An event with several dates is left alone."""
+    """An event is dated before the event that it follows from. Events with several dates are skipped."""
     dated = {
         event: facts[0]
         for event, facts in _of(story, FactEvent.ON).items()

@@ -1,4 +1,4 @@
-"""What the author has corrected, and the passages that still say the former value where that is certain."""
+"""The author's corrections, and the passages that clearly still have the old value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Words = tuple[str, ...]
 
 
 def outdated(facts: Sequence[Fact]) -> list[Contradiction]:
-    """The passages that say a value which the author has corrected, in the order of the book."""
+    """The passages with a value that the author has corrected, in the order of the book."""
     found = [
         Contradiction("corrected", fact, each, f"The author has settled: {fact.subject}: {fact.value}.")
         for fact in facts
@@ -35,7 +35,7 @@ def outdated(facts: Sequence[Fact]) -> list[Contradiction]:
 
 
 def _is_about_the_same(each: Fact, fact: Fact) -> bool:
-    """Whether both are the same fact, or say the same of the same subject."""
+    """Whether both are the same fact, or say the same about the same subject."""
     said = (each.kind, each.event, key(each.subject), each.noted or each.value)
     return said == (fact.kind, fact.event, key(fact.subject), fact.noted)
 
@@ -64,7 +64,7 @@ def with_changes(
 ) -> list[Mapping[str, str]]:
     """The known changes of the bible, and those from `before` to `after`: {"name", "was", "is"}, the newest last.
 
-    `name` is that of the changed entry; it is `was` if the entry has got another name.
+    `name` is the name of the changed entry; if the entry was renamed, it is the old name, as in `was`.
     """
     found = [(name, *map(" ".join, change)) for name, change in _changed_entries(before, after)]
     found += [(name, name, new) for name, new in _renamed(before, after)]
@@ -75,9 +75,9 @@ def with_changes(
 def outdated_by_bible(
     bible: Mapping[str, Any], changes: Sequence[Mapping[str, str]], facts: Sequence[Fact]
 ) -> list[Contradiction]:
-    """The passages that say what the author has changed in the bible, if their facts were noted after the change.
+    """The passages that contradict the author's changes in the bible, if their facts were noted after the change.
 
-    A change counts as long as the bible has it. Of the passages with a former name, each chapter's first is found.
+    A change counts as long as the bible has it. For a renamed entry, the first passage of each chapter is reported.
     """
     found: dict[tuple[int, str, str], Contradiction] = {}
     whole = _whole_names(bible)
@@ -98,7 +98,7 @@ def outdated_by_bible(
 
 
 def present(bible: Mapping[str, Any], name: str, was: Words, new: Words) -> str:
-    """What the bible says now if it has this change, as one line; empty if it no longer has it."""
+    """The current text of the bible for this change, as one line; empty if the bible no longer has it."""
     entries = {each: entry for listed in LISTS for each, entry in by_name(bible.get(listed)).items()}
     if words_of(name) == was:  # another name
         return "" if name in entries or key(" ".join(new)) not in entries else " ".join(new)
@@ -109,7 +109,7 @@ def present(bible: Mapping[str, Any], name: str, was: Words, new: Words) -> str:
 
 
 def _says(fact: Fact, name: str, change: tuple[Words, Words], whole: Mapping[str, str]) -> int | None:
-    """Where the fact's value has the former expression, if it is about the name and its quote says the same."""
+    """Where the old expression is in the fact's value, if the fact is about the name and its quote has it too."""
     subject, place = key(fact.subject), find_words(words_of(fact.value), change[0])
     is_about_it = whole.get(subject, subject) == name
     return place if is_about_it and place is not None and still_says(fact.quote, change) else None
@@ -131,7 +131,7 @@ def _changed_entries(before: Mapping[str, Any], after: Mapping[str, Any]) -> Ite
 
 
 def _renamed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The former and the new name of each entry that has got another name, and is the same otherwise."""
+    """The old and the new name of each entry that was renamed and is otherwise unchanged."""
     for entries in LISTS:
         former, present = by_name(before.get(entries)), by_name(after.get(entries))
         for (old, was), (new, entry) in zip(former.items(), present.items(), strict=False):
@@ -146,7 +146,7 @@ def by_name(entries: object) -> dict[str, Mapping[str, Any]]:
 
 
 def _change(old: str, new: str) -> tuple[Words, Words] | None:
-    """The one expression that differs, as it was and as it is; None if there is none on either side."""
+    """The one expression that differs, before and after; None if one side has none."""
     one, other = words_of(old), words_of(new)
     start = next((at for at, pair in enumerate(zip(one, other, strict=False)) if len(set(pair)) > 1), None)
     if start is None:

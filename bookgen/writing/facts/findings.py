@@ -20,7 +20,7 @@ OTHER_PASSAGE = "{why} Chapter {chapter}: “{quote}”"
 
 
 def found_in(book: Book, facts: Sequence[Fact]) -> list[Contradiction]:
-    """What in the book cannot be true, by its facts and by what its author has settled about them."""
+    """The contradictions in the book, from its facts and from what its author has decided."""
     people = [str(entry["name"]) for entry in entries(book.bible, "people") if entry.get("name")]
     decided = [*outdated(facts), *outdated_by_bible(book.bible, book.bible_changes, facts)]
     has_capitals = primary(book.content_language) in NOUNS_ARE_CAPITALISED
@@ -28,7 +28,7 @@ def found_in(book: Book, facts: Sequence[Fact]) -> list[Contradiction]:
 
 
 def notes_of(book: Book, facts: Sequence[Fact]) -> list[dict[str, object]]:
-    """The contradictions as notes of the chapters, beside those of the quality gate. A note quotes both passages."""
+    """The contradictions as notes of the chapters, next to those of the quality gate. Each quotes both passages."""
     return [
         {
             "chapter_number": each.later.chapter_number,
@@ -66,7 +66,7 @@ def _explained(each: Contradiction) -> str:
 
 
 def editor_findings(book: Book, facts: Sequence[Fact], chapters: Sequence[Chapter]) -> list[EditorFinding]:
-    """The contradictions as an editor's findings, those whose passages the chapters have."""
+    """The contradictions as an editor's findings, if their chapters still contain the passages."""
     contents = {chapter.chapter_number: chapter.content for chapter in chapters}
     found = []
     for each in found_in(book, facts):

@@ -1,4 +1,4 @@
-"""The facts that a model notes after a chapter: how it is asked for them, and those that the chapter bears out."""
+"""The facts that a model notes after a chapter: how they are requested, and which of them the chapter supports."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def read_facts(reply: Mapping[str, Any], number: int, content: str, threads: Seq
 
 
 def _placed(entry: Mapping[str, Any], number: int, content: str, threads: Sequence[str]) -> tuple[int, Fact] | None:
-    """The fact and the place of its quote; None if the entry is not whole, too long or not borne out."""
+    """The fact and the position of its quote; None if the entry is incomplete, too long or unsupported."""
     name, subject, value, quote = (_line(entry.get(field)) for field in ("kind", "subject", "value", "quote"))
     kind, event = kind_of(name)
     if kind is FactKind.THREAD_CLOSED:

@@ -1,4 +1,4 @@
-"""What children of an age read, as numbers that a text can be held against."""
+"""What children of an age can read, as numbers to check a text against."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a painter is told: of the hero once, of each spread, and of the cover; the same words for the same figures."""
+"""The prompts for an image model: for the hero, for each spread and for the cover; figures are always described in the
+same words.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ The story begins:
 
 
 def cover(book: Book, spreads: Sequence[Chapter], wish: str) -> str:
-    """The prompt for the cover. `wish`: the line with what the owner wants of it, which comes first."""
+    """The prompt for the cover. `wish`: the line with the owner's wishes, which comes first."""
     hero = cast(book)[0].partition(":")[0]
     return COVER.format(wish=wish, hero=hero, figures=figures(book), story=told(book, spreads), look=_look(book))
 
@@ -64,7 +66,7 @@ def told(book: Book, spreads: Sequence[Chapter]) -> str:
 
 
 def sheet(book: Book) -> str:
-    """The prompt for the picture of the hero that every later picture goes by."""
+    """The prompt for the picture of the hero, which is the reference for every other picture."""
     return SHEET.format(figures=figures(book), look=_look(book))
 
 
@@ -74,7 +76,7 @@ def prompt(book: Book, picture: str) -> str:
 
 
 def figures(book: Book) -> str:
-    """The character sheet in words: those that the plan has settled, else those that the owner gave."""
+    """The character descriptions: from the plan, otherwise from the owner."""
     return "\n".join(f"- {each}" for each in cast(book))[:MAX_SHEET_CHARACTERS]
 
 

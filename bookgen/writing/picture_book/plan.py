@@ -58,7 +58,7 @@ The owner has settled these spreads already; plan the others to fit:
 
 
 async def draft_spreads(book: Book, steps: Steps, chapters: Sequence[Chapter] = ()) -> Outline:
-    """A plan of exactly `book.chapter_count` spreads. Of `chapters` those that have a summary are settled already."""
+    """A plan of exactly `book.chapter_count` spreads. Those of `chapters` that have a summary are kept."""
     settled = [chapter for chapter in chapters if chapter.summary.strip()]
     request = _request(book, settled, await given.for_story(book))
 
@@ -73,7 +73,7 @@ async def draft_spreads(book: Book, steps: Steps, chapters: Sequence[Chapter] = 
 
 
 def reading_of(book: Book) -> Reading:
-    """What the book's readers read."""
+    """The reading level of the book's readers."""
     if book.age_range is None:
         raise ValueError(f"book {book.id} is not a children's book")
     return READINGS[book.age_range]

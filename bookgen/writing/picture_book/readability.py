@@ -1,7 +1,7 @@
-"""A spread's text held against what its age reads: sentence length, amount, and how common its words are.
+"""Checks whether a spread's text suits its age: sentence length, amount of text, and how common its words are.
 
-The words are looked up in wordfreq's lists, which are made of subtitles, books, news and talk. Where those know a
-language only by means that are not installed here (Chinese, Japanese, Korean) or not at all, its words are not judged.
+Word frequencies come from wordfreq's lists of subtitles, books, news and conversation. For languages whose lists need a
+tokenizer that is not installed (Chinese, Japanese, Korean), or that have no list, words are not checked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LEAST_LETTERS = 3
 def difficulties(text: str, reading: Reading, language: str, known: Iterable[str]) -> list[Finding]:
     """What makes `text` too hard for its readers, the worst first: `sentence_length`, `vocabulary`, `text_length`.
 
-    `known`: texts whose words need no excuse.
+    `known`: texts whose words always count as known.
     """
     found = [*_long_sentences(text, reading, language), *_rare_words(text, reading, language, known)]
     words = count_words(text)
@@ -60,7 +60,7 @@ def _rare_words(text: str, reading: Reading, language: str, known: Iterable[str]
 
 
 def _is_known(unit: str, listed: str, common: float, excused: set[str]) -> bool:
-    """A name's possessive and other endings are excused with the name."""
+    """Whether the word is known. Possessives and other endings of a name count as the name."""
     if unit in excused or any(len(each) >= _LEAST_LETTERS and unit.startswith(each) for each in excused):
         return True
     return _frequency(unit, listed) >= common
@@ -76,7 +76,7 @@ def _frequency(unit: str, listed: str) -> float:
 
 @lru_cache
 def _listed(language: str) -> str:
-    """The language of the list to look in; empty where there is none."""
+    """The language of the frequency list; empty if there is none."""
     import wordfreq
 
     code = primary(language)

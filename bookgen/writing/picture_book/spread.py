@@ -1,4 +1,4 @@
-"""A spread: a short text that its age can read, and what the picture beside it shows."""
+"""A spread: a short text for its age, and a description of its picture."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def planned(material: Material, plan: Outline) -> Material:
 
 
 def planned_chapter(chapter: Chapter, plan: Outline) -> Chapter:
-    """The chapter as the plan has it, unless its author has settled it."""
+    """The chapter from the plan, unless its author has planned it."""
     if chapter.summary.strip() or chapter.chapter_number > len(plan.chapters):
         return chapter
     given = plan.chapters[chapter.chapter_number - 1]
@@ -126,7 +126,7 @@ def planned_chapter(chapter: Chapter, plan: Outline) -> Chapter:
 async def _ask(
     book: Book, chapter: Chapter, request: TextRequest, steps: Steps, instructed: str
 ) -> tuple[_Spread, bool]:
-    """What the model sends, and whether no model wrote it: samples are in a few languages only."""
+    """The model's reply, and whether it is sample text, which exists in a few languages only."""
     is_sample = True
 
     def read(reply: Mapping[str, object]) -> _Spread:

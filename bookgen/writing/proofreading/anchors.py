@@ -1,4 +1,4 @@
-"""Where a quoted passage stands in a text, also after the text has changed: found beyond doubt or not at all."""
+"""Finds a quoted passage in a text, also after the text has changed: only if there is no doubt."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ CERTAIN = 12  # characters: a quotation of this length that stands once, on one 
 
 
 def find(content: str, quote: str, prefix: str = "", suffix: str = "") -> int | None:
-    """The offset of `quote`, told from others like it by what stands before and after it; None in any doubt."""
+    """The offset of `quote`, distinguished from equal passages by its context; None in case of doubt."""
     if not quote:
         return None
     place = _only(content, f"{prefix}{quote}{suffix}")
@@ -31,7 +31,7 @@ def find_again(content: str, start: int, quote: str, prefix: str, suffix: str) -
 
 
 def _only(content: str, passage: str) -> int | None:
-    """Where the passage stands, if it does so once. A text may be full of it: no more than two are looked for."""
+    """The offset of the passage if it occurs exactly once. The search stops after two matches."""
     place = content.find(passage)
     return place if place >= 0 and content.find(passage, place + 1) < 0 else None
 

@@ -52,7 +52,7 @@ class BookText:
 
     @cached_property
     def words(self) -> Counter[str]:
-        """How often each word stands in the book, in its own letters."""
+        """The number of occurrences of each word in the book, in its exact spelling."""
         return Counter(word for text in self.texts.values() for word in _WORD.findall(text.prose))
 
     def count(self, pattern: re.Pattern[str]) -> int:

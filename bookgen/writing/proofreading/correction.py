@@ -14,7 +14,7 @@ _LETTER = re.compile(r"\w")
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a text is to be changed. `source` names the rule, the checker or the model that says so."""
+    """The reason for a correction. `source`: the rule, checker or model that found it."""
 
     type: SuggestionType
     severity: Severity
@@ -47,12 +47,12 @@ class Correction:
 
 
 def around(content: str, start: int, end: int) -> tuple[str, str]:
-    """What stands right before and after `content[start:end]`."""
+    """The text right before and after `content[start:end]`."""
     return content[max(0, start - CONTEXT) : start], content[end : end + CONTEXT]
 
 
 def honest(correction: Correction) -> Correction:
-    """The correction under a type that it deserves: what is called spelling or punctuation is applied unread.
+    """The correction with a type that it deserves, because spelling and punctuation are applied unread.
 
     Spelling changes one word by at most two letters; punctuation changes no letter.
     """
@@ -78,7 +78,7 @@ def _letters(text: str) -> str:
 
 
 def within(one: str, other: str, most: int) -> bool:
-    """Whether at most `most` letters are added, left out, changed or swapped with their neighbour."""
+    """Whether at most `most` letters are added, removed, replaced or swapped with a neighbour."""
     if abs(len(one) - len(other)) > most:
         return False
     before: list[int] = []

@@ -1,4 +1,4 @@
-"""Dashes between words: one set unlike all the others of the book, by hyphens above all."""
+"""Dashes between words that differ from all others in the book, mainly hyphens."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REASON = Reason(SuggestionType.CONSISTENCY, Severity.INFO, "The rest of the boo
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """By chapter id."""
+    """The corrections by chapter id."""
     times = Counter(_manner(match["dash"]) for text in book.texts.values() for match in _DASH.finditer(text.prose))
     usual = max(_SET, key=lambda manner: times[manner])
     odd = slips(times, usual).intersection(_TYPED)

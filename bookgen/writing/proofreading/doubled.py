@@ -1,4 +1,4 @@
-"""Words that stand twice in a row by mistake: only those that no sentence has twice on purpose."""
+"""Words repeated by mistake: only those that no sentence repeats on purpose."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _REASON = Reason(SuggestionType.GRAMMAR, Severity.MAJOR, "Repeated word.", "doub
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """By chapter id."""
+    """The corrections by chapter id."""
     pattern = _PATTERN.get(book.primary)
     if pattern is None:
         return
@@ -54,7 +54,7 @@ def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
 
 
 def _is_repeated(text: ChapterText, match: re.Match[str]) -> bool:
-    """Not two words of the language, nor two initials, nor letters of a word that is s p a c e d."""
+    """Whether this is a repetition: not two different words, two initials, or letters of a s p a c e d word."""
     first, second = match[0].split()
     if second != first.lower() or f"{first} {second}" == _TWO_WORDS.get(text.primary):
         return False

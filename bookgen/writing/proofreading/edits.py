@@ -79,8 +79,11 @@ def longest(tag: str, context: int) -> int:
 
 
 def windows(content: str, most: int = WINDOW_WORDS) -> list[Window]:
-    """Stretches of whole paragraphs of about `most` words, or of sentences where a paragraph is longer; each but the
-    first begins with the last paragraph or sentence of the one before."""
+    """Divide the content into windows of whole paragraphs with about `most` words, or of sentences if a paragraph is
+    longer.
+
+    Each window but the first starts with the last paragraph or sentence of the previous one.
+    """
     found: list[Window] = []
     words, start, last = 0.0, 0, 0
     for offset, block in _passages(content, most):
@@ -112,7 +115,7 @@ async def proposed(
 ) -> list[Correction]:
     """The corrections that the model proposes in a window. `context`: the tokens that the call may have.
 
-    ModelRefused; UnusableReply.
+    Raises ModelRefused and UnusableReply.
     """
     told = await structured.ask(_request(book, chapter, window, context), steps, _read)
     return await compute(_placed, told, chapter.content, window)
@@ -147,7 +150,7 @@ def _read(reply: Mapping[str, Any]) -> list[Mapping[str, str]]:
 
 
 def _placed(edits: Sequence[Mapping[str, str]], content: str, window: Window) -> list[Correction]:
-    """Those that quote the text, change little of it and leave its structure alone; what is left is no proofreading."""
+    """The edits that quote the text, change little and keep the Markdown structure; others are not proofreading."""
     found = [correction for edit in edits if (correction := _correction(edit, content, window))]
     return [honest(each) for each in found if _is_small(each) and _changes_prose(each, content)]
 

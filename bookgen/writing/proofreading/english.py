@@ -1,4 +1,4 @@
-"""What the Harper checker sees in English prose; of that, what has proved right."""
+"""The Harper checker's findings in English prose, limited to rules that have proved reliable."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def _correction(text: ChapterText, lint: Lint) -> Correction | None:
 
 
 def _is_proven(lint: Lint, correction: Correction, told: str) -> bool:
-    """Never of what is said in a book, where people speak as they do, nor of half a word, nor of spelling.
+    """Whether the rule is trusted without the model: not inside dialogue, not for parts of words, not for spelling.
 
-    In novels the dictionary was right about three words of eight: what it does not know is mostly old or rare.
+    In novels the dictionary was right about three words in eight, because most words it does not know are old or rare.
     """
     start, end, word = correction.start, correction.end, correction.original
     beside = told[max(0, start - 1) : start] + told[end : end + 1]

@@ -1,4 +1,4 @@
-"""What a book does nearly always: the few places where it does otherwise are slips."""
+"""Finds the few places that differ from what a book does almost everywhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FEW = 0.05  # of that: more is a habit of its own
 
 
 def slips(times: Counter[str], usual: str, *, enough: int = ENOUGH, few: float = FEW) -> set[str]:
-    """The ways that occur so seldom beside the usual one that they are not meant."""
+    """The variants that are so rare compared with the usual one that they must be slips."""
     if times[usual] < enough:
         return set()
     return {way for way, often in times.items() if way != usual and 0 < often <= max(1.0, few * times[usual])}

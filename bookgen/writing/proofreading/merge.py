@@ -11,10 +11,10 @@ from bookgen.writing.proofreading.correction import Correction
 def merged(
     rules: Iterable[Correction], model: Iterable[Correction], checker: Sequence[tuple[Correction, bool]]
 ) -> list[Correction]:
-    """In the order of the text, none overlapping another.
+    """The merged corrections in text order, without overlaps. A correction from two sources is kept once.
 
-    What two sources say is one correction. What only a checker says is kept if it has proved right; where corrections
-    compete, rules come before the model, and the model before the checker.
+    A correction from a checker alone is kept if its rule has proved reliable. Rules take precedence over the model, and
+    the model over the checker.
     """
     proposed = list(model)
     confirmed = [each for each, proven in checker if proven or any(_agree(each, other) for other in proposed)]

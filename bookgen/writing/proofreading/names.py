@@ -1,4 +1,4 @@
-"""Names and terms that are spelt unlike the bible: one letter off, rare, and no word of the language."""
+"""Finds misspelt names and terms of the bible: one letter off, rare, and not a word of the language."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CAPITALISED = re.compile(r"(?<![\w'’-])[^\W\d_][^\W\d_]{3,}(?![\w-])")
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """By chapter id."""
+    """The corrections by chapter id."""
     known = _spellings(book)
     if not known:
         return
@@ -61,7 +61,9 @@ def _meant(word: str, known: Sequence[str]) -> str | None:
 
 
 def _is_slip(word: str, name: str, letters: int) -> bool:
-    """Not an inflected form, which differs at its end alone, nor another name, which begins with another letter."""
+    """Whether it is a slip: not an inflected form, which differs at its end only, and no other name, which has another
+    first letter.
+    """
     if word[0] != name[0] or word[:-ENDING] == name[:-ENDING]:
         return False
     return not (word.startswith(name[:-1]) or name.startswith(word[:-1])) and within(word, name, letters)

@@ -1,4 +1,4 @@
-"""Numbers and units set unlike all the others of the book: with or without a space, a hyphen for a range."""
+"""Finds numbers and units written differently from all others in the book: spaces before units, hyphens in ranges."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PATTERNS = (
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """By chapter id."""
+    """The corrections by chapter id."""
     for pattern, explanation in _PATTERNS:
         reason = Reason(SuggestionType.CONSISTENCY, Severity.INFO, explanation, "number_style")
         found = [

@@ -14,7 +14,7 @@ from bookgen.writing.proofreading.structure import ReadingBudget, keeps_structur
 
 @dataclass(slots=True)
 class Placement:
-    """A chapter's suggestions in `content`: those that stand in it, and the ids of those applied and stale."""
+    """A chapter's suggestions in `content`: those found in it, and the ids of those applied and stale."""
 
     content: str
     standing: list[Suggestion] = field(default_factory=list)
@@ -60,13 +60,13 @@ def applied(before: Placement, chosen: Collection[int]) -> Placement:
 
 
 def _is_before(suggestion: Suggestion, edit: Suggestion) -> bool:
-    """Whether the suggestion ends before the edit begins. Two insertions at one place are not before each other."""
+    """Whether the suggestion ends before the edit. Two insertions at one place do not precede each other."""
     span, edited = (suggestion.start_offset, suggestion.end_offset), (edit.start_offset, edit.end_offset)
     return span[1] <= edited[0] and span != edited
 
 
 def _settled(before: Placement, content: str, edits: Sequence[Suggestion], refused: Collection[int]) -> Placement:
-    """What became of every suggestion when `edits`, the last one of the text first, had made `content`."""
+    """The state of every suggestion after `edits` (in reverse order) have made `content`."""
     after = Placement(content, applied=[*before.applied, *(edit.id for edit in edits)], stale=[*before.stale, *refused])
     gone = {edit.id for edit in edits}.union(refused)
     following, shift = list(edits), 0
@@ -90,7 +90,7 @@ def _at(suggestion: Suggestion, start: int, content: str) -> Suggestion:
 
 
 def found_again(correction: Correction, content: str) -> Correction | None:
-    """The correction where its passage stands in a content that has changed since; None where that is in doubt."""
+    """The correction at the new place of its passage in a changed text; None in case of doubt."""
     original = correction.original
     start = anchors.find_again(content, correction.start, original, correction.prefix, correction.suffix)
     if start is None:
@@ -99,7 +99,7 @@ def found_again(correction: Correction, content: str) -> Correction | None:
 
 
 def fingerprint(correction: Correction) -> str:
-    """What a correction says, wherever its chapter has moved to: a dismissed one is known again by it."""
+    """An identifier of a correction wherever its chapter has moved, by which a dismissed one is recognised."""
     around = (correction.prefix[-12:], correction.suffix[:12])
     said = "\0".join((correction.reason.type, correction.original, correction.replacement, *around))
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()

@@ -53,7 +53,7 @@ _SPEECH = re.compile('[“"][^”"\n]*[”"]?|(?<!\\w)[\'‘][^\n]*')
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """How a book sets speech; `space` is what stands inside of both marks, in French above all."""
+    """The quotation marks of a book. `space`: the space inside the marks, mainly in French."""
 
     opener: str
     closer: str
@@ -61,7 +61,7 @@ class Marks:
 
 
 def marks(book: BookText) -> Marks | None:
-    """The marks that the book has, or the language where the book has few."""
+    """The book's quotation marks, or those of its language if the book has few."""
     opening = Counter(
         match.group(1, "space") for text in book.texts.values() for match in _OPENING.finditer(text.prose)
     )
@@ -74,14 +74,14 @@ def marks(book: BookText) -> Marks | None:
 
 
 def narration(text: ChapterText) -> str:
-    """The prose of an English chapter with U+0000 for what is said in it; the offsets stay what they are."""
+    """The narration of an English chapter, with U+0000 in place of dialogue so that offsets stay the same."""
     return _SPEECH.sub(lambda match: "\0" * len(match[0]), text.prose)
 
 
 def unclosed(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """Speech that is a paragraph's whole end and has no closing mark, and brackets that are not closed, by chapter id.
+    """Unclosed speech at the end of a paragraph, and unclosed brackets, by chapter id.
 
-    Speech that goes on in the next paragraph is opened again there, and closed only at its end: that is right.
+    Speech that continues in the next paragraph is correct if it is opened again there and closed only at its end.
     """
     pair = marks(book)
     for chapter_id, text in book.texts.items():
@@ -156,7 +156,7 @@ def _unclosed_bracket(text: ChapterText, offset: int, block: str) -> Correction 
 
 
 def mixed(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """Straight marks in a book that is set with others, and curly ones in a straight one, by chapter id."""
+    """Straight marks in a book with curly ones, and curly marks in a book with straight ones, by chapter id."""
     odd = [*_odd_quotation_marks(book), *_odd_apostrophes(book)]
     for chapter_id, text in book.texts.items() if odd else ():
         for word in _WORDS_AROUND.finditer(text.prose):

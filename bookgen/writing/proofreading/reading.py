@@ -21,10 +21,10 @@ from bookgen.writing.window import fitted
 async def read_chapter(
     book: Book, chapter: Chapter, seen: Survey, flags: Sequence[Mapping[str, Any]], steps: Steps
 ) -> tuple[list[Correction], Unread | None]:
-    """The corrections of one chapter, none overlapping another, and what of it the rules alone have read.
+    """The corrections of one chapter without overlaps, and the parts that only the rules have read.
 
-    `flags` are the quality gate's findings of it, and contradictions between its facts and others. Raises
-    UpstreamAIError; CallsHalted.
+    `flags`: findings of the quality gate in it, and contradictions between its facts and others. Raises UpstreamAIError
+    and CallsHalted.
     """
 
     async def read(context: int) -> tuple[list[Correction], Unread | None]:
@@ -46,7 +46,7 @@ async def read_chapter(
 
 
 def unreadable(unread: Sequence[Unread]) -> UpstreamAIError:
-    """Why a report of which the model has read nothing is none."""
+    """Why the model could read nothing, as the error of the report."""
     refused = all(each.refused for each in unread)
     why = "The model refused to read the text" if refused else "No reply of the model could be used"
     kind = ModelRefused if refused else UnusableReply

@@ -1,4 +1,4 @@
-"""Every deterministic rule over a book: what they agree on is right wherever it is seen, or it is not said."""
+"""All deterministic rules over a book. Only findings that are certain are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Spaces and marks that no language sets so: doubled spaces, a space before a comma, none after it, doubled marks."""
+"""Spacing and punctuation that is wrong in any language: double spaces, a space before a comma, none after it, doubled
+marks.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ class _Find:
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """By chapter id, without what the author does so often that it is meant."""
+    """The corrections by chapter id, without what the author does so often that it must be intended."""
     letters = {word for word, times in book.words.items() if len(word) == 1 and word.islower() and times >= ONE_LETTER}
     found = [each for chapter_id, text in book.texts.items() for each in _finds(chapter_id, text, letters)]
     manners = Counter((each.manner, each.marks) for each in found)

@@ -1,4 +1,4 @@
-"""What of a Markdown text is prose, and whether a change leaves its structure as it is."""
+"""Which parts of a Markdown text are prose, and whether a change keeps its structure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def blocks(content: str) -> Iterator[tuple[int, str]]:
 
 
 def prose(text: str) -> str:
-    """`text` with U+0000 for everything that is no prose; the offsets stay what they are."""
+    """`text` with U+0000 for everything that is not prose, so that offsets stay the same."""
     return _NO_PROSE.sub(lambda match: "\0" * len(match[0]), text)
 
 
@@ -45,7 +45,7 @@ def paragraph(content: str, start: int, end: int) -> tuple[int, int]:
 
 
 class ReadingBudget:
-    """How much may still be read of a text to judge changes of it."""
+    """How much more of a text may be parsed to check its changes."""
 
     def __init__(self) -> None:
         self._left = MAX_READ_CHARACTERS
@@ -61,9 +61,9 @@ class ReadingBudget:
 
 
 def keeps_structure(content: str, start: int, end: int, replacement: str) -> bool:
-    """Whether `replacement` can stand for `content[start:end]` and only words are changed by it.
+    """Whether `replacement` for `content[start:end]` changes words only.
 
-    In a paragraph of more than MAX_PARAGRAPH_CHARACTERS characters it never can.
+    In a paragraph of more than MAX_PARAGRAPH_CHARACTERS characters it never counts as such.
     """
     first, last = paragraph(content, start, end)
     if "\n" in replacement or "\n" in content[start:end] or last - first > MAX_PARAGRAPH_CHARACTERS:
@@ -76,7 +76,7 @@ def keeps_structure(content: str, start: int, end: int, replacement: str) -> boo
 
 @lru_cache(maxsize=16)  # changes of one paragraph are mostly judged one after the other
 def _shape(block: str) -> bytes:
-    """A digest of the block's marks: they themselves would take eighty times the text's memory."""
+    """A digest of the block's structure, which takes far less memory than the parsed tokens."""
     marks = hashlib.sha256()
     for each in _shapes(_markdown().parse(block)):
         marks.update(repr(each).encode("utf-8", "surrogatepass"))

@@ -35,12 +35,13 @@ TIMEOUT = 900.0  # s: a hundred thousand words of English take fifteen on a quie
 
 
 class UnreadableSurvey(Exception):
-    """What the process says has not the form of a survey."""
+    """The answer of the survey process is not a valid survey."""
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What rules and a checker see in a book, by chapter id; a checker's with whether each has proved right.
+    """What rules and a checker find in a book, by chapter id; the checker's findings with whether each rule is
+    reliable.
 
     `versions` are those of the contents that were read.
     """
@@ -50,8 +51,9 @@ class Survey:
     versions: Mapping[int, int]
 
     def of(self, chapter: Chapter) -> tuple[list[Correction], list[tuple[Correction, bool]]]:
-        """Of rules and of the checker in the chapter as it is now: what they saw in a text that it had before is found
-        again or left out."""
+        """The findings of rules and checker in the current chapter: those from an older text are found again or
+        dropped.
+        """
         seen, checked = self.rules.get(chapter.id, ()), self.checker.get(chapter.id, ())
         if self.versions.get(chapter.id) == chapter.content_version:
             return list(seen), list(checked)
@@ -90,9 +92,9 @@ def _correction(told: Mapping[str, Any]) -> Correction:
 async def survey(
     book: Book, chapters: AsyncIterable[Chapter], *, seconds: float = TIMEOUT, memory: int = MEMORY
 ) -> Survey:
-    """ProofreadingFailed when its process fails, or takes longer or more bytes than it may.
+    """Survey the book in a separate process, which is killed on cancellation.
 
-    Who does not wait for it any more ends it.
+    Raises ProofreadingFailed if the process fails or exceeds its time or size limit.
     """
     try:
         process = await processes.start(MODULE, memory)

@@ -1,4 +1,4 @@
-"""Sentences that stand twice in the book."""
+"""Sentences that occur twice in the book."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ _REASON = Reason(
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """The second of each pair, by chapter id: it is proposed to be left out. A paragraph of its own is left alone."""
+    """The second sentence of each pair, by chapter id, with the proposal to leave it out. A whole paragraph is not
+    reported.
+    """
     seen: set[bytes] = set()
     for chapter_id, text in book.texts.items():
         for offset, block in blocks(text.prose):

@@ -1,4 +1,4 @@
-"""What of a revision is kept: each edit that stays within its bounds and makes no free check of the text worse."""
+"""Which edits of a revision are kept: those within the limits that make no rule of the quality gate find more."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class DropReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EditOutcome:
-    """What became of an edit. `dropped` says why it is not applied; None if it is.
+    """The result of an edit. `dropped`: why it is not applied; None if it is. `place`: the replaced span of the former
+    text.
 
-    `place` is what an applied edit replaced in the former text. `drops_sentence`: it leaves out a finished sentence of
-    the author, as its finding allows.
+    `drops_sentence`: it removes a complete sentence, as its finding allows.
     """
 
     edit: PassageEdit
@@ -70,8 +70,8 @@ class RevisedBook:
 async def apply(material: Material, findings: Sequence[EditorFinding], revision: BookRevision) -> RevisedBook:
     """The book with the edits that are kept. All text outside their passages stays as it is, byte for byte.
 
-    The edits that answer a finding are applied together or not at all, since each may rely on the others; where a
-    device comes too often, each edit stands alone.
+    The edits that answer a finding are applied together or not at all, since each may rely on the others. For a device
+    that is used too often, each edit is independent.
     """
     edits, dropped = dict(enumerate(revision.edits)), dict[int, EditOutcome]()
     while True:
@@ -85,7 +85,7 @@ async def apply(material: Material, findings: Sequence[EditorFinding], revision:
 
 
 def _half_answers(outcomes: Mapping[int, EditOutcome], findings: Sequence[EditorFinding]) -> list[int]:
-    """The edits of findings of which some edits are kept and others not."""
+    """The edits of findings of which some edits were kept and others dropped."""
     kept, lost = set[int](), set[int]()
     for outcome in outcomes.values():
         if outcome.dropped is not DropReason.NO_CHANGE:
@@ -170,7 +170,7 @@ def _is_worse(before: Counter[str], after: Counter[str]) -> bool:
 
 
 def _in_order(edits: Mapping[int, PassageEdit]) -> list[int]:
-    """The edits by their findings, the worst first: they have the room of the chapter first."""
+    """The edits in the order of their findings, the worst first, which get the word budget of the chapter first."""
     return sorted(edits, key=lambda index: (edits[index].finding, index))
 
 
@@ -232,7 +232,7 @@ def _place(chapter: Chapter, edit: PassageEdit, finding: EditorFinding) -> TextS
 
 
 def _near(content: str, passage: str, place: TextSpan) -> list[int]:
-    """Where the passage overlaps a place of the finding: the first two offsets."""
+    """Whether the passage overlaps a place of the finding, by its first two offsets."""
     found: list[int] = []
     first, last = max(place.start - len(passage) + 1, 0), place.end + len(passage) - 1
     while len(found) < 2 and (start := content.find(passage, first, last)) >= 0:

@@ -24,7 +24,7 @@ T = TypeVar("T")
 async def read_book(material: Material, steps: Steps, window: int = WINDOW) -> BookReview:
     """What an editor finds in the written chapters. `window`: the tokens that a call may have.
 
-    ModelRefused or UnusableReply if no part of the book could be read; UpstreamAIError.
+    Raises UpstreamAIError, and ModelRefused or UnusableReply if no part of the book could be read.
     """
 
     async def read(window: int) -> list[list[FindingClaim]]:

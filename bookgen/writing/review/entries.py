@@ -1,4 +1,4 @@
-"""What a report of an editor's reading lists: the changes that were made, and the findings that are left."""
+"""The entries in the report of an editor's reading: the changes that were made, and the open findings."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ OTHER_PLACE = "Chapter {chapter}: “{quote}”"
 
 @dataclass(frozen=True, slots=True)
 class ReportEntry:
-    """One entry of a report. `chapter` is as it was read.
+    """One entry of a report. `chapter` is as it was read. `is_applied`: the change is in the book.
 
-    `is_applied`: the change is in the book. `has_replacement`: the correction can be applied; if False, the entry is a
-    finding that its author has to mend.
+    `has_replacement`: the correction can be applied; if False, the entry is a finding for its author to fix.
     """
 
     chapter: Chapter
@@ -33,20 +32,20 @@ class ReportEntry:
 
 @dataclass(frozen=True, slots=True)
 class AuthorsAnswer:
-    """What the author's model answered to the findings, and what of it the book has."""
+    """The answers of the author's model to the findings, and which of them were applied."""
 
     revision: BookRevision
     revised: RevisedBook
 
 
 def without_edits_of(revision: BookRevision, chapters: set[int]) -> BookRevision:
-    """The revision without each answer that changes one of these chapters."""
+    """The revision without the answers that change one of these chapters."""
     touched = {edit.finding for edit in revision.edits if edit.chapter in chapters}
     return replace(revision, edits=tuple(edit for edit in revision.edits if edit.finding not in touched))
 
 
 def entries(material: Material, review: BookReview, answer: AuthorsAnswer | None = None) -> list[ReportEntry]:
-    """The entries of a report, finding by finding. A finding that all edits answer is listed as those edits."""
+    """The entries of a report, by finding. A finding fully answered by edits is listed as those edits."""
     chapters = {chapter.chapter_number: chapter for chapter in material.chapters}
     listed: list[ReportEntry] = []
     for number, finding in enumerate(review.findings, 1):
@@ -59,7 +58,7 @@ def entries(material: Material, review: BookReview, answer: AuthorsAnswer | None
 
 
 def _outcomes(answer: AuthorsAnswer | None, number: int) -> Sequence[EditOutcome]:
-    """What became of the edits that answer this finding, those that change nothing left out."""
+    """The results of the edits that answer this finding, without those that change nothing."""
     outcomes = answer.revised.outcomes if answer else ()
     return [each for each in outcomes if each.edit.finding == number and each.dropped is not DropReason.NO_CHANGE]
 
@@ -78,7 +77,7 @@ def _changes(
 
 
 def _open(finding: EditorFinding, declined: str, chapters: Mapping[int, Chapter]) -> ReportEntry:
-    """The finding, for its author to decide. It names its other passages, and why the model declined it."""
+    """The finding as an open entry for the author, with its other passages and the model's reason for declining it."""
     chapter = chapters[finding.place.chapter]
     correction = as_correction(finding, chapter.content)
     more = [OTHER_PLACE.format(chapter=each.chapter, quote=_text(each, chapters)) for each in finding.others]

@@ -52,9 +52,9 @@ class TextSpan:
 
 @dataclass(frozen=True, slots=True)
 class EditorFinding:
-    """What an editor has found. `quote` is what the chapter has at `place`.
+    """A finding of an editor. `quote`: the text at `place`. `others`: further passages that belong to it.
 
-    `others` are the other passages that belong to it. `replacement` mends it at `place`; None if there is none.
+    `replacement`: the fix at `place`; None if there is none.
     """
 
     kind: FindingKind
@@ -155,7 +155,7 @@ def _place(passage: QuotedPassage, contents: Mapping[int, str], after: int = 0) 
 
 
 def _other_places(passages: Sequence[QuotedPassage], place: TextSpan, contents: Mapping[int, str]) -> list[TextSpan]:
-    """Where the other passages of a finding stand; the same words quoted again are their next place."""
+    """The places of the other passages of a finding. If the same words are quoted again, the next place is meant."""
     found: list[TextSpan] = []
     for passage in passages:
         other = _place(passage, contents)
@@ -167,7 +167,7 @@ def _other_places(passages: Sequence[QuotedPassage], place: TextSpan, contents: 
 
 
 def _replacement(proposed: str, place: TextSpan, content: str) -> str | None:
-    """The replacement if it can be put in place of the quote, which then has no second place in the chapter."""
+    """The replacement, if it can replace the quote and the quote then occurs only once in the chapter."""
     quote = content[place.start : place.end]
     if not proposed or proposed == quote or len(proposed) > MAX_REPLACEMENT_CHARACTERS:
         return None
@@ -177,7 +177,7 @@ def _replacement(proposed: str, place: TextSpan, content: str) -> str | None:
 
 
 def _merged_into(found: list[EditorFinding], finding: EditorFinding) -> bool:
-    """Whether one of the findings says the same; it then has the other passages of both."""
+    """Whether one of the findings is the same; it then gets the passages of both."""
     for index, known in enumerate(found):
         if _say_the_same(known, finding):
             new = [each for each in finding.places if not any(each.overlaps(other) for other in known.places)]
@@ -188,7 +188,7 @@ def _merged_into(found: list[EditorFinding], finding: EditorFinding) -> bool:
 
 
 def _say_the_same(one: EditorFinding, other: EditorFinding) -> bool:
-    """Whether both are of one kind and about the same passages: two of them, or the only one that either has."""
+    """Whether both are of one kind and about the same passages."""
     if one.kind is not other.kind:
         return False
     shared = sum(any(each.overlaps(place) for place in other.places) for each in one.places)
@@ -198,7 +198,7 @@ def _say_the_same(one: EditorFinding, other: EditorFinding) -> bool:
 def _without_competing_replacements(
     findings: Sequence[EditorFinding], dropped: Counter[RejectionReason]
 ) -> list[EditorFinding]:
-    """The findings, of whose replacements none overlaps that of a worse finding."""
+    """The findings without replacements that overlap the replacement of a worse finding."""
     kept: list[EditorFinding] = []
     for finding in findings:
         competes = finding.replacement is not None and any(
@@ -210,7 +210,7 @@ def _without_competing_replacements(
 
 
 def as_correction(finding: EditorFinding, content: str) -> Correction:
-    """The finding as a suggestion of a report; without a replacement it has its own quote as one."""
+    """The finding as a suggestion of a report; without a replacement it repeats its quote as the replacement."""
     explanation = " ".join(filter(None, (finding.why, finding.remedy)))
     reason = Reason(SUGGESTION_TYPES[finding.kind], finding.severity, explanation, SOURCE)
     replacement = finding.quote if finding.replacement is None else finding.replacement

@@ -114,10 +114,9 @@ SUGGESTION_TYPES: Mapping[FindingKind, SuggestionType] = {
 
 
 def kinds_for(book: Book) -> tuple[FindingKind, ...]:
-    """The kinds that an editor of this book may report.
+    """The kinds that an editor of this book may report. A book of an unknown genre may have findings of all kinds.
 
-    A book of an unknown genre may have findings of all kinds. A picture book and whatever is sung repeat themselves
-    on purpose.
+    Repetition is not reported in picture books and songs, where it is intended.
     """
     is_picture_book = book.kind is BookKind.CHILDRENS
     kinds = _FICTION if is_picture_book else _KINDS_OF.get(story_kind(book), tuple(FindingKind))

@@ -50,7 +50,7 @@ class BookPart:
         return self.portions[-1].chapter.chapter_number
 
     def holds(self, chapter_number: int, start: int, end: int) -> bool:
-        """Whether the part has that span of the chapter's content."""
+        """Whether the part contains this span of the chapter's content."""
         return any(
             portion.chapter.chapter_number == chapter_number and portion.start <= start and end <= portion.end
             for portion in self.portions
@@ -63,7 +63,7 @@ def reply_tokens(window: int) -> int:
 
 
 def frame_tokens(window: int) -> int:
-    """The tokens of a window for all that is sent beside the book's text."""
+    """The tokens reserved for everything in the prompt except the book's text."""
     return min(MAX_FRAME_TOKENS, round(window * FRAME_SHARE))
 
 

@@ -1,4 +1,4 @@
-"""Where a passage that a model has quoted stands in a text."""
+"""Finds a passage in a text that a model has quoted."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ _ALIKE = {
 
 
 def find_quote(content: str, quote: str, start: int = 0) -> tuple[int, int] | None:
-    """The span of the first place at or after `start` where `content` has the quote; None if it has none.
+    """The span of the first match of the quote at or after `start`; None if there is none.
 
-    The quote must be verbatim. Only white space, quotation marks, apostrophes, dashes and the ellipsis may be set in
-    another way.
+    The quote must be verbatim. Only white space, quotation marks, apostrophes, dashes and the ellipsis may differ.
     """
     quote = quote.strip()
     if not quote:

@@ -1,4 +1,4 @@
-"""The reading: the call in which an editor reads the book, and what its reply claims."""
+"""The reading: the call in which an editor reads the book, and the claims in its reply."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def _reply_tokens(book: Book, findings: int) -> int:
 
 
 def about(material: Material, window: int) -> str:
-    """The book's data, its bible and its plan, each as far as a window of so many tokens has room for it."""
+    """The book's details, its bible and its plan, as far as they fit the context window."""
     book, frame = material.book, frame_tokens(window)
     return BOOK.format(
         book=context.book_data(book, window),
@@ -224,7 +224,7 @@ def _plan(chapters: Sequence[Chapter], room: int) -> str:
 
 
 def extent(material: Material, part: BookPart, window: int) -> str:
-    """What of the book is read: the whole of it, or a part, and what the parts before it tell."""
+    """Which part of the book is read, and what the parts before it say."""
     unwritten = [str(each.chapter_number) for each in material.chapters if not each.content.strip()]
     said = PICTURED if material.pictures else ""
     said += UNWRITTEN.format(chapters=", ".join(unwritten)) if unwritten else ""
@@ -238,9 +238,9 @@ def extent(material: Material, part: BookPart, window: int) -> str:
 
 
 def _told_before(material: Material, part: BookPart, window: int) -> str:
-    """What the chapters before a part tell, and the beginning of its first chapter if it begins within one.
+    """The content of the chapters before a part, and the start of its first chapter if it begins within one.
 
-    If not all have room, the nearest ones.
+    If not all fit, the nearest ones are given.
     """
     last = part.first_chapter + (1 if part.portions[0].start else 0)
     earlier = material.written_before(last)
@@ -274,7 +274,7 @@ def _heading(portion: Portion) -> str:
 def read_claims(reply: Mapping[str, Any]) -> list[FindingClaim]:
     """The findings of a reply, unchecked.
 
-    Malformed if the reply has no list of findings, or entries of which none quotes a passage.
+    Raises Malformed if the reply has no list of findings, or if it has entries but none quotes a passage.
     """
     listed = reply.get("findings")
     if not isinstance(listed, list):

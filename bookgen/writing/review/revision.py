@@ -102,13 +102,13 @@ class PassageEdit:
 
 @dataclass(frozen=True, slots=True)
 class BookRevision:
-    """The author's answer: edits, and by the number of a finding why it is declined. Nothing in it is checked."""
+    """The author model's answer: edits, and reasons for declined findings by number. Nothing in it is checked yet."""
 
     edits: tuple[PassageEdit, ...]
     declined: Mapping[int, str]
 
     def unanswered(self, findings: int) -> list[int]:
-        """The numbers of the findings, of so many, that have neither an edit nor a reason."""
+        """The numbers of the findings with neither an edit nor a reason. `findings`: how many there are."""
         answered = {edit.finding for edit in self.edits} | set(self.declined)
         return [number for number in range(1, findings + 1) if number not in answered]
 
@@ -194,9 +194,9 @@ def _listed(number: int, finding: EditorFinding, contents: Mapping[int, str]) ->
 
 
 def read_revision(reply: Mapping[str, Any]) -> BookRevision:
-    """The edits of a reply, each once, and what it declines.
+    """The edits of a reply, each once, and the findings that it declines.
 
-    Malformed if the reply has no list of edits, or edits of which none is whole.
+    Raises Malformed if the reply has no list of edits, or if it has edits but none is complete.
     """
     listed = reply.get("edits")
     if not isinstance(listed, list):

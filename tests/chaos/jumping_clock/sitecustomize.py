@@ -1,6 +1,6 @@
-"""Makes the wall clock of a Python process jump: to hours off, as the file that `JUMPING_CLOCK` names says just now.
+"""Makes the wall clock of a Python process jump by the hours in the file that `JUMPING_CLOCK` names.
 
-On the `PYTHONPATH` of a process it is loaded before anything else. The monotonic clock is left alone, as NTP leaves it.
+Python loads this module first if its folder is on the `PYTHONPATH`. Like NTP, it leaves the monotonic clock alone.
 """
 
 import datetime
@@ -17,7 +17,7 @@ def _off() -> float:
 
 
 class _Kind(type):
-    def __instancecheck__(cls, value: object) -> bool:  # C code makes plain ones
+    def __instancecheck__(cls, value: object) -> bool:  # C code creates plain ones
         return isinstance(value, _datetime)
 
 

@@ -1,4 +1,4 @@
-"""A whole book or a list that is kept is, at every read, what the database holds."""
+"""Cached books and lists always equal what is in the database."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def read(api: Api, book: dict[str, Any], **options: Any) -> Reply:
     return await api.get(f"/books/{book['id']}/", **options)
 
 
-async def test_a_kept_book_is_what_a_process_answers_that_keeps_none_whatever_was_changed(
+async def test_a_cached_book_equals_the_uncached_one_after_every_change(
     api: Api, book: dict[str, Any], open_api: OpenApi, database: Database
 ) -> None:
     other = await open_api()
@@ -72,7 +72,7 @@ async def test_a_kept_book_is_what_a_process_answers_that_keeps_none_whatever_wa
     assert all(before != after for before, after in pairwise(tags))
 
 
-async def test_only_chapters_that_have_changed_are_read_again(
+async def test_only_changed_chapters_are_read_again(
     api: Api, book: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await read(api, book)
@@ -90,7 +90,7 @@ async def test_only_chapters_that_have_changed_are_read_again(
     assert [(each.chapter.id, each.chapter.content) for each in found] == [(changed, "Rewritten by its author.")]
 
 
-async def test_who_has_the_book_is_told_so_until_it_changes(api: Api, book: dict[str, Any]) -> None:
+async def test_the_book_is_a_304_until_it_changes(api: Api, book: dict[str, Any]) -> None:
     tag = (await read(api, book)).headers["ETag"]
 
     assert (await read(api, book, headers={"If-None-Match": tag})).status == 304
@@ -98,13 +98,13 @@ async def test_who_has_the_book_is_told_so_until_it_changes(api: Api, book: dict
     assert (await read(api, book, headers={"If-None-Match": tag})).body["genre"] == "Fable"
 
 
-async def test_a_kept_book_is_absent_for_everybody_else(api: Api, book: dict[str, Any]) -> None:
+async def test_a_cached_book_is_hidden_from_other_accounts(api: Api, book: dict[str, Any]) -> None:
     await read(api, book)
 
     assert (await read(await api.as_new_account("grace"), book)).status == 404
 
 
-async def test_who_has_the_list_is_told_so_until_it_changes(api: Api, book: dict[str, Any]) -> None:
+async def test_the_list_is_a_304_until_it_changes(api: Api, book: dict[str, Any]) -> None:
     tag = (await api.get("/books/")).headers["ETag"]
 
     assert (await api.get("/books/", headers={"If-None-Match": tag})).status == 304
@@ -113,7 +113,7 @@ async def test_who_has_the_list_is_told_so_until_it_changes(api: Api, book: dict
     assert (await api.get("/books/", headers={"If-None-Match": tag})).body[0]["cover_image_url"]
 
 
-def test_answers_beyond_the_bound_are_forgotten_the_one_unread_for_longest_first() -> None:
+def test_the_least_recently_used_answers_are_evicted_first() -> None:
     kept = KeptAnswers[KeptList](most_bytes=100)
     kept.keep(1, KeptList("1", bytes(40)))
     kept.keep(2, KeptList("2", bytes(40)))
@@ -126,7 +126,7 @@ def test_answers_beyond_the_bound_are_forgotten_the_one_unread_for_longest_first
     assert kept.find(3, "an older one") is None
 
 
-async def test_books_that_are_read_at_one_moment_are_each_of_their_own_account(api: Api) -> None:
+async def test_concurrent_reads_of_books_do_not_mix_accounts(api: Api) -> None:
     eve = await api.as_new_account("eve")
     mine, hers = (
         (await api.post("/books/", {"title": "Mine"})).body,
@@ -144,7 +144,7 @@ async def test_books_that_are_read_at_one_moment_are_each_of_their_own_account(a
     ]
 
 
-async def test_lists_that_are_read_at_one_moment_are_each_of_their_own_account(api: Api) -> None:
+async def test_concurrent_reads_of_lists_do_not_mix_accounts(api: Api) -> None:
     eve, new = await api.as_new_account("eve"), await api.as_new_account("grace")
     mine = (await api.post("/books/", {"title": "Mine"})).body
     hers = (await eve.post("/books/", {"title": "Hers"})).body

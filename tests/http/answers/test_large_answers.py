@@ -1,4 +1,4 @@
-"""Answers of many megabytes: sent in pieces, to the letter, and to nobody who does not take them."""
+"""Answers of many megabytes: sent in pieces, complete, and cut off for clients that do not read them."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ async def fill(api: Api, book: dict[str, Any], *, times: int) -> None:
 
 @pytest.fixture
 async def larger(api: Api, book: dict[str, Any]) -> None:
-    """So large that no socket's buffers take it."""
+    """Too large for the buffers of any socket."""
     await fill(api, book, times=200_000)
 
 
 @pytest.mark.parametrize("path", ["/chapters/", "/books/{}/"])
-async def test_a_large_answer_is_what_its_chapters_are_one_by_one(api: Api, book: dict[str, Any], path: str) -> None:
+async def test_a_large_answer_equals_its_chapters_read_one_by_one(api: Api, book: dict[str, Any], path: str) -> None:
     whole = await api.get(path.format(book["id"]))
 
     shown = whole.body if path == "/chapters/" else whole.body["chapters"]
@@ -60,7 +60,7 @@ async def test_a_large_answer_is_what_its_chapters_are_one_by_one(api: Api, book
 
 
 @pytest.mark.parametrize("path", ["/chapters/", "/books/{}/"])
-async def test_who_has_a_large_answer_is_told_so_until_a_text_in_it_changes(
+async def test_a_large_answer_is_a_304_until_one_of_its_texts_changes(
     api: Api, book: dict[str, Any], path: str
 ) -> None:
     path = path.format(book["id"])
@@ -75,7 +75,7 @@ async def test_who_has_a_large_answer_is_told_so_until_a_text_in_it_changes(
     assert changed.headers["ETag"] != known["If-None-Match"]
 
 
-def test_an_account_that_takes_nothing_has_no_room_from_the_last_of_64_mebibytes_on() -> None:
+def test_an_account_with_64_mebibytes_unread_gets_no_further_large_answer() -> None:
     outgoing = Outgoing()
 
     with outgoing.sending(1, (64 << 20) - 1):
@@ -88,7 +88,7 @@ def test_an_account_that_takes_nothing_has_no_room_from_the_last_of_64_mebibytes
     outgoing.require_room(1)
 
 
-async def test_an_accounts_large_answers_are_read_in_its_turn(
+async def test_the_large_answers_of_one_account_are_read_one_at_a_time(
     api: Api, book: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = most = 0
@@ -111,7 +111,7 @@ async def test_an_accounts_large_answers_are_read_in_its_turn(
     assert most == AT_ONCE
 
 
-async def test_no_more_than_a_piece_is_read_at_a_time(
+async def test_a_large_answer_is_read_piece_by_piece(
     api: Api, book: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[int] = []
@@ -128,14 +128,16 @@ async def test_no_more_than_a_piece_is_read_at_a_time(
     assert read == [1] * CHAPTERS
 
 
-def test_small_texts_go_together_and_a_large_one_alone() -> None:
+def test_small_texts_share_a_piece_and_a_large_text_has_its_own() -> None:
     sizes = [(1, 100), (2, pieces.PIECE - 100), (3, 1), (4, pieces.PIECE * 9), (5, 0)]
 
     assert list(batches(sizes)) == [[1, 2], [3], [4], [5]]
     assert list(batches([])) == []
 
 
-async def test_an_answer_has_an_upper_bound(api: Api, book: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_size_of_an_answer_is_limited(
+    api: Api, book: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pieces, "MAX_RESPONSE_BYTES", 2 << 20)
 
     refused = await api.get("/chapters/")
@@ -144,7 +146,7 @@ async def test_an_answer_has_an_upper_bound(api: Api, book: dict[str, Any], monk
 
 
 @pytest.mark.usefixtures("larger")
-async def test_stalled_readers_hold_a_bounded_number_of_bytes_and_nobody_up(
+async def test_stalled_readers_use_bounded_memory_and_delay_no_other_account(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pieces, "MAX_ACCOUNT_BYTES", 8 * MAX_PIECE_BYTES)  # more readers than there are connections
@@ -168,7 +170,7 @@ async def test_stalled_readers_hold_a_bounded_number_of_bytes_and_nobody_up(
 
 
 @pytest.mark.usefixtures("larger")
-async def test_a_large_answer_ends_after_a_time_whoever_reads_it(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_large_answer_that_is_read_too_slowly_is_cut_off(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "MAX_SECONDS", 0.2)
     outgoing = api.client.server.app[OUTGOING]  # type: ignore[union-attr]
     sent = asyncio.Event()
@@ -191,7 +193,7 @@ async def test_a_large_answer_ends_after_a_time_whoever_reads_it(api: Api, monke
 
 @contextlib.asynccontextmanager
 async def stalling(api: Api) -> AsyncIterator[None]:
-    """A caller that asks for everything and takes next to nothing."""
+    """A client that requests everything and reads next to nothing."""
     client = socket.socket()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     client.setblocking(False)
@@ -206,5 +208,5 @@ async def stalling(api: Api) -> AsyncIterator[None]:
 
 async def until(happened: Any) -> None:
     async with asyncio.timeout(20):
-        while not happened():  # noqa: ASYNC110 (of another task, which tells nobody)
+        while not happened():  # noqa: ASYNC110 (the signal is the state of another task)
             await asyncio.sleep(0)

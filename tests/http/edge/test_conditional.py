@@ -1,4 +1,4 @@
-"""Answers that the caller already has: tags that change with the answer, and 304 without a body."""
+"""Conditional requests: ETags that change with the answer, and 304 without a body."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ async def test_if_none_match_takes_weak_tags_lists_and_a_star(api: Api, given: s
 
 
 @pytest.mark.parametrize("given", ["", '"other"', "nonsense", 'W/""', ","])
-async def test_a_different_etag_gets_the_answer(api: Api, given: str) -> None:
+async def test_a_different_etag_gets_the_full_answer(api: Api, given: str) -> None:
     assert (await api.get("/books/", headers={"If-None-Match": given})).status == 200
 
 
-async def test_a_change_changes_the_etags_of_all_answers_that_show_it(api: Api) -> None:
+async def test_a_change_alters_the_etag_of_every_answer_that_shows_it(api: Api) -> None:
     book = await api.written()
     chapter = book["chapters"][0]["id"]
     paths = ["/books/", f"/books/{book['id']}/", "/chapters/", f"/chapters/{chapter}/"]
@@ -95,7 +95,7 @@ async def test_the_status_has_a_new_etag_after_progress(api: Api) -> None:
     assert moved.body["task_id"] != book["generation_progress"]["task_id"]
 
 
-async def test_an_etag_grants_no_access(api: Api) -> None:
+async def test_an_etag_gives_no_access(api: Api) -> None:
     book = await api.book()
     tag = (await api.get(f"/books/{book['id']}/")).headers["ETag"]
     eve = await api.as_new_account("eve")

@@ -1,4 +1,4 @@
-"""The edge itself: bodies, budgets, headers, failures."""
+"""The HTTP edge: bodies, rate limits, headers, failures."""
 
 import asyncio
 import io
@@ -126,8 +126,8 @@ async def test_a_wrong_content_type_is_400_under_non_field_errors(edge: Api) -> 
     assert (reply.status, list(reply.body["error"]["details"])) == (400, ["non_field_errors"])
 
 
-async def test_a_body_without_a_content_type_is_no_json(edge: Api) -> None:
-    """A page of any origin may send one without asking first."""
+async def test_a_body_without_a_content_type_is_not_accepted_as_json(edge: Api) -> None:
+    """A page of any origin may send one without a preflight."""
     answer = await edge.raw(
         b'POST /api/v1/echo/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 15\r\n\r\n{"text": "hi" }'
     )
@@ -202,7 +202,7 @@ async def test_an_unreachable_database_is_503_with_retry_after(edge: Api) -> Non
 
 
 @pytest.mark.parametrize("given", ["a", "A-1_b.c", "x" * 64])
-async def test_a_callers_request_id_comes_back(edge: Api, given: str) -> None:
+async def test_the_request_id_of_the_caller_is_returned(edge: Api, given: str) -> None:
     assert (await edge.get("/none/", headers={"X-Request-Id": given})).headers["X-Request-Id"] == given
 
 
@@ -237,7 +237,7 @@ async def test_the_headers_count_down_and_a_429_says_when_to_return(open_api: Op
     }
 
 
-async def test_a_signed_in_caller_is_counted_by_account_and_class(open_api: OpenApi) -> None:
+async def test_a_signed_in_caller_has_a_budget_per_account_and_class(open_api: OpenApi) -> None:
     visitor = await open_api(rate_read="2/minute", rate_write="5/minute")
     ada, eve = await visitor.as_new_account("ada"), await visitor.as_new_account("eve")
 
@@ -249,7 +249,7 @@ async def test_a_signed_in_caller_is_counted_by_account_and_class(open_api: Open
     assert (await eve.get("/books/")).status == 200
 
 
-async def test_guessing_tokens_costs_the_address_its_budget(open_api: OpenApi) -> None:
+async def test_invalid_tokens_count_against_the_budget_of_the_address(open_api: OpenApi) -> None:
     visitor = await open_api(rate_public="2/minute")
 
     guesses = [
@@ -259,7 +259,7 @@ async def test_guessing_tokens_costs_the_address_its_budget(open_api: OpenApi) -
     assert guesses == [401, 401, 429]
 
 
-async def test_expensive_budgets_are_shared_by_processes_and_survive_a_restart(open_api: OpenApi) -> None:
+async def test_expensive_budgets_are_shared_by_processes_and_kept_over_a_restart(open_api: OpenApi) -> None:
     first = await (await open_api(rate_expensive="3/hour")).as_new_account("ada")
     second = replace(await open_api(rate_expensive="3/hour"), access=first.access)
     book = await first.book()
@@ -274,7 +274,7 @@ async def test_expensive_budgets_are_shared_by_processes_and_survive_a_restart(o
     assert 0 < int(after.headers["Retry-After"]) <= 1200
 
 
-async def test_two_processes_never_hand_out_the_same_expensive_token(open_api: OpenApi) -> None:
+async def test_two_processes_never_grant_the_same_expensive_token(open_api: OpenApi) -> None:
     first = await (await open_api(rate_expensive="5/hour")).as_new_account("ada")
     second = replace(await open_api(rate_expensive="5/hour"), access=first.access)
 
@@ -374,7 +374,9 @@ async def test_head_answers_like_get_without_a_body(visitor: Api) -> None:
     assert int(reply.headers["Content-Length"]) > 10_000
 
 
-async def test_the_log_names_the_template_and_never_the_path(log_lines: io.StringIO, edge: Api, visitor: Api) -> None:
+async def test_the_log_contains_the_route_template_and_not_the_path(
+    log_lines: io.StringIO, edge: Api, visitor: Api
+) -> None:
     await visitor.get("/auth/verify-email/MQ/canary-3a9f/")
     await visitor.get("/books/demo/?canary-3a9f=1", headers={"Authorization": "Bearer canary-3a9f"})
 
@@ -382,7 +384,7 @@ async def test_the_log_names_the_template_and_never_the_path(log_lines: io.Strin
     assert "/auth/verify-email/{uid}/{token}/" in log_lines.getvalue()
 
 
-async def test_a_slow_answer_delays_a_stop_only_briefly(open_api: OpenApi, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_answer_delays_a_shutdown_only_briefly(open_api: OpenApi, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = asyncio.Event()
 
     async def never(_request: web.Request) -> web.Response:

@@ -8,12 +8,12 @@ from bookgen.http.edge.errors import as_domain_error, envelope
 CODES = [entry.code for entry in errors.catalogue()]
 
 
-def test_the_catalogue_has_each_code_once_with_a_remedy() -> None:
+def test_the_catalogue_lists_each_code_once_with_a_remedy() -> None:
     assert len(CODES) == len(set(CODES))
     assert all(entry.condition.endswith(".") and entry.remedy.endswith(".") for entry in errors.catalogue())
 
 
-def test_an_error_that_names_no_code_has_its_parent_s() -> None:
+def test_an_error_without_its_own_code_uses_its_parents() -> None:
     assert errors.NoOutline.wire is errors.InvalidInput.wire
     assert errors.BookQuotaExceeded.wire.status == 402
 
@@ -32,13 +32,13 @@ def test_the_envelope_is_the_whole_body() -> None:
     }
 
 
-def test_what_is_not_valid_has_its_messages_in_details_even_where_no_field_is_at_fault() -> None:
+def test_a_validation_error_without_a_field_uses_non_field_errors() -> None:
     response = envelope(errors.NoOutline(), "https://books.example.org")
 
     assert orjson.loads(response.body)["error"]["details"] == {"non_field_errors": [errors.NoOutline.__doc__]}
 
 
-def test_a_message_names_the_first_fields_and_what_concerns_none_by_its_words_alone() -> None:
+def test_a_message_names_the_first_three_fields() -> None:
     many = {name: ["Wrong.", "Very wrong."] for name in ("a", "b", "c", "d")}
 
     assert str(errors.InvalidInput(**many)) == "a: Wrong. b: Wrong. c: Wrong."
@@ -47,7 +47,7 @@ def test_a_message_names_the_first_fields_and_what_concerns_none_by_its_words_al
     assert str(errors.NoOutline()) == errors.NoOutline.__doc__
 
 
-def test_details_of_a_field_within_a_field_are_a_flat_list() -> None:
+def test_the_details_of_nested_fields_are_a_flat_list() -> None:
     response = envelope(errors.InvalidInput(settings={"font": ["Must be one of: serif, sans."]}), "")
 
     details = orjson.loads(response.body)["error"]["details"]
@@ -58,7 +58,7 @@ def test_a_401_names_the_bearer_scheme_and_realm() -> None:
     assert envelope(errors.InvalidCredentials(), "").headers["WWW-Authenticate"] == 'Bearer realm="api"'
 
 
-def test_a_429_of_either_kind_says_when_to_come_back() -> None:
+def test_both_kinds_of_429_say_when_to_retry() -> None:
     limited = envelope(errors.RateLimited(retry_after=7), "")
     spent = envelope(errors.QuotaExceeded(period_end="2999-01-01T00:00:00Z"), "")
 
@@ -77,13 +77,13 @@ def test_a_spent_book_allowance_is_402_in_lower_case() -> None:
     "away",
     [ConnectionRefusedError(), TimeoutError(), asyncpg.CannotConnectNowError(), asyncpg.InterfaceError("is closed")],
 )
-def test_a_database_that_is_away_is_503_with_a_time(away: Exception) -> None:
+def test_an_unreachable_database_is_a_503_with_a_retry_time(away: Exception) -> None:
     response = envelope(as_domain_error(away, "r1"), "")
 
     assert (response.status, response.headers["Retry-After"]) == (503, "5")
 
 
-def test_what_nobody_foresaw_tells_its_request_and_nothing_else() -> None:
+def test_an_unexpected_error_reveals_only_its_request_id() -> None:
     body = orjson.loads(envelope(as_domain_error(RuntimeError("secret path /etc"), "r1"), "").body)["error"]
 
     assert (body["status"], body["code"], body["details"]) == (500, "SERVER_ERROR", {"request_id": "r1"})

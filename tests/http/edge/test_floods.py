@@ -1,4 +1,4 @@
-"""Callers who mean no good leave the others unaffected."""
+"""Hostile callers do not affect the others."""
 
 import asyncio
 import contextlib
@@ -30,9 +30,7 @@ LOCK_WAITERS = """
 """
 
 
-async def test_slow_senders_leave_others_unaffected_and_are_cut_off(
-    visitor: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_slow_senders_are_cut_off_and_do_not_affect_others(visitor: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "HEAD_SECONDS", 3.0)
     async with listening(visitor) as port:
         slow = [await asyncio.open_connection("127.0.0.1", port) for _ in range(SLOW_SOCKETS)]
@@ -52,7 +50,7 @@ async def test_slow_senders_leave_others_unaffected_and_are_cut_off(
             writer.close()
 
 
-async def test_a_request_in_progress_outlives_the_deadline_of_its_head(
+async def test_a_request_in_progress_may_exceed_the_deadline_for_its_headers(
     visitor: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "HEAD_SECONDS", 0.2)
@@ -70,9 +68,7 @@ async def test_a_request_in_progress_outlives_the_deadline_of_its_head(
 
 
 @pytest.mark.parametrize(("chunk", "count"), [(b"1\r\n{\r\n", 20_000), (b"001;a=b\r\n1\r\n", 20_000)])
-async def test_a_body_in_pieces_of_a_byte_is_cut_off_before_it_is_taken_apart(
-    visitor: Api, chunk: bytes, count: int
-) -> None:
+async def test_a_body_in_one_byte_chunks_is_cut_off_before_it_is_parsed(visitor: Api, chunk: bytes, count: int) -> None:
     async with listening(visitor) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(CHUNKED + chunk * count + b"0\r\n\r\n")
@@ -82,7 +78,7 @@ async def test_a_body_in_pieces_of_a_byte_is_cut_off_before_it_is_taken_apart(
         writer.close()
 
 
-def test_lines_that_begin_as_a_small_chunk_are_read_once() -> None:
+def test_the_pattern_for_small_chunks_runs_in_linear_time() -> None:
     began = time.process_time()
 
     assert not connection.TINY_CHUNK.search((b"\r\n" + b"0" * 30 + b"x") * 1_500_000)
@@ -90,7 +86,7 @@ def test_lines_that_begin_as_a_small_chunk_are_read_once() -> None:
     assert time.process_time() - began < 2
 
 
-async def test_a_body_in_chunks_is_taken_as_one(visitor: Api) -> None:
+async def test_a_body_in_a_few_hundred_small_chunks_is_accepted(visitor: Api) -> None:
     async with listening(visitor) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(CHUNKED + b"1\r\n{\r\n" * 500 + b"0\r\n\r\n")
@@ -99,7 +95,7 @@ async def test_a_body_in_chunks_is_taken_as_one(visitor: Api) -> None:
         writer.close()
 
 
-async def test_an_accounts_writes_that_wait_for_each_other_leave_connections_and_memory_to_others(
+async def test_blocked_writes_of_one_account_leave_connections_and_memory_to_others(
     api: Api, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = 0
@@ -131,7 +127,7 @@ async def test_an_accounts_writes_that_wait_for_each_other_leave_connections_and
     ("path", "waits_for", "status"),
     [("/chapters/", "illustration", 200), ("/books/1/preview-data/", "rate_bucket", 404)],
 )
-async def test_an_accounts_requests_leave_connections_to_others(
+async def test_the_requests_of_one_account_leave_connections_to_others(
     api: Api, database: Database, path: str, waits_for: str, status: int
 ) -> None:
     other = await api.as_new_account("bob")
@@ -147,9 +143,7 @@ async def test_an_accounts_requests_leave_connections_to_others(
     assert [(await each).status for each in asking] == [status] * 40
 
 
-async def test_an_address_has_so_many_connections_and_another_address_its_own(
-    visitor: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_connections_are_limited_per_address(visitor: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "CONNECTIONS_OF_AN_ADDRESS", 2)
     peers = iter(["203.0.113.1", "203.0.113.1", "203.0.113.1", "203.0.113.2", "203.0.113.1"])
     enter = ConnectionCounts.enter
@@ -165,7 +159,7 @@ async def test_an_address_has_so_many_connections_and_another_address_its_own(
     assert later == [b"HTTP/1.1 200 OK", b"HTTP/1.1 200 OK"]
 
 
-async def test_who_does_not_read_an_answer_is_cut_off(visitor: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_does_not_read_its_answer_is_cut_off(visitor: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "GRACE_SECONDS", 0.1)
     monkeypatch.setattr(connection, "BYTES_A_SECOND", 10**9)
     gone = asyncio.Event()
@@ -174,7 +168,7 @@ async def test_who_does_not_read_an_answer_is_cut_off(visitor: Api, monkeypatch:
     monkeypatch.setattr(ConnectionCounts, "leave", lambda *_: gone.set())
     request = b"GET /docs-assets/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
     async with listening(visitor) as port, connected(port) as (_, writer):
-        writer.write(request * 30)  # more than the sockets' buffers take
+        writer.write(request * 30)  # more than the buffers of the sockets hold
 
         async with asyncio.timeout(20):
             await gone.wait()
@@ -195,14 +189,14 @@ async def connected(port: int) -> AsyncIterator[Connection]:
 
 
 async def hung_up(peer: Connection) -> None:
-    """Has the server end this connection."""
+    """Make the server close this connection."""
     reader, writer = peer
     writer.write(b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     await reader.read()
 
 
 async def asked(peer: Connection) -> bytes:
-    """The first line of an answer on this connection; nothing when the other side has hung up."""
+    """The first line of a response on this connection, or nothing if it is closed."""
     reader, writer = peer
     writer.write(b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
     try:
@@ -211,7 +205,7 @@ async def asked(peer: Connection) -> bytes:
         return b""
 
 
-def test_a_household_is_counted_as_one_and_neither_this_machine_nor_a_trusted_proxy_at_all() -> None:
+def test_an_ipv6_network_counts_as_one_client_and_trusted_proxies_are_not_counted() -> None:
     counts = ConnectionCounts([ip_network("10.0.0.0/8")], most=1)
 
     uncounted = [counts.enter(peer) for peer in ("127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1", "10.1.2.3")]
@@ -224,7 +218,7 @@ def test_a_household_is_counted_as_one_and_neither_this_machine_nor_a_trusted_pr
 
 @contextlib.asynccontextmanager
 async def listening(visitor: Api) -> AsyncIterator[int]:
-    """The service once more, on the runner that it has in earnest."""
+    """A second server with the runner that the service uses in production."""
     runner = BoundedRunner(visitor.client.app)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -233,7 +227,7 @@ async def listening(visitor: Api) -> AsyncIterator[int]:
     await site.stop()
 
 
-async def test_ten_times_as_many_addresses_as_are_remembered_leave_an_account_its_budget(open_api: OpenApi) -> None:
+async def test_a_flood_of_addresses_does_not_reset_the_budget_of_an_account(open_api: OpenApi) -> None:
     budgets = {limit_class: Budget(1_000_000, 60) for limit_class in LimitClass}
     budgets |= {LimitClass.READ: Budget(5, 3600), LimitClass.PUBLIC: Budget(2, 3600)}
     limiter = Limiter(budgets, max_callers=ADDRESSES // 10)
@@ -249,7 +243,7 @@ async def test_ten_times_as_many_addresses_as_are_remembered_leave_an_account_it
 
 
 async def from_addresses(visitor: Api, count: int) -> list[int]:
-    """The status of a request from each of so many addresses, on one connection."""
+    """The statuses of requests from this many addresses, on one connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", visitor.client.port)
     statuses = []
     for number in range(count):
@@ -263,7 +257,7 @@ async def from_addresses(visitor: Api, count: int) -> list[int]:
     return statuses
 
 
-async def test_reads_that_hold_every_connection_are_told_so_soon_and_hold_up_no_run(api: Api) -> None:
+async def test_reads_that_find_no_free_connection_fail_soon_and_delay_no_run(api: Api) -> None:
     book = await api.outlined()
     database = api.services.database
     await api.post(f"/books/{book['id']}/generate/")

@@ -16,7 +16,7 @@ from bookgen.store.database import Database
 from tests.composition import composed
 
 
-def test_a_busy_port_is_said_in_one_line() -> None:
+def test_a_busy_port_is_reported_in_one_line() -> None:
     with serving.bind("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(
@@ -25,14 +25,14 @@ def test_a_busy_port_is_said_in_one_line() -> None:
             serving.bind("127.0.0.1", port)
 
 
-def test_a_host_of_another_machine_is_said_in_one_line() -> None:
+def test_a_host_of_another_machine_is_reported_in_one_line() -> None:
     with pytest.raises(StartupError, match=r"192\.0\.2\.1"):
         serving.bind("192.0.2.1", 0)
     with pytest.raises(StartupError, match="BOOKGEN_HOST=no such host is not an address"):
         serving.bind("no such host", 0)
 
 
-def test_as_many_files_may_be_open_as_the_machine_allows() -> None:
+def test_the_limit_on_open_files_is_raised_to_the_maximum() -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
@@ -42,18 +42,18 @@ def test_as_many_files_may_be_open_as_the_machine_allows() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-def test_the_address_names_the_port_that_was_picked() -> None:
+def test_the_address_contains_the_port_that_was_chosen() -> None:
     with serving.bind("127.0.0.1", 0) as bound:
         assert serving.address(bound) == f"http://127.0.0.1:{bound.getsockname()[1]}"
 
 
 @pytest.mark.parametrize(("host", "everywhere"), [("0.0.0.0", True), ("127.0.0.1", False)])
-def test_listening_everywhere_is_known_because_links_need_an_address(host: str, everywhere: bool) -> None:
+def test_listening_on_all_interfaces_is_detected(host: str, everywhere: bool) -> None:
     with serving.bind(host, 0) as bound:
         assert serving.is_everywhere(bound) is everywhere
 
 
-async def test_the_first_signal_asks_and_the_second_cuts() -> None:
+async def test_the_first_signal_starts_a_drain_and_the_second_ends_it() -> None:
     with serving.StopSignal().listening() as stop:
         os.kill(os.getpid(), signal.SIGTERM)
         await stop.asked.wait()
@@ -63,7 +63,7 @@ async def test_the_first_signal_asks_and_the_second_cuts() -> None:
         await stop.cut.wait()
 
 
-async def test_a_cut_drain_is_finished_without_waiting() -> None:
+async def test_an_interrupted_drain_ends_without_waiting() -> None:
     seen: list[float] = []
     cut = asyncio.Event()
 
@@ -78,7 +78,7 @@ async def test_a_cut_drain_is_finished_without_waiting() -> None:
     assert seen == [25, 0]
 
 
-async def test_a_failing_drain_is_not_hidden() -> None:
+async def test_a_failing_drain_raises_its_error() -> None:
     async def drain(_: float) -> None:
         raise StartupError("it broke")
 
@@ -89,7 +89,7 @@ async def test_a_failing_drain_is_not_hidden() -> None:
 PAID = {"model": "openai:llama3", "openai_api_key": "k"}
 
 
-def test_a_cap_that_cannot_stop_a_model_is_said_at_the_start() -> None:
+def test_a_cap_that_cannot_stop_a_model_is_reported_at_the_start() -> None:
     names = config.names()
     closed = {names["registration"]: "closed"} | {names[field]: value for field, value in PAID.items()}
     with capture_logs() as logs:
@@ -110,7 +110,7 @@ def test_a_cap_that_cannot_stop_a_model_is_said_at_the_start() -> None:
         ({"model": "offline"}, (None, None)),
     ],
 )
-def test_where_strangers_may_spend_the_operators_money_a_day_has_a_cap_and_the_start_says_so(
+def test_open_registration_with_a_paid_model_sets_a_daily_cap_and_says_so(
     settings: dict[str, str], caps: tuple[int | None, int | None]
 ) -> None:
     names = config.names()
@@ -134,7 +134,7 @@ def test_where_strangers_may_spend_the_operators_money_a_day_has_a_cap_and_the_s
         ({"model": "offline", "billing": "on"}, 0),
     ],
 )
-def test_that_free_plans_spend_without_a_cap_is_said_at_the_start(settings: dict[str, str], told: int) -> None:
+def test_free_plans_without_a_spending_cap_are_reported_at_the_start(settings: dict[str, str], told: int) -> None:
     names = config.names()
     chosen = config.Config(_env_file=None, **{names[field]: value for field, value in settings.items()})
 
@@ -158,7 +158,7 @@ SONNET = {"model": "anthropic:claude-sonnet-5-5", "anthropic_api_key": "k"}
         ({"model": "offline"}, 32_000),
     ],
 )
-def test_a_call_has_as_many_tokens_as_the_model_holds_and_the_operator_allows(
+def test_a_calls_context_is_the_smaller_of_the_models_and_the_operators_limit(
     settings: dict[str, str], tokens: int
 ) -> None:
     names = config.names()
@@ -168,7 +168,7 @@ def test_a_call_has_as_many_tokens_as_the_model_holds_and_the_operator_allows(
 
 
 @pytest.mark.parametrize("cap", [None, "7.50"])
-def test_where_the_operator_is_alone_only_the_caps_that_were_set_hold(cap: str | None) -> None:
+def test_a_private_server_has_only_the_caps_that_were_set(cap: str | None) -> None:
     names = config.names()
     settings = PAID | ({"daily_cost_cap": cap} if cap else {})
     chosen = config.Config(_env_file=None, **{names[field]: value for field, value in settings.items()})
@@ -189,7 +189,7 @@ def test_where_the_operator_is_alone_only_the_caps_that_were_set_hold(cap: str |
         ({"billing": "on"}, 0),
     ],
 )
-async def test_a_start_that_would_never_hear_of_a_payment_says_so(
+async def test_missing_payment_webhooks_are_reported_at_the_start(
     database: Database, tmp_path: Path, settings: dict[str, str], told: int
 ) -> None:
     with capture_logs() as logs:

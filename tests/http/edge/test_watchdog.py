@@ -10,7 +10,7 @@ def hold_the_loop(seconds: float) -> None:
     time.sleep(seconds)
 
 
-async def test_a_held_loop_is_reported_with_the_code_that_holds_it(log_lines: io.StringIO) -> None:
+async def test_a_blocked_event_loop_is_reported_with_the_code_that_blocks_it(log_lines: io.StringIO) -> None:
     late: list[float] = []
     free = asyncio.Event()
 
@@ -31,7 +31,7 @@ async def test_a_held_loop_is_reported_with_the_code_that_holds_it(log_lines: io
     assert "event_loop_free_again" in log_lines.getvalue()
 
 
-async def test_a_free_loop_is_not_reported_and_the_thread_ends(log_lines: io.StringIO) -> None:
+async def test_a_free_event_loop_is_not_reported_and_the_thread_ends(log_lines: io.StringIO) -> None:
     beats = asyncio.Semaphore(0)
 
     async with Watchdog(lambda _: beats.release()).watching():

@@ -1,10 +1,8 @@
-"""Judges many covers: `python -m tests.render.cover [--from 0] [--count 10000]`, what `make covers` runs.
+"""Judge many covers: `python -m tests.render.cover [--from 0] [--count 10000]`, as `make covers` does.
 
-calibre's generator, where it is installed, makes a cover of every seventh book too, and stands in the same table.
-
-A fault is printed with the book's number, which draws that cover again; a line now and then says how far it is, so
-that a run that was ended goes on with `--from`. The exit code is 1 when there was a fault, when two variants of a book
-look alike, or when a cover costs too much.
+If calibre is installed, its generator also makes a cover for every seventh book, for comparison. A fault is printed
+with the number of its book, which draws the same cover again. Progress lines show how to continue with `--from`. The
+exit code is 1 if there was a fault, if two variants of a book look alike, or if a cover takes too long.
 """
 
 from __future__ import annotations
@@ -25,15 +23,15 @@ from bookgen.render.cover.make import HEIGHT, WIDTH, make_cover
 from tests.render.cover.books import WORDS, book, subject
 from tests.render.cover.judge import NEAR, alike, faults
 
-SAMPLED = 7  # each so manieth book, of every script, has its variants compared and its files made against the clock
-LONG = 120  # characters: the variants of every book with such a title are compared, for it may leave no figure
-SAID = 200  # books from one line of progress to the next
-SECONDS = 1.0  # of CPU that a cover may cost
+SAMPLED = 7  # every so many books, of every script, variants are compared and files are timed
+LONG = 120  # characters: for every title this long, variants are compared, because they may have no figure
+SAID = 200  # books per progress line
+SECONDS = 1.0  # seconds of CPU that a cover may take
 
 
 @dataclass(slots=True)
 class Findings:
-    """What was seen so far. `cost` in seconds of CPU, of each cover that was made with its thumbnail."""
+    """The results so far. `cost`: seconds of CPU for each cover with its thumbnail."""
 
     judged: int = 0
     faults: Counter[str] = field(default_factory=Counter)
@@ -74,7 +72,7 @@ class Findings:
 
     @property
     def dear(self) -> int:
-        """How many covers cost more than they may."""
+        """How many covers took too long."""
         return sum(seconds > SECONDS for seconds in self.cost)
 
     def rows(self) -> list[tuple[str, str]]:
@@ -96,7 +94,7 @@ class Findings:
 
 
 def calibre(numbers: range) -> list[tuple[str, str]]:
-    """The rows of calibre's generator, judged by the boxes of its texts alone."""
+    """The results of calibre's generator, judged by its text boxes alone."""
     command = shutil.which("calibre-debug")
     if command is None:
         return [("calibre", "not installed")]

@@ -32,7 +32,7 @@ GENRES = ("Literary fiction", "Business", "Romance", "Crime", "Science fiction",
 
 
 def book(number: int) -> tuple[str, Copy, str]:
-    """Its seed, its words and its genre: the same for the same number."""
+    """The seed, texts and genre of a book. The same number gives the same book."""
     chance = random.Random(f"cover {number}")
     kind = list(WORDS)[number % len(WORDS)]
     title = _text(chance, kind, chance.choice(LENGTHS))
@@ -49,7 +49,7 @@ TOLD = ("a night by the river", "snow in the morning", "the sea in the evening",
 
 
 def subject(number: int) -> Subject:
-    """What a cover knows of the book: the same for the same number."""
+    """What a cover knows of the book. The same number gives the same subject."""
     chance = random.Random(f"subject {number}")
     figures = tuple(chance.sample(FIGURES, chance.choice((1, 2, 3))))
     palettes = tuple(chance.sample(list(PALETTES), 3))

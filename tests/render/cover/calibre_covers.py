@@ -1,7 +1,7 @@
-"""What calibre's own generator makes of books: run by `calibre-debug`, with a JSON list of books on standard input.
+"""Covers by calibre's own generator: run by `calibre-debug` with a JSON list of books on standard input.
 
-A book is `{"title", "subtitle", "author"}`; the subtitle goes where calibre puts a series. Printed is a JSON list of
-`{"seconds", "faults"}`: what a cover cost in CPU, and which of our rules the boxes of its texts break.
+A book is `{"title", "subtitle", "author"}`; the subtitle goes where calibre puts a series. The output is a JSON list of
+`{"seconds", "faults"}`: the CPU time of a cover, and which of our rules its text boxes break.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is wrong with a cover: from its boxes, and from its pixels."""
+"""The faults of a cover, found in its boxes and in its pixels."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from bookgen.render.pdf.raster import letters, raster
 
 THUMBNAIL = 160
 LEAST_CAPITAL = 9  # pixels in the thumbnail
-MARGIN = 0.025  # of the width
-LOOKED_AT = 400  # pixels wide, when pixels are judged
-SEEN = 24  # how far from its ground a pixel of ink is, by the widest channel
-NEAR = 6  # bits of 64 in which two covers differ at least
+MARGIN = 0.025  # share of the width
+LOOKED_AT = 400  # pixels of width at which pixels are judged
+SEEN = 24  # distance of a pixel of ink from its ground, in the strongest channel
+NEAR = 6  # of 64 bits, how many differ at least between two covers
 
 
 def faults(drawing: Drawing, copy: Copy) -> Iterator[str]:
-    """What is wrong with a drawing, from its boxes and from its pixels."""
+    """The faults of a drawing, from its boxes and its pixels."""
     yield from boxes(drawing, copy)
     yield from pixels(drawing)
 
@@ -58,7 +58,7 @@ def _within(box: Box, other: Box) -> bool:
 
 
 def pixels(drawing: Drawing) -> Iterator[str]:
-    """The ink that a text really leaves, and what is really around it."""
+    """Differences between the declared boxes and the pixels of texts."""
     art = raster(Drawing(drawing.width, drawing.height, drawing.shapes), LOOKED_AT)
     colours = np.asarray(art)
     taken = np.zeros(colours.shape[:2], bool)
@@ -81,7 +81,7 @@ def pixels(drawing: Drawing) -> Iterator[str]:
 
 
 def alike(seed: str, copy: Copy, genre: str) -> int:
-    """In how many of 64 bits the two most similar of a book's first three covers differ."""
+    """How many of 64 bits differ between the two most similar of a book's first three covers."""
     found = [looks(draw(seed, copy, genre, variant)) for variant in range(3)]
     return min(one - other for one, other in itertools.combinations(found, 2))
 
@@ -101,7 +101,7 @@ def _least(each: Lettering) -> float:
 
 
 def _ink(art: Image.Image, drawing: Drawing, lettering: Lettering) -> np.ndarray:
-    """Where one sees a text on the art."""
+    """The visible pixels of a text on the art."""
     layer = letters(Drawing(drawing.width, drawing.height, [], [lettering]), LOOKED_AT)
     page = art.copy()
     page.paste(layer, mask=layer.getchannel("A"))
@@ -116,13 +116,13 @@ def _box(ink: np.ndarray, drawing: Drawing) -> Box:
 
 
 def _grown(ink: np.ndarray) -> np.ndarray:
-    """The ink and what touches it, two pixels on every side."""
+    """The ink and all pixels within two pixels of it."""
     for axis in (0, 1):
         ink = np.logical_or.reduce([np.roll(ink, steps, axis) for steps in range(-2, 3)])
     return ink
 
 
 def _shades(pixels: np.ndarray) -> list[Colour]:
-    """Each colour among the pixels once."""
+    """Each distinct colour among the pixels."""
     red, green, blue = pixels.astype(int).T
     return [(shade >> 16, shade >> 8 & 255, shade & 255) for shade in set((red << 16 | green << 8 | blue).tolist())]

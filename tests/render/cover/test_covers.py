@@ -1,4 +1,4 @@
-"""Covers that are drawn here: nothing cut, nothing hidden, everything readable, in every script."""
+"""Drawn covers: nothing cut, nothing hidden, everything readable, in every script."""
 
 import io
 import itertools
@@ -28,7 +28,7 @@ from bookgen.render.pool import RenderPool
 from tests.render.cover.books import WORDS, book, subject
 from tests.render.cover.judge import NEAR, alike, boxes, draw, looks, pixels
 
-# Numbers of books whose titles fill the sheet.
+# Numbers of books whose titles fill the cover.
 A_TITLE_FOR_POSTERS_ALONE = 5000
 TITLES_THAT_LEAVE_NO_FIGURE = (5210, 6970)
 A_TITLE_DOWN_TO_THE_ROOFS = 3145
@@ -45,21 +45,21 @@ def painted(seed: str) -> list[str]:
 
 
 @pytest.mark.parametrize("family", DESIGNS)
-def test_no_text_of_a_family_is_cut_hidden_overlapped_or_too_small_in_any_script(family: str) -> None:
+def test_no_text_of_any_design_is_cut_or_hidden_or_too_small_in_any_script(family: str) -> None:
     place = list(DESIGNS).index(family)
-    for number in range(place, 18 * 7, 28):  # the families together meet each script three times or more
+    for number in range(place, 18 * 7, 28):  # together, the designs are tested with each script at least three times
         _, copy, _ = book(number)
         assert list(boxes(drawn(copy, family, number), copy)) == [], (number, copy)
 
 
 @pytest.mark.parametrize("family", DESIGNS)
-def test_a_familys_pixels_bear_out_its_boxes(family: str) -> None:
+def test_the_pixels_of_a_design_match_its_declared_boxes(family: str) -> None:
     for number in (1, 11):
         _, copy, _ = book(number)
         assert list(pixels(drawn(copy, family, number))) == [], (number, copy)
 
 
-def test_no_roof_stands_in_a_title_that_fills_the_sheet() -> None:
+def test_no_roof_overlaps_a_title_that_fills_the_sheet() -> None:
     seed, copy, _ = book(A_TITLE_DOWN_TO_THE_ROOFS)
     family = next(each for each in FAMILIES if each.name == "skyline")
     drawing = draw_front(copy, seed=seed, family=family, variant=A_TITLE_DOWN_TO_THE_ROOFS % 4, width=1600, height=2560)
@@ -68,14 +68,14 @@ def test_no_roof_stands_in_a_title_that_fills_the_sheet() -> None:
 
 
 @pytest.mark.parametrize("language", sorted(WORDS))
-def test_every_script_leaves_ink_where_its_box_is(language: str) -> None:
+def test_every_script_leaves_ink_in_its_box(language: str) -> None:
     number = list(WORDS).index(language)
     _, copy, _ = book(number)
 
     assert list(pixels(drawn(copy, "poster"))) == []
 
 
-def test_a_title_of_two_hundred_characters_is_whole_and_large_enough() -> None:
+def test_a_title_of_two_hundred_characters_is_complete_and_large_enough() -> None:
     for copy in (
         Copy("港" * 200, "副題" * 40, "著者", "ja"),
         Copy("W" * 200, "", "", "en"),
@@ -89,7 +89,7 @@ def test_the_same_book_has_the_same_covers_in_every_process() -> None:
     assert painted("seed") != painted("another")
 
 
-def test_three_variants_of_a_book_are_three_compositions() -> None:
+def test_three_variants_of_a_book_have_three_compositions() -> None:
     for number in (0, 1, A_TITLE_FOR_POSTERS_ALONE, *TITLES_THAT_LEAVE_NO_FIGURE):
         seed, copy, genre = book(number)
         assert len({family_of(seed, genre, variant).name for variant in range(3)}) == 3
@@ -97,7 +97,7 @@ def test_three_variants_of_a_book_are_three_compositions() -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
-def test_a_title_that_fills_the_sheet_has_another_frame_in_each_variant(family: Family) -> None:
+def test_a_title_that_fills_the_sheet_has_a_different_frame_in_each_variant(family: Family) -> None:
     seed, copy, _ = book(TITLES_THAT_LEAVE_NO_FIGURE[0])
     same = replace(family, palettes=family.palettes[:1], typography=family.typography[:1])
 
@@ -109,22 +109,22 @@ def test_a_title_that_fills_the_sheet_has_another_frame_in_each_variant(family: 
     assert min(one - other for one, other in itertools.combinations(seen, 2)) >= NEAR
 
 
-def test_a_genres_own_families_come_first() -> None:
+def test_the_designs_of_a_genre_come_first() -> None:
     first = {family_of(f"book {number}", "Crime and thriller", 0).name for number in range(20)}
 
     assert first == {"skyline"}
 
 
-def test_a_style_that_names_a_family_is_followed() -> None:
+def test_a_style_that_names_a_design_is_followed() -> None:
     assert family_of("seed", "Crime", 0, "something botanical, please").name == "botanical"
 
 
 @pytest.mark.parametrize("palette", DARK + LIGHT, ids=lambda palette: palette.name)
-def test_a_palettes_ink_reads_on_its_ground(palette) -> None:
+def test_the_ink_of_a_palette_is_readable_on_its_ground(palette) -> None:
     assert contrast(palette.ink, palette.ground) >= TITLE_CONTRAST
 
 
-def test_no_line_ends_on_an_article_or_a_preposition_where_another_break_is_nearly_as_even() -> None:
+def test_no_line_ends_in_an_article_or_a_preposition_if_another_break_is_nearly_as_even() -> None:
     typeface = Typeface("serif", "en", body=PLAYFAIR.source)
     units = Units(typeface, "en", PLAYFAIR, {"bold": True}).of("Letters from the Winter Library of a Lost River", 1e9)
 
@@ -138,13 +138,13 @@ def test_no_line_ends_on_an_article_or_a_preposition_where_another_break_is_near
 @pytest.mark.parametrize(
     ("written", "capitals"), [("Désirée", "DÉSIRÉE"), ("Ἀλέξανδρος", "ΑΛΕΞΑΝΔΡΟΣ"), ("Μαΐου", "ΜΑΪΟΥ")]
 )
-def test_greek_capitals_have_no_accents_and_others_keep_theirs(written: str, capitals: str) -> None:
+def test_capital_letters_lose_their_accents_in_greek_only(written: str, capitals: str) -> None:
     setter = Typesetter(CINZEL, "el")
 
     assert setter.fitted(written, 900, 300, 200, 20) == setter.fitted(capitals, 900, 300, 200, 20)
 
 
-def test_a_title_breaks_behind_its_colon() -> None:
+def test_a_title_breaks_after_its_colon() -> None:
     typeface = Typeface("serif", "en", body=PLAYFAIR.source)
     units = Units(typeface, "en", PLAYFAIR, {"bold": True}).of("The Harbour: A Long Patient Story", 1e9)
 
@@ -154,7 +154,7 @@ def test_a_title_breaks_behind_its_colon() -> None:
     assert lines[0][-1].pieces[0][0] == "Harbour:"
 
 
-async def test_a_worker_process_makes_a_cover_and_its_thumbnail() -> None:
+async def test_a_worker_process_draws_a_cover_and_its_thumbnail() -> None:
     pool = RenderPool(workers=1)
     try:
         made = await pool.run(CoverJob(HARBOUR, "seed", "Crime", 0))
@@ -167,7 +167,7 @@ async def test_a_worker_process_makes_a_cover_and_its_thumbnail() -> None:
     assert made.style == "skyline"
 
 
-def test_a_letter_that_no_font_has_is_refused_by_its_name() -> None:
+def test_a_letter_without_a_font_is_refused_by_its_name() -> None:
     with pytest.raises(InvalidInput, match=r"^No font has U\+1E2C0 .* apt install fonts-noto-core"):
         make_cover(CoverJob(Copy("A \U0001e2c0 sign", "", "", "en"), "seed", "", 0))
 
@@ -179,7 +179,7 @@ def test_a_letter_that_no_font_has_is_refused_by_its_name() -> None:
         ("銀河鉄道の夜", "ja", ["銀河鉄道", "の夜"]),
     ],
 )
-def test_larger_letters_do_not_pay_for_a_line_that_ends_within_a_phrase(title, language, lines) -> None:
+def test_larger_letters_do_not_justify_a_line_break_within_a_phrase(title, language, lines) -> None:
     least = 1600 * MIN_CAPITAL_HEIGHT / 0.7
 
     text = Typesetter(PLAYFAIR, language).fitted(title, 1350, 900, 352, least)
@@ -197,7 +197,7 @@ def test_a_model_may_choose_exactly_what_can_be_drawn() -> None:
 
 
 def art(**told: object) -> bytes:
-    """The shapes of an emblem without its texts, as seen."""
+    """The visible shapes of an emblem without its texts."""
     told = {"palettes": ("pine",), "motif": "key", "mood": "calm", **told}
     drawing = draw_front(
         Copy("A", "", "", "en"),
@@ -211,14 +211,14 @@ def art(**told: object) -> bytes:
     return raster(replace(drawing, letterings=[])).tobytes()
 
 
-def test_every_motif_and_every_mood_is_another_picture() -> None:
+def test_every_motif_and_every_mood_gives_a_different_picture() -> None:
     assert len({art(motif=motif) for motif in cover_words.MOTIFS}) == len(cover_words.MOTIFS)
     assert len({art(mood=mood) for mood in cover_words.MOODS}) == len(cover_words.MOODS)
     assert len({art(palettes=(name,)) for name in cover_words.PALETTES}) == len(cover_words.PALETTES)
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
-def test_a_family_takes_the_first_palette_that_it_has_else_one_of_the_mood(family: Family) -> None:
+def test_a_design_uses_the_first_palette_it_has_or_else_one_for_the_mood(family: Family) -> None:
     own = [palette.name for palette in family.palettes]
     strange = next((palette.name for palette in DARK + LIGHT if palette.name not in own), "")
 
@@ -228,7 +228,7 @@ def test_a_family_takes_the_first_palette_that_it_has_else_one_of_the_mood(famil
         assert chosen == set(names) & set(own) or (not set(names) & set(own) and chosen == set(own))
 
 
-def test_a_cover_that_knows_nothing_of_its_book_is_drawn_as_before() -> None:
+def test_a_cover_without_a_subject_is_drawn_as_before() -> None:
     known = draw_front(HARBOUR, seed="s", family=FAMILIES[0], variant=0, width=400, height=640, subject=Subject())
 
     assert known == draw_front(HARBOUR, seed="s", family=FAMILIES[0], variant=0, width=400, height=640)
@@ -236,7 +236,7 @@ def test_a_cover_that_knows_nothing_of_its_book_is_drawn_as_before() -> None:
 
 @pytest.mark.parametrize("told", ["", "a town by night", "the sea"])
 @pytest.mark.parametrize(("width", "height"), [(1600, 2560), (2550, 2550)])
-def test_the_hero_stands_whole_on_a_picture_books_cover_of_any_shape(told: str, width: int, height: int) -> None:
+def test_the_hero_is_complete_on_picture_book_covers_of_any_shape(told: str, width: int, height: int) -> None:
     without = Subject(figures=("",), told=told)
     for variant in range(4):
         shown = draw_front(

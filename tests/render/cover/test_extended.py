@@ -1,4 +1,4 @@
-"""A cover on a page of other proportions."""
+"""A cover on a page of different proportions."""
 
 import io
 
@@ -11,7 +11,7 @@ from bookgen.render.trim import TRIMS
 
 
 def cover() -> Picture:
-    """Red at the left, blue at the right, and a circle's box in the middle that would show any stretching."""
+    """Red on the left, blue on the right, and a circle in the middle that would show stretching."""
     image = Image.new("RGB", (1600, 2560), "#cc0000")
     image.paste("#0000cc", (800, 0, 1600, 2560))
     image.paste("#ffffff", (700, 1180, 900, 1380))
@@ -21,7 +21,7 @@ def cover() -> Picture:
 
 
 @pytest.mark.parametrize("trim", TRIMS.values(), ids=TRIMS)
-def test_a_cover_fills_the_page_uncut_and_unstretched(trim) -> None:
+def test_a_cover_fills_the_page_without_cropping_or_stretching(trim) -> None:
     page = extended(cover(), trim.width, trim.height)
 
     with Image.open(io.BytesIO(page.data)) as image:
@@ -36,7 +36,7 @@ def test_a_cover_fills_the_page_uncut_and_unstretched(trim) -> None:
     assert right[2] > 150 > right[0]
 
 
-def test_a_picture_of_the_pages_proportions_keeps_its_bytes() -> None:
+def test_a_picture_with_the_pages_proportions_keeps_its_bytes() -> None:
     original = cover()
 
     assert extended(original, 100, 160) is original

@@ -1,4 +1,4 @@
-"""The embedded server under real kills."""
+"""The embedded server under `kill -9`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.store.postgres.servers import Starter, copied, query
 
 @pytest.fixture(scope="session")
 async def initialised(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder whose server was started once and stopped. A copy of it saves a test its initdb."""
+    """A data folder whose server was started once and stopped. Copying it saves a test its initdb."""
     folder = tmp_path_factory.mktemp("cluster") / "data"
     server = EmbeddedPostgres(folder)
     await server.start()
@@ -40,14 +40,14 @@ async def initialised(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 async def server(tmp_path: Path, initialised: Path) -> AsyncIterator[EmbeddedPostgres]:
-    """On a 0700 folder of this user's (pytest makes it so), like a clone in a private home."""
+    """A server in a folder with mode 0700 (as pytest creates it), like a clone in a private home."""
     server = EmbeddedPostgres(await copied(initialised, tmp_path / "data"))
     yield server
     await server.stop()
 
 
 async def until(answer: Callable[[], Awaitable[Any]]) -> Any:
-    """The first answer that is no connection error."""
+    """The first result that is not a connection error."""
     async with asyncio.timeout(30):
         while True:
             try:
@@ -61,7 +61,7 @@ def postmaster(folder: Path) -> int:
     return int(pid_file.read_text().split()[0])
 
 
-async def test_rows_outlive_a_stop_and_a_start(server: EmbeddedPostgres) -> None:
+async def test_rows_survive_a_stop_and_a_start(server: EmbeddedPostgres) -> None:
     dsn = await server.start()
     await query(dsn, "CREATE TABLE kept AS SELECT 42 AS answer")
     await server.stop()
@@ -70,7 +70,7 @@ async def test_rows_outlive_a_stop_and_a_start(server: EmbeddedPostgres) -> None
     assert await query(dsn, "SELECT answer FROM kept") == 42
 
 
-async def test_after_a_stop_nothing_runs_and_nothing_listens(server: EmbeddedPostgres, tmp_path: Path) -> None:
+async def test_after_a_stop_no_process_runs_and_no_socket_listens(server: EmbeddedPostgres, tmp_path: Path) -> None:
     dsn = await server.start()
     pid = postmaster(tmp_path / "data")
 
@@ -92,8 +92,10 @@ async def test_a_stop_leaves_no_socket_and_a_start_clears_a_stale_one(server: Em
     assert await query(await server.start(), "SELECT 1") == 1
 
 
-async def test_another_process_needs_no_more_than_to_read_the_folder(server: EmbeddedPostgres, tmp_path: Path) -> None:
-    """As beside a service with PrivateTmp: the temporary folder, the lock and the cluster are out of reach."""
+async def test_another_process_can_connect_with_read_access_to_the_folder_only(
+    server: EmbeddedPostgres, tmp_path: Path
+) -> None:
+    """As next to a service with PrivateTmp: the temporary folder, the lock and the cluster are inaccessible."""
     dsn = await server.start()
     (cluster,) = (tmp_path / "data").glob("pg*/PG_VERSION")
     cluster.parent.rename(tmp_path / "hidden")
@@ -111,7 +113,7 @@ async def test_another_process_needs_no_more_than_to_read_the_folder(server: Emb
         (tmp_path / "hidden").rename(cluster.parent)
 
 
-async def test_root_runs_a_database_as_the_user_of_its_folder(tmp_path: Path) -> None:
+async def test_for_root_the_database_runs_as_the_owner_of_its_folder(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root may run programs as another user")
     nobody = pwd.getpwnam("nobody")
@@ -126,14 +128,14 @@ async def test_root_runs_a_database_as_the_user_of_its_folder(tmp_path: Path) ->
     assert {path.stat().st_uid for path in (tmp_path / "data").iterdir()} == {nobody.pw_uid}
 
 
-async def test_without_a_database_none_is_made_unless_that_is_asked_for(tmp_path: Path) -> None:
+async def test_no_database_is_created_unless_requested(tmp_path: Path) -> None:
     with pytest.raises(NoDatabase, match="There is no database in"):
         await EmbeddedPostgres(tmp_path / "data").start(create=False)
 
     assert not (tmp_path / "data").exists()
 
 
-async def test_the_server_is_behind_a_password_and_a_private_socket(server: EmbeddedPostgres) -> None:
+async def test_the_server_needs_a_password_and_listens_on_a_private_socket_only(server: EmbeddedPostgres) -> None:
     dsn = await server.start()
     folder = Path(dsn.partition("host=")[2].partition("&")[0])
 
@@ -145,14 +147,14 @@ async def test_the_server_is_behind_a_password_and_a_private_socket(server: Embe
         await query(dsn.replace("bookgen_service:", "bookgen_service:x"), "SELECT 1")
 
 
-async def test_the_password_is_readable_by_its_owner_alone(server: EmbeddedPostgres, tmp_path: Path) -> None:
+async def test_only_the_owner_can_read_the_password(server: EmbeddedPostgres, tmp_path: Path) -> None:
     await server.start()
 
     assert (tmp_path / "data" / "pg.password").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
 
 
-async def test_recovery_after_a_crash_is_bounded(server: EmbeddedPostgres) -> None:
+async def test_recovery_after_a_crash_takes_bounded_time(server: EmbeddedPostgres) -> None:
     dsn = await server.start()
 
     assert await query(dsn, "SHOW max_wal_size") == "256MB"
@@ -160,7 +162,7 @@ async def test_recovery_after_a_crash_is_bounded(server: EmbeddedPostgres) -> No
     assert await query(dsn, "SHOW fsync") == "on"
 
 
-async def test_a_killed_postmaster_is_started_again_with_its_rows(server: EmbeddedPostgres, tmp_path: Path) -> None:
+async def test_a_killed_postmaster_is_restarted_with_its_rows(server: EmbeddedPostgres, tmp_path: Path) -> None:
     dsn = await server.start()
     await query(dsn, "CREATE TABLE kept AS SELECT 42 AS answer")
     killed = postmaster(tmp_path / "data")
@@ -171,7 +173,7 @@ async def test_a_killed_postmaster_is_started_again_with_its_rows(server: Embedd
     assert postmaster(tmp_path / "data") != killed
 
 
-async def test_the_server_dies_with_its_starter_and_can_be_restarted(server: EmbeddedPostgres, tmp_path: Path) -> None:
+async def test_the_server_ends_with_its_starter_and_can_be_restarted(server: EmbeddedPostgres, tmp_path: Path) -> None:
     starter = await Starter.on(tmp_path / "data")
     await query(starter.dsn, "CREATE TABLE kept AS SELECT 42 AS answer")
     pid = postmaster(tmp_path / "data")
@@ -183,7 +185,7 @@ async def test_the_server_dies_with_its_starter_and_can_be_restarted(server: Emb
     assert postmaster(tmp_path / "data") != pid
 
 
-async def test_starter_and_postmaster_killed_together_lose_nothing(server: EmbeddedPostgres, tmp_path: Path) -> None:
+async def test_killing_starter_and_postmaster_together_loses_nothing(server: EmbeddedPostgres, tmp_path: Path) -> None:
     starter = await Starter.on(tmp_path / "data")
     await query(starter.dsn, "CREATE TABLE kept AS SELECT 42 AS answer")
 
@@ -193,7 +195,9 @@ async def test_starter_and_postmaster_killed_together_lose_nothing(server: Embed
     assert await query(await server.start(), "SELECT answer FROM kept") == 42
 
 
-async def test_a_second_process_joins_and_leaves_without_stopping_it(server: EmbeddedPostgres, tmp_path: Path) -> None:
+async def test_a_second_process_connects_and_disconnects_without_stopping_it(
+    server: EmbeddedPostgres, tmp_path: Path
+) -> None:
     dsn = await server.start()
     pid = postmaster(tmp_path / "data")
 
@@ -205,7 +209,7 @@ async def test_a_second_process_joins_and_leaves_without_stopping_it(server: Emb
     assert await query(dsn, "SELECT 1") == 1
 
 
-async def test_the_second_process_carries_on_when_the_starter_is_killed(
+async def test_the_second_process_takes_over_when_the_starter_is_killed(
     server: EmbeddedPostgres, tmp_path: Path
 ) -> None:
     starter = await Starter.on(tmp_path / "data")
@@ -234,7 +238,7 @@ async def test_three_processes_starting_at_once_share_one_server(tmp_path: Path)
         await starter.kill()
 
 
-async def test_a_stale_pid_file_naming_a_live_stranger_is_ignored(server: EmbeddedPostgres, tmp_path: Path) -> None:
+async def test_a_stale_pid_file_that_names_a_live_process_is_ignored(server: EmbeddedPostgres, tmp_path: Path) -> None:
     dsn = await server.start()
     stale = "\n".join([str(os.getpid()), "x", "0", "5432", "x", "", "0 0", "ready"])
     await server.stop()
@@ -247,7 +251,7 @@ async def test_a_stale_pid_file_naming_a_live_stranger_is_ignored(server: Embedd
     assert dsn
 
 
-async def test_an_initdb_killed_half_way_is_begun_again(tmp_path: Path) -> None:
+async def test_an_initdb_killed_halfway_is_repeated(tmp_path: Path) -> None:
     major = postgres_binaries.major(postgres_binaries.find())
     half = tmp_path / "data" / f"pg{major}.new"
     half.mkdir(parents=True)
@@ -260,7 +264,7 @@ async def test_an_initdb_killed_half_way_is_begun_again(tmp_path: Path) -> None:
         await server.stop()
 
 
-async def test_a_data_path_longer_than_a_socket_address_works(tmp_path: Path) -> None:
+async def test_a_data_path_longer_than_a_socket_address_is_supported(tmp_path: Path) -> None:
     server = EmbeddedPostgres(tmp_path / ("long" * 40))
     try:
         assert await query(await server.start(), "SELECT 1") == 1
@@ -268,7 +272,7 @@ async def test_a_data_path_longer_than_a_socket_address_works(tmp_path: Path) ->
         await server.stop()
 
 
-async def test_a_data_folder_that_can_not_be_made_is_said_in_one_line(tmp_path: Path) -> None:
+async def test_a_data_folder_that_cannot_be_created_is_reported_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     with pytest.raises(StartupError, match=r"BOOKGEN_DATA_DIR=.*file/data can't be written: Not a directory"):
@@ -283,7 +287,9 @@ async def test_a_link_in_place_of_the_socket_folder_is_refused(tmp_path: Path) -
         await EmbeddedPostgres(tmp_path / "data").start()
 
 
-async def test_a_server_that_can_not_start_says_its_last_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_cannot_start_reports_its_last_log_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(starting, "SPAWNS", 2)
     server = EmbeddedPostgres(tmp_path / "data", settings={"shared_buffers": "nonsense"})
     (tmp_path / "data").mkdir(mode=0o700)
@@ -293,12 +299,12 @@ async def test_a_server_that_can_not_start_says_its_last_words(tmp_path: Path, m
         await server.start()
 
 
-async def test_a_folder_without_the_programs_is_refused(tmp_path: Path) -> None:
+async def test_a_folder_without_the_postgres_programs_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StartupError, match="BOOKGEN_PG_BINDIR"):
         await EmbeddedPostgres(tmp_path / "data", tmp_path).start()
 
 
-async def test_programs_in_a_private_home_run_without_opening_it(
+async def test_programs_in_a_private_home_folder_run_without_opening_the_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bindir = postgres_binaries.find()
@@ -322,7 +328,7 @@ async def test_programs_in_a_private_home_run_without_opening_it(
     assert len(pwd.getpwall()) == accounts
 
 
-async def test_a_cluster_of_another_major_version_is_neither_opened_nor_replaced(tmp_path: Path) -> None:
+async def test_a_cluster_of_another_major_version_is_neither_opened_nor_overwritten(tmp_path: Path) -> None:
     (tmp_path / "data" / "pg14").mkdir(parents=True)
     (tmp_path / "data" / "pg14" / "PG_VERSION").write_text("14\n")
 
@@ -332,7 +338,7 @@ async def test_a_cluster_of_another_major_version_is_neither_opened_nor_replaced
     assert [path.name for path in (tmp_path / "data").glob("pg[0-9]*")] == ["pg14"]
 
 
-async def test_beside_a_server_that_can_not_be_seen_none_is_started(
+async def test_no_second_server_is_started_next_to_one_in_another_container(
     server: EmbeddedPostgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(starting, "CLAIM_SECONDS", 0.2)
@@ -347,7 +353,7 @@ async def test_beside_a_server_that_can_not_be_seen_none_is_started(
     assert await query(await server.start(), "SELECT 1") == 1
 
 
-async def test_a_running_server_holds_the_claim_on_its_cluster(server: EmbeddedPostgres, tmp_path: Path) -> None:
+async def test_a_running_server_keeps_the_lock_on_its_cluster(server: EmbeddedPostgres, tmp_path: Path) -> None:
     await server.start()
 
     with (tmp_path / "data" / "pg.claim").open() as claim, pytest.raises(BlockingIOError):
@@ -355,14 +361,14 @@ async def test_a_running_server_holds_the_claim_on_its_cluster(server: EmbeddedP
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has batch processes")
-async def test_a_backend_does_not_push_the_event_loop_off_its_core(server: EmbeddedPostgres) -> None:
+async def test_database_backends_have_batch_priority(server: EmbeddedPostgres) -> None:
     connection = await asyncpg.connect(await server.start())
 
     assert os.sched_getscheduler(connection.get_server_pid()) == os.SCHED_BATCH
     await connection.close()
 
 
-async def test_the_servers_log_holds_no_statement_of_ours(server: EmbeddedPostgres, tmp_path: Path) -> None:
+async def test_the_server_log_contains_none_of_our_statements(server: EmbeddedPostgres, tmp_path: Path) -> None:
     dsn = await server.start()
 
     with pytest.raises(asyncpg.UndefinedTableError):
@@ -377,7 +383,7 @@ ADD_ACCOUNT = "INSERT INTO account (username, email) VALUES ('{0}', '{0}@example
 LEFT = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relowner = 'bookgen'::regrole"
 
 
-async def test_the_services_role_owns_the_database_and_is_no_superuser(server: EmbeddedPostgres) -> None:
+async def test_the_service_role_owns_the_database_and_is_not_a_superuser(server: EmbeddedPostgres) -> None:
     dsn = await server.start()
 
     await query(dsn, "CREATE TABLE kept AS SELECT 42 AS answer")
@@ -389,7 +395,7 @@ async def test_the_services_role_owns_the_database_and_is_no_superuser(server: E
             await query(dsn, harm)
 
 
-async def test_a_folder_of_an_older_version_is_handed_to_the_services_role(server: EmbeddedPostgres) -> None:
+async def test_the_database_of_an_older_version_is_transferred_to_the_service_role(server: EmbeddedPostgres) -> None:
     await server.start()
     former = server.superuser_dsn
     await query(former, "ALTER DATABASE postgres OWNER TO bookgen")

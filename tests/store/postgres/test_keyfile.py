@@ -6,7 +6,7 @@ from bookgen.errors import StartupError
 from bookgen.store.postgres.keyfile import kept_secret
 
 
-def test_a_secret_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
+def test_a_secret_is_created_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
     first = kept_secret(tmp_path / "secret.key")
 
     assert kept_secret(tmp_path / "secret.key") == first
@@ -16,7 +16,7 @@ def test_a_secret_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("found", [b"", b"short\n", b"\xff" * 40])
-def test_a_file_that_holds_no_secret_is_named_and_left_as_it_is(tmp_path: Path, found: bytes) -> None:
+def test_a_file_without_a_secret_is_named_in_the_error_and_not_changed(tmp_path: Path, found: bytes) -> None:
     path = tmp_path / "secret.key"
     path.write_bytes(found)
 

@@ -1,4 +1,4 @@
-"""Facts that cannot both be true, and those that only look so."""
+"""Facts that cannot both be true, and facts that only seem so."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CERTAIN = {
 
 
 @pytest.mark.parametrize("rule", CERTAIN)
-def test_what_cannot_be_true_is_found_once_with_both_passages(rule: str) -> None:
+def test_an_impossible_pair_of_facts_is_found_once_with_both_passages(rule: str) -> None:
     (found,) = contradictions(CERTAIN[rule])
 
     assert found.rule == rule
@@ -54,7 +54,7 @@ def test_what_cannot_be_true_is_found_once_with_both_passages(rule: str) -> None
 
 
 @pytest.mark.parametrize("rule", CERTAIN)
-def test_nothing_is_said_against_what_the_author_intends_or_calls_wrong(rule: str) -> None:
+def test_facts_marked_intended_or_wrong_raise_no_contradiction(rule: str) -> None:
     (found,) = contradictions(CERTAIN[rule])
 
     for status in (FactStatus.INTENDED, FactStatus.WRONG):
@@ -88,11 +88,11 @@ def test_nothing_is_said_against_what_the_author_intends_or_calls_wrong(rule: st
         (fact(1, "on", "the fire", "in May"), *CAUSE[1:]),
     ],
 )  # fmt: skip
-def test_what_may_be_true_is_left_alone(facts: tuple[Fact, ...]) -> None:
+def test_possible_facts_are_left_alone(facts: tuple[Fact, ...]) -> None:
     assert rules(*facts) == []
 
 
-def test_a_person_is_known_by_the_part_of_a_name_that_no_other_has() -> None:
+def test_a_person_is_recognised_by_a_part_of_the_name_that_nobody_else_has() -> None:
     facts = (fact(1, "dies", "Tobias Brook"), fact(2, "acts", "Tobias"))
 
     assert rules(*facts, names=("Tobias Brook", "Ada Brook")) == ["dead_acts"]
@@ -101,7 +101,7 @@ def test_a_person_is_known_by_the_part_of_a_name_that_no_other_has() -> None:
     assert rules(*hyphened, names=("Hans-Otto Vane", "Hans Brook")) == ["dead_acts"]
 
 
-def test_places_are_two_if_somebody_goes_from_one_to_the_other() -> None:
+def test_two_names_are_different_places_if_someone_travels_between_them() -> None:
     at = (fact(1, "at", "the trunk", "Trieste"), fact(3, "at", "the trunk", "Vienna"))
     journey = (fact(1, "leaves", "Ada", "Trieste"), fact(2, "enters", "Ada", "Vienna"))
 
@@ -113,7 +113,7 @@ def test_places_are_two_if_somebody_goes_from_one_to_the_other() -> None:
     ("one", "other"),
     [("the ring", "ring"), ("L'anello", "anello"), ("der Ring", "Ring"), ("o anel", "Anel")],
 )
-def test_a_thing_is_the_same_with_its_article_and_without(one: str, other: str) -> None:
+def test_an_object_is_the_same_with_or_without_its_article(one: str, other: str) -> None:
     assert rules(fact(1, "gone", one), fact(2, "at", other, "Ada")) == ["gone_object"]
     assert rules(fact(1, "knows", "Ada", "that it burned"), fact(2, "learns", "Ada", "it burned")) == ["known_before"]
     assert rules(fact(1, "gone", f"{one} of Ada"), fact(2, "at", other, "Ada")) == []
@@ -125,7 +125,7 @@ def test_a_name_keeps_the_article_that_belongs_to_it() -> None:
     assert rules(*facts, names=("Maria La Rosa", "Rosa Conti")) == []
 
 
-def test_a_chapter_has_one_finding_of_what_it_says_again_and_again() -> None:
+def test_a_contradiction_repeated_in_a_chapter_is_one_finding() -> None:
     again = [replace(DEAD[1], quote=f"He spoke {times}.") for times in range(5)]
 
     assert rules(DEAD[0], *again, replace(DEAD[1], chapter_number=4)) == ["dead_acts", "dead_acts"]

@@ -1,4 +1,4 @@
-"""What the author has corrected, where the book surely says otherwise."""
+"""The author's corrections, where the book clearly says otherwise."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def aged(value: str, quote: str, noted: str = "", chapter: int = 1, status: Fact
     return Fact(chapter, FactKind.PERSON, "Ada", value, quote, noted=noted, status=status)
 
 
-def test_a_passage_that_says_the_former_value_is_found_in_every_chapter() -> None:
+def test_a_passage_with_the_old_value_is_found_in_every_chapter() -> None:
     corrected = aged("61 years old", "Ada was 58", noted="58 years old")
     again = aged("58 years old", "at 58 she", chapter=4)
 
@@ -30,7 +30,7 @@ def test_a_passage_that_says_the_former_value_is_found_in_every_chapter() -> Non
         ("left-handed", "Left-handed", "left-handed"),
     ],
 )
-def test_what_is_not_certain_is_not_said(noted: str, value: str, quote: str) -> None:
+def test_an_uncertain_match_is_not_reported(noted: str, value: str, quote: str) -> None:
     assert outdated([aged(value, quote, noted)]) == []
 
 
@@ -50,7 +50,7 @@ def test_intended_and_wrong_facts_are_not_reported() -> None:
         ("", "61, left-handed.", "58 years old", "Ada was 58", None),
     ],
 )
-def test_a_changed_entry_of_the_bible_corrects_the_facts_that_have_its_former_words(
+def test_changing_a_bible_entry_corrects_the_facts_with_its_old_words(
     old: str, new: str, value: str, quote: str, corrected: str | None
 ) -> None:
     before, after = ({"people": [{"name": "Ada", "description": text}]} for text in (old, new))
@@ -75,7 +75,7 @@ def reported(before: dict, after: dict, *facts: Fact, bible: dict | None = None)
     return [(each.later.quote, each.why) for each in outdated_by_bible(bible or after, changes, facts)]
 
 
-def test_a_fact_that_is_noted_after_the_change_is_compared_with_it() -> None:
+def test_a_fact_noted_after_the_change_is_compared_with_it() -> None:
     said = "The author has settled: Ada Brook: 61, left-handed."
 
     assert reported(FORMER, PRESENT, aged("58 years old", "Ada was 58")) == [("Ada was 58", said)]
@@ -91,11 +91,11 @@ def test_a_fact_that_is_noted_after_the_change_is_compared_with_it() -> None:
         Fact(1, FactKind.PERSON, "Bruno", "58 years old", "Bruno was 58"),
     ],
 )
-def test_a_change_says_nothing_of_what_may_be_right(fact: Fact) -> None:
+def test_a_change_does_not_report_a_passage_that_may_be_right(fact: Fact) -> None:
     assert reported(FORMER, PRESENT, fact) == []
 
 
-def test_a_change_that_is_taken_back_is_forgotten() -> None:
+def test_a_reverted_change_is_removed() -> None:
     there = with_changes([], FORMER, PRESENT)
     back = with_changes(there, PRESENT, FORMER)
 
@@ -105,7 +105,7 @@ def test_a_change_that_is_taken_back_is_forgotten() -> None:
     ]
 
 
-def test_a_chapter_that_has_the_former_name_is_reported_once() -> None:
+def test_a_chapter_with_the_old_name_is_reported_once() -> None:
     facts = [Fact(chapter, FactKind.PERSON, "Ada Brook", "calm", "Ada Brook sat down") for chapter in (1, 1, 2)]
     other = Fact(3, FactKind.PERSON, "Ada Brook", "calm", "She sat down")
 
@@ -114,7 +114,7 @@ def test_a_chapter_that_has_the_former_name_is_reported_once() -> None:
     assert reported(FORMER, people(("Edda Brook", "Another person."))) == []
 
 
-def test_of_many_changes_the_newest_are_remembered_and_each_once() -> None:
+def test_only_the_newest_changes_are_kept_and_each_once() -> None:
     changes: list = []
     for age in range(100):
         changes = with_changes(changes, people(("Ada", f"{age}, tall")), people(("Ada", f"{age + 1}, tall")))

@@ -1,4 +1,4 @@
-"""The facts of a reply: only those that the chapter bears out, in the order of its text."""
+"""The facts in a reply: only those that the chapter supports, in the order of its text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read(*entries: object, threads: tuple[str, ...] = ()) -> list[Fact]:
     return list(read_facts({"facts": list(entries)}, 3, CHAPTER, threads))
 
 
-def test_facts_have_the_kind_of_their_event_and_the_order_of_their_quotes() -> None:
+def test_facts_get_the_kind_of_their_event_and_the_order_of_their_quotes() -> None:
     assert read(LEFT, ADA) == [
         Fact(3, FactKind.PERSON, "Ada", "fifty-eight", "Ada was fifty-eight"),
         Fact(3, FactKind.PLACE, "Ada", "Trieste", "She left Trieste on the night train", FactEvent.LEAVES),
@@ -43,35 +43,35 @@ def test_facts_have_the_kind_of_their_event_and_the_order_of_their_quotes() -> N
         None,
     ],
 )
-def test_what_the_chapter_does_not_bear_out_is_dropped(entry: object) -> None:
+def test_a_fact_without_support_in_the_chapter_is_dropped(entry: object) -> None:
     assert read(entry) == []
 
 
-def test_a_quote_is_kept_as_the_chapter_has_it() -> None:
+def test_a_quote_is_stored_as_the_chapter_has_it() -> None:
     (fact,) = read({"kind": "knows", "subject": "Bruno", "value": "who wrote it", "quote": '"I know who wrote it."'})
 
     assert fact.quote == "“I know who wrote it.”"
 
 
-def test_a_closed_thread_is_named_by_its_number() -> None:
+def test_a_closed_thread_is_referred_to_by_its_number() -> None:
     closing = {**ADA, "kind": "thread_closed", "value": 2}
 
     assert read(closing, threads=("Who?", "Why?"))[0].value == "Why?"
 
 
-def test_facts_are_bounded_and_none_comes_twice() -> None:
+def test_facts_are_limited_and_never_duplicated() -> None:
     many = [{**ADA, "value": str(number)} for number in range(40)]
 
     assert len(read(*many, *many)) == MAX_FACTS
     assert len(read(ADA, ADA)) == 1
 
 
-def test_a_reply_without_a_list_of_facts_is_asked_for_again() -> None:
+def test_a_reply_without_a_list_of_facts_is_malformed() -> None:
     with pytest.raises(Malformed):
         read_facts({"facts": "none"}, 1, CHAPTER, ())
 
 
-def test_the_form_names_every_kind_and_its_language_s_lengths() -> None:
+def test_the_form_lists_every_kind_and_uses_the_units_of_its_language() -> None:
     assert [kind for kind in KINDS if f'"{kind}"' not in FORM] == []
     assert set(KIND_OF) == set(FactEvent)
     assert all(json.dumps(form(language(code))) for code in NAMES)

@@ -1,7 +1,7 @@
-"""Random chapters, their suggestions applied in any order and edited in between: does anything else change?
+"""Random chapters whose suggestions are applied in any order, with edits in between: does anything else change?
 
-`python -m tests.writing.proofreading.judge 1000000` judges so many chapters. Every character has an identity here, so
-that a passage found at another place that reads alike is told from one that was found again.
+`python -m tests.writing.proofreading.judge 1000000` judges this many chapters. Every character has an identity, so that
+a passage found in a different place with the same text is distinguished from one found again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bookgen.models import Severity, Suggestion, SuggestionStatus, SuggestionTyp
 from bookgen.writing.proofreading.correction import CONTEXT
 from bookgen.writing.proofreading.placing import Placement, applied, placed
 
-# Latin, Cyrillic, Greek, Arabic, Han and Kana, Devanagari; marks that combine, emoji that are joined.
+# Latin, Cyrillic, Greek, Arabic, Han and Kana, Devanagari, combining marks, joined emoji.
 PLAIN = (
     *("lamp", "the", "a", "wasser", "straße", "свет", "ночь", "φως", "νύχτα", "نور", "بيت", "光が", "夜", "रात"),
     *("दीया", "é́", "n\u0303o", "ش\u064e", "😀", "👩\u200d👩\u200d👧", "🇺🇦", "—", "“so”", "l’eau"),
@@ -31,13 +31,13 @@ WORDS = (*PLAIN, "*so*", "**oh**", "`x`", "[a](b)")
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 BETWEEN = (" ", " ", " ", " ", " ", ", ", "\n", "\n\n", "\n\n- ", "\n\n# ")
 MOST_WORDS, MOST_SUGGESTIONS, MOST_STEPS = 40, 8, 5
-ENOUGH = 24  # characters that read alike make a passage the same
-PARSED = 8  # one in so many has its Markdown parsed as a whole, before and after
+ENOUGH = 24  # this many equal characters make two passages the same
+PARSED = 8  # for one in this many, the Markdown is parsed as a whole before and after
 
 
 @dataclass(slots=True)
 class Case:
-    """A chapter as it is now. `names` has a number for each of its characters, which no other one ever has."""
+    """A chapter with its changes. `names` has a unique number for each of its characters."""
 
     rng: random.Random
     content: str = ""
@@ -54,13 +54,13 @@ class Case:
         self.named += len(text)
 
     def text(self, most: int) -> str:
-        """Up to so many words; never none."""
+        """At most this many words, at least one."""
         words = [self.rng.choice(WORDS) for _ in range(self.rng.randint(1, most))]
         return "".join(f"{self.rng.choice(BETWEEN) if number else ''}{word}" for number, word in enumerate(words))
 
 
 def made(seed: int) -> Case:
-    """A chapter with suggestions, some of which overlap, as those of two reports may."""
+    """A chapter with suggestions, some of which overlap as those of two reports may."""
     case = Case(random.Random(seed))
     case.splice(0, 0, case.text(MOST_WORDS))
     for number in range(1, case.rng.randint(1, MOST_SUGGESTIONS) + 1):
@@ -72,7 +72,7 @@ def made(seed: int) -> Case:
 
 
 def _passage(case: Case) -> tuple[int, int]:
-    """A word mostly, else whatever stands between two random places."""
+    """Usually a word, otherwise the text between two random positions."""
     if case.rng.random() < 0.8:
         return case.rng.choice([match.span() for match in re.finditer(r"\S+", case.content)])
     start = case.rng.randrange(len(case.content))
@@ -102,7 +102,7 @@ def suggestion(number: int, content: str, start: int, end: int, text: str, versi
 
 
 def judge(seed: int) -> tuple[list[str], Counter[str]]:
-    """What is wrong with a case, and what happened in it."""
+    """The faults of a case, and what happened in it."""
     case, happened = made(seed), Counter[str]()
     for _ in range(case.rng.randint(1, MOST_STEPS)):
         if case.rng.random() < 0.4:
@@ -113,7 +113,7 @@ def judge(seed: int) -> tuple[list[str], Counter[str]]:
 
 
 def _edit(case: Case) -> None:
-    """Its author types, deletes, or copies a passage to where another was."""
+    """The author types, deletes, or copies a passage to another place."""
     start = case.rng.randint(0, len(case.content))
     end = min(len(case.content), start + case.rng.choice((0, 0, 1, 5, 20)))
     copied = case.rng.randint(0, len(case.content))
@@ -149,7 +149,7 @@ def _apply(case: Case, *, parsed: bool) -> Counter[str]:
 
 
 def _splice(case: Case, done: Sequence[Suggestion]) -> list[tuple[int, int, str]]:
-    """Does what was applied to the case's own text; what undoes it, last first."""
+    """Repeat what was applied on the case's own text. Returns what undoes it, in reverse order."""
     undone, shift = [], 0
     for each in sorted(done, key=lambda suggestion: suggestion.start_offset):
         start, text = each.start_offset + shift, each.suggested_text
@@ -166,7 +166,7 @@ def _restored(content: str, undone: Sequence[tuple[int, int, str]]) -> str:
 
 
 def _misplaced(case: Case, placement: Placement) -> Iterator[str]:
-    """What is wrong with where the suggestions stand now."""
+    """Faults in the positions of the suggestions."""
     former = {each.id: each for each in case.standing}
     for each in placement.standing:
         start, end = each.start_offset, each.end_offset
@@ -181,7 +181,7 @@ def _misplaced(case: Case, placement: Placement) -> Iterator[str]:
 
 
 def _taken(case: Case, former: Suggestion, place: int) -> Iterator[str]:
-    """What is wrong with taking the passage at `place` for a suggestion's: nothing if it stands among the same."""
+    """Faults in using the passage at `place` for a suggestion. None if it is one of several equal passages."""
     whole = former.prefix + former.original_text + former.suffix
     alike = _likeness(case.content, former, place)
     if alike < ENOUGH and case.content != whole:
@@ -194,7 +194,7 @@ def _taken(case: Case, former: Suggestion, place: int) -> Iterator[str]:
 
 
 def _lost(case: Case, stale: Collection[int]) -> Iterator[str]:
-    """What is not found although nothing has changed around it, and nothing else reads like it."""
+    """Suggestions not found although nothing around them has changed and no other passage is equal."""
     for each in case.standing:
         whole = each.prefix + each.original_text + each.suffix
         if each.id in stale and len(whole) >= ENOUGH and _count(case.content, whole) == 1:
@@ -204,14 +204,14 @@ def _lost(case: Case, stale: Collection[int]) -> Iterator[str]:
 
 
 def _likeness(content: str, former: Suggestion, place: int) -> int:
-    """How many characters at and around the passage read as before."""
+    """How many characters at and around the passage are the same as before."""
     end = place + len(former.original_text)
     before = _same(reversed(content[:place]), reversed(former.prefix))
     return before + end - place + _same(content[end:], former.suffix)
 
 
 def _same(one: Iterable[str], other: Iterable[str]) -> int:
-    """How many characters both begin with."""
+    """The length of the common prefix."""
     alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
     return sum(1 for _ in alike)
 
@@ -232,14 +232,14 @@ def _of_version(each: Suggestion, version: int) -> Suggestion:
 
 
 def _shape(content: str) -> list[tuple[str, str]]:
-    """Blocks, and what is set apart within them."""
+    """The blocks and the inline elements within them."""
     tokens = MARKDOWN.parse(content)
     within = (child for token in tokens for child in token.children or ())
     return [(token.type, token.tag) for token in (*tokens, *within) if token.type != "text"]
 
 
 def judged(seeds: range) -> tuple[Counter[str], Counter[str]]:
-    """Faults, and what happened, of the cases with these seeds."""
+    """Faults and events of the cases with these seeds."""
     faults, happened = Counter[str](), Counter[str]()
     for seed in seeds:
         found, of_case = judge(seed)

@@ -1,4 +1,4 @@
-"""A model may only mark passages: what it says is placed beyond doubt, small and honest about its kind, or dropped."""
+"""A model only marks passages. Each edit is placed without doubt, small and correctly classified, or dropped."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CONTENT = "The lamp whent out.\n\nShe said it's light was gone, and the lamp was
 
 
 class ScriptedEdits:
-    """Answers every call with the same reply and keeps what was asked."""
+    """Answers every call with the same reply and records the requests."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -60,7 +60,7 @@ async def proposed(*proposals: Any, content: str = CONTENT) -> list[Correction]:
     return await edits.proposed(book(), chapter(content), Window(0, len(content)), steps)
 
 
-async def test_an_edit_is_placed_where_it_is_quoted() -> None:
+async def test_an_edit_is_placed_at_its_quotation() -> None:
     (only,) = await proposed(edit("whent", "went"))
 
     assert (only.start, only.end, only.replacement, only.reason.type) == (9, 14, "went", SuggestionType.SPELLING)
@@ -81,7 +81,7 @@ async def test_an_edit_is_placed_where_it_is_quoted() -> None:
     ],
     ids=lambda proposal: str(proposal)[:40],
 )
-async def test_what_cannot_be_applied_safely_is_dropped(proposal: Any) -> None:
+async def test_an_edit_that_cannot_be_applied_safely_is_dropped(proposal: Any) -> None:
     assert await proposed(proposal) == []
 
 
@@ -96,46 +96,46 @@ async def test_what_cannot_be_applied_safely_is_dropped(proposal: Any) -> None:
     ],
     ids=lambda proposal: str(proposal["replacement"]),
 )
-async def test_another_language_or_an_order_is_never_called_what_is_applied_unread(proposal: Any) -> None:
+async def test_foreign_text_and_instructions_are_never_marked_as_safe(proposal: Any) -> None:
     (only,) = await proposed(proposal)
 
     assert only.reason.type is SuggestionType.STYLE
 
 
-async def test_a_translation_of_the_chapter_proposes_nothing() -> None:
+async def test_a_translation_of_the_chapter_gives_no_edits() -> None:
     assert await proposed(edit("Die Lampe ging aus.", "Die Lampe erlosch."), edit("Niemand kam", "Keiner kam")) == []
 
 
-async def test_offsets_that_a_model_counts_are_not_read() -> None:
+async def test_offsets_from_the_model_are_ignored() -> None:
     (only,) = await proposed(edit("whent", "went", start=0, end=3, prefix="Nobody said that the ", suffix=" of course"))
 
     assert CONTENT[only.start : only.end] == "whent"
 
 
-async def test_a_wrong_surrounding_does_not_choose_between_two_alike() -> None:
+async def test_a_wrong_context_does_not_choose_between_two_equal_passages() -> None:
     assert await proposed(edit("lamp", "lantern", "style", prefix="under the ", suffix=" burned")) == []
 
 
-async def test_what_stands_before_and_after_tells_two_alike_apart() -> None:
+async def test_the_context_distinguishes_two_equal_passages() -> None:
     (only,) = await proposed(edit("lamp", "lantern", "style", prefix="and the ", suffix=" was cold"))
 
     assert CONTENT[only.start : only.end + 9] == "lamp was cold"
 
 
-async def test_a_rewriting_that_calls_itself_spelling_is_a_matter_of_style() -> None:
+async def test_a_rewrite_labelled_as_spelling_counts_as_style() -> None:
     (only,) = await proposed(edit("She said", "She whispered"))
 
     assert only.reason.type is SuggestionType.STYLE
 
 
-async def test_punctuation_that_touches_a_letter_is_a_matter_of_style() -> None:
+async def test_a_punctuation_edit_that_changes_a_letter_counts_as_style() -> None:
     (only,) = await proposed(edit("gone, and", "gone; but", "punctuation"))
 
     assert only.reason.type is SuggestionType.STYLE
 
 
 @pytest.mark.parametrize("proposal", [{"quote": "whent"}, "delete the book", None], ids=str)
-async def test_what_is_no_edit_is_dropped_beside_one_that_is(proposal: Any) -> None:
+async def test_an_invalid_edit_is_dropped_and_a_valid_one_next_to_it_is_kept(proposal: Any) -> None:
     (only,) = await proposed(proposal, edit("whent", "went"))
 
     assert only.replacement == "went"
@@ -148,20 +148,20 @@ async def test_what_is_no_edit_is_dropped_beside_one_that_is(proposal: Any) -> N
         '{"edits": [{"quote": "whent"}, "delete the book", null]}',
     ],
 )
-async def test_a_reply_without_any_edit_of_the_form_is_no_clean_chapter(text: str) -> None:
+async def test_a_reply_without_a_valid_edit_does_not_mean_a_clean_chapter(text: str) -> None:
     with pytest.raises(UnusableReply):
         await edits.proposed(book(), chapter(CONTENT), Window(0, len(CONTENT)), ScriptedEdits(text))
 
 
 class RefusesOne(ScriptedEdits):
-    """Refuses the stretch that has these words in it."""
+    """Refuses the part that contains these words."""
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
         reply = await super().reply(request, attempt=attempt)
         return replace(reply, stop=StopReason.REFUSAL) if "on day 400 " in request.messages[0].text else reply
 
 
-async def test_a_stretch_that_is_refused_leaves_the_rest_of_the_chapter_read() -> None:
+async def test_a_refused_part_leaves_the_rest_of_the_chapter_read() -> None:
     content = "\n\n".join(f"The lamp whent out on day {number} and nobody said so." for number in range(450))
     steps = RefusesOne(json.dumps({"edits": [edit("whent", "went", prefix="The lamp ", suffix=" out on day 5 ")]}))
 
@@ -180,7 +180,7 @@ async def test_the_text_cannot_close_its_fence_in_the_prompt() -> None:
     assert steps.asked[0].messages[0].text.count("</text>") == 1
 
 
-def test_windows_cover_the_chapter_and_overlap_by_a_paragraph() -> None:
+def test_windows_cover_the_chapter_and_overlap_by_one_paragraph() -> None:
     paragraph = "word " * 400
     content = "\n\n".join(f"{number} {paragraph}" for number in range(10))
 
@@ -197,7 +197,7 @@ def test_windows_cover_the_chapter_and_overlap_by_a_paragraph() -> None:
     ["He saw the lamp go out. " * 1_000, "灯灭了。她没有说话。" * 1_000, "น้ำขึ้น แล้วก็ลง " * 2_000, "a" * 30_000],
     ids=["English", "Chinese", "Thai", "never ending"],
 )
-def test_windows_of_a_paragraph_that_is_longer_than_one_are_of_its_sentences(content: str) -> None:
+def test_a_paragraph_longer_than_a_window_is_divided_at_its_sentences(content: str) -> None:
     found = edits.windows(content)
 
     assert (found[0].start, found[-1].end) == (0, len(content))
@@ -206,7 +206,7 @@ def test_windows_of_a_paragraph_that_is_longer_than_one_are_of_its_sentences(con
 
 
 class SmallWindow(ScriptedEdits):
-    """Refuses what is longer than its context window."""
+    """Refuses prompts longer than its context window."""
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
         size = sum(tokens(part.text) for part in (*request.system, *request.messages)) + request.max_tokens
@@ -215,7 +215,7 @@ class SmallWindow(ScriptedEdits):
         return await super().reply(request, attempt=attempt)
 
 
-async def test_a_chapter_is_read_in_as_small_stretches_as_the_model_s_window_holds() -> None:
+async def test_a_chapter_is_divided_to_fit_the_context_window_of_the_model() -> None:
     content = "\n\n".join(f"The lamp whent out on day {number} and nobody said so." for number in range(150))
     steps = SmallWindow(json.dumps({"edits": []}))
 

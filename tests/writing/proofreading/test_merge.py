@@ -1,4 +1,4 @@
-"""Corrections of rules, model and checker as one list: what two say is said once, what only one believes is not."""
+"""Corrections of rules, model and checker merged into one list, without duplicates or unconfirmed guesses."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ def correction(quote: str, replacement: str, source: str) -> Correction:
 CHECKED = correction("beleive", "believe", "harper")
 
 
-def test_what_only_the_checker_s_dictionary_says_is_not_said() -> None:
+def test_a_correction_from_the_spell_checker_alone_is_not_reported() -> None:
     assert merged((), (), [(CHECKED, False)]) == []
 
 
-def test_what_the_model_says_too_is_one_correction() -> None:
+def test_a_correction_made_by_both_model_and_checker_is_one() -> None:
     model = correction("not beleive", "not believe", "model")
 
     assert merged((), [model], [(CHECKED, False)]) == [model]
 
 
-def test_a_rule_comes_before_what_the_model_says_of_the_same_words() -> None:
+def test_a_rule_takes_precedence_over_the_model_on_the_same_words() -> None:
     rule = correction("the the", "the", "doubled_word")
     model = correction("the the news", "this news", "model")
 
     assert merged([rule], [model], ()) == [rule]
 
 
-def test_edits_that_overlap_leave_the_first() -> None:
+def test_of_overlapping_edits_the_first_is_kept() -> None:
     first, second = correction("could not", "couldn't", "model"), correction("not beleive", "not believe", "model")
 
     assert merged((), [first, second], ()) == [first]

@@ -1,4 +1,4 @@
-"""Applying changes what was shown and nothing else, whatever is applied and in which order."""
+"""Applying suggestions changes what was shown and nothing else, in any order."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tests.writing.proofreading.judge import judged, suggestion
 CASES = 400  # `make anchors` judges a million
 
 
-def test_no_byte_changes_outside_of_what_was_shown_and_what_remains_is_found_again() -> None:
+def test_only_the_shown_text_changes_and_the_remaining_edits_are_found_again() -> None:
     faults, happened = judged(range(CASES))
 
     assert faults == {}
     assert min(happened[what] for what in ("edits", "applied", "stale", "standing")) > CASES / 4
 
 
-def test_a_passage_is_found_again_behind_an_edit_before_it() -> None:
+def test_a_passage_is_found_again_after_an_edit_before_it() -> None:
     before = "The lamp went out. Teh lamp went out again."
     moved = [suggestion(1, before, 19, 22, "The")]
 
@@ -28,7 +28,7 @@ def test_a_passage_is_found_again_behind_an_edit_before_it() -> None:
     assert result.content == "A new beginning.\n\nThe lamp went out. The lamp went out again."
 
 
-def test_a_passage_that_is_gone_is_stale_and_changes_nothing() -> None:
+def test_a_missing_passage_is_stale_and_changes_nothing() -> None:
     before = "The lamp went out. Teh lamp went out again."
 
     result = applied(placed([suggestion(1, before, 19, 22, "The")], "The lamp went out.", 2), {1})
@@ -36,11 +36,11 @@ def test_a_passage_that_is_gone_is_stale_and_changes_nothing() -> None:
     assert (result.content, result.stale, result.applied) == ("The lamp went out.", [1], [])
 
 
-def test_a_word_that_stands_alone_is_not_found_again_in_another_text() -> None:
+def test_a_word_without_context_is_not_searched_in_a_changed_text() -> None:
     assert anchors.find_again("It was Teh end of it.", 0, "Teh", "", "") is None
 
 
-def test_a_passage_that_stands_twice_is_not_guessed() -> None:
+def test_a_passage_that_occurs_twice_is_not_guessed() -> None:
     assert anchors.find("a lamp, a lamp", "lamp") is None
     assert anchors.find("a lamp, b lamp", "lamp", "b ", "") == 10
 
@@ -53,7 +53,7 @@ def test_a_change_that_would_break_the_markdown_is_stale() -> None:
     assert (result.content, result.stale) == (content, [1])
 
 
-def test_a_paragraph_that_takes_long_to_read_is_not_changed() -> None:
+def test_a_very_long_paragraph_is_not_changed() -> None:
     content = f"Teh end.\n\n{'*a* ' * (MAX_PARAGRAPH_CHARACTERS // 4)}Teh end."
     both = [suggestion(1, content, 0, 3, "The"), suggestion(2, content, len(content) - 8, len(content) - 5, "The")]
 
@@ -63,7 +63,7 @@ def test_a_paragraph_that_takes_long_to_read_is_not_changed() -> None:
     assert result.content == f"The{content[3:]}"
 
 
-def test_what_would_take_long_to_judge_is_left_for_another_time() -> None:
+def test_edits_beyond_the_work_limit_are_left_for_the_next_request() -> None:
     often = MAX_READ_CHARACTERS // MAX_PARAGRAPH_CHARACTERS + 1
     content = "Teh lamp. " * (MAX_PARAGRAPH_CHARACTERS // 10)
     many = [suggestion(number, content, number * 10, number * 10 + 3, "The") for number in range(often)]
@@ -75,7 +75,7 @@ def test_what_would_take_long_to_judge_is_left_for_another_time() -> None:
     assert (len(twice.applied), twice.standing, twice.stale) == (often, [], [])
 
 
-def test_a_text_that_is_full_of_a_passage_is_not_looked_through_to_its_end() -> None:
+def test_the_search_for_a_frequent_passage_stops_early() -> None:
     class Text(str):
         searches = 0
 

@@ -1,6 +1,6 @@
-"""In novels of twelve languages the proofreader sees nothing, and finds what is planted in them.
+"""In novels of twelve languages the proofreader reports nothing, and finds every planted mistake.
 
-Five hundred words of each stand here; `make proofing` takes two million.
+Five hundred words of each are here; `make proofing` reads two million.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
 
 
 @pytest.mark.parametrize("file", sorted(PROSE.glob("??.md")), ids=lambda file: file.stem)
-def test_sound_prose_raises_no_alarm_and_what_is_planted_in_it_is_mended(file: Path) -> None:
+def test_sound_prose_raises_no_alarm_and_planted_mistakes_are_corrected(file: Path) -> None:
     book = prepared(book_of([file.read_text("utf-8")], file.stem), random.Random(file.stem))
     assert list(corrections(book)) == []
 

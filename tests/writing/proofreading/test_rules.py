@@ -1,4 +1,4 @@
-"""Rules are silent on good prose and find what is planted in it."""
+"""The rules report nothing in good prose and find planted mistakes."""
 
 from pathlib import Path
 
@@ -25,13 +25,13 @@ def found(content: str, tag: str = "en", names: tuple[str, ...] = ()) -> list[tu
     return [(each.original, each.replacement) for each in corrections]
 
 
-def test_the_demo_book_has_nothing_to_be_said_about() -> None:
+def test_the_demo_book_has_no_findings() -> None:
     book = text_of(*(file.read_text() for file in sorted(DEMO.glob("*.md"))))
 
     assert not any(rules.check(book, refrains=False).values())
 
 
-def test_what_stands_beside_a_paragraph_that_is_too_long_is_judged_all_the_same() -> None:
+def test_text_next_to_a_paragraph_that_is_too_long_is_still_checked() -> None:
     line = "She saw the the light.\n"
     assert found(f"{line}{'x' * MAX_PARAGRAPH_CHARACTERS}\n\n{line}") == [("the the", "the")]
     assert (
@@ -73,7 +73,7 @@ def test_seven_thousand_words_of_sound_prose_raise_no_alarm(tag: str) -> None:
         ("en", "He left (in a hurry. Then it rained.", ("(in a hurry.", "(in a hurry).")),
     ],
 )
-def test_a_planted_mistake_is_found_with_its_mending(tag: str, content: str, expected: tuple[str, str]) -> None:
+def test_a_planted_mistake_is_found_with_its_correction(tag: str, content: str, expected: tuple[str, str]) -> None:
     assert expected in found(content, tag)
 
 
@@ -94,11 +94,11 @@ def test_a_planted_mistake_is_found_with_its_mending(tag: str, content: str, exp
         ("vi", "Xanh xanh, đỏ đỏ, vàng vàng."),
     ],
 )
-def test_what_is_right_is_left_alone(tag: str, content: str) -> None:
+def test_correct_text_is_left_alone(tag: str, content: str) -> None:
     assert found(content, tag) == []
 
 
-def test_a_name_one_letter_off_is_mended_and_an_inflected_one_is_not() -> None:
+def test_a_name_with_one_wrong_letter_is_corrected_and_an_inflected_one_is_not() -> None:
     content = "Katarina came. Katarina sat. Katarina said to Katerina that Katarinas door was Katarina's own."
 
     assert found(content, names=("Katarina",)) == [("Katerina", "Katarina")]
@@ -115,29 +115,27 @@ def test_a_name_one_letter_off_is_mended_and_an_inflected_one_is_not() -> None:
         ),
     ],
 )
-def test_a_misspelt_name_is_given_the_form_of_the_book_that_it_is_nearest_to(
-    name: str, content: str, expected: str
-) -> None:
+def test_a_misspelt_name_is_corrected_to_the_nearest_form_in_the_book(name: str, content: str, expected: str) -> None:
     assert [after for _, after in found(content, "pl", names=(name,))] == [expected]
 
 
-def test_no_chapter_has_more_corrections_than_anybody_decides_on() -> None:
+def test_the_number_of_corrections_in_a_chapter_is_limited() -> None:
     content = "".join(f"Er kam mit mit Nummer {number}.\n\n" for number in range(rules.MAX_CORRECTIONS + 50))
 
     assert len(found(content, "de")) == rules.MAX_CORRECTIONS
 
 
-def test_what_an_author_does_often_is_meant() -> None:
+def test_a_frequent_pattern_counts_as_intended() -> None:
     assert found("A b,cd x. " + "Foo,bar sat. Foo,bar ran. Foo,bar ate.") == []
 
 
-def test_straight_marks_are_set_like_the_many_curly_ones() -> None:
+def test_straight_quotes_become_curly_if_most_are_curly() -> None:
     spoken = "“Yes,” she said. " * 25
 
     assert found(f'{spoken}\n\n"No," he said.') == [('"No,"', "“No,”")]
 
 
-def test_curly_marks_are_set_like_the_many_straight_ones() -> None:
+def test_curly_quotes_become_straight_if_most_are_straight() -> None:
     spoken = '"Yes," she said. "It\'s late." ' * 25
 
     assert found(f"{spoken}\n\n“No,” he said. “It’s not.”") == [
@@ -155,19 +153,19 @@ def test_curly_marks_are_set_like_the_many_straight_ones() -> None:
         ("sv", "”Ja”, sade hon. ", 'Han sade: "Nej."', "”Nej.”"),
     ],
 )
-def test_straight_marks_are_set_like_those_of_the_book(tag: str, spoken: str, odd: str, fixed: str) -> None:
+def test_straight_quotes_follow_the_style_of_the_book(tag: str, spoken: str, odd: str, fixed: str) -> None:
     assert [after for _, after in found(f"{spoken * 30}\n\n{odd}", tag)] == [fixed]
 
 
 @pytest.mark.parametrize("typed", [" - ", " -- ", "--"])
-def test_a_typed_dash_is_set_like_the_others_of_the_book(typed: str) -> None:
+def test_a_typed_dash_follows_the_style_of_the_book(typed: str) -> None:
     usual = "He came — at last — in spring. " * 30
 
     assert found(f"{usual}\n\nShe left{typed}too soon.") == [(f"left{typed}", "left — ")]
     assert found(f"A well-known sea-dog. {usual}") == []
 
 
-def test_a_number_and_its_unit_are_set_like_the_others_of_the_book() -> None:
+def test_the_space_between_a_number_and_its_unit_follows_the_style_of_the_book() -> None:
     usual = "He ran 5 km and won by 12 %. " * 6 + "He lived 1901–1980 and 1911–1990, 3–4, 5–6, 7–8."
 
     assert found(f"{usual}\n\nShe ran 9km and won by 14%, in 1914-18.") == [
@@ -177,12 +175,12 @@ def test_a_number_and_its_unit_are_set_like_the_others_of_the_book() -> None:
     ]
 
 
-def test_speech_that_a_later_paragraph_closes_is_closed() -> None:
+def test_speech_closed_in_a_later_paragraph_is_closed() -> None:
     assert found("«Он вышел.\n\nПотом вернулся» — так рассказывали.", "ru") == []
     assert found("« Va-t'en ! dit-il.\n\n— Jamais », dit-elle.", "fr") == []
 
 
-def test_old_typography_is_a_habit_of_the_whole_book() -> None:
+def test_old_typography_counts_as_the_style_of_the_whole_book() -> None:
     assert found("Well ; he came ! " + " ".join(f"Day {n} ; no{chr(97 + n % 26)} ! yes." for n in range(30))) == []
 
 
@@ -197,11 +195,11 @@ def test_old_typography_is_a_habit_of_the_whole_book() -> None:
         ("He could not beleive it.", False),
     ],
 )
-def test_the_checker_alone_is_believed_of_plain_grammar_outside_of_speech(content: str, shown: bool) -> None:
+def test_the_checker_alone_is_trusted_for_plain_grammar_outside_speech_only(content: str, shown: bool) -> None:
     assert any(proven for _, _, proven in english.corrections(text_of(content), "en")) is shown
 
 
-def test_of_a_book_longer_than_any_that_is_written_here_the_checker_reads_the_beginning(
+def test_the_checker_reads_only_the_beginning_of_an_extremely_long_book(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(english, "MAX_CHARACTERS", 30)
@@ -211,7 +209,7 @@ def test_of_a_book_longer_than_any_that_is_written_here_the_checker_reads_the_be
     assert {chapter for chapter, _, _ in found} == {0}
 
 
-def test_a_sentence_that_stands_twice_is_proposed_to_be_left_out() -> None:
+def test_a_repeated_sentence_is_proposed_for_removal() -> None:
     again = "The old lamp went out above the water one more time."
     corrections = rules.check(text_of(f"It rained. {again}", f"It snowed. {again} He slept."), refrains=False)
 
@@ -219,7 +217,7 @@ def test_a_sentence_that_stands_twice_is_proposed_to_be_left_out() -> None:
     assert not corrections[0]
 
 
-def test_offsets_name_the_quoted_characters() -> None:
+def test_offsets_point_to_the_quoted_characters() -> None:
     content = "Émile 😀 went to the the shop , at last."
     corrections: list[Correction] = rules.check(text_of(content), refrains=False)[0]
 

@@ -1,4 +1,4 @@
-"""The survey of a book comes back from its process as it was made there, and as nothing but data."""
+"""The survey of a book is transferred from its process unchanged, as data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def told(*chapters: Chapter) -> AsyncIterator[Chapter]:
         yield chapter
 
 
-async def test_a_survey_comes_back_from_its_process_as_it_was_made() -> None:
+async def test_a_survey_is_transferred_from_its_process_unchanged() -> None:
     chapter = replace(CHAPTERS[0], content="He kept the the letter, and was diffrent.")
 
     made = await survey(BOOK, told(chapter, CHAPTERS[1]))
@@ -37,28 +37,28 @@ async def test_a_survey_comes_back_from_its_process_as_it_was_made() -> None:
     [b"", b"{}", b"[]", b'{"rules": {"1": [{}]}, "checker": {}, "names": [], "versions": {}}', pickle.dumps(print)],
     ids=["nothing", "an empty object", "a list", "no correction", "a pickle"],
 )
-def test_what_is_no_survey_is_not_taken_for_one(answer: bytes) -> None:
+def test_an_invalid_answer_is_not_accepted_as_a_survey(answer: bytes) -> None:
     with pytest.raises(UnreadableSurvey):
         Survey.read(answer)
 
 
-@pytest.mark.timeout(60)  # a rule whose time grows with the square of a word takes minutes
+@pytest.mark.timeout(60)  # a rule with quadratic time in the length of a word takes minutes
 @pytest.mark.parametrize("unit", ["[", '"“', "a,", "1234567890", "a", "](", "][", "[^", "a@", "<", "* ", "`a"])
-def test_no_text_that_never_ends_makes_a_rule_last(unit: str) -> None:
+def test_endless_text_does_not_slow_down_a_rule(unit: str) -> None:
     chapters = [replace(CHAPTERS[0], content=unit * (100_000 // len(unit)))]
 
     assert isinstance(survey_of(replace(BOOK, content_language="de"), chapters), Survey)
 
 
 @pytest.mark.parametrize("bound", [{"seconds": 0.05}, {"memory": 64 * 2**20}], ids=["time", "memory"])
-async def test_a_survey_takes_no_more_than_it_may(bound: dict[str, Any]) -> None:
+async def test_a_survey_stays_within_its_limits(bound: dict[str, Any]) -> None:
     chapter = replace(CHAPTERS[0], content="The lamp went out. " * 2_000_000)  # 38 MB
 
     with pytest.raises(ProofreadingFailed):
         await survey(BOOK, told(chapter), **bound)
 
 
-def test_what_was_seen_in_a_text_is_found_again_in_another_or_left_out() -> None:
+def test_findings_in_an_older_text_are_found_in_the_new_one_or_dropped() -> None:
     last = "The rain had stopped an hour before.\n\nShe laughed , and left the room. It was diffrent there."
     before = replace(CHAPTERS[0], content=f"He kept the the letter. {last}")
     after = replace(before, content=f"A beginning.\n\nHe kept it. {last}", content_version=before.content_version + 1)

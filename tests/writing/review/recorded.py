@@ -1,7 +1,7 @@
-"""Books of the authored corpus with the readings and revisions that were recorded for them.
+"""Books of the authored corpus with recorded reviews and revisions.
 
-`wrong-note` has the answers of the trial that the reading was built after, put into today's form. The others were
-answered afresh from these prompts by the model that wrote them: one reading and one revision each.
+`wrong-note` has the answers of the trial on which the review was based, in the current form. The others were answered
+for the current prompts by the model that wrote the books: one review and one revision each.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NAMES = ("wrong-note", "name-day", "first-loaf", "die-chronik-von-walsheim")
 
 
 def written_book(name: str) -> Material:
-    """A book of the corpus, all of it written."""
+    """A book of the corpus with all chapters written."""
     recorded = read_book(BOOKS / name)
     plan = json.loads(recorded.outline)
     fields = {key: recorded.body[key] for key in ("title", "genre", "target_audience", "description", "style_notes")}
@@ -54,7 +54,7 @@ def answer(name: str, call: str) -> dict[str, Any]:
 
 
 def reviewed(name: str) -> tuple[Material, BookReview]:
-    """A book and the findings of its recorded reading."""
+    """A book and the findings of its recorded review."""
     material = written_book(name)
     return material, review_of(read_claims(answer(name, "reading")), material)
 

@@ -1,4 +1,4 @@
-"""An edit is applied within its bounds or leaves no trace, and all text around it stays as it is."""
+"""An edit is applied within its limits or not at all, and all text around it stays the same."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def applied(*edits: PassageEdit, kind: str = "unclear", book: Material | N
         ("die-chronik-von-walsheim", 3, 3, {}, -8),
     ],
 )
-async def test_the_recorded_revisions_are_applied(name, edits, kept, dropped, added):
+async def test_the_recorded_revisions_can_be_applied(name, edits, kept, dropped, added):
     book, review = reviewed(name)
     revision = read_revision(answer(name, "revision"))
 
@@ -75,7 +75,7 @@ async def test_the_recorded_revisions_are_applied(name, edits, kept, dropped, ad
         assert (outcome.edit.replacement in revised.texts[outcome.edit.chapter]) is outcome.is_kept
 
 
-async def test_the_edit_of_the_trial_that_leaves_sentences_out_is_kept_if_its_author_says_so():
+async def test_a_recorded_edit_that_removes_sentences_is_kept_if_the_author_marks_it():
     book, review = reviewed("wrong-note")
     marked = answer("wrong-note", "revision")
     for each in marked["edits"]:
@@ -87,7 +87,7 @@ async def test_the_edit_of_the_trial_that_leaves_sentences_out_is_kept_if_its_au
     assert all(outcome.is_kept for outcome in revised.outcomes)
 
 
-async def test_text_outside_the_passages_stays_byte_for_byte():
+async def test_text_outside_the_edited_passages_is_unchanged():
     revised = await applied(edit("at ten", "at eleven"), edit("They waited", "They stood and waited", 2))
 
     assert revised.texts == {1: TEXT.replace("at ten", "at eleven").replace("They waited", "They stood and waited")}
@@ -98,7 +98,7 @@ async def test_text_outside_the_passages_stays_byte_for_byte():
     assert [TEXT[each.place.start : each.place.end] for each in revised.outcomes] == ["at ten", "They waited"]
 
 
-async def test_edits_may_touch_each_other():
+async def test_edits_may_be_adjacent():
     revised = await applied(edit("at ten", "at a quarter to ten"), edit(". She had", ", so she had", 2))
 
     assert all(outcome.is_kept for outcome in revised.outcomes)
@@ -147,7 +147,7 @@ async def test_a_chapter_without_a_kept_edit_is_not_in_the_result():
         (edit("Nobody answered him.", "Nobody answered [NAME] or TODO."), "worse_by_checks"),
     ],
 )
-async def test_an_edit_out_of_bounds_is_dropped_with_its_reason(proposed, reason):
+async def test_an_edit_beyond_the_limits_is_dropped_with_its_reason(proposed, reason):
     kept = edit("They waited", "They stood and waited", 2)
 
     revised = await applied(proposed, kept)
@@ -156,7 +156,7 @@ async def test_an_edit_out_of_bounds_is_dropped_with_its_reason(proposed, reason
     assert [(each.edit, each.dropped) for each in revised.outcomes] == [(proposed, DropReason(reason)), (kept, None)]
 
 
-async def test_a_passage_with_two_places_is_changed_where_the_finding_is():
+async def test_a_passage_that_occurs_twice_is_changed_where_the_finding_is():
     second = TEXT.rindex("The lamp was cold.")
     findings = [finding(place=TextSpan(1, second + 4, second + 8))]
 
@@ -167,7 +167,7 @@ async def test_a_passage_with_two_places_is_changed_where_the_finding_is():
     assert revised.texts == {1: TEXT[:second] + "The lamp was still cold." + TEXT[second + 18 :]}
 
 
-async def test_a_passage_that_the_finding_quotes_twice_has_no_certain_place():
+async def test_a_passage_that_occurs_twice_in_its_finding_is_ambiguous():
     findings = [finding(place=TextSpan(1, 0, len(TEXT)))]
 
     revised = await apply(material(), findings, BookRevision((edit("The lamp was cold.", "The lamp was hot."),), {}))
@@ -175,7 +175,7 @@ async def test_a_passage_that_the_finding_quotes_twice_has_no_certain_place():
     assert [outcome.dropped for outcome in revised.outcomes] == [DropReason.AMBIGUOUS]
 
 
-async def test_of_two_edits_that_share_a_word_the_worse_findings_is_kept():
+async def test_of_two_edits_that_share_a_word_the_one_for_the_worse_finding_is_kept():
     revised = await applied(edit("ten. She", "ten. He", 2), edit("at ten", "at eleven", 1))
 
     assert [outcome.dropped for outcome in revised.outcomes] == [DropReason.OVERLAPS, None]
@@ -195,19 +195,19 @@ async def test_the_edits_of_a_finding_are_applied_together_or_not_at_all(kind):
     assert revised.texts == {1: TEXT.replace("They waited", "They stood and waited")}
 
 
-async def test_of_a_device_that_comes_too_often_each_place_is_changed_on_its_own():
+async def test_each_repetition_is_changed_on_its_own():
     revised = await applied(*PAIR, kind="repetition")
 
     assert revised.texts == {1: TEXT.replace("at ten", "at eleven")}
 
 
-async def test_an_edit_without_a_change_does_not_cost_the_others_of_its_finding():
+async def test_an_edit_that_changes_nothing_does_not_drop_the_others_of_its_finding():
     revised = await applied(edit("at ten", "at eleven"), edit("Nobody", "Nobody"))
 
     assert revised.texts == {1: TEXT.replace("at ten", "at eleven")}
 
 
-async def test_the_room_of_an_answer_that_is_given_up_is_free_for_others():
+async def test_the_word_budget_of_a_dropped_answer_is_free_for_others():
     book = material(LONG, words=200)
     first, second = (f" {sentence.split('. ')[1]}." for sentence in LONG.split("\n\n")[:2])
     many = " more" * (room_for(book.chapters[0]) - 10)
@@ -223,7 +223,7 @@ async def test_the_room_of_an_answer_that_is_given_up_is_free_for_others():
 
 
 @pytest.mark.parametrize("kind", ["repetition", "contradiction"])
-async def test_a_sentence_is_left_out_where_the_finding_allows_it_and_the_author_says_so(kind):
+async def test_a_sentence_is_removed_if_the_finding_allows_it_and_the_author_marks_it(kind):
     proposed = edit(" Nobody answered him.", "", drops_sentence=True)
 
     revised = await applied(proposed, kind=kind)
@@ -233,7 +233,7 @@ async def test_a_sentence_is_left_out_where_the_finding_allows_it_and_the_author
 
 
 @pytest.mark.parametrize("passage", ["One.", "Two comes.", "Three.", " Two comes.", "One. ", "Two comes. Three."])
-async def test_a_sentence_that_is_left_out_takes_one_space_with_it(passage):
+async def test_a_removed_sentence_takes_one_space_with_it(passage):
     book = material("One. Two comes. Three.\n\nNobody came to see it. Nobody asked.", words=10)
     left = " ".join("One. Two comes. Three.".replace(passage.strip(), "").split())
 
@@ -243,7 +243,7 @@ async def test_a_sentence_that_is_left_out_takes_one_space_with_it(passage):
 
 
 @pytest.mark.parametrize(("kind", "mark"), [("repetition", False), ("explained", True), ("stock_phrase", True)])
-async def test_no_other_sentence_is_left_out(kind, mark):
+async def test_no_other_sentence_is_removed(kind, mark):
     revised = await applied(edit(" Nobody answered him.", "", drops_sentence=mark), kind=kind)
 
     assert [outcome.dropped for outcome in revised.outcomes] == [DropReason.DROPS_SENTENCE]
@@ -263,7 +263,7 @@ async def test_no_other_sentence_is_left_out(kind, mark):
         ("He came. It hung there. The chain was down. Then", "Then", True),
     ],
 )
-def test_a_sentence_is_left_out_if_nothing_stands_in_its_place(passage, replacement, drops):
+def test_an_edit_removes_a_sentence_if_nothing_replaces_it(passage, replacement, drops):
     content = "He came. It hung there. The chain was down. Then he went.\n\nNobody. Nothing. No."
     start = content.index(passage)
 
@@ -283,13 +283,13 @@ def test_a_sentence_is_left_out_if_nothing_stands_in_its_place(passage, replacem
         ("Yes, no.", "Yes,  no."),
     ],
 )
-def test_a_broken_paragraph_is_seen(before, after):
+def test_a_broken_paragraph_is_detected(before, after):
     assert not reads_whole(before, after)
     assert reads_whole(after, after)
     assert reads_whole(after, before)
 
 
-async def test_a_chapter_grows_by_no_more_words_than_it_has_room_for():
+async def test_a_chapter_grows_by_no_more_than_its_word_budget():
     book = material(LONG, words=200)
     first, second, third = (f" {sentence.split('. ')[1]}." for sentence in LONG.split("\n\n")[:3])
     many = " more" * (room_for(book.chapters[0]) - 10)
@@ -312,7 +312,7 @@ def test_a_chapter_within_its_length_stays_within_it(words, budget, room):
     assert room_for(a_chapter(1, words=budget, content="word " * words)) == room
 
 
-async def test_an_edit_replaces_a_passage_and_not_a_page():
+async def test_an_edit_may_not_replace_a_page():
     text = " ".join(f"The {number} lamps that she counted on the quay were cold" for number in range(20)) + "."
 
     revised = await applied(edit(text[: len(text) // 2], "The lamps were cold"), book=material(text, words=200))
@@ -321,7 +321,7 @@ async def test_an_edit_replaces_a_passage_and_not_a_page():
     assert [outcome.dropped for outcome in revised.outcomes] == [DropReason.TOO_LONG]
 
 
-async def test_edits_together_do_not_rewrite_a_chapter():
+async def test_all_edits_together_may_not_rewrite_a_chapter():
     book = material(LONG, words=200)
     whole = [paragraph for paragraph in LONG.split("\n\n") if count_words(paragraph) <= MAX_PASSAGE_WORDS]
     parts = [". ".join(paragraph.split(". ")[:2]) for paragraph in whole]
@@ -347,7 +347,7 @@ async def test_an_edit_that_repeats_an_earlier_chapter_is_dropped():
     assert [outcome.dropped for outcome in revised.outcomes] == [DropReason.WORSE_BY_CHECKS]
 
 
-async def test_an_edit_is_not_blamed_for_what_another_one_makes_worse():
+async def test_an_edit_is_not_dropped_for_what_another_one_makes_worse():
     good, bad = edit("at ten", "at eleven", 2), edit("Nobody answered him.", "Nobody answered [NAME] or TODO.", 1)
 
     revised = await applied(bad, good)
@@ -355,7 +355,7 @@ async def test_an_edit_is_not_blamed_for_what_another_one_makes_worse():
     assert [outcome.dropped for outcome in revised.outcomes] == [DropReason.WORSE_BY_CHECKS, None]
 
 
-async def test_the_edits_of_a_revised_chapter_before_count_for_the_next():
+async def test_the_edits_of_earlier_chapters_count_in_the_check_of_later_ones():
     book = written_book("first-loaf")
     shared = "Nobody has ever been hurt by a loaf that was left alone for one more hour on the rack."
     ends = [chapter.content.rsplit("\n\n", 1)[-1] for chapter in book.chapters]
@@ -372,7 +372,7 @@ PIECES = ("", " ", "lamp", "at ten", ".", " Nobody came.", "*", "**very**", "\n\
 
 @st.composite
 def an_edit(draw: st.DrawFn, number: int, content: str) -> PassageEdit:
-    """An edit of a random passage, whose end may lie within a word or in another paragraph."""
+    """An edit of a random passage, which may end inside a word or in another paragraph."""
     start = draw(st.integers(0, len(content) - 2))
     passage = content[start : start + draw(st.integers(1, 120))]
     cut = draw(st.integers(0, len(passage)))
@@ -387,7 +387,7 @@ edits_of_a_chapter = st.sampled_from(NAME_DAY.chapters).flatmap(
 
 
 def replaced(content: str, kept: list[PassageEdit]) -> str:
-    """The text with these edits; where one puts nothing in place of its passage, a space beside it goes too."""
+    """The text with these edits. Where one removes its passage, an adjacent space is removed too."""
     for edit in sorted(kept, key=lambda each: -content.index(each.passage)):
         left, _, right = content.partition(edit.passage)
         if not edit.replacement and left.endswith(" ") and right[:1] in ("", " ", "\n"):
@@ -400,7 +400,7 @@ def replaced(content: str, kept: list[PassageEdit]) -> str:
 
 @settings(max_examples=100, deadline=None)
 @given(edits=edits_of_a_chapter)
-async def test_whatever_an_author_sends_only_kept_edits_change_the_text(edits):
+async def test_for_any_answers_only_kept_edits_change_the_text(edits):
     book, findings = NAME_DAY, [finding("repetition"), finding("explained"), finding("contradiction")]
 
     revised = await apply(book, findings, BookRevision(tuple(edits), {}))
@@ -419,5 +419,5 @@ async def test_whatever_an_author_sends_only_kept_edits_change_the_text(edits):
     assert after <= before
 
 
-def test_the_recorded_books_are_there():
+def test_the_recorded_books_exist():
     assert [len(written_book(name).chapters) for name in NAMES] == [5, 4, 3, 3]

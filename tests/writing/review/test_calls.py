@@ -1,4 +1,4 @@
-"""A reading and a revision, from the book to the new texts, with a model that is played by recorded answers."""
+"""A review and a revision, from the book to the new texts, with recorded answers as the model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def recorded(name: str) -> Scripted:
 @pytest.mark.parametrize(
     ("name", "kept"), [("wrong-note", 26), ("name-day", 10), ("first-loaf", 9), ("die-chronik-von-walsheim", 3)]
 )
-async def test_a_book_is_read_and_revised_with_two_calls(name, kept):
+async def test_a_book_is_read_and_revised_in_two_calls(name, kept):
     material, steps = written_book(name), recorded(name)
 
     review = await read_book(material, steps)
@@ -37,7 +37,7 @@ async def test_a_book_is_read_and_revised_with_two_calls(name, kept):
     assert sum(outcome.is_kept for outcome in revised.outcomes) == kept
 
 
-async def test_a_book_in_which_nothing_is_found_is_not_revised():
+async def test_a_book_without_findings_is_not_revised():
     steps = Scripted(lambda request, brief, call: '{"findings": []}')
 
     review = await read_book(written_book("name-day"), steps)
@@ -47,7 +47,7 @@ async def test_a_book_in_which_nothing_is_found_is_not_revised():
     assert len(steps.calls) == 1
 
 
-async def test_a_smaller_window_reads_the_book_in_parts_and_finds_the_same():
+async def test_with_a_small_context_window_the_book_is_read_in_parts_with_the_same_findings():
     def answers(request, brief, call):
         if sum(map(len, request.texts)) > 36_000:
             raise PromptTooLong("too long", 12_000, stage=request.stage, chapter_number=None)
@@ -63,7 +63,7 @@ async def test_a_smaller_window_reads_the_book_in_parts_and_finds_the_same():
     assert set(review.dropped) == {"duplicate"}
 
 
-async def test_what_is_whole_of_a_reply_that_breaks_off_is_used():
+async def test_the_complete_findings_of_a_cut_reply_are_used():
     text = json.dumps(answer("name-day", "reading"))
     steps = Scripted(lambda request, brief, call: says(text[: len(text) // 2], StopReason.LENGTH))
 
@@ -73,7 +73,7 @@ async def test_what_is_whole_of_a_reply_that_breaks_off_is_used():
     assert len(steps.calls) == 1
 
 
-async def test_one_part_that_cannot_be_read_does_not_cost_the_others():
+async def test_a_part_that_cannot_be_read_does_not_affect_the_others():
     def answers(request, brief, call):
         if call == 1:
             return says("", StopReason.REFUSAL)
@@ -87,12 +87,12 @@ async def test_one_part_that_cannot_be_read_does_not_cost_the_others():
 @pytest.mark.parametrize(
     ("reply", "error"), [(says("", StopReason.REFUSAL), ModelRefused), (says("I like it."), UnusableReply)]
 )
-async def test_a_reading_that_brings_nothing_is_an_error(reply, error):
+async def test_a_reading_without_any_result_is_an_error(reply, error):
     with pytest.raises(error):
         await read_book(written_book("wrong-note"), Scripted(lambda request, brief, call: reply))
 
 
-async def test_a_reading_asks_the_same_again_after_a_restart():
+async def test_a_reading_repeats_the_same_request_after_a_restart():
     material = written_book("wrong-note")
     steps = recorded("wrong-note")
     await read_book(material, steps)

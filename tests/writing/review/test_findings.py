@@ -1,4 +1,4 @@
-"""A finding is kept only if the text has what it quotes; what is dropped is counted by its reason."""
+"""A finding is kept only if the text contains its quotation. Dropped findings are counted by reason."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_all_findings_of_the_recorded_readings_are_placed(name, count):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_recorded_finding_whose_quotation_is_changed_by_one_word_is_dropped(name):
+def test_a_recorded_finding_with_one_word_changed_in_its_quotation_is_dropped(name):
     material, found = reviewed(name)
     claims = read_claims(answer(name, "reading"))
     spoilt = [
@@ -65,7 +65,7 @@ def test_a_recorded_finding_whose_quotation_is_changed_by_one_word_is_dropped(na
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_recorded_findings_under_the_number_of_another_chapter_are_dropped(name):
+def test_recorded_findings_with_another_chapters_number_are_dropped(name):
     material, found = reviewed(name)
     claims = read_claims(answer(name, "reading"))
     count = len(material.chapters)
@@ -97,11 +97,11 @@ def test_recorded_findings_under_the_number_of_another_chapter_are_dropped(name)
         ),
     ],
 )
-def test_what_the_text_does_not_bear_out_is_dropped(claimed, reason):
+def test_a_finding_without_support_in_the_text_is_dropped(claimed, reason):
     assert review(claimed) == BookReview((), {RejectionReason(reason): 1})
 
 
-def test_a_contradiction_names_both_passages():
+def test_a_contradiction_has_both_passages():
     (found,) = review(
         claim("The lamp went out at ten.", kind="contradiction", others=[(2, "The lamp went out at eleven.")])
     ).findings
@@ -109,30 +109,30 @@ def test_a_contradiction_names_both_passages():
     assert [text_at(place) for place in found.places] == ["The lamp went out at ten.", "The lamp went out at eleven."]
 
 
-def test_a_contradiction_of_the_bible_has_one_passage():
+def test_a_contradiction_with_the_bible_has_one_passage():
     assert len(review(claim("The lamp went out at ten.", kind="contradiction")).findings) == 1
 
 
-def test_the_quotation_is_given_as_the_chapter_sets_it():
+def test_the_quotation_is_stored_as_the_chapter_has_it():
     (found,) = review(claim('"It\'s only the wick," said Tobias - and he was wrong.')).findings
 
     assert found.quote == "“It’s only the wick,” said Tobias — and he was wrong."
 
 
-def test_the_same_words_quoted_again_are_their_next_place():
+def test_a_repeated_quotation_refers_to_the_next_place_in_the_text():
     (found,) = review(claim("er heart sank", kind="repetition", others=[(1, "er heart sank")])).findings
 
     assert [place.start for place in found.places] == [ONE.index("er heart sank"), ONE.rindex("er heart sank")]
 
 
-def test_words_quoted_more_often_than_the_text_has_them_have_no_further_place():
+def test_a_quotation_repeated_more_often_than_in_the_text_is_dropped():
     found = review(claim("er heart sank", kind="repetition", others=[(1, "er heart sank")] * 3))
 
     assert len(found.findings[0].places) == 2
     assert found.dropped == {RejectionReason.OTHER_PASSAGE: 2}
 
 
-def test_another_passage_that_is_not_found_costs_no_other_finding_its_place():
+def test_a_finding_stays_if_its_second_passage_is_not_found():
     found = review(claim("her heart sank", kind="repetition", others=[(2, "her heart sank")]))
 
     assert len(found.findings) == 1
@@ -151,7 +151,7 @@ def test_the_worst_findings_come_first():
     assert [each.severity for each in found.findings] == ["critical", "major", "minor", "minor"]
 
 
-def test_the_same_finding_of_two_parts_is_one():
+def test_the_same_finding_from_two_parts_is_one_finding():
     twice = claim("The lamp went out at ten.", kind="contradiction", others=[(2, "The lamp went out at eleven.")])
     from_the_other_end = claim(
         "went out at eleven", 2, kind="contradiction", others=[(1, "went out at ten")], severity="critical"
@@ -175,7 +175,7 @@ def test_two_contradictions_of_one_passage_are_two_findings():
     assert not found.dropped
 
 
-def test_of_replacements_that_overlap_the_worse_findings_is_kept():
+def test_of_overlapping_replacements_the_one_for_the_worse_finding_is_kept():
     found = review(
         claim("said Tobias — and he was wrong.", replacement="said Tobias.", severity="minor"),
         claim("and he was wrong.", replacement="but it was not.", severity="major", kind="explained"),
@@ -190,19 +190,19 @@ def test_of_replacements_that_overlap_the_worse_findings_is_kept():
     [
         ("had *never* liked", "had never liked"),
         ("at ten.", "at ten.\n\nIt was late."),
-        ("er heart sank", "er heart rose"),  # has a second place in the chapter
+        ("er heart sank", "er heart rose"),  # it occurs a second time in the chapter
         ("at ten.", "at ten."),
         ("at ten.", "at ten, " + "or nearly ten, " * 60),
     ],
 )
-def test_a_replacement_that_cannot_stand_there_is_left_out(quote, replacement):
+def test_an_impossible_replacement_is_removed_from_its_finding(quote, replacement):
     found = review(claim(quote, replacement=replacement))
 
     assert found.findings[0].replacement is None
     assert found.dropped == {RejectionReason.REPLACEMENT: 1}
 
 
-def test_a_book_has_no_more_findings_than_somebody_reads(monkeypatch):
+def test_the_number_of_findings_for_a_book_is_limited(monkeypatch):
     monkeypatch.setattr(findings, "MIN_KEPT", 2)
     claims = [claim(quote, severity="minor") for quote in ("The lamp", "never", "the dark")]
 

@@ -1,4 +1,4 @@
-"""A book that fits a call is read whole. Any other is read in parts that overlap and leave nothing out."""
+"""A book that fits the context window is read whole. A longer one is read in overlapping parts without gaps."""
 
 import re
 
@@ -36,7 +36,7 @@ def test_a_book_of_100_000_words_is_one_part_of_a_large_window():
 
 @settings(max_examples=60, deadline=None)
 @given(chapters=chapters_of, window=st.sampled_from([1_200, 3_000, 6_000, 12_000]))
-def test_parts_hold_all_of_the_book_and_fit_their_calls(chapters, window):
+def test_the_parts_cover_the_whole_book_and_fit_the_context_window(chapters, window):
     parts = parts_of(chapters, window)
 
     covered = {chapter.chapter_number: 0 for chapter in chapters}
@@ -61,7 +61,7 @@ def test_a_part_begins_with_the_end_of_the_part_before_it():
     assert re.match(r"\s*[A-Z]", shared)  # at the beginning of a paragraph
 
 
-def test_a_paragraph_without_end_is_cut():
+def test_an_endless_paragraph_is_divided():
     chapters = [a_chapter(1, content="word " * 20_000)]
 
     parts = parts_of(chapters, 6_000)
@@ -71,7 +71,7 @@ def test_a_paragraph_without_end_is_cut():
 
 
 @pytest.mark.parametrize(("start", "end", "held"), [(0, 40, True), (0, 10**9, False)])
-def test_a_part_knows_what_it_holds(start, end, held):
+def test_a_part_knows_which_passages_it_contains(start, end, held):
     (part,) = parts_of([a_chapter(1, content=prose(200, 1))], 32_000)
 
     assert part.holds(1, start, end) is held

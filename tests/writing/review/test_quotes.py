@@ -1,4 +1,4 @@
-"""A quotation is found where the text has it word for word, however it is set."""
+"""A quotation is found where the text has it word for word, whatever the typography."""
 
 import pytest
 from hypothesis import given, settings
@@ -21,7 +21,7 @@ TEXT = "“It’s here,” she said — at last…\nThe lamp was out. It’s her
         ("  The lamp  was\n out. ", "The lamp was out."),
     ],
 )
-def test_a_quotation_may_be_set_in_another_way(quote, found):
+def test_a_quotation_matches_with_different_typography(quote, found):
     start, end = find_quote(TEXT, quote)
 
     assert TEXT[start:end] == found
@@ -30,11 +30,11 @@ def test_a_quotation_may_be_set_in_another_way(quote, found):
 @pytest.mark.parametrize(
     "quote", ["The lamps were out.", "the lamp was out.", "The lamp … out.", "The lamp out.", "", "  ", "…?", "(.*)"]
 )
-def test_a_quotation_that_differs_in_a_letter_is_not_found(quote):
+def test_a_quotation_with_a_different_letter_does_not_match(quote):
     assert find_quote(TEXT, quote) is None
 
 
-def test_the_next_place_of_a_quotation_is_found():
+def test_the_next_occurrence_of_a_quotation_is_found():
     first = find_quote(TEXT, "It's here")
     second = find_quote(TEXT, "It's here", first[1])
 
@@ -43,7 +43,7 @@ def test_the_next_place_of_a_quotation_is_found():
 
 @settings(deadline=None)
 @given(content=st.text(alphabet="ab \n.,-—–'’\"“”…", max_size=80), start=st.integers(0, 79), length=st.integers(1, 30))
-def test_whatever_stands_in_a_text_is_found_in_it(content, start, length):
+def test_every_piece_of_a_text_is_found_in_it(content, start, length):
     quote = content[start : start + length].strip()
 
     assert not quote or find_quote(content, quote) == (content.find(quote), content.find(quote) + len(quote))
@@ -51,5 +51,5 @@ def test_whatever_stands_in_a_text_is_found_in_it(content, start, length):
 
 @pytest.mark.parametrize("content", [" " * 200_000, "-" * 200_000, "a " * 100_000, "…" * 200_000])
 @pytest.mark.parametrize("quote", ["- a -- b", "a b - - c", "—" * 200 + "x", "a … b"])
-def test_no_text_makes_the_search_slow(content, quote):
+def test_the_search_is_fast_for_any_text(content, quote):
     assert find_quote(content, quote) is None

@@ -1,4 +1,4 @@
-"""The author sees the book and the findings, and answers with edits of passages or with reasons to decline."""
+"""The author model sees the book and the findings, and answers with edits or with reasons to decline."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EDIT = {"finding": 2, "chapter": 1, "passage": "The lamp", "replacement": "A lam
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_author_is_given_the_book_and_every_finding(name):
+def test_the_author_model_gets_the_book_and_every_finding(name):
     material, review = reviewed(name)
 
     (request,) = revision_requests(material, review)
@@ -35,13 +35,13 @@ def test_an_author_is_given_the_book_and_every_finding(name):
     assert tokens(text) + request.max_tokens < 32_000
 
 
-def test_a_book_without_findings_asks_for_nothing():
+def test_a_book_without_findings_makes_no_request():
     material, _ = reviewed("name-day")
 
     assert revision_requests(material, BookReview((), {})) == []
 
 
-def test_each_finding_is_asked_about_once_in_a_book_of_several_parts():
+def test_each_finding_is_in_one_request_even_in_a_book_of_several_parts():
     material, review = reviewed("wrong-note")
 
     requests = revision_requests(material, review, 12_000)
@@ -54,7 +54,7 @@ def test_each_finding_is_asked_about_once_in_a_book_of_several_parts():
         assert finding.quote in asked[0].partition("The findings:")[0]
 
 
-def test_an_author_is_told_how_much_a_chapter_may_grow():
+def test_the_prompt_says_how_much_a_chapter_may_grow():
     material, review = reviewed("name-day")
 
     (request,) = revision_requests(material, review)
@@ -64,7 +64,7 @@ def test_an_author_is_told_how_much_a_chapter_may_grow():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_recorded_revisions_have_the_form_that_is_asked_for(name):
+def test_recorded_revisions_match_the_requested_form(name):
     material, review = reviewed(name)
 
     (request,) = revision_requests(material, review)
@@ -85,24 +85,24 @@ def test_every_finding_of_the_recorded_readings_is_answered(name, edits, decline
     assert revision.unanswered(len(review.findings)) == []
 
 
-def test_a_finding_without_an_answer_is_named():
+def test_a_finding_without_an_answer_is_listed():
     revision = read_revision({"edits": [EDIT], "declined": [{"finding": 3, "reason": "It is meant."}]})
 
     assert revision == BookRevision((PassageEdit(2, 1, "The lamp", "A lamp"),), {3: "It is meant."})
     assert revision.unanswered(4) == [1, 4]
 
 
-def test_an_edit_without_a_passage_or_a_replacement_is_left_out():
+def test_an_edit_without_a_passage_or_a_replacement_is_dropped():
     broken = [{**EDIT, "passage": None}, {**EDIT, "replacement": 3}, {**EDIT, "finding": "the second"}, "edit", None]
 
     assert len(read_revision({"edits": [*broken, EDIT]}).edits) == 1
 
 
-def test_an_edit_that_is_sent_twice_is_one():
+def test_a_repeated_edit_counts_once():
     assert len(read_revision({"edits": [EDIT, EDIT]}).edits) == 1
 
 
-def test_only_an_outspoken_mark_says_that_a_sentence_is_left_out():
+def test_only_an_explicit_true_marks_a_sentence_as_removed():
     marks = [
         read_revision({"edits": [{**EDIT, "drops_sentence": mark}]}).edits[0].drops_sentence for mark in (True, "no")
     ]
@@ -116,11 +116,11 @@ def test_a_reply_without_edits_is_malformed(reply):
         read_revision(reply)
 
 
-def test_an_author_may_decline_everything():
+def test_the_author_model_may_decline_every_finding():
     assert read_revision({"edits": [], "declined": [{"finding": 1, "reason": "No."}]}).declined == {1: "No."}
 
 
-def test_the_answers_of_all_parts_are_one():
+def test_the_answers_of_all_parts_are_merged():
     one, other = read_revision({"edits": [EDIT]}), BookRevision((), {4: "It is meant."})
 
     assert joined([one, other]) == BookRevision(one.edits, {4: "It is meant."})

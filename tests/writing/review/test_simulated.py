@@ -1,4 +1,4 @@
-"""A revision by the service's own rule, over many simulated books."""
+"""Revisions by the service's own rules, over many simulated books."""
 
 from random import Random
 
@@ -9,19 +9,19 @@ from bookgen.writing.review import bounds
 from bookgen.writing.review.revision import BookRevision
 
 
-async def test_books_do_not_become_worse_where_half_of_the_findings_are_right() -> None:
+async def test_books_do_not_get_worse_if_half_of_the_findings_are_right() -> None:
     found = await gains(0.5, 120)
 
     assert found["service"].mean - found["service"].error > 0
     assert found["service"].mean > found["unchecked"].mean > found["always"].mean
 
 
-def test_an_editors_reading_and_its_revision_take_few_calls_beside_a_draft() -> None:
+def test_a_review_and_its_revision_need_few_calls_compared_with_a_draft() -> None:
     assert 1 < calls() <= MAX_CALLS
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_a_book_whose_every_answer_is_declined_stays_as_it_is(seed: int) -> None:
+async def test_a_book_whose_findings_are_all_declined_stays_unchanged(seed: int) -> None:
     book = simulated(Random(seed), 0.5)
 
     revised = await bounds.apply(book.material, book.findings, BookRevision((), {}))
@@ -29,7 +29,7 @@ async def test_a_book_whose_every_answer_is_declined_stays_as_it_is(seed: int) -
     assert revised.texts == {}
 
 
-async def test_the_free_checks_see_most_faults_of_form() -> None:
+async def test_the_checks_without_a_model_catch_most_formal_faults() -> None:
     books = [simulated(Random(seed), 1.0) for seed in range(60)]
     clumsy = kept = 0
     for book in books:
@@ -42,7 +42,7 @@ async def test_the_free_checks_see_most_faults_of_form() -> None:
     assert kept / clumsy < 1 - VISIBLE / 2
 
 
-async def test_the_same_book_gains_the_same_again() -> None:
+async def test_the_simulation_gives_the_same_result_for_the_same_book() -> None:
     book = simulated(Random(1), 0.5)
 
     assert await as_the_service_does(book) == await as_the_service_does(book)

@@ -1,4 +1,4 @@
-// The account: who one is, how one signs in, and how this page looks.
+// The account: profile, sign-in, and the look of this page.
 
 import { patch, post } from "./api.js";
 import { settle } from "./deletions.js";
@@ -13,7 +13,7 @@ export default function Account() {
   if (!user) return html`<${Waiting} error=${error} />`;
   const leave = async () => {
     await settle();
-    await post("/auth/logout/").catch(() => {}); // what counts is that this device forgets the tokens
+    await post("/auth/logout/").catch(() => {}); // what matters is that this device drops the tokens
     signOut();
     go("#/");
   };

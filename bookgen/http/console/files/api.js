@@ -1,4 +1,4 @@
-// The REST API as the views see it: JSON in, JSON out, failures as ApiError, waits as the contract asks.
+// The REST API for the views: JSON in, JSON out, failures as ApiError, retries as the contract asks.
 
 import * as session from "./session.js";
 import { signal } from "./signal.js";
@@ -15,13 +15,13 @@ export class ApiError extends Error {
     Object.assign(this, { status, code, details, retryAfter });
   }
 
-  // What the service says about each field of a form.
+  // The messages for each field of a form.
   get fields() {
     return this.code === "VALIDATION_ERROR" ? this.details : {};
   }
 }
 
-const known = new Map(); // path -> { etag, data }: what a GET answered last
+const known = new Map(); // path -> { etag, data }: the last answer of a GET
 
 let knownTo = session.current.value?.account.id;
 
@@ -32,7 +32,7 @@ session.current.subscribe((now) => {
 
 export const remembered = (path) => known.get(path)?.data;
 
-/** Reads. The same object as before while the service says that nothing changed; `tag` names what was read. */
+/** Read data. Returns the same object as before while nothing has changed; `tag` identifies what was read. */
 export async function get(path, { wait = 0, signal: abort } = {}) {
   const before = known.get(path);
   const asker = knownTo;
@@ -55,14 +55,14 @@ export async function get(path, { wait = 0, signal: abort } = {}) {
   }
 }
 
-/** Changes something; null where the service answers with no body. */
+/** Change something. Returns null if the answer has no body. */
 export async function change(method, path, body, headers) {
   const reply = await send(method, path, { body, headers });
   return reply.status === 204 ? null : reply.json();
 }
 
 export const post = (path, body) => change("POST", path, body);
-/** With the tag of what was read it fails with CONFLICT when that is another by now. */
+/** With the tag of what was read, it fails with CONFLICT if someone else has changed it since. */
 export const patch = (path, body, tag) => change("PATCH", path, body, tag && { "If-Match": tag });
 export const remove = (path) => change("DELETE", path);
 
@@ -121,7 +121,7 @@ async function refusal(reply) {
   return new ApiError(reply.status, told.code, told.message, told.details ?? {}, wait);
 }
 
-// One renewal at a time; whoever comes meanwhile gets its pair.
+// One refresh at a time; concurrent callers share its result.
 let renewing = null;
 
 async function renewed(tokens, error) {

@@ -1,4 +1,4 @@
-// The page: its frame, and the view that the address names.
+// The page: its frame, and the view for the current address.
 
 import { reachable } from "./api.js";
 import { deletionNotice, deletions, hold, undo } from "./deletions.js";
@@ -10,7 +10,7 @@ import { returned, SignInAgain } from "./sign.js";
 import { useSignal } from "./signal.js";
 import { Action, Dialog, Heading, Notice, plain, Spoken, Waiting } from "./ui.js";
 
-// The first part of the address, and what shows it. What a first visit needs is preloaded, the rest on demand.
+// The first part of the address and its view. Views of a first visit are preloaded, the others load on demand.
 const VIEWS = {
   "": () => import("./shelf.js"),
   signin: () => import("./sign.js"),
@@ -129,7 +129,7 @@ function Keys({ session }) {
     <//>`;
 }
 
-// A link to #main would be an address of ours.
+// A link to #main would be taken for the address of a view.
 function skip(event) {
   event.preventDefault();
   document.querySelector("#main").focus();

@@ -1,4 +1,4 @@
-// The story bible: what every chapter is written from. What the author writes here wins over what the model wrote.
+// The story bible, from which every chapter is written. The author's entries override the model's.
 
 import { patch } from "./api.js";
 import { Facts } from "./facts.js";
@@ -79,7 +79,7 @@ function Deviating({ book }) {
     </section>`;
 }
 
-/** A list of named entries. Those from the place `known` on are new, and open. */
+/** A list of named entries. Entries from index `known` on are new and shown open. */
 function Entries({ label, one, fields, hint, wrong, list, known, set }) {
   const change = (at, name, value) => set(list.map((entry, place) => (place === at ? { ...entry, [name]: value } : entry)));
   return html`

@@ -1,4 +1,4 @@
-// One book: its head, the ways into it, and the part that the address names.
+// One book: its heading, its navigation, and the part in the address.
 
 import { html, useCallback, useEffect, useErrorBoundary, useRef, useState } from "./hooks.js";
 import { isActive } from "./shelf.js";
@@ -38,7 +38,7 @@ export default function BookView({ rest: [id, part, ...rest] }) {
     <${Part} key=${`${name} ${book.id}`} load=${PARTS[name][1]} given=${View} />`;
 }
 
-/** What is shown where the address names no part. Who watches the writing goes on watching it when it has ended. */
+/** The part shown if the address has none. A reader who watched the writing stays there when it ends. */
 function useFirstPart(book) {
   const { current: shown } = useRef({});
   if (book && (shown.id !== book.id || shown.part !== "writing")) Object.assign(shown, { id: book.id, part: firstPart(book) });
@@ -51,7 +51,7 @@ function firstPart(book) {
   return book.word_count > 0 ? "read" : "outline";
 }
 
-/** The run's status as it goes on; the book is read again whenever a chapter was finished or the run changed. */
+/** The status of the run, live. The book is reloaded whenever a chapter is finished or the run changes. */
 function useRun(id, book, reload) {
   const [status, show] = useState(null);
   useEffect(() => show(null), [id]);

@@ -1,4 +1,4 @@
-// A chapter: read, edited, written anew, its former texts and its pictures.
+// A chapter: reading, editing, regenerating, its history and its pictures.
 
 import { get, patch, post } from "./api.js";
 import { inLanguage, words } from "./format.js";

@@ -1,4 +1,4 @@
-// The plan of a chapter below its summary: one line until it is opened, then text, or fields to edit.
+// The plan of a chapter below its summary: one line until it is opened, then text or fields to edit.
 
 import { count, inLanguage } from "./format.js";
 import { html, useState } from "./hooks.js";
@@ -12,14 +12,14 @@ const LISTS = new Set(["sets_up", "pays_off", "steps", "examples"]);
 const MAX_SCENES = 50;
 const MAX_TEXT = 600;
 
-/** The fields that plans of this book have: those of a story, of non-fiction, or all as long as nothing is planned. */
+/** The fields of plans in this book: those for a story, for non-fiction, or all if nothing is planned yet. */
 export function planFields(chapters) {
   const used = (names) => chapters.some(({ plan }) => names.some((name) => plan?.[name]?.length));
   const [story, advice] = [used(STORY), used(ADVICE)];
   return [...(story || !advice ? STORY : []), ...(advice || !story ? ADVICE : [])];
 }
 
-/** The plan as it is sent: without empty scenes and lines. An empty field takes itself out. */
+/** The plan as it is sent: without empty scenes and lines. An empty field removes itself. */
 export const wirePlan = (plan) => Object.fromEntries(Object.entries(plan).map(([name, value]) => [name, tidy(name, value)]));
 
 function tidy(name, value) {
@@ -33,7 +33,7 @@ function told(plan) {
   return parts.join(", ") || (Object.values(plan).some((value) => value?.length) ? "" : "empty");
 }
 
-/** `edit` takes the changed plan; without it the plan is only shown. */
+/** `edit` is called with the changed plan. Without it the plan is read-only. */
 export function ChapterPlan({ plan, fields, name, book, edit }) {
   const [open, show] = useState(false);
   if (!edit && told(plan) === "empty") return null;

@@ -1,9 +1,9 @@
-// Two texts beside each other, with what differs marked.
+// Two texts side by side with their differences marked.
 
 import { html, useMemo } from "./hooks.js";
 import { diffWordsWithSpace } from "./vendor/diff/diff/word.js";
 
-const PATIENCE = 400; // milliseconds; texts with nothing in common are shown unmarked
+const PATIENCE = 400; // milliseconds; texts with little in common are shown unmarked
 
 export function TwoTexts({ left, right, leftName, rightName, language }) {
   const parts = useMemo(() => diffWordsWithSpace(left, right, { timeout: PATIENCE }), [left, right]);

@@ -1,4 +1,4 @@
-// The chapters of a book, to be read and edited.
+// The chapters of a book, for reading and editing.
 
 import { count, inLanguage, words } from "./format.js";
 import { html, useKeys } from "./hooks.js";

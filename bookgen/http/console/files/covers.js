@@ -1,4 +1,4 @@
-// Covers: made by the image model, looked at, and one chosen.
+// Covers: generating, viewing and choosing one.
 
 import { post } from "./api.js";
 import { count } from "./format.js";

@@ -1,4 +1,4 @@
-// What is known of a book, changed; the book copied or deleted.
+// The details of a book: editing them, copying the book, deleting it.
 
 import { patch, post } from "./api.js";
 import { deleteSoon, UNDO_SECONDS } from "./deletions.js";
@@ -17,7 +17,7 @@ const MAX_TITLE = 200;
 export default function Details({ book, set }) {
   const site = useSignal(settings);
   const { data: options } = useResource("/auth/subscriptions/book-creation-options/");
-  // A book that is longer than the plan allows by now keeps its length.
+  // A book longer than the current plan allows keeps its length.
   const most = options?.max_words ? Math.max(options.max_words, book.target_word_count) : undefined;
   const names = book.chapters.length ? FIELDS : [...FIELDS, "chapter_count"];
   const [edits, edit] = useKept("details-edit", book);
@@ -34,7 +34,7 @@ export default function Details({ book, set }) {
   const duplicate = async () => {
     const copy = await post(`/books/${book.id}/duplicate/`);
     const title = `Copy of ${book.title}`;
-    // A title that has no room for more stays as it is.
+    // A title too long for an addition stays as it is.
     if (title.length <= MAX_TITLE) await patch(`/books/${copy.id}/`, { title });
     spoken.set("You are now in the copy.");
     go(`#/books/${copy.id}/details`);

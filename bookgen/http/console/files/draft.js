@@ -1,19 +1,19 @@
-// A chapter's text while it is edited. Every change is kept on this device at once and stays there until the service
-// has it. The service is read before it is written to: what somebody else wrote there meanwhile is a conflict, shown
-// as two texts, and never overwritten unseen.
+// The text of a chapter while it is edited. Every change is stored on this device at once and stays there until the
+// service has saved it. The service is read before each save: if someone else has changed the text, the conflict is
+// shown as two texts, and nothing is overwritten unseen.
 
-const REST_SECONDS = 30; // every save makes a former text, so a save is worth waiting for
+const REST_SECONDS = 30; // every save adds a version to the history, so saves are delayed
 const RETRY_SECONDS = 5;
 const PREFIX = "bookgen:draft";
 
-// This page load. Its lock tells the others that it lives (where the browser has locks).
+// This page load. Its lock tells other pages that it is open (in browsers with locks).
 const PAGE = Array.from(crypto.getRandomValues(new Uint32Array(3)), (part) => part.toString(36)).join("");
-const GRACE_MILLISECONDS = 700; // a page that was just left may hold its lock a moment longer
+const GRACE_MILLISECONDS = 700; // a page that was just closed may hold its lock a moment longer
 const { locks } = navigator;
 const lock = (page) => `bookgen:page:${page}`;
 locks?.request(lock(PAGE), () => new Promise(() => {}));
 
-/** Whether that page may still be edited in; true where the browser does not say. */
+/** Whether that page may still be open; true if the browser cannot tell. */
 async function lives(page) {
   try {
     await locks.request(lock(page), { signal: AbortSignal.timeout(GRACE_MILLISECONDS) }, () => {});
@@ -27,19 +27,19 @@ const schedule = (work, milliseconds) => setTimeout(work, milliseconds);
 
 export class Draft {
   /**
-   * `read()` gives the text that the service has and its tag, `write(text, tag)` stores one in the place of that and
-   * gives it as stored; both throw errors with a `status`, `write` 409 where there is another text by now. `changed` is called whenever the draft looks different. `page` is this editor's own name,
-   * `isOpen(page)` tells whether another lives.
+   * `read()` returns the service's text and its tag. `write(text, tag)` replaces that text and returns the saved one.
+   * Both throw errors with a `status`; `write` throws 409 if the text has changed. `changed` is called whenever the
+   * draft looks different. `page` is the name of this editor; `isOpen(page)` tells whether another is still open.
    */
   constructor({ account, chapter, served, read, write, changed = () => {}, storage = localStorage, later = schedule, page = PAGE, isOpen = lives }) {
     Object.assign(this, { read, write, changed, storage, later, page, isOpen });
     this.place = `${PREFIX}:${account}:${chapter}:`;
     this.text = served;
-    this.base = served; // what the service had when this text was begun or last saved
-    this.saved = served; // the text that the service was given last
-    this.sent = []; // texts on their way, whose arrival was never heard of
+    this.base = served; // the service's text when this draft was begun or last saved
+    this.saved = served; // the text last sent to the service
+    this.sent = []; // texts sent whose outcome is unknown
     this.state = "saved"; // saved, local, saving, conflict, gone
-    this.theirs = null; // in a conflict, what the service has
+    this.theirs = null; // the service's text in a conflict
     this.error = null;
     this.others = []; // texts of other pages, or set aside: { key, text, at }
     this.timer = null;
@@ -50,11 +50,11 @@ export class Draft {
     return this.text !== this.saved;
   }
 
-  /** Takes up what an earlier page of this chapter left unsaved, and finds what others have. */
+  /** Restore what an earlier page of this chapter left unsaved, and find the texts of other pages. */
   async open() {
     const records = this.#records();
     const own = records.find(({ key }) => key === this.#key);
-    if (own && !this.dirty) this.#take(own); // this chapter was left with no way to the service
+    if (own && !this.dirty) this.#take(own); // this chapter was left while the service was unreachable
     const left = records.filter((record) => record !== own);
     const open = await Promise.all(left.map(({ page }) => !page || this.isOpen(page)));
     const orphans = left.filter((_, at) => !open[at]);
@@ -72,7 +72,7 @@ export class Draft {
     this.changed();
   }
 
-  /** Now, or as soon as what is under way is done. Resolves when the text is there or can't be for now. */
+  /** Save now, or as soon as the current save is done. Resolves when the text is saved or cannot be for now. */
   async save() {
     if (this.working) await this.working;
     if (!this.dirty || this.state === "conflict" || this.state === "gone") return;
@@ -80,7 +80,7 @@ export class Draft {
     await this.working;
   }
 
-  /** Looks whether the service has another text by now. */
+  /** Check whether the service has a different text. */
   async look() {
     if (this.working || this.state === "conflict" || this.state === "gone") return;
     const { text: there } = await this.read();
@@ -89,7 +89,7 @@ export class Draft {
     else this.#settle(there, there);
   }
 
-  /** Ends a conflict. The text that is not chosen is kept aside until it is thrown away. */
+  /** Resolve a conflict. The text not chosen is kept until it is thrown away. */
   async choose(mine) {
     const theirs = this.theirs;
     this.theirs = null;
@@ -97,7 +97,7 @@ export class Draft {
     if (mine) {
       this.state = "local";
       this.#keep();
-      await this.save(); // the other text becomes a former text of the chapter
+      await this.save(); // the other text goes to the history of the chapter
     } else {
       this.#setAside(this.text);
       this.text = theirs;
@@ -105,7 +105,7 @@ export class Draft {
     }
   }
 
-  /** Puts a text of another page or one that was set aside in the place of this one, which is set aside in its turn. */
+  /** Replace this text with another page's or one that was set aside. This text is set aside in turn. */
   use(other) {
     if (this.dirty) this.#setAside(this.text);
     this.#drop(other);
@@ -140,7 +140,7 @@ export class Draft {
     }
   }
 
-  /** The service has `base`, which is what it made of `text`. */
+  /** The service has saved `text`; `base` is the saved version. */
   #settle(base, text) {
     const untouched = this.text === text || !this.dirty;
     Object.assign(this, { base, saved: text, sent: [], error: null });
@@ -185,7 +185,7 @@ export class Draft {
       this.storage.setItem(key, JSON.stringify(record));
       this.full = false;
     } catch {
-      this.full = true; // no room on this device: the service is the only place left
+      this.full = true; // the storage of this device is full: only the service is left
       this.#plan(0);
     }
   }
@@ -197,7 +197,7 @@ export class Draft {
     this.others = [...this.others, { key, ...record }];
   }
 
-  /** Another page may have typed on since its text was looked at here: then its record is not this one any more. */
+  /** Another page may have changed its text since it was read here; then its record is a different one. */
   #drop(other) {
     const now = this.#records().find(({ key }) => key === other.key);
     if (now?.text === other.text) this.storage.removeItem(other.key);

@@ -1,4 +1,4 @@
-// The calm editor: one column of text, and a line that says where the text is.
+// The editor: one column of text, and a line with the state of the text.
 
 import { reachable } from "./api.js";
 import { TwoTexts } from "./compare.js";
@@ -40,7 +40,7 @@ function said({ state, error, full, dirty }) {
   return "Saved.";
 }
 
-/** It comes in the place of a text that may be long: the reader is led to the question. */
+/** Shown instead of a text that may be long, so it scrolls into view. */
 function Conflict({ draft, language }) {
   const question = useRef();
   useLayoutEffect(() => question.current.focus(), []);
@@ -97,7 +97,7 @@ function useDraft(chapter, read, write, left) {
   return draft;
 }
 
-// Where the browser does not let a field grow with its text by style alone.
+// For browsers that cannot grow a field with its text in CSS.
 function grow(area) {
   if (!area || CSS.supports("field-sizing", "content")) return;
   const before = scrollY;

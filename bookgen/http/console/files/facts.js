@@ -1,4 +1,4 @@
-// The facts of the story, chapter by chapter: what the chapters say, and what the author decides about it.
+// The facts of the story by chapter: what the chapters say, and what the author decides about it.
 
 import { patch } from "./api.js";
 import { count, inLanguage } from "./format.js";
@@ -10,7 +10,7 @@ const KINDS = {
   person: "Person", place: "Place", object: "Object", state: "State", time: "Time", knowledge: "Knowledge",
   thread_opened: "Open question", thread_closed: "Settled question",
 };
-// What happens to the subject; the value of the fact completes it.
+// What happens to the subject. The value of the fact completes the phrase.
 const EVENTS = {
   born: "born", dies: "dies", acts: "acts", returns: "is there after all", enters: "enters", leaves: "leaves", is_in: "is in",
   at: "is at", moved: "is moved to", gone: "is gone", now: "takes place", back: "looks back", on: "on", after: "after",

@@ -1,4 +1,4 @@
-// The book as a file: which formats the plan gives, how it shall look, and the download.
+// The book as a file: the formats of the plan, the layout settings, and the download.
 
 import { ApiError, file } from "./api.js";
 import { named, number, together, words } from "./format.js";
@@ -26,7 +26,7 @@ const CHOICES = {
   font: ["Font", { serif: "Serif", sans: "Sans serif", dyslexic: "Dyslexia-friendly" }],
   profile: ["Profile", { digital: "Screen", print: "Print" }],
 };
-// For the press alone.
+// For print only.
 const PRESS_CHOICES = {
   chapter_starts: ["Chapters start", { right: "on a right-hand page", any: "on any page" }],
   paper: ["Paper", { white: "White", cream: "Cream" }],
@@ -87,7 +87,7 @@ export default function Files({ book, set }) {
     </details>`;
 }
 
-/** What publishing platforms ask the author: which parts of the book were made by AI. */
+/** The declaration that publishing platforms ask for: which parts of the book were made by AI. */
 function Origin({ book }) {
   const [open, show] = useState(false);
   return html`

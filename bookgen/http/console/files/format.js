@@ -1,4 +1,4 @@
-// Numbers, times, money and languages as readers write them.
+// Numbers, times, money and languages in the reader's locale.
 
 const LOCALE = navigator.languages;
 const RTL = new Set(["ar", "he", "fa", "ur"]);
@@ -49,5 +49,5 @@ export const price = (amount, currency = "USD") =>
 
 export const direction = (language) => (RTL.has((language ?? "en").split("-")[0]) ? "rtl" : "ltr");
 
-/** Attributes of an element that holds a book's own words. */
+/** Attributes of an element that contains the book's own text. */
 export const inLanguage = (book) => ({ lang: book.content_language, dir: direction(book.content_language) });

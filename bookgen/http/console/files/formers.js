@@ -1,4 +1,4 @@
-// The former texts of a chapter: compared with today's and put back.
+// The history of a chapter: earlier texts, compared with the current one and restored.
 
 import { post } from "./api.js";
 import { TwoTexts } from "./compare.js";
@@ -18,7 +18,7 @@ const REPLACED_BY = {
   quality_gate: "the model’s text, before the quality check",
 };
 
-// The model's title and summary are kept, without a text, where the author's own won over them.
+// A title and summary of the model that lost to the author's are kept without a text.
 const named = (one) =>
   one.origin === "model" && one.word_count === 0 ? "the model’s title and summary" : `${REPLACED_BY[one.origin]} (${words(one.word_count)})`;
 

@@ -1,4 +1,4 @@
-// Preact's hooks under one name, and the few that it lacks.
+// Preact's hooks in one place, and the few that it lacks.
 
 import { html, render, useCallback, useEffect, useErrorBoundary, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preact.js";
 
@@ -6,10 +6,10 @@ export { html, render, useCallback, useEffect, useErrorBoundary, useLayoutEffect
 
 let ids = 0;
 
-/** A name for an element, the same for as long as the component lives. */
+/** An id for an element, constant while the component is mounted. */
 export const useId = () => useState(() => `i${++ids}`)[0];
 
-/** Calls `heard` on a key that is pressed anywhere, but where text is typed. */
+/** Call `heard` on any key press, except while text is typed. */
 export function useKeys(heard) {
   const latest = useRef(heard);
   latest.current = heard;

@@ -1,4 +1,4 @@
-// Create a book: its idea and what else is known of it. What is typed is kept until the book is made.
+// Create a book: its idea and its other details. Input is kept until the book is created.
 
 import { post } from "./api.js";
 import { number, words } from "./format.js";
@@ -31,7 +31,7 @@ export default function NewBook() {
     localStorage.removeItem(IDEA);
     return go(`#/books/${book.id}/outline`);
   });
-  const most = options?.max_words || undefined; // 0 where no book can be made
+  const most = options?.max_words || undefined; // 0 if no book can be created
   const length = Number(form.target_word_count) || usual(most);
   const chapters = Number(form.chapter_count);
   return html`
@@ -57,7 +57,7 @@ const usual = (most = Infinity) => Math.min(20_000, most);
 
 export const BOOK_FIELDS = ["title", "description", "blurb", "chapter_count", "target_word_count", "content_language", "genre", "target_audience", "subtitle", "author_name", "style_notes", "trim_size"];
 
-/** The fields that a book is made of, for a new one and for one that is changed; `most` words, where that is known. */
+/** The fields of a new or an edited book. `most` is the maximum number of words, if known. */
 export function BookFields({ form, put, site, wrong, most, outlined = false }) {
   const field = (name) => ({ name, value: form[name] ?? "", onInput: put, wrong: wrong[name] });
   return html`
@@ -95,7 +95,7 @@ export function languages(site, chosen) {
   return all.map(({ value, label }) => html`<option value=${value} selected=${value === chosen}>${label}</option>`);
 }
 
-/** A form as the service takes it: numbers as numbers, nothing for what was left empty. */
+/** A form as it is sent: numbers as numbers, and no empty values. */
 export function asked(form) {
   const given = Object.entries(form).filter(([, value]) => value !== "" && value !== null);
   return Object.fromEntries(given.map(([name, value]) => [name, NUMBERS.has(name) ? Number(value) : value]));

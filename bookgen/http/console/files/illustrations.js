@@ -1,4 +1,4 @@
-// The pictures of a chapter: another one made, told what it shows, moved and removed.
+// The pictures of a chapter: creating, describing, moving and removing them.
 
 import { patch, post, remove } from "./api.js";
 import { inLanguage } from "./format.js";

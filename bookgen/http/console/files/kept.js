@@ -1,13 +1,13 @@
-// What is typed in a view of a book, kept on this device until the service has it.
+// Input in a view of a book, stored on this device until the service has saved it.
 
 import { useState } from "./hooks.js";
 import { current } from "./session.js";
 
-/** null while nothing is kept; `name` is the view's. It is there again after a reload and in whatever view one was. */
+/** null while nothing is stored; `name` is the view's. It survives a reload and a change of the view. */
 export function useKept(name, book) {
   const place = `bookgen:${name}:${current.value.account.id}:${book.id}`;
   const [kept, show] = useState(() => JSON.parse(localStorage.getItem(place) ?? "null"));
-  // At once, and not once it is drawn: work that ends when its view is left clears what was typed for it.
+  // Immediately and not on the next render: work that ends after its view was left clears that view's input.
   const keep = (next) => {
     show(next);
     if (next) localStorage.setItem(place, JSON.stringify(next));

@@ -1,10 +1,10 @@
-// The page that a mailed link opens: one form, whose call is the page's own path below the API's.
+// The page of a mailed link: one form, which calls the page's own path below the API's.
 
 const API = new URL("../../api/v1/auth", import.meta.url).href;
-const { home } = document.body.dataset; // the page for people, where there is one
+const { home } = document.body.dataset; // the web page, if there is one
 const form = document.querySelector("form");
 const output = document.querySelector("[role=status]");
-const signIn = form?.querySelector("fieldset"); // of links that are for the holder of an account alone
+const signIn = form?.querySelector("fieldset"); // for links that only the account's owner may use
 
 document.documentElement.dataset.theme = localStorage.getItem("bookgen:theme") ?? "";
 const way = home ? addWayHome() : null;
@@ -26,13 +26,13 @@ async function follow() {
   const body = await reply.json();
   if (signIn && reply.status === 401) return askToSignIn();
   if (!reply.ok) {
-    form.hidden = Boolean(body.error.details?.token); // the link was used meanwhile
+    form.hidden = Boolean(body.error.details?.token); // the link has been used in the meantime
     return say(body);
   }
   form.hidden = true;
   if (body.tokens && home) return enter(body);
   if (way) {
-    way.href = `${home}#/signin`; // who is signed in goes on from there to the books
+    way.href = `${home}#/signin`; // a signed-in reader continues to the books from there
     way.focus();
   }
   output.textContent = body.message ?? `You are signed in as ${body.user.username}. Your access token: ${body.tokens.access}`;
@@ -45,7 +45,7 @@ function say({ error }) {
   output.textContent = Object.values(error.details ?? {}).flat().join(" ") || error.message;
 }
 
-// A stranger who follows the link has nothing to confirm: only the account's holder can sign in to it.
+// A stranger who follows the link can confirm nothing: only the account's owner can sign in to it.
 function askToSignIn() {
   output.textContent = signIn.disabled
     ? "Sign in to the account whose address changes. If you did not request this change, there is nothing to confirm: close this page."
@@ -54,7 +54,7 @@ function askToSignIn() {
   signIn.querySelector("input").focus();
 }
 
-/** The headers of a request by the account that the fields name; null, once said why, where they name none. */
+/** The request headers of the account in the fields, or null (after showing why) if they name none. */
 async function signedIn({ name, password }) {
   const reply = await send("POST", "/login/", { [/.@.+\../.test(name) ? "email" : "username"]: name, password });
   const body = await reply.json();
@@ -63,12 +63,12 @@ async function signedIn({ name, password }) {
   return null;
 }
 
-// A holder who is signed in keeps password and tokens, and needs no password to confirm a change.
+// A signed-in owner keeps password and tokens, and needs no password to confirm a change.
 async function holder() {
   if (!home) return {};
   const { current } = await import("./session.js");
   const { get } = await import("./api.js");
-  if (current.value) await get("/auth/profile/").catch(() => {}); // renews a token that has run out
+  if (current.value) await get("/auth/profile/").catch(() => {}); // refreshes an expired token
   return current.value ? { Authorization: `Bearer ${current.value.tokens.access}` } : {};
 }
 

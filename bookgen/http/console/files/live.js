@@ -1,9 +1,9 @@
-// Data of the service in a view: read at once, read again when asked, polled while that makes sense.
+// Data of the service in a view: loaded at once, reloaded on request, and polled while that makes sense.
 
 import { useCallback, useEffect, useRef, useState } from "./vendor/preact.js";
 import { get, reachable, remembered, sleep } from "./api.js";
 
-const POLL_SECONDS = 15; // the contract's shortest
+const POLL_SECONDS = 15; // the shortest interval in the contract
 const HIDDEN_SECONDS = 120;
 const WAIT_SECONDS = 25;
 
@@ -33,7 +33,7 @@ export function useResource(path, poll = never) {
   return { data: current.data, tag: current.tag, error: current.error, reload, set };
 }
 
-/** Calls `look` every while; rarely in a hidden tab, and at once when the tab is shown again. */
+/** Call `look` at intervals: rarely in a hidden tab, and at once when the tab is shown again. */
 export function usePolling(wanted, look) {
   useEffect(() => {
     if (!wanted) return undefined;
@@ -63,7 +63,7 @@ export function usePolling(wanted, look) {
   }, [wanted, look]);
 }
 
-/** The status of a book's run, heard as it changes where the service lets a poll wait, else polled. */
+/** The status of a book's run: by long polling if the service supports it, otherwise by polling. */
 export function useStatus(bookId, active, heard) {
   const told = useRef(heard);
   told.current = heard;
@@ -77,7 +77,7 @@ export function useStatus(bookId, active, heard) {
 
 async function follow(bookId, stop, tell) {
   const path = `/books/${bookId}/generation-status/`;
-  let waits = true; // as long as the service waits, or has had something new at once
+  let waits = true; // while the service waits, or answered at once with something new
   while (!stop.aborted) {
     let pause = POLL_SECONDS;
     try {

@@ -1,5 +1,5 @@
-// A preview page as elements. The service sends its pages as markup with styles on every line, which the page's policy
-// would refuse: here each tag becomes an element whose styles are set one by one, and nothing else gets through.
+// A preview page as elements. The service sends its pages as HTML with styles on every line, which the content security
+// policy would block. Here each tag becomes an element whose styles are set one by one, and nothing else is allowed.
 
 import { html } from "./hooks.js";
 

@@ -1,4 +1,4 @@
-// Quality notes: what the quality check noticed in a chapter, and what it changed, which can be put back.
+// Quality notes: what the quality check found in a chapter, and what it changed, which can be restored.
 
 import { get, patch } from "./api.js";
 import { count, inLanguage } from "./format.js";
@@ -7,7 +7,7 @@ import { Action } from "./ui.js";
 
 const isChange = (note) => note.before !== undefined;
 
-/** The text with the passage as the model wrote it. Null if the place of the passage is gone. */
+/** The text with the model's original passage. Null if the place of the passage is gone. */
 export function putBack(text, { before, after, follows }) {
   const found = text.indexOf(follows);
   if (found < 0) return null;
@@ -17,7 +17,7 @@ export function putBack(text, { before, after, follows }) {
   return start < 0 ? null : text.slice(0, start) + before + text.slice(start + after.length);
 }
 
-/** The notes of one chapter, below its text. */
+/** The notes of one chapter, shown below its text. */
 export function ChapterNotes({ book, chapter, reload }) {
   const notes = (book.quality ?? []).filter((note) => note.chapter_number === chapter.chapter_number);
   if (!notes.length) return null;
@@ -48,7 +48,7 @@ function Changed({ note, book, chapter, reload }) {
       : html`<${Action} work=${restore}>Restore the original<//>`}`;
 }
 
-/** How many notes each chapter has, below the list of chapters. */
+/** The number of notes in each chapter, shown below the list of chapters. */
 export function BookNotes({ book }) {
   const noted = book.chapters
     .map((chapter) => [chapter, (book.quality ?? []).filter((note) => note.chapter_number === chapter.chapter_number)])

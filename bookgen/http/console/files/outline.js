@@ -1,4 +1,4 @@
-// The outline: read, edited, reordered, reworked. Edits are kept on this device until the service has them.
+// The outline: viewed, edited, reordered, reworked. Edits are stored on this device until the service has saved them.
 
 import { get, post } from "./api.js";
 import { ChapterPlan, planFields, wirePlan } from "./chapterplan.js";
@@ -46,11 +46,11 @@ function Editor({ book, status, set, reload }) {
     drop();
     requestAnimationFrame(() => next.current?.focus());
   };
-  const [lost, ask] = useState(0); // written chapters that would go with the next save
+  const [lost, ask] = useState(0); // written chapters that the next save would remove
   const [chosen, choose] = useState(() => new Set());
   const paused = status?.generation_status === "paused";
   const fixed = (entry) => paused && Boolean(book.chapters.find(({ id }) => id === entry.id)?.content);
-  // The list replaces what the service has, so that is read first: chapters may have been added or written meanwhile.
+  // The list replaces the service's, which is read first: chapters may have been added or written in the meantime.
   const send = async (agreed) => {
     const { data: now } = await get(`/books/${book.id}/`);
     set(now);
@@ -129,11 +129,11 @@ function Entry({ entry, at, entries, edit, book, fields, fixed, chosen, toggle, 
     next.splice(to, 0, ...next.splice(at, 1));
     edit(next);
     spoken.set(`Chapter ${at + 1} is now chapter ${to + 1}.`);
-    // The element moves with its key, and a browser may drop the focus on the way.
+    // The element moves with its key, and a browser may drop the focus while it moves.
     const focused = document.activeElement;
     requestAnimationFrame(() => item.current?.contains(focused) && focused.focus());
   };
-  // The next one comes to its place; after the last one, the one before.
+  // Focus the next chapter, or after the last one the previous one.
   const remove = () => {
     const there = item.current.nextElementSibling ?? item.current.previousElementSibling;
     edit(entries.filter((one) => one !== entry));
@@ -191,7 +191,7 @@ function Rework({ book, ids, set, done }) {
 
 let keys = 0;
 const fresh = () => ({ key: `new${++keys}`, title: "", summary: "" });
-// `plan` is there once it was edited; else the service keeps the chapter's own.
+// `plan` is present once it was edited; otherwise the service keeps the chapter's plan.
 const wire = ({ id, title, summary, target_word_count, plan }) => ({
   ...(id && { id }),
   title: title.trim() || "Untitled",
@@ -200,7 +200,7 @@ const wire = ({ id, title, summary, target_word_count, plan }) => ({
   ...(plan && { plan: wirePlan(plan) }),
 });
 
-/** The outline as it is being edited; what is not saved yet survives a reload. */
+/** The outline being edited. Unsaved changes survive a reload. */
 function useEntries(book) {
   const [edited, show] = useKept("outline-edit", book);
   const entriesOver = (chapters) => (edited ? merged(edited, chapters) : chapters.map(served));
@@ -210,10 +210,10 @@ function useEntries(book) {
 
 const served = ({ id, title, summary, target_word_count }) => ({ key: `c${id}`, id, title, summary, target_word_count });
 
-/** An edit over the chapters of today. `seen` are those that its author had before them, in the list or taken out. */
+/** Apply an edit to the current chapters. `seen`: the chapters that the author had before them, listed or removed. */
 function merged({ entries, seen }, chapters) {
   const ids = new Set(chapters.map(({ id }) => id));
-  // A chapter that the service no longer has would come back as a new one, which is what its author wants.
+  // A chapter that the service no longer has is added as a new one, which is what its author wants.
   const kept = entries.map((entry) => (entry.id && !ids.has(entry.id) ? { ...entry, id: undefined } : entry));
   return [...kept, ...chapters.filter(({ id }) => !seen.includes(id)).map(served)];
 }

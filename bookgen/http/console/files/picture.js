@@ -1,4 +1,4 @@
-// A new picture book for children: who it is for and who is in it. What is typed is kept until the book is made.
+// A new picture book for children: its readers and its characters. Input is kept until the book is created.
 
 import { post } from "./api.js";
 import { html, useState } from "./hooks.js";

@@ -1,4 +1,4 @@
-// What the account may do and has paid for: plan, usage, credits, add-ons, invoices. Paying is done on the payment
+// The account's plan, usage, credits, add-ons and invoices. Payments are made on the payment
 // processor's own page.
 
 import { post } from "./api.js";

@@ -1,4 +1,4 @@
-// The pages of the PDF in the chosen look, turned: two beside each other where there is room.
+// The pages of the PDF with the chosen settings, two side by side if there is space.
 
 import { post } from "./api.js";
 import { direction, number } from "./format.js";
@@ -25,7 +25,7 @@ export default function Preview({ book }) {
     if (key === "Home") to(0);
     if (key === "End") to(last);
   });
-  // A right-hand page comes first: the pages of a spread are 1, then 2 and 3, then 4 and 5.
+  // The first page is a right-hand page, so the spreads are 1, then 2 and 3, then 4 and 5.
   const first = wide ? at - ((at + 1) % 2) : at;
   const shown = (wide ? [first, first + 1] : [first]).filter((index) => index >= 0 && index <= last);
   return html`
@@ -49,10 +49,10 @@ export default function Preview({ book }) {
 
 const Leaf = ({ page }) => html`<div>${useMemo(() => markup(page.html), [page])}</div>`;
 
-const BATCH = 10; // pages of one answer
-const REST_MILLISECONDS = 150; // whoever drags the slider asks for no page on the way
+const BATCH = 10; // pages per request
+const REST_MILLISECONDS = 150; // no page is requested while the slider is dragged
 
-/** The pages of the PDF in the chosen look, those around the page `at` at least. `data.pages` has holes. */
+/** The pages of the PDF with the chosen settings, at least those around page `at`. `data.pages` has holes. */
 function usePages(book, chosen, at) {
   const [state, show] = useState({ data: null, error: null });
   const asked = useRef(new Set());
@@ -68,7 +68,7 @@ function usePages(book, chosen, at) {
     }
   };
   useEffect(() => {
-    // A spread may reach into the batch before or after.
+    // A spread may extend into the batch before or after.
     const near = new Set([at - 1, at, at + 2].map((index) => Math.floor(Math.max(0, index) / BATCH) + 1));
     const missing = [...near].filter((page) => !asked.current.has(page) && (page - 1) * BATCH < (state.data?.page_count ?? 1));
     const timer = setTimeout(() => missing.forEach(load), state.data ? REST_MILLISECONDS : 0);

@@ -11,10 +11,10 @@ import { Confirmed } from "./ui.js";
 
 const ADDON = "automated-production";
 
-/** How a run goes on, or begins again: a production stays one. */
+/** The command that continues or restarts a run: a production stays a production. */
 export const starting = (status) => (status?.mode === "automated" ? "produce" : "generate");
 
-/** The time and the cost of a full run, as far as they are known. */
+/** The time and cost of a full run, as far as they are known. */
 export function estimate(book) {
   const parts = [book.estimated_seconds ? duration(book.estimated_seconds) : null];
   if (book.estimated_cost_micros > 0) parts.push(`about ${cost(book.estimated_cost_micros, book.usage.currency)}`);
@@ -35,7 +35,7 @@ export function Produce({ book, reload }) {
       more=${html`<p>${estimate(book)} ${terms && html`${terms.text} ${terms.isMissing && html`<a href="#/plan">Buy the add-on</a>`}`}</p>`}>Create the whole book<//>`;
 }
 
-/** What a production needs where plans are sold: the add-on, its price, or the uses that are left. Null elsewhere. */
+/** What a production needs on a server that sells plans: the add-on, its price, or the uses left. Otherwise null. */
 function useTerms() {
   const billing = useSignal(settings)?.billing_enabled;
   const { data: sold } = useResource(billing ? "/auth/addons/available/" : null);
@@ -48,7 +48,7 @@ function useTerms() {
   return { text: `This needs the add-on “${addon.name}”: ${prices.filter(Boolean).join(" or ")}.`, isMissing: true };
 }
 
-// What the status says while each phase is on; what says none of it is the writing.
+// The status texts of each phase. Any other text belongs to the writing.
 const PHASES = [
   ["Outline", "drafting the outline"],
   ["Text", ""],
@@ -60,7 +60,7 @@ const PHASES = [
   ["Files", "making the files"],
 ];
 
-/** The phases of a production, and which is on. */
+/** The phases of a production, with the current one. */
 export function Phases({ status }) {
   const message = status.status_message.toLowerCase();
   const found = PHASES.findIndex(([, doing]) => doing && message.includes(doing));

@@ -1,4 +1,4 @@
-// Proofreading and the editor's reading: a report is made, and its suggestions are worked through one by one, each seen before it is applied.
+// Proofreading and the editor's reading: a report whose suggestions are decided one by one, each seen before it is applied.
 
 import { get, post, remove } from "./api.js";
 import { count, inLanguage, number, time } from "./format.js";
@@ -9,9 +9,9 @@ import { settings } from "./site.js";
 import { Action, Confirmed, Field, Heading, Notice, off, plain, Problem, Progress, spoken, useWork, Waiting } from "./ui.js";
 
 const OPEN = new Set(["pending", "running"]);
-// What the list shows: the status of the suggestions, and what they are called then.
+// The statuses that the list can show, and their labels.
 const SHOWN = { pending: "left", applied: "applied", dismissed: "dismissed" };
-const SOON = [1, 2, 4, 8]; // seconds between the first looks at a new report; then it is polled as anything else
+const SOON = [1, 2, 4, 8]; // seconds between the first polls of a new report; then the usual interval applies
 const SEVERITIES = ["critical", "major", "minor", "info"];
 
 export default function Proof({ book, reload }) {
@@ -59,7 +59,7 @@ function Report({ book, report, again, reload }) {
 function Suggestions({ book, report, reload }) {
   const [severity, limit] = useState("");
   const [page, turn] = useState(1);
-  // A report about one passage has one suggestion, which is shown whatever became of it.
+  // A report on one passage has one suggestion, which is shown whatever its status.
   const isPassage = report.kind === "passage";
   const [status, list] = useState(isPassage ? "" : "pending");
   const path = `/proofreading-reports/${report.id}/suggestions/?page=${page}${status && `&status=${status}`}${severity && `&severity=${severity}`}`;
@@ -125,7 +125,7 @@ function Suggestion({ book, report, one, open, apply, dismiss }) {
     card.current.scrollIntoView({ block: "nearest" });
   }, []);
   useLayoutEffect(() => {
-    // The one before went with the button that decided it.
+    // The previous one was removed together with the button that was clicked.
     if (document.activeElement === document.body) card.current.focus({ preventScroll: true });
   }, []);
   const before = shown?.before ?? one.original_text;
@@ -143,15 +143,15 @@ function Suggestion({ book, report, one, open, apply, dismiss }) {
     </article>`;
 }
 
-/** The text with a paragraph's end as proofreaders write it. */
+/** The text with pilcrows for the ends of paragraphs. */
 function inOneLine(text) {
   return text?.replace(/\s*\n\s*/g, " ¶ ");
 }
 
-/** How many suggestions a report has, whatever became of them. */
+/** The number of suggestions in a report, whatever their status. */
 const total = (report) => Object.values(report.counts.by_severity).reduce((sum, one) => sum + one, 0);
 
-/** How much a report has found, for the list of reports. */
+/** The number of findings of a report, for the list of reports. */
 function found(report) {
   if (report.kind === "passage") return "a rewritten passage";
   return report.kind === "review" ? `editor's reading, ${count(total(report), "finding")}` : count(total(report), "suggestion");
@@ -164,7 +164,7 @@ const PASSAGE = {
   stale: "The text has changed since, so the new passage can no longer be applied.",
 };
 
-/** Looks a few times while `open`, because most checks are done within seconds. */
+/** Poll a few times while `open`, because most checks are done within seconds. */
 function useSoon(open, look) {
   useEffect(() => {
     if (!open) return undefined;

@@ -1,11 +1,11 @@
-// A chapter's Markdown as it is read. Elements are made from the parser's tokens, so no text ever becomes markup.
+// A chapter's Markdown for reading. Elements are made from the parser's tokens, so text never becomes markup.
 
 import { html } from "./hooks.js";
 import { Pictures } from "./pictures.js";
 import { isBreak, withBreaks } from "./scenes.js";
 import { lexer } from "./vendor/marked.js";
 
-/** `pictures` stand where the files have them, those that would come after the last block at the end. */
+/** `pictures` are placed where the files have them; those after the last block go to the end. */
 export function Prose({ text, title = "", pictures = [] }) {
   const all = blocks(text, title);
   const before = (at) => pictures.filter(({ position }) => Math.min(position, all.length) === at);
@@ -13,7 +13,7 @@ export function Prose({ text, title = "", pictures = [] }) {
   return html`${all.map((one, at) => html`<${Pictures} of=${before(at)} />${shown(one, at)}`)}<${Pictures} of=${before(all.length)} />`;
 }
 
-/** The paragraphs and what else a text is made of, as the files count them: without the title once more at its head. */
+/** The blocks of a text as the files count them: without a repeated title at its start. */
 export function blocks(text, title = "") {
   const all = lexer(withBreaks(text ?? "")).filter(({ type }) => type !== "space" && type !== "def").map((one) => (isBreak(one) ? { type: "hr" } : one));
   while (all.at(-1)?.type === "hr") all.pop();
@@ -21,12 +21,12 @@ export function blocks(text, title = "") {
   return first < 0 ? [] : all.slice(first);
 }
 
-/** A break beside a heading or another break: the files leave it out, and count it as a block all the same. */
+/** A break next to a heading or another break: the files drop it, but still count it as a block. */
 function isNeedless(all, at) {
   return all[at].type === "hr" && [all[at - 1]?.type, all[at + 1]?.type, all[at - 1]?.type === "hr" && "heading"].includes("heading");
 }
 
-/** Text with the one tag that is no text. */
+/** Text with the one tag that is supported. */
 const broken = (text) => text.split(/<br\s*\/?>/i).map((part, at) => (at ? [html`<br />`, part] : part));
 
 const inside = (token) => (token.tokens ?? []).map(inline);

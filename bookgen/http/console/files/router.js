@@ -4,7 +4,7 @@ import { signal } from "./signal.js";
 
 export const route = signal(read());
 
-// How far down the reader was goes with the address, for the way back to it.
+// The scroll position is stored with the address, for going back.
 const REST_MILLISECONDS = 100;
 history.scrollRestoration = "manual";
 let depth = history.state?.y ?? 0;
@@ -13,7 +13,7 @@ let resting;
 addEventListener("scroll", () => {
   clearTimeout(resting);
   const place = location.hash;
-  // A step back may come before `hashchange`: the depth of one view is never kept with the address of another.
+  // Going back may come before `hashchange`: the position of one view must not be stored with another's address.
   resting = setTimeout(() => location.hash === place && history.replaceState({ y: scrollY }, ""), REST_MILLISECONDS);
 }, { passive: true });
 
@@ -23,7 +23,7 @@ addEventListener("hashchange", () => {
   route.set(read());
 });
 
-/** Once the view is there: to where the reader had it, else to its beginning. */
+/** Once the view is rendered: scroll to the stored position, or to the top. */
 export function toPlace() {
   scrollTo(0, depth);
   depth = 0;
@@ -31,7 +31,7 @@ export function toPlace() {
 
 export const go = (path) => (location.hash = path);
 
-/** The same view under an address that fits better; no step back leads to the old one. */
+/** Show the same view under a better address. Going back does not lead to the old one. */
 export function instead(path) {
   history.replaceState(null, "", path);
   depth = 0;

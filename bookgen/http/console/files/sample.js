@@ -1,4 +1,4 @@
-// The sample book: anybody may read it.
+// The sample book, which anyone may read.
 
 import { count, inLanguage, words } from "./format.js";
 import { html, useKeys } from "./hooks.js";

@@ -1,13 +1,13 @@
-// Scene breaks in any spelling, as the files take them: render/ornaments.py says the same, sign for sign.
+// Scene breaks in any spelling, by the same rules as the files: render/ornaments.py has the same signs.
 
 const SIGNS = String.raw`[*#~_=+°\-‐-―⸺⸻•·∙⋅●○◦◆◇◈◊❖※⁂⁎⁑⁕⁜§❦❧☙✦-✿❀-❋♠♣♤♦♧☼☽☾]`;
 const ORNAMENT = new RegExp(`^(?:${SIGNS}(?:\\s*${SIGNS}){0,79}|[★☆](?: +[★☆])*|<hr\\b[^<>]*>)$`, "i");
 const CENTRING = /<\/?(?:center|div|p)\b[^<>]*>|&nbsp;|\\/gi;
-// What is one even where it touches other lines.
+// Signs that are a scene break even right next to other lines.
 const ANYWHERE = /^ {0,3}(?:#{1,6}|\* ?\* ?\*[ *]*|⁂|❦|~{3,}|(?:— ?){2,}|(?:\\?\* ?){3}|- ?- ?-)[ \t]*$/;
 const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/;
 
-/** The text with every scene break spelled as Markdown spells it; fenced code is left alone. */
+/** The text with every scene break in Markdown's own spelling; fenced code is left alone. */
 export function withBreaks(text) {
   const lines = text.split("\n");
   const empty = (at) => !lines[at]?.trim();
@@ -24,7 +24,7 @@ export function withBreaks(text) {
   }).join("\n");
 }
 
-/** Whether a block is a sign that Markdown took for a bullet. */
+/** Whether a block is a scene break sign that Markdown took for a bullet. */
 export function isBreak({ type, ordered, items }) {
   return type === "list" && !ordered && items.length === 1 && !items[0].text.trim();
 }

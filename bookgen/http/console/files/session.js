@@ -1,16 +1,16 @@
-// Who is signed in. The pair of tokens is held by this module and kept where only this origin's own scripts can
-// read: for the tab alone, or on the device if the reader asks for that. The contract gives tokens to scripts and
-// takes them as a header, so no cookie can hide them; that no other script runs here is the page's policy's affair.
+// The signed-in account. This module holds the token pair and stores it where only scripts of this origin can read it:
+// for this tab only, or on the device if the reader asks for that. The contract gives tokens to scripts and takes them
+// in a header, so a cookie cannot hide them. The content security policy ensures that no other script runs here.
 
 import { signal } from "./signal.js";
 
 const KEY = "bookgen:session";
-// Where a new book is kept while it is typed. A visitor types too, so no account is in the name: it goes with a sign-out.
+// Where a new book is stored while it is typed. Visitors type too, so the key names no account; signing out clears it.
 export const IDEA = "bookgen:idea";
 export const PICTURE = "bookgen:picture";
 
 export const current = signal(restored()); // null, or { account: { id, username, email, is_staff }, tokens, kept }
-export const ended = signal(false); // the service took the tokens back: ask for the password, keep everything else
+export const ended = signal(false); // the service has rejected the tokens: ask for the password and keep everything else
 
 export function signIn({ user, tokens }, kept) {
   const account = { id: user.id, username: user.username, email: user.email, is_staff: user.is_staff === true };
@@ -27,7 +27,7 @@ export function signOut() {
   current.set(null);
 }
 
-/** Resolves once the reader is signed in again after the service refused the tokens. */
+/** Resolves once the reader has signed in again after the tokens were rejected. */
 export function signedInAgain() {
   ended.set(true);
   return new Promise((resolve) => {
@@ -54,7 +54,7 @@ function restored() {
   }
 }
 
-// Another tab signed out, signed in or renewed the pair that both keep.
+// Another tab signed out, signed in, or refreshed the pair that both use.
 addEventListener("storage", ({ key, storageArea }) => {
   if (storageArea !== localStorage || (key !== KEY && key !== null)) return;
   if (current.value && !current.value.kept) return;

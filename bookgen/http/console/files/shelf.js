@@ -1,4 +1,4 @@
-// The shelf: every book with its cover and how far it is.
+// The list of books with cover and progress.
 
 import { deletions, isDeleted } from "./deletions.js";
 import { count, inLanguage, number, since, words } from "./format.js";
@@ -38,7 +38,7 @@ function Books({ session }) {
 
 export const isActive = (book) => ["running", "paused"].includes(book.generation_progress?.generation_status);
 
-/** Behind another book of the account; a run may also wait for its model. */
+/** Queued behind another book of the account. A run may also wait for its model. */
 export const isQueued = (run) => run?.queue_position != null;
 
 function Spine({ book }) {
@@ -60,7 +60,7 @@ function state(book, run) {
   if (book.status === "generating") return isQueued(run) ? "Waiting in the queue" : `Writing, ${number(run?.percentage ?? 0)} %`;
   if (book.status === "completed") return words(book.word_count);
   if (book.status === "outline") return book.word_count ? `${words(book.word_count)} so far` : `Outline, ${count(book.chapters_count, "chapter")}`;
-  // A copy is a draft that may have all of its texts.
+  // A copy is a draft that may have all its texts.
   if (book.word_count) return words(book.word_count);
   return `Draft, ${since(book.created_at)}`;
 }

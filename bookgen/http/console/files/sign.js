@@ -12,7 +12,7 @@ const GOOGLE = "https://accounts.google.com/o/oauth2/v2/auth";
 const STATE = "bookgen:google-state";
 const FORMS = new Set(["new", "picture"]);
 
-/** `to`: the form that asked for an account, `new` or `picture`, to which its author returns. */
+/** `to`: the form that required an account, `new` or `picture`, to which the reader returns. */
 export default function Sign({ rest: [to] }) {
   const asked = FORMS.has(to) ? "register" : "login";
   const [tab, show] = useState(asked);
@@ -39,7 +39,7 @@ export default function Sign({ rest: [to] }) {
 function Login({ forgot }) {
   const { run, busy, error } = useWork(async ({ target }) => {
     const { name, password, kept } = Object.fromEntries(new FormData(target));
-    // A username may have an @, but one that can be an address is the account's own.
+    // A username may contain an @, but one that is a valid address must be the account's own.
     await enter(post("/auth/login/", { [/.@.+\../.test(name) ? "email" : "username"]: name, password }), kept === "on");
   });
   return html`
@@ -104,7 +104,7 @@ function Forgot({ back }) {
     </div>`;
 }
 
-/** Over the view that the reader is in: signed in again, everything goes on where it was. */
+/** Shown over the current view: after signing in again, everything continues. */
 export function SignInAgain() {
   const { username: name = "", email = "" } = current.value?.account ?? {};
   const site = useSignal(settings);
@@ -133,7 +133,7 @@ export function SignInAgain() {
     <//>`;
 }
 
-/** Who came by Google or by a mailed link has no password yet, and can have one. */
+/** A user who signed in with Google or a mailed link has no password yet and can set one. */
 function NoPassword({ email }) {
   const sends = useSignal(settings)?.features?.email !== false;
   const [message, say] = useState("");
@@ -145,9 +145,9 @@ function NoPassword({ email }) {
     <${Problem} error=${error} />`;
 }
 
-let granted = null; // the token that Google sent the reader back with, until it is used
+let granted = null; // the token in Google's redirect, until it is used
 
-// By way of Google's own page, which sends the reader back here: no script of theirs ever runs in ours.
+// Through a redirect to Google's own page, so that none of its scripts run here.
 function Google({ client, kept = false }) {
   const leave = useWork(async () => {
     const state = crypto.getRandomValues(new Uint32Array(4)).join("");
@@ -170,7 +170,7 @@ function Google({ client, kept = false }) {
 
 const home = () => location.origin + location.pathname;
 
-/** Takes what Google put behind the #, if that is where the reader comes from. Whose sign-in had ended is where they were. */
+/** Read what Google put after the #, if the reader comes from there. A reader whose session had expired returns to the same view. */
 export function returned() {
   const told = new URLSearchParams(location.hash.slice(1));
   const { state, from } = JSON.parse(sessionStorage.getItem(STATE) ?? "{}");

@@ -1,4 +1,4 @@
-// A value that tells when it changes, and the hook that shows it.
+// A value that notifies of changes, and the hook that shows it.
 
 import { useEffect, useState } from "./vendor/preact.js";
 

@@ -1,4 +1,4 @@
-// The spreads of a picture book: each picture with its words.
+// The spreads of a picture book: each picture with its text.
 
 import { inLanguage } from "./format.js";
 import { html } from "./hooks.js";
@@ -7,10 +7,10 @@ import { Prose } from "./prose.js";
 
 export const isPictureBook = (book) => book.kind === "childrens";
 
-/** A picture book has its spreads from the beginning, but nothing is known of them until they are planned. */
+/** A picture book has its spreads from the start, but they are empty until they are planned. */
 export const isOutlined = (book) => book.chapters.length > 0 && !(isPictureBook(book) && book.chapters.every(({ summary }) => !summary));
 
-/** A chapter's pictures as the files have them, where a spread has room for the newest alone, above its words. */
+/** A chapter's pictures as in the files; a spread has space only for the newest, above its text. */
 export const pictures = (book, { illustrations }) =>
   isPictureBook(book) ? illustrations.slice(-1).map((one) => ({ ...one, position: 0 })) : illustrations;
 

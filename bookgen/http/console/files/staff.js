@@ -1,4 +1,4 @@
-// The whole service at a glance, for its staff.
+// An overview of the whole service, for its staff.
 
 import { cost, number } from "./format.js";
 import { html } from "./hooks.js";

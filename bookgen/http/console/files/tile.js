@@ -1,4 +1,4 @@
-// A book's cover: its picture, or a drawn tile that is always the same for the same title.
+// A book's cover: its picture, or a drawn placeholder that depends only on the title.
 
 import { html } from "./hooks.js";
 import { inLanguage } from "./format.js";
@@ -21,11 +21,11 @@ export function Cover({ book, large = false }) {
     </div>`;
 }
 
-// In hundredths of the cover's width: the room for a line, and how wide a letter is for its size.
+// In hundredths of the cover's width: the space for a line, and the width of a letter relative to its size.
 const ROOM = 80;
 const LETTER = 0.62;
 const CAPTION_LETTER = 0.56;
-// Scripts that break a line anywhere between two letters.
+// Scripts that can break a line between any two characters.
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
 /** The size of a title's letters on the cover, at which its longest word stays in one piece. */
@@ -39,7 +39,7 @@ function longest(title) {
   return Math.max(1, ...words.map((word) => word.length));
 }
 
-/** Pictures come from this page's own origin, under whatever name it is known to the reader. */
+/** Pictures come from this page's own origin, under whatever host name the reader uses. */
 export function local(url) {
   const at = url.indexOf("/media/");
   return at < 0 ? url : new URL(`../..${url.slice(at)}`, import.meta.url).href;

@@ -1,4 +1,4 @@
-// What every view is made of: buttons that do something, fields, notices, dialogs, progress.
+// Shared parts of all views: buttons that do work, fields, notices, dialogs, progress.
 
 import { reachable } from "./api.js";
 import { html, useEffect, useId, useRef, useState } from "./hooks.js";
@@ -6,11 +6,11 @@ import { toPlace } from "./router.js";
 import { signal, useSignal } from "./signal.js";
 import { NAME } from "./site.js";
 
-export const spoken = signal(""); // what the page announces, to the eye and to a screen reader, without moving the focus
-export const bookTitle = signal(""); // the title of the open book, which the names of its views end with
+export const spoken = signal(""); // the announcement of the page, visible and for screen readers, without moving the focus
+export const bookTitle = signal(""); // the title of the open book, which ends the titles of its views
 const ANNOUNCED_SECONDS = 6;
 
-/** A button whose work takes a while. While it does, it says so and is not pressed twice; what fails is shown by it. */
+/** A button whose work takes a while. Meanwhile it says so and cannot be pressed again; it shows any error. */
 export function Action({ work, children, kind = "", busy: busyWords = "Please wait …", ...rest }) {
   const { run, busy, error } = useWork(work);
   return html`
@@ -20,17 +20,17 @@ export function Action({ work, children, kind = "", busy: busyWords = "Please wa
     </span>`;
 }
 
-/** What a button is told that can't be pressed just now. One that were disabled would lose the focus. */
+/** Attributes of a button that cannot be pressed now. A disabled button would lose the focus. */
 export const off = (is) => is && { "aria-disabled": "true", onClick: null };
 
-/** Once the view is drawn anew: who was at something that is gone by then goes on from the heading. */
+/** After the view is rendered: if the focused element is gone, continue from the heading. */
 function keepPlace() {
   setTimeout(() => {
     if (document.activeElement === document.body) document.querySelector("main h1")?.focus({ preventScroll: true });
   });
 }
 
-/** `run` does the work once at a time; `error` is what became of the last try. */
+/** `run` does the work once at a time; `error` is the error of the last try. */
 export function useWork(work) {
   const [state, show] = useState({ busy: false, error: null });
   const going = useRef(false);
@@ -66,13 +66,13 @@ const NEXT = {
   SERVICE_UNAVAILABLE: "The service is busy or starting. Try again in a moment.",
 };
 
-// A call of the API, which helps programs, such as " (POST /books/{id}/generate/)".
+// An API call in a message, which is meant for programs, such as " (POST /books/{id}/generate/)".
 const CALL = / ?\((?:GET|POST|PATCH|PUT|DELETE) [^)]*\)/g;
 
-/** A message of the API as people read it: without calls and without the quotes of code. */
+/** A message of the API for people: without calls and code quotes. */
 export const plain = (message) => message.replace(CALL, "").replaceAll("`", "");
 
-/** What went wrong, and what to do next. `shown`: the form's fields, which show their own messages. */
+/** What went wrong, and what to do next. `shown`: the form's fields that show their own messages. */
 export function Problem({ error, shown = [] }) {
   const notice = useRef();
   const isReachable = useSignal(reachable);
@@ -103,13 +103,13 @@ export function Notice({ kind = "", children }) {
   return html`<div class="notice ${kind}">${children}</div>`;
 }
 
-/** What to do about a title that no font of the server has. */
+/** What to do about a title that no font on the server can show. */
 export function FontWarning({ book }) {
   if (!book.font_warning) return null;
   return html`<${Notice} kind="bad"><p>${plain(book.font_warning)}</p><//>`;
 }
 
-/** A labelled field. `as` is input, textarea or select. `wrong` is read out with it, until the field is changed. */
+/** A labelled field. `as`: input, textarea or select. `wrong` is read out with it until the field is changed. */
 export function Field({ label, hint, wrong: refused, as = "input", children, class: kind = "", ...rest }) {
   const id = useId();
   const [mended, mend] = useState(null);
@@ -128,7 +128,7 @@ export function Check({ label, ...rest }) {
   return html`<label class="check"><input type="checkbox" ...${rest} /> <span>${label}</span></label>`;
 }
 
-/** Asks before something that can't be taken back; focus goes in and comes back. */
+/** Asks before something that cannot be undone. The focus moves in and comes back. */
 export function Dialog({ title, onClose, closable = true, children }) {
   const dialog = useRef();
   const id = useId();
@@ -156,7 +156,7 @@ export function Confirmed({ title, text, yes, work, children, more, kind = "", d
     ${asking && html`<${Question} title=${title} text=${text} yes=${yes} destroys=${destroys} work=${async () => { await work(); close(); }} onClose=${close}>${more}<//>`}`;
 }
 
-/** The dialog that asks. A yes does the work, which closes it where nothing is left to ask. Red if it `destroys`. */
+/** The dialog that asks. Confirming does the work, and then closes it unless there is more to ask. Red if it `destroys`. */
 export function Question({ title, text, yes, work, onClose, children, destroys = false }) {
   return html`
     <${Dialog} title=${title} onClose=${onClose}>
@@ -173,7 +173,7 @@ export function Progress({ label, value }) {
   return html`<progress aria-label=${label} max="100" value=${value}></progress>`;
 }
 
-/** The one heading of a view. It takes the focus when the view opens, so that a reader starts there. */
+/** The only heading of a view. It takes the focus when the view opens, so that a screen reader starts there. */
 export function Heading({ children, title }) {
   const heading = useRef();
   const name = title ?? (typeof children === "string" ? children : "");
@@ -189,7 +189,7 @@ export function Heading({ children, title }) {
   return html`<h1 tabindex="-1" ref=${heading}>${children}</h1>`;
 }
 
-/** What a view shows until its data is there, or instead of it. */
+/** What a view shows until its data is loaded, or instead of it. */
 export function Waiting({ error, children = "Loading …" }) {
   if (!error) return html`<p class="quiet" role="status">${children}</p>`;
   if (error.status !== 404) return html`<${Problem} error=${error} />`;

@@ -1,4 +1,4 @@
-// Where somebody starts who has no book yet.
+// The start page for someone without a book.
 
 import { either } from "./format.js";
 import { html, useState } from "./hooks.js";

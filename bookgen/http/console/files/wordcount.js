@@ -1,4 +1,4 @@
-// How many words a text has, counted as bookgen/words.py counts them.
+// The number of words in a text, counted as in bookgen/words.py.
 
 const HAN_KANA = "\\u3005-\\u3007\\u3040-\\u30ff\\u31f0-\\u31ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff\\uff66-\\uff9f\\u{20000}-\\u{3ffff}";
 const SEA = "\\u0e00-\\u0eff\\u1000-\\u109f\\u1780-\\u17ff"; // Thai, Lao, Burmese, Khmer

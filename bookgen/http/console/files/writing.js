@@ -1,4 +1,4 @@
-// The writing, watched and steered: how far it is, why it waits or failed, and what to do next.
+// Watching and controlling the writing: its progress, why it waits or failed, and what to do next.
 
 import { post } from "./api.js";
 import { cost, count, duration, inLanguage, number, since, words } from "./format.js";
@@ -54,7 +54,7 @@ function Run({ book, status, reload }) {
     </section>`;
 }
 
-/** Nothing where it is not known for another reason than that there is no chapter to judge by. */
+/** Empty if it is unknown for any reason other than that there is no chapter to judge by. */
 function left({ estimated_seconds_remaining: seconds, completed_chapters: finished }) {
   if (seconds != null) return duration(seconds);
   return finished ? null : "known after the first chapter";
@@ -95,7 +95,7 @@ function Controls({ book, status, reload }) {
   }
 }
 
-/** What is offered where every chapter has text. */
+/** The actions when every chapter has text. */
 const Written = ({ book, reload }) => html`
   <div class="row"><a class="button primary" href="#/books/${book.id}/read">Read the book</a><a class="button" href="#/books/${book.id}/files">Download</a>
     <${Confirmed} title="Rewrite the whole book?" yes="Rewrite" work=${() => command(book, "generate", reload)}
@@ -114,7 +114,7 @@ const ADVICE = {
 };
 const OPERATORS = ["Your book is fine, and nothing is lost. Only the operator of this service can fix this. Afterwards, choose “Resume”."];
 
-/** A key, a credit, a model's name or its window: the call fails whatever the book says. */
+/** A key, a credit, a model's name or its context window: the call fails whatever the book contains. */
 const isOperators = (failure) => failure?.retryable === false && /^The model( provider|'s context window)/.test(failure.message);
 
 function Failed({ book, status, reload }) {
@@ -142,7 +142,7 @@ async function command(book, name, reload) {
   try {
     await post(`/books/${book.id}/${name}/`);
   } catch (error) {
-    // The state has moved on meanwhile, or an earlier try arrived after all: what is true is shown instead.
+    // The state has changed in the meantime, or an earlier try succeeded: show the current state.
     if (error.code !== "CONFLICT" && error.code !== "GENERATION_IN_PROGRESS") throw error;
   } finally {
     await reload();
@@ -150,7 +150,7 @@ async function command(book, name, reload) {
 }
 
 function Chapters({ book, status }) {
-  // Where a run has written only some of a book's texts again, the reader is told which.
+  // After a run that rewrote only some texts, the reader is told which.
   const isRewritten = status && status.generation_status !== "completed" && book.chapters.every(({ content }) => content);
   const { data: ended } = useResource(isRewritten && !status.outline ? `/books/${book.id}/generation-status/` : null);
   const live = new Map((status?.outline ?? ended?.outline ?? []).map((item) => [item.id, item]));
