@@ -1,6 +1,6 @@
 """The tests that take long, and why. `make test` leaves them out; with CI=true, as `.ci/run` sets it, it runs all.
 
-A test is named by its folder, its file, or its file and its own name.
+An entry is a folder or a file below tests/.
 """
 
 from __future__ import annotations
@@ -16,15 +16,27 @@ SLOW = {
     "http/console": "drives the page in Chromium",
     "deploy": "starts the programs of others before the service",
     "test_journeys.py": "makes whole books through the commands",
+    "test_documented_commands.py": "runs the commands that the pages for operators print",
     "test_canaries.py": "starts test runs of its own",
+    "billing/test_dying.py": "kills the service at every step of a payment",
     "commands/test_backup.py": "drills a backup in a second cluster",
     "commands/test_full_disk.py": "fills a disk",
     "commands/test_mcp_conformance.py": "the suite of the protocol's makers",
+    "commands/test_mcp.py": "a server and an agent's process for each test",
+    "commands/test_mcp_kills.py": "kills a server and an agent's process",
+    "commands/test_proof.py": "whole reports, by a command and its server",
+    "http/test_blackbox.py": "every row of the contract, in one long story",
+    "http/test_cover_ideas.py": "draws covers of whole books",
+    "http/test_declaration.py": "makes books with pictures in every format",
     "http/docs/test_generated_clients.py": "generates clients with Node and compiles them",
     "http/test_schemathesis.py": "some thousand requests that a program makes up",
     "http/test_odd_input.py": "every field with every kind of value",
     "render/test_ace.py": "Ace, in Chromium",
     "render/test_epubcheck.py": "EPUBCheck, in Java",
+    "render/test_bare_machine.py": "every format in a process without the machine's fonts",
+    "render/test_formats.py": "the same book with every setting, in every format",
+    "services/test_backup_schedule.py": "makes and drills backups",
+    "store/postgres/test_moving.py": "starts older servers and moves their databases",
     "store/postgres/test_embedded.py": "starts, kills and restarts PostgreSQL",
 }
 

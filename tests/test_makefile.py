@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.slow import SLOW, TESTS
+
 ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.checker("make")
 
@@ -83,3 +85,9 @@ def test_slow_tests_run_when_asked_for_and_in_ci(
     made = make(tmp_path, target, **settings)
 
     assert ("report of pytest -n 3 --dist worksteal -m not slow" not in made.stdout) is has_slow
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_what_is_named_as_slow_exists(name: str) -> None:
+    """A file that was renamed would otherwise be in `make test` again."""
+    assert (TESTS / name).exists()

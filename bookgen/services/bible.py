@@ -112,8 +112,9 @@ async def change(
     sent: Mapping[str, Any],
     is_as_read: Callable[[Book], bool],
 ) -> Book:
-    """Change the author's entries in one transaction, and correct the facts that contradict them. Then note the chapters
-    that contradict the bible.
+    """Change the author's entries in one transaction, and correct the facts that contradict them.
+
+    Then note the chapters that contradict the bible.
 
     Raises NotFound, PlanUpgradeRequired, and Conflict if the book is no longer `is_as_read`.
     """
