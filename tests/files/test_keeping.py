@@ -236,7 +236,7 @@ async def test_covers_are_kept_as_many_and_as_long_as_the_operator_says_and_the_
         await pool.execute(
             "INSERT INTO cover (book_id, style, image_key, thumbnail_key, width, height, is_selected, created_at)"
             " VALUES ($1, '', $2, $3, 16, 25, $4, now() - $5 * interval '1 hour')",
-            book_id, *keys, at == 0, float(at < 2),
+            book_id, *keys, at == 4, float(at in (0, 4)),
         )  # fmt: skip
 
     await FileUpkeep(pool, Files(), times).forget_old(with_covers=True)

@@ -155,3 +155,16 @@ async def test_what_the_service_stores_at_the_former_place_meanwhile_moves_too(
     assert (done.files, done.of_files) == (7, 6)
     assert await pool.fetchval("SELECT count(*) FROM media WHERE body IS NOT NULL") == 0
     assert await are_whole(pool, files, book_id, keys)
+
+
+async def test_two_moves_at_once_lose_nothing(
+    pool: asyncpg.Pool, files: Files, server: S3Server, tmp_path: Path, book_id: int, keys: dict[str, bytes]
+) -> None:
+    await asyncio.gather(move(pool, files, BUCKET_ADDRESS), move(pool, files, str(tmp_path / "files")))
+    assert await are_whole(pool, files, book_id, keys)
+
+    await asyncio.gather(move(pool, files, BUCKET_ADDRESS), move(pool, files, BUCKET_ADDRESS))
+
+    assert await are_whole(pool, files, book_id, keys)
+    assert sorted(server.objects.values()) == sorted([*PICTURES, EXPORT])
+    assert await states(pool) == ["used"] * 6
