@@ -1,4 +1,7 @@
-"""Names of people by language, drawn evenly from the lists of Faker.
+"""Names of people by language, dealt from the lists of Faker as from a pack of cards.
+
+No name is met again before its list is used up, and of a thousand books none has more than twenty. Chance alone would
+give a name of a list of 65 to one book in thirty.
 
 Faker is imported only when a name is drawn: that takes about half a second, once in a process, so callers on the event
 loop draw in a thread.
@@ -8,15 +11,15 @@ from __future__ import annotations
 
 import importlib
 import random
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-POOL_A_NAME = 150  # names of a list for each one that is drawn from it, so that chance takes none to 2 % of the books
-MIN_POOL = 50  # given names of a list: one is drawn from it, and comes to 2 % on average
+BOOKS_A_NAME = 53  # at least: a thousand books in a row take part in no more than twenty rounds of so many
+POOL_A_NAME = 150  # names of a list for each one that a book is offered of it beyond the first
 
-# The regions whose names a language has. Not here: languages for which Faker has few names, as ja and vi.
+# The regions whose names a language has.
 REGIONS = {
     "ar": ("ar_AA",),
     "bg": ("bg_BG",),
@@ -33,6 +36,7 @@ REGIONS = {
     "hr": ("hr_HR",),
     "hu": ("hu_HU",),
     "it": ("it_IT",),
+    "ja": ("ja_JP",),
     "ko": ("ko_KR",),
     "nb": ("no_NO",),
     "nl": ("nl_NL", "nl_BE"),
@@ -46,10 +50,15 @@ REGIONS = {
     "sv": ("sv_SE",),
     "tr": ("tr_TR",),
     "uk": ("uk_UA",),
-    "zh": ("zh_CN",),
-    "zh-hant": ("zh_TW",),
-    "zh-tw": ("zh_TW",),
+    "vi": ("vi_VN",),
+    "zh": ("zh_CN", "zh_TW"),
+    "zh-hant": ("zh_TW", "zh_CN"),
+    "zh-tw": ("zh_TW", "zh_CN"),
 }
+# Character sets that have the characters of one Chinese script and hardly any of the other's.
+SCRIPTS = {"zh": "gb2312", "zh-hant": "big5", "zh-tw": "big5"}
+# What Faker calls its lists of surnames. Where several are there, the first one is taken.
+SURNAMES = ("last_names_male", "unisex_last_names", "last_names")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,23 +77,25 @@ def pool(tag: str) -> PersonNames:
     Left out are names of women and men alike, and surnames that are given names too.
     """
     tag = tag.lower().replace("_", "-")
-    regions = REGIONS.get(tag) or REGIONS.get(tag.split("-")[0], ())
-    providers = [importlib.import_module(f"faker.providers.person.{region}").Provider for region in regions]
+    entry = tag if tag in REGIONS else tag.split("-")[0]
+    providers = [importlib.import_module(f"faker.providers.person.{each}").Provider for each in REGIONS.get(entry, ())]
     women, men = (
         {name for name in _union(providers, f"first_names_{sex}") if " " not in name} for sex in ("female", "male")
     )
-    surnames = (_union(providers, "last_names_male") or _union(providers, "last_names")) - women - men
-    return PersonNames(*(tuple(sorted(each)) for each in (women - men, men - women, surnames)))
+    surnames = next(filter(None, (_union(providers, name) for name in SURNAMES)), set()) - women - men
+    script = SCRIPTS.get(entry, "utf-8")
+    return PersonNames(*(_sorted(each, script) for each in (women - men, men - women, surnames)))
 
 
-def draw(tag: str, rng: random.Random, each: int) -> PersonNames:
-    """Up to `each` given names of women and as many of men, and twice as many surnames, each once.
+def deal(tag: str, turn: int, each: int) -> PersonNames:
+    """Up to `each` given names of women and as many of men, and up to twice as many surnames, each once.
 
-    From a short list fewer are drawn: one given name, no surname.
+    Turns that follow each other get different names until a list is used up. A short list gives fewer: one, and none in
+    some turns if it has less than `BOOKS_A_NAME`.
     """
     names = pool(tag)
-    women, men = (_some(given, rng, each) for given in (names.women, names.men))
-    return PersonNames(women, men, _some(names.surnames, rng, each * 2, POOL_A_NAME))
+    hands = ((names.women, each), (names.men, each), (names.surnames, each * 2))
+    return PersonNames(*(_hand(pack, turn, f"{tag}\0{at}", most) for at, (pack, most) in enumerate(hands)))
 
 
 def is_womans(name: str, tag: str) -> bool | None:
@@ -104,6 +115,16 @@ def _is_spelt_as_name(entry: str) -> bool:
     return all(word[:1] == word[:1].upper() and not word.endswith(".") for word in entry.split())
 
 
-def _some(names: tuple[str, ...], rng: random.Random, most: int, shortest: int = MIN_POOL) -> tuple[str, ...]:
-    count = min(most, max(len(names) // POOL_A_NAME, 1)) if len(names) >= shortest else 0
-    return tuple(rng.sample(names, count))
+def _sorted(names: Iterable[str], script: str) -> tuple[str, ...]:
+    """The names that can be written in the character set `script`."""
+    return tuple(sorted(name for name in names if name.encode(script, "ignore").decode(script) == name))
+
+
+def _hand(names: Sequence[str], turn: int, pack: str, most: int) -> tuple[str, ...]:
+    """What a turn is dealt of a pack, which is shuffled anew when all of it is dealt. A short pack has blanks."""
+    count = min(most, max(len(names) // POOL_A_NAME, 1))
+    cards = [*names, *[""] * (BOOKS_A_NAME - len(names))] if names else [""]
+    hands = len(cards) // count
+    shuffled = random.Random(f"{pack}\0{turn // hands}").sample(cards, len(cards))
+    start = turn % hands * count
+    return tuple(filter(None, shuffled[start : start + count]))

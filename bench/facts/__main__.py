@@ -15,7 +15,7 @@ from bench.facts.carriers import Carrier, carriers
 from bench.facts.notes import notes_of
 from bench.facts.plant import contradictions, look_alikes, unchanged
 from bench.facts.rows import Count, Honest
-from bench.facts.templates import read
+from bench.facts.templates import LISTS, read
 
 SHOWN = 10  # false alarms
 
@@ -44,7 +44,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.facts")
     parser.add_argument("--each", type=int, default=10, metavar="N", help="books for each template (10)")
     options = parser.parse_args()
-    books = carriers(tuple(read("known")))
+    books = carriers(tuple(dict.fromkeys(language for name in LISTS for language in read(name))))
     count, true = planted(books, options.each), honest(books, max(options.each // 5, 1))
     print(*rows.table(count), sep="\n")
     print(f"\n{rows.left_to_the_editor(count)}")

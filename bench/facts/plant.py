@@ -91,7 +91,7 @@ def people(language: str, rng: random.Random) -> tuple[str, str]:
         rng.sample(names.men, 2),
         rng.sample(seconds, 2),
     )
-    if language == "zh":
+    if language in ("ko", "zh"):
         return surnames[0] + given[0], surnames[1] + given[1]
     return f"{given[0]} {surnames[0]}", f"{given[1]} {surnames[1]}"
 
@@ -102,7 +102,7 @@ def contradictions(books: Sequence[Carrier], each: int, seed: int = 1) -> Iterat
     for name in LISTS:
         for language, templates in read(name).items():
             there = [book for book in books if book.language == language]
-            for kind in KINDS:
+            for kind in (each for each in KINDS if each in templates):
                 for number in range(each):
                     told = contradiction(name, language, kind, people(language, rng), templates[kind])
                     yield planted(there[number % len(there)], told, rng)

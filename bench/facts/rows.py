@@ -80,7 +80,7 @@ def left_to_the_editor(count: Count) -> str:
 
 
 def verdicts(count: Count, honest: Honest) -> list[Bar]:
-    every, unseen = count.of(), count.of(["unseen"])
+    every, unseen = count.of(), count.of([name for name in LISTS if name != "known"])
     alarms = len(count.alarms) + len(honest.alarms)
     languages = len(count.languages)
     most = honest.words / WORDS_A_FALSE_ALARM

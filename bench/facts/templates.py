@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-LISTS = ("known", "unseen")
+LISTS = ("known", "unseen", "second")
+IN_FULL = ("second",)  # the lists whose templates have the facts as a note has them, subjects and all
 DETAIL = "detail"  # two details that do not go together: no rule says so, an editor may
 KINDS = (
     "dead_acts", "place_left", "gone_object", "two_places", "known_before", "two_births", "before_birth",
     "before_cause", "corrected", DETAIL,
 )  # fmt: skip
+
+SURNAME_CHARACTERS = {"ja": 2, "ko": 1, "zh": 1}  # of the names that `plant.people` gives
 
 Noted = tuple[str, str, str]  # kind, subject, value
 
@@ -52,8 +55,10 @@ def contradiction(
     name: str, language: str, kind: str, people: tuple[str, str], fields: Sequence[str]
 ) -> ToldContradiction:
     """A template as it is told of two people."""
-    names = {"p": people[0], "q": people[1], "f": people[0].split()[0]}
+    names = {"p": people[0], "q": people[1], **_parts(people[0], language)}
     earlier, *rest = (text.format(**names) for text in fields)
+    if name in IN_FULL:
+        return _in_full(ToldContradiction(kind, name, language, people, (ToldPassage(earlier, ()),)), rest)
     if kind == "corrected":
         value, before, after = rest
         told = ToldPassage(earlier, (("person", people[0], value),))
@@ -62,6 +67,28 @@ def contradiction(
     subject = names["f"] if "{f}" in fields[1] else people[0]
     first, second = _facts(kind, people, subject, values)
     return ToldContradiction(kind, name, language, people, (ToldPassage(earlier, first), ToldPassage(later, second)))
+
+
+def _parts(person: str, language: str) -> dict[str, str]:
+    """The first name and the surname; of a Japanese, Korean or Chinese name the first name is the whole."""
+    if language in SURNAME_CHARACTERS:
+        return {"f": person, "l": person[: SURNAME_CHARACTERS[language]]}
+    return {"f": person.split()[0], "l": person.split()[-1]}
+
+
+def _in_full(told: ToldContradiction, rest: Sequence[str]) -> ToldContradiction:
+    earlier = told.passages[0].text
+    if told.kind == "corrected":
+        fact, before, after = rest
+        return replace(told, passages=(ToldPassage(earlier, _noted(fact)),), before=before, after=after)
+    later, first, second = rest
+    return replace(told, passages=(ToldPassage(earlier, _noted(first)), ToldPassage(later, _noted(second))))
+
+
+def _noted(facts: str) -> tuple[Noted, ...]:
+    """The facts of `kind | subject | value ; kind | subject | value`."""
+    entries = (tuple(part.strip() for part in fact.split("|")) for fact in facts.split(" ; "))
+    return tuple((kind, subject, value) for kind, subject, value in entries)
 
 
 def _facts(

@@ -109,13 +109,14 @@ def _rng(book: Book, purpose: str) -> random.Random:
 
 
 def drawn(book: Book) -> str:
-    tag, rng = book.content_language, _rng(book, "given")
-    lines = [*_names(tag, rng), *_setting(book, rng)]
+    lines = [*_names(book), *_setting(book, _rng(book, "given"))]
     return GIVEN.format(drawn=DRAWN if _kind(book) else DRAWN_FOR_FICTION, lines="\n".join(lines)) if lines else ""
 
 
-def _names(tag: str, rng: random.Random) -> Iterator[str]:
-    found = names.draw(tag, rng, NAMES_EACH)
+def _names(book: Book) -> Iterator[str]:
+    """The books of a service take their turns by id, a new outline of one by lot."""
+    turn = _rng(book, "names").getrandbits(32) if book.bible else book.id
+    found = names.deal(book.content_language, turn, NAMES_EACH)
     lists = (("women", found.women), ("men", found.men), ("surnames", found.surnames))
     if named := [f"{who}: {', '.join(entries)}" for who, entries in lists if entries]:
         yield NAMES_OPEN.format(names="; ".join(named))

@@ -38,7 +38,7 @@ def _shuffled(values: list[str], rng: Random) -> tuple[str, ...]:
 
 def invented(language: str, rng: Random) -> tuple[str, ...]:
     """People with a given name and a surname, no two of whom share one."""
-    drawn = names.draw(language, rng, INVENTED // 2 + 1)
+    drawn = names.deal(language, rng.getrandbits(32), INVENTED // 2 + 1)
     given = _shuffled([*drawn.women, *drawn.men], rng)
     return tuple(f"{name} {surname}" for name, surname in zip(given, drawn.surnames, strict=False))[:INVENTED]
 

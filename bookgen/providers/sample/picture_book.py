@@ -117,7 +117,7 @@ def _cast(brief: Brief, bank: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _invented(brief: Brief, figures: Sequence[str]) -> list[tuple[str, str]]:
     """Figures with short names; a look that begins with "she:" or "he:" is a girl's or a boy's."""
-    drawn = names.draw(language_of(brief.text("language", "en")), brief.book_rng("names"), len(figures))
+    drawn = names.deal(language_of(brief.text("language", "en")), brief.book_rng("names").getrandbits(32), len(figures))
     women, men = (sorted(each, key=len, reverse=True) for each in (drawn.women, drawn.men))
     found = []
     for at, figure in enumerate(brief.book_rng("figures").sample(figures, len(figures))):
