@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-LISTS = ("known", "unseen", "second")
-IN_FULL = ("second",)  # the lists whose templates have the facts as a note has them, subjects and all
+LISTS = ("known", "unseen", "second", "third")
+IN_FULL = ("second", "third")  # the lists whose templates have the facts as a note has them, subjects and all
 DETAIL = "detail"  # two details that do not go together: no rule says so, an editor may
 KINDS = (
     "dead_acts", "place_left", "gone_object", "two_places", "known_before", "two_births", "before_birth",

@@ -7,19 +7,19 @@ order of the chapters, except where a chapter says that it goes back or where it
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 
 from bookgen.models import Fact, FactEvent, FactStatus
+from bookgen.writing.facts.wording import key, lies_in, says_the_same
 
 MAX_CONTRADICTIONS = 60  # of a book
 
 _DATE = re.compile(r"\d{4}(?:-\d{2}(?:-\d{2})?)?")
-_DOT = "\u0307"  # what lower case leaves of the Turkish capital İ
-_MARKS = re.compile(r"[^\w\s]+")
+_EAST_ASIAN = re.compile(r"[\u3400-\u9fff\uac00-\ud7af]{3,6}")
 # Words with which a note may begin a thing or a clause, or not: "the ring", "that the dam is cracked".
 _OPENINGS = frozenset(
     {
@@ -28,7 +28,9 @@ _OPENINGS = frozenset(
         *("le", "la", "les", "l", "un", "une", "que", "qu"),  # French
         *("el", "los", "las", "una", "il", "lo", "gli", "i", "uno", "che"),  # Spanish and Italian
         *("o", "os", "as", "um", "uma"),  # Portuguese
-        *("de", "het", "een", "dat", "że", "что"),  # Dutch, Polish, Russian
+        *("de", "het", "een", "dat", "że", "že", "что", "що"),  # Dutch and Slavic languages
+        *("att", "at", "den", "det", "en", "ett", "et"),  # Swedish, Danish and Norwegian
+        *("că", "hogy", "az", "että", "rằng", "ότι", "ο", "η", "το"),  # Romanian, Hungarian, Finnish, Vietnamese, Greek
     }
 )
 
@@ -58,7 +60,9 @@ class StoryFact:
         return self.fact.event
 
 
-def contradictions(facts: Sequence[Fact], names: Iterable[str] = ()) -> list[Contradiction]:
+def contradictions(
+    facts: Sequence[Fact], names: Iterable[str] = (), *, nouns_are_capitalised: bool = False
+) -> list[Contradiction]:
     """The contradictions between the facts of a book, which are in the order of its text.
 
     `names` are those of its people: a fact may call one by a part of the name that no other has. Facts that the author
@@ -68,7 +72,10 @@ def contradictions(facts: Sequence[Fact], names: Iterable[str] = ()) -> list[Con
     openings = _OPENINGS - {word for name in people for word in key(name).split()}
     story = _story([fact for fact in facts if fact.status is not FactStatus.WRONG], short_forms(people), openings)
     found: dict[tuple[str, int, str], Contradiction] = {}
-    for rule in (_dead_who_act, _places_left, _objects, _knowledge, _births, _causes):
+    holders = {key(name) for name in people}
+    places = partial(_places_left, nouns_are_capitalised=nouns_are_capitalised)
+    rules = (_dead_who_act, places, partial(_objects, holders=holders), _knowledge, _births, _causes)
+    for rule in rules:
         for each in rule(story):
             if FactStatus.INTENDED not in (each.earlier.status, each.later.status):
                 found.setdefault((each.rule, each.later.chapter_number, each.earlier.quote), each)
@@ -76,21 +83,25 @@ def contradictions(facts: Sequence[Fact], names: Iterable[str] = ()) -> list[Con
     return ordered[:MAX_CONTRADICTIONS]
 
 
-def key(text: str) -> str:
-    """A name or a value as it is compared: without case, punctuation and forms of letters."""
-    small = unicodedata.normalize("NFKC", text).casefold().replace(_DOT, "")
-    return " ".join(_MARKS.sub(" ", small).split())
-
-
 def short_forms(names: Iterable[str]) -> dict[str, str]:
-    """The whole name by each word of it that no other name has; also by words with hyphens, as "Hans-Otto"."""
+    """The whole name by each part of it that no other name has.
+
+    Parts are its words, also those with hyphens ("Hans-Otto"), and the two to four characters that begin or end an East
+    Asian name.
+    """
     whole: set[str] = set()
     owners: defaultdict[str, set[str]] = defaultdict(set)
     for name in names:
         whole.add(key(name))
-        for word in (*key(name).split(), *map(key, name.split())):
+        for word in (*key(name).split(), *map(key, name.split()), *_ends_of(key(name))):
             owners[word].add(key(name))
     return {word: next(iter(own)) for word, own in owners.items() if len(own) == 1 and word not in whole}
+
+
+def _ends_of(name: str) -> Iterator[str]:
+    """What a name without spaces begins and ends with: of 佐藤健 the surname 佐藤, of 김민준 the first name 민준."""
+    if _EAST_ASIAN.fullmatch(name):
+        yield from (part for size in range(2, len(name)) for part in (name[:size], name[-size:]))
 
 
 def _story(facts: Sequence[Fact], short_forms: Mapping[str, str], openings: frozenset[str]) -> list[StoryFact]:
@@ -173,7 +184,7 @@ def _returns_in(life: Sequence[StoryFact], act: StoryFact) -> bool:
     return any(each.event is FactEvent.RETURNS and each.fact.chapter_number == act.fact.chapter_number for each in life)
 
 
-def _places_left(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
+def _places_left(story: Sequence[StoryFact], *, nouns_are_capitalised: bool) -> Iterator[Contradiction]:
     """A person is in a place that they have left for good and not entered again."""
     for moves in _of(story, FactEvent.LEAVES, FactEvent.ENTERS, FactEvent.IS_IN).values():
         left: dict[str, StoryFact] = {}
@@ -183,16 +194,35 @@ def _places_left(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
                 left[each.value] = each
             elif each.event is FactEvent.ENTERS:
                 left.pop(each.value, None)
-            elif (leaving := left.get(each.value)) and _is_after(each, leaving):
+            elif (leaving := _left_around(left, each, nouns_are_capitalised)) and _is_after(each, leaving):
                 if (each.value, each.fact.chapter_number) in entered:
                     continue
                 why = f"{each.fact.subject} has left {leaving.fact.value} for good, and is there here."
                 yield Contradiction("place_left", leaving.fact, each.fact, why)
 
 
-def _objects(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
-    """An object is somewhere after it is gone, or with another person without having been moved."""
-    people = {each.subject for each in story if each.event in (FactEvent.ACTS, FactEvent.DIES, FactEvent.BORN)}
+def _left_around(left: Mapping[str, StoryFact], each: StoryFact, nouns_are_capitalised: bool) -> StoryFact | None:
+    """The leaving of the place where a person is, or of one in which it lies: of Trieste for "a café in Trieste"."""
+    if each.value in left:
+        return left[each.value]
+    return next(
+        (
+            leaving
+            for leaving in left.values()
+            if lies_in(each.fact.value, leaving.fact.value, nouns_are_capitalised=nouns_are_capitalised)
+        ),
+        None,
+    )
+
+
+def _objects(story: Sequence[StoryFact], *, holders: Set[str]) -> Iterator[Contradiction]:
+    """An object is somewhere after it is gone, or with another person without having been moved.
+
+    `holders` are people, beside those of whom a fact says that they act, die or are born.
+    """
+    people = holders | {
+        each.subject for each in story if each.event in (FactEvent.ACTS, FactEvent.DIES, FactEvent.BORN)
+    }
     apart = _places_apart(story)
     events = (FactEvent.AT, FactEvent.MOVED, FactEvent.GONE, FactEvent.RETURNS)
     for course in _of(story, *events).values():
@@ -234,7 +264,8 @@ def _knowledge(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
     for known in _of(story, FactEvent.LEARNS, FactEvent.KNOWS).values():
         first: dict[str, StoryFact] = {}
         for each in known:
-            before = first.setdefault(each.value, each)
+            what = next((other for other in first if says_the_same(other, each.value)), each.value)
+            before = first.setdefault(what, each)
             if each.event is FactEvent.LEARNS and before.event is FactEvent.KNOWS and _is_after(each, before):
                 why = f"{each.fact.subject} learns this here, and has known it before: {each.fact.value}."
                 yield Contradiction("known_before", before.fact, each.fact, why)
@@ -268,7 +299,7 @@ def _causes(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
     }
     for effects in _of(story, FactEvent.AFTER).values():
         for each in effects:
-            effect, cause = dated.get(each.subject), dated.get(each.value)
+            effect, cause = dated.get(each.subject), dated.get(each.value) or _in_short(each.value, dated)
             if effect and cause and _before(_date(effect.fact.value), _date(cause.fact.value)):
                 why = (
                     f"{each.fact.subject} ({effect.fact.value}) follows from {each.fact.value} ({cause.fact.value}), "
@@ -276,3 +307,10 @@ def _causes(story: Sequence[StoryFact]) -> Iterator[Contradiction]:
                 )
                 first, second = sorted((effect, cause), key=story.index)
                 yield Contradiction("before_cause", first.fact, second.fact, why)
+
+
+def _in_short(value: str, dated: Mapping[str, StoryFact]) -> StoryFact | None:
+    """The one event whose name has all words of a shorter one: "the fall of the dam" for "the fall"."""
+    words = set(value.split())
+    found = [fact for event, fact in dated.items() if words < set(event.split())]
+    return found[0] if len(found) == 1 else None

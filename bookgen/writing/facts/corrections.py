@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import eq
 from typing import Any
 
 from bookgen.models import Fact, FactStatus
-from bookgen.writing.facts.contradictions import Contradiction, key, short_forms
+from bookgen.writing.facts.contradictions import Contradiction, short_forms
+from bookgen.writing.facts.wording import is_form_of, key
 
 MIN_LETTERS = 3  # of a word whose change counts: shorter ones are mostly articles
 LISTS = ("people", "places", "terms")  # of a bible
@@ -161,13 +163,14 @@ def _counts(word: str) -> bool:
 
 
 def _still_says(quote: str, change: tuple[Words, Words]) -> bool:
+    """Whether a passage has the former expression, be it in another form of its words, and not the new one."""
     words = _words(quote)
-    return _find(words, change[0]) is not None and _find(words, change[1]) is None
+    return _find(words, change[0], is_form_of) is not None and _find(words, change[1]) is None
 
 
-def _find(words: Words, expression: Words) -> int | None:
+def _find(words: Words, expression: Words, is_same: Callable[[str, str], bool] = eq) -> int | None:
     places = range(len(words) - len(expression) + 1)
-    return next((at for at in places if words[at : at + len(expression)] == expression), None)
+    return next((at for at in places if all(map(is_same, words[at : at + len(expression)], expression))), None)
 
 
 def _words(text: str) -> Words:

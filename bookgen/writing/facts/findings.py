@@ -8,9 +8,11 @@ from bookgen.models import Book, Chapter, Fact, Severity
 from bookgen.writing.context import entries
 from bookgen.writing.facts.contradictions import Contradiction, contradictions
 from bookgen.writing.facts.corrections import outdated, outdated_by_bible
+from bookgen.writing.language import primary
 from bookgen.writing.review.findings import EditorFinding, TextSpan
 from bookgen.writing.review.kinds import FindingKind
 
+NOUNS_ARE_CAPITALISED = ("de", "lb")
 OTHER_PASSAGE = "{why} Chapter {chapter}: “{quote}”"
 
 
@@ -18,7 +20,8 @@ def found_in(book: Book, facts: Sequence[Fact]) -> list[Contradiction]:
     """What in the book cannot be true, by its facts and by what its author has settled about them."""
     people = [str(entry["name"]) for entry in entries(book.bible, "people") if entry.get("name")]
     settled = [*outdated(facts), *outdated_by_bible(book.bible, book.bible_changes, facts)]
-    return [*settled, *contradictions(facts, people)]
+    has_capitals = primary(book.content_language) in NOUNS_ARE_CAPITALISED
+    return [*settled, *contradictions(facts, people, nouns_are_capitalised=has_capitals)]
 
 
 def notes_of(book: Book, facts: Sequence[Fact]) -> list[dict[str, object]]:

@@ -1,0 +1,62 @@
+"""Whether two notes say the same thing in the words of a book's language, without knowing the language."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from itertools import takewhile
+
+MIN_STEM, MAX_ENDING = 5, 4  # letters of a word that two of its forms share, and of the ending in which they differ
+
+_DOT = "\u0307"  # what lower case leaves of the Turkish capital İ
+_MARKS = re.compile(r"[^\w\s]+")
+_WORDS = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
+_EAST_ASIAN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2,}")
+
+
+def key(text: str) -> str:
+    """A name or a value as it is compared: without case, punctuation and forms of letters."""
+    small = unicodedata.normalize("NFKC", text).casefold().replace(_DOT, "")
+    return " ".join(_MARKS.sub(" ", small).split())
+
+
+def is_form_of(one: str, other: str) -> bool:
+    """Whether two words may be forms of one: they begin alike and differ in a short ending. Digits have no forms."""
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    is_near = shared >= MIN_STEM and max(len(one), len(other)) - shared <= MAX_ENDING
+    return one == other or (is_near and one.isalpha() and other.isalpha())
+
+
+def says_the_same(one: str, other: str) -> bool:
+    """Whether two clauses have the same words, in any order: "the bridge is to be blown up", "is to be blown …"."""
+    return sorted(one.split()) == sorted(other.split())
+
+
+def lies_in(place: str, around: str, *, nouns_are_capitalised: bool = False) -> bool:
+    """Whether a place is named as a part of `around`, a proper name: "Trieste, the fish market", "a café in Trieste".
+
+    A common noun is not enough: after "the house", "Ada's house" is another one. A single word tells nothing where
+    every noun has a capital.
+    """
+    if _EAST_ASIAN.fullmatch(around):
+        return re.match(rf"{around}[の的]", place) is not None
+    name = _WORDS.findall(around)
+    if len(name) > 1 and not name[0][:1].isupper():
+        name = name[1:]  # an article
+    if not name or not all(word[:1].isupper() for word in name) or (nouns_are_capitalised and len(name) == 1):
+        return False
+    words = list(_WORDS.finditer(place))
+    return any(
+        all(is_form_of(key(word[0]), key(part)) for word, part in zip(words[at:], name, strict=False))
+        and _is_a_part(place, words, at, at + len(name))
+        for at in range(len(words) - len(name) + 1)
+    )
+
+
+def _is_a_part(place: str, words: Sequence[re.Match[str]], start: int, end: int) -> bool:
+    """Whether the other words name a part of it: "Trieste Street" is another name."""
+    after = words[end][0] if end < len(words) else ""
+    if after[:1].isupper() and "," not in place[words[end - 1].end() : words[end].start()]:
+        return False
+    return bool(after) or (start > 0 and words[start - 1][0][:1].islower())
