@@ -20,6 +20,7 @@ from bookgen.store.suggestions import NewSuggestion
 from bookgen.threads import compute
 from bookgen.words import count_words
 from bookgen.writing.continuity import stored_digest
+from bookgen.writing.facts import settled
 from bookgen.writing.facts.findings import editor_findings
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.material import Material
@@ -161,6 +162,7 @@ def _revised(material: Material, texts: Mapping[int, str], notes: Sequence[Mappi
                 for note in notes
                 if note["chapter_number"] == chapter.chapter_number
                 and "before" not in note
+                and note["kind"] != settled.KIND  # which the store keeps itself
                 and str(note["excerpt"]) in content
             ],
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,10 @@ from bookgen.billing.quota import Quota
 from bookgen.billing.storage import require_stored
 from bookgen.errors import Conflict, must_exist
 from bookgen.models import Book, BookKind
-from bookgen.store import books, facts
+from bookgen.store import books, chapters, facts
+from bookgen.threads import compute
 from bookgen.writing.facts.corrections import corrected_by_bible, with_changes
+from bookgen.writing.facts.findings import bible_notes
 from bookgen.writing.voice import story_kind
 
 if TYPE_CHECKING:
@@ -110,7 +112,8 @@ async def change(
     sent: Mapping[str, Any],
     is_as_read: Callable[[Book], bool],
 ) -> Book:
-    """Change the author's entries in one transaction, and correct the facts that say otherwise.
+    """Change the author's entries in one transaction, and correct the facts that say otherwise. Then note the chapters
+    that contradict the bible.
 
     Raises NotFound, PlanUpgradeRequired, and Conflict if the book is no longer `is_as_read`.
     """
@@ -124,7 +127,28 @@ async def change(
         await _correct_facts(connection, before, changed)
         if (changes := with_changes(before.bible_changes, before.bible, changed.bible)) != before.bible_changes:
             await books.keep_bible_changes(connection, book_id, changes)
+            changed = replace(changed, bible_changes=changes)
+    await note_deviations(connection, account_id, changed)
     return changed
+
+
+async def note_deviations(connection: Connection, account_id: int, book: Book) -> None:
+    """Give each written chapter a finding for what it says otherwise than the bible, and take back those that no longer
+    hold.
+
+    The texts are read and compared without a lock. A change of the book in the meantime does this again for itself.
+    """
+    written = [each for each in await chapters.of_book(connection, book.id) if each.content.strip()]
+    noted = await facts.of_book(connection, book.id)
+    found = await compute(bible_notes, book, noted, written)
+    notes = [
+        {"chapter_id": each.id, "seen": each.content_version, "notes": listed}
+        for each, listed in zip(written, found, strict=True)
+    ]
+    async with connection.transaction():
+        present = await books.lock(connection, account_id, book.id)
+        if present and present.updated_at == book.updated_at:
+            await chapters.note_bible(connection, book.id, notes)
 
 
 async def _correct_facts(connection: Connection, before: Book, changed: Book) -> None:

@@ -105,6 +105,23 @@ async def add_findings(db: DB, chapter_id: int, findings: Sequence[Mapping[str, 
         await db.execute(ADD_FINDINGS, chapter_id, list(findings))
 
 
+NOTE_BIBLE = """
+    UPDATE chapter c
+       SET quality = jsonb_path_query_array(c.quality, '$[*] ? (!(@.kind == "bible"))') || n.notes
+      FROM jsonb_to_recordset($2) AS n (chapter_id int, seen int, notes jsonb)
+     WHERE c.book_id = $1 AND c.id = n.chapter_id AND c.content_version = n.seen
+       AND (n.notes <> '[]' OR c.quality @> '[{"kind": "bible"}]')
+"""
+
+
+async def note_bible(db: DB, book_id: int, notes: Sequence[Mapping[str, Any]]) -> None:
+    """Replace the findings about the bible by {"chapter_id", "seen", "notes"}, if the content version is still `seen`.
+
+    The caller has locked the book.
+    """
+    await db.execute(NOTE_BIBLE, book_id, list(notes))
+
+
 LOCK_OF_BOOK = f"{OF_BOOK} FOR UPDATE"
 
 
@@ -213,16 +230,18 @@ class SavedChapter:
     illustrated: bool
 
 
-# A new text drops the findings about the old one. A note about a change by the quality gate stays until its former
-# passage is back in its place. A removed duplicate paragraph is still in the text once, so for such a note the passage
-# counts only right after the paragraph that it followed.
+# A new text drops the findings about the old one, but one about the bible stays with its passage. A note about a change
+# by the quality gate stays until its former passage is back in its place. A removed duplicate paragraph is still in the
+# text once, so for such a note the passage counts only right after the paragraph that it followed.
 CHANGES_STILL_IN = """(
                SELECT coalesce(jsonb_agg(note ORDER BY place), '[]')
                  FROM jsonb_array_elements(c.quality) WITH ORDINALITY AS listed (note, place)
-                WHERE note ? 'before' AND $7 ~ '\\S'
-                  AND strpos($7, CASE WHEN note ->> 'after' = '' AND note ->> 'follows' <> ''
-                                      THEN concat(note ->> 'follows', E'\\n\\n', note ->> 'before')
-                                      ELSE note ->> 'before' END) = 0)"""
+                WHERE $7 ~ '\\S'
+                  AND CASE WHEN note ->> 'kind' = 'bible' THEN strpos($7, note ->> 'excerpt') > 0
+                           ELSE note ? 'before'
+                                AND strpos($7, CASE WHEN note ->> 'after' = '' AND note ->> 'follows' <> ''
+                                                    THEN concat(note ->> 'follows', E'\\n\\n', note ->> 'before')
+                                                    ELSE note ->> 'before' END) = 0 END)"""
 
 
 def settled_status(book: str, lacks_text: str, chapter_id: str) -> str:

@@ -13,6 +13,7 @@ from bookgen import threads
 from bookgen.models import Book, Chapter
 from bookgen.words import count_words
 from bookgen.writing.clean import Cleaned
+from bookgen.writing.facts import settled
 from bookgen.writing.flaw import Flaw
 from bookgen.writing.foreign import foreign
 from bookgen.writing.material import Material
@@ -31,6 +32,7 @@ ORDER = (
     "meta_text",
     "placeholder",
     "wrong_language",
+    settled.KIND,
     "repeated_paragraph",
     "repeated_sentence",
     "repeated_phrases",
@@ -65,6 +67,7 @@ def _inspect(content: str, book: Book, chapter: Chapter, earlier: Sequence[str])
     flaws = [
         *residue(content, chapter, book.content_language),
         *foreign(content, book),
+        *settled.deviations(content, book),
         *(() if has_refrains(book) else (*repeated(content, earlier), *moral(content, book.content_language))),
         *(() if is_sung(book) else repeated_paragraphs(content)),
         *stock_paragraphs(content, book.content_language),

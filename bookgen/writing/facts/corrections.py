@@ -9,14 +9,14 @@ from typing import Any
 
 from bookgen.models import Fact, FactStatus
 from bookgen.writing.facts.contradictions import Contradiction, short_forms
-from bookgen.writing.facts.wording import is_form_of, key
+from bookgen.writing.facts.wording import SIGNS, is_form_of, key
 
 MIN_LETTERS = 3  # of a word whose change counts: shorter ones are mostly articles
 LISTS = ("people", "places", "terms")  # of a bible
 MAX_CHANGES = 40  # of a book's bible that are remembered
 MAX_CHANGE = 300  # characters of one
 
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\d+|[^\W\d_\u3040-\u30ff\u3400-\u9fff]+")
+_WORD = re.compile(rf"[\u3040-\u30ff\u3400-\u9fff]|\d+|(?:[^\W\d_\u3040-\u30ff\u3400-\u9fff][{SIGNS}]*)+")
 _BY_CHARACTER = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
 Words = tuple[str, ...]
@@ -29,7 +29,7 @@ def outdated(facts: Sequence[Fact]) -> list[Contradiction]:
         for fact in facts
         if fact.noted and fact.status is FactStatus.SETTLED and (change := _change(fact.noted, fact.value))
         for each in facts
-        if each.status is FactStatus.SETTLED and _is_about_the_same(each, fact) and _still_says(each.quote, change)
+        if each.status is FactStatus.SETTLED and _is_about_the_same(each, fact) and still_says(each.quote, change)
     ]
     return sorted(found, key=lambda each: each.later.chapter_number)
 
@@ -82,13 +82,13 @@ def outdated_by_bible(
     found: dict[tuple[int, str, str], Contradiction] = {}
     whole = _whole_names(bible)
     for change in changes:
-        name, was, new = key(change["name"]), _words(change["was"]), _words(change["is"])
-        says = _present(bible, name, was, new)
+        name, was, new = key(change["name"]), words_of(change["was"]), words_of(change["is"])
+        says = present(bible, name, was, new)
         for fact in facts if says else ():
             if fact.status is not FactStatus.SETTLED:
                 continue
-            if _words(name) == was:
-                if key(fact.subject) == name and _still_says(fact.quote, (was, new)):
+            if words_of(name) == was:
+                if key(fact.subject) == name and still_says(fact.quote, (was, new)):
                     why = f"The author has renamed {change['was']}: {change['is']}."
                     found.setdefault((fact.chapter_number, name, ""), Contradiction("corrected", fact, fact, why))
             elif _says(fact, name, (was, new), whole) is not None:
@@ -97,33 +97,33 @@ def outdated_by_bible(
     return sorted(found.values(), key=lambda each: each.later.chapter_number)
 
 
-def _present(bible: Mapping[str, Any], name: str, was: Words, new: Words) -> str:
+def present(bible: Mapping[str, Any], name: str, was: Words, new: Words) -> str:
     """What the bible says now if it has this change, as one line; empty if it no longer has it."""
-    entries = {each: entry for listed in LISTS for each, entry in _by_name(bible.get(listed)).items()}
-    if _words(name) == was:  # another name
+    entries = {each: entry for listed in LISTS for each, entry in by_name(bible.get(listed)).items()}
+    if words_of(name) == was:  # another name
         return "" if name in entries or key(" ".join(new)) not in entries else " ".join(new)
     entry = entries.get(name, {})
     texts = [text for field, text in entry.items() if field != "name" and isinstance(text, str)]
-    says = next((text for text in texts if _still_says(text, (new, was))), "")
+    says = next((text for text in texts if still_says(text, (new, was))), "")
     return f"{entry['name']}: {says.rstrip('.')}" if says else ""
 
 
 def _says(fact: Fact, name: str, change: tuple[Words, Words], whole: Mapping[str, str]) -> int | None:
     """Where the fact's value has the former expression, if it is about the name and its quote says the same."""
-    subject, place = key(fact.subject), _find(_words(fact.value), change[0])
+    subject, place = key(fact.subject), find_words(words_of(fact.value), change[0])
     is_about_it = whole.get(subject, subject) == name
-    return place if is_about_it and place is not None and _still_says(fact.quote, change) else None
+    return place if is_about_it and place is not None and still_says(fact.quote, change) else None
 
 
 def _whole_names(bible: Mapping[str, Any]) -> Mapping[str, str]:
     """The whole name of an entry by each word that only it has."""
-    return short_forms([name for entries in LISTS for name in _by_name(bible.get(entries))])
+    return short_forms([name for entries in LISTS for name in by_name(bible.get(entries))])
 
 
 def _changed_entries(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Words, Words]]]:
     for entries in LISTS:
-        former = _by_name(before.get(entries))
-        for name, entry in _by_name(after.get(entries)).items():
+        former = by_name(before.get(entries))
+        for name, entry in by_name(after.get(entries)).items():
             for field, text in entry.items():
                 old = former.get(name, {}).get(field)
                 if isinstance(old, str) and isinstance(text, str) and (change := _change(old, text)):
@@ -133,21 +133,21 @@ def _changed_entries(before: Mapping[str, Any], after: Mapping[str, Any]) -> Ite
 def _renamed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The former and the new name of each entry that has got another name, and is the same otherwise."""
     for entries in LISTS:
-        former, present = _by_name(before.get(entries)), _by_name(after.get(entries))
+        former, present = by_name(before.get(entries)), by_name(after.get(entries))
         for (old, was), (new, entry) in zip(former.items(), present.items(), strict=False):
             rest = [{field: text for field, text in each.items() if field != "name"} for each in (was, entry)]
-            if old not in present and new not in former and rest[0] == rest[1] and any(map(_counts, _words(old))):
+            if old not in present and new not in former and rest[0] == rest[1] and any(map(_counts, words_of(old))):
                 yield str(was["name"]), str(entry["name"])
 
 
-def _by_name(entries: object) -> dict[str, Mapping[str, Any]]:
+def by_name(entries: object) -> dict[str, Mapping[str, Any]]:
     listed = entries if isinstance(entries, list) else []
     return {key(entry["name"]): entry for entry in listed if isinstance(entry, Mapping) and entry.get("name")}
 
 
 def _change(old: str, new: str) -> tuple[Words, Words] | None:
     """The one expression that differs, as it was and as it is; None if there is none on either side."""
-    one, other = _words(old), _words(new)
+    one, other = words_of(old), words_of(new)
     start = next((at for at, pair in enumerate(zip(one, other, strict=False)) if len(set(pair)) > 1), None)
     if start is None:
         return None
@@ -162,18 +162,18 @@ def _counts(word: str) -> bool:
     return len(word) >= MIN_LETTERS or word.isdecimal() or bool(_BY_CHARACTER.match(word))
 
 
-def _still_says(quote: str, change: tuple[Words, Words]) -> bool:
+def still_says(quote: str, change: tuple[Words, Words]) -> bool:
     """Whether a passage has the former expression, be it in another form of its words, and not the new one."""
-    words = _words(quote)
-    return _find(words, change[0], is_form_of) is not None and _find(words, change[1]) is None
+    words = words_of(quote)
+    return find_words(words, change[0], is_form_of) is not None and find_words(words, change[1]) is None
 
 
-def _find(words: Words, expression: Words, is_same: Callable[[str, str], bool] = eq) -> int | None:
+def find_words(words: Words, expression: Words, is_same: Callable[[str, str], bool] = eq) -> int | None:
     places = range(len(words) - len(expression) + 1)
     return next((at for at in places if all(map(is_same, words[at : at + len(expression)], expression))), None)
 
 
-def _words(text: str) -> Words:
+def words_of(text: str) -> Words:
     return tuple(word.casefold() for word in _WORD.findall(text))
 
 

@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 
 from bookgen.models import Book, Chapter, Fact, Severity
 from bookgen.writing.context import entries
+from bookgen.writing.facts import settled
 from bookgen.writing.facts.contradictions import Contradiction, contradictions
 from bookgen.writing.facts.corrections import outdated, outdated_by_bible
+from bookgen.writing.flaw import Flaw
 from bookgen.writing.language import primary
 from bookgen.writing.review.findings import EditorFinding, TextSpan
 from bookgen.writing.review.kinds import FindingKind
 
+MAX_BIBLE_NOTES = 20  # of a chapter
 NOUNS_ARE_CAPITALISED = ("de", "lb")
 OTHER_PASSAGE = "{why} Chapter {chapter}: “{quote}”"
 
@@ -35,6 +38,25 @@ def notes_of(book: Book, facts: Sequence[Fact]) -> list[dict[str, object]]:
         }
         for each in found_in(book, facts)
     ]
+
+
+def bible_notes(book: Book, facts: Sequence[Fact], chapters: Sequence[Chapter]) -> list[list[dict[str, object]]]:
+    """What each chapter says otherwise than the bible, as its quality notes: by its text, and by the facts noted of it.
+
+    Of a passage that both find there is one note.
+    """
+    outdated_facts = [*outdated(facts), *outdated_by_bible(book.bible, book.bible_changes, facts)]
+    return [_bible_notes(book, chapter, outdated_facts) for chapter in chapters]
+
+
+def _bible_notes(book: Book, chapter: Chapter, by_facts: Sequence[Contradiction]) -> list[dict[str, object]]:
+    flaws = settled.deviations(chapter.content, book)
+    for each in by_facts:
+        quote, here = each.later.quote, each.later.chapter_number == chapter.chapter_number
+        is_known = any(quote in flaw.excerpt or flaw.excerpt in quote for flaw in flaws)
+        if here and not is_known and quote in chapter.content:
+            flaws.append(Flaw(settled.KIND, None, quote, each.why))
+    return [flaw.finding().note() for flaw in flaws[:MAX_BIBLE_NOTES]]
 
 
 def _explained(each: Contradiction) -> str:

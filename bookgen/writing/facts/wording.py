@@ -10,7 +10,12 @@ from itertools import takewhile
 MIN_STEM, MAX_ENDING = 5, 4  # letters of a word that two of its forms share, and of the ending in which they differ
 
 _DOT = "\u0307"  # what lower case leaves of the Turkish capital İ
-_MARKS = re.compile(r"[^\w\s]+")
+# Vowel signs and points belong to the letter before them, but are no letters to `re`: Hebrew, Arabic, Indian, Thai.
+SIGNS = (
+    r"\u0300-\u036f\u0591-\u05bd\u05c1\u05c2\u064b-\u065f\u0670\u0900-\u0963\u0971-\u0dff"
+    r"\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
+)
+_MARKS = re.compile(rf"[^\w\s{SIGNS}]+")
 _WORDS = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _EAST_ASIAN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2,}")
 
