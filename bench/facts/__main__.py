@@ -7,6 +7,7 @@ python -m bench.facts --each N      in N books each
 from __future__ import annotations
 
 import argparse
+import random
 import sys
 from collections.abc import Sequence
 
@@ -21,9 +22,9 @@ SHOWN = 10  # false alarms
 
 
 def planted(books: Sequence[Carrier], each: int) -> Count:
-    count = Count()
+    count, rng = Count(), random.Random(3)
     for book in contradictions(books, each):
-        count.add(book)
+        count.add(book, rng)
     return count
 
 
@@ -47,7 +48,7 @@ def main() -> int:
     books = carriers(tuple(dict.fromkeys(language for name in LISTS for language in read(name))))
     count, true = planted(books, options.each), honest(books, max(options.each // 5, 1))
     print(*rows.table(count), sep="\n")
-    print(f"\n{rows.left_to_the_editor(count)}")
+    print("", *rows.with_the_judge(count), "", sep="\n")
     print(
         f"{len(books)} books of {true.words:,} words as they are with {true.facts} facts, {true.look_alikes} more "
         f"with passages that look like a contradiction and are none: {len(true.alarms)} false alarms."

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from bench.authored.rows import Bar
+from bench.facts import judge
 from bench.facts.plant import PlantedBook
 from bench.facts.templates import DETAIL, KINDS, LISTS
 
@@ -21,11 +23,13 @@ class Count:
 
     planted: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     found: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    judged: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # found by the rules or the played judge
     alarms: list[str] = field(default_factory=list)  # findings that quote anything else
 
-    def add(self, book: PlantedBook) -> None:
+    def add(self, book: PlantedBook, rng: random.Random) -> None:
         row = book.told.list, book.told.language, book.told.kind
         findings = book.findings()
+        self.judged[row] += any(map(book.is_found, judge.read(book, rng)))
         self.planted[row] += 1
         self.found[row] += any(map(book.is_found, findings))
         self.alarms += [f"{'/'.join(row)}: {each.quote}" for each in findings if not book.is_found(each)]
@@ -34,6 +38,11 @@ class Count:
         wanted = set(lists), set(languages) or {row[1] for row in self.planted}, set(kinds)
         rows = [row for row in self.planted if all(part in some for part, some in zip(row, wanted, strict=True))]
         return Recall(sum(self.found[row] for row in rows), sum(self.planted[row] for row in rows))
+
+    def with_judge(self, lists: Iterable[str] = LISTS, kinds: Iterable[str] = KINDS) -> Recall:
+        """What a reading finds: the rules and the judge together, details included."""
+        rows = [row for row in self.planted if row[0] in set(lists) and row[2] in set(kinds)]
+        return Recall(sum(self.judged[row] for row in rows), sum(self.planted[row] for row in rows))
 
     @property
     def languages(self) -> list[str]:
@@ -75,12 +84,27 @@ def table(count: Count) -> list[str]:
     return [*lines, f"| all | {' | '.join(map(str, sums))} |"]
 
 
-def left_to_the_editor(count: Count) -> str:
-    return f"Details that no rule compares, for an editor's reading: {count.of(kinds=[DETAIL])} found by rules."
+def with_the_judge(count: Count) -> list[str]:
+    """What a reading finds with a judge that is played, beside the rules alone."""
+    lines = [
+        "| list | rules alone | with the judge | details, rules alone | details, with the judge |",
+        "|---" * 5 + "|",
+    ]
+    for name in LISTS:
+        details = count.of([name], kinds=[DETAIL]), count.with_judge([name], [DETAIL])
+        lines.append(
+            f"| {name} | {count.of([name])} | {count.with_judge([name], RULES)} | {details[0]} | {details[1]} |"
+        )
+    return lines
 
 
 def verdicts(count: Count, honest: Honest) -> list[Bar]:
-    every, unseen = count.of(), count.of([name for name in LISTS if name != "known"])
+    every, whole, unseen = (
+        count.of(),
+        count.with_judge(kinds=RULES),
+        count.of([name for name in LISTS if name != "known"]),
+    )
+    last = count.of(LISTS[-1:])
     alarms = len(count.alarms) + len(honest.alarms)
     languages = len(count.languages)
     most = honest.words / WORDS_A_FALSE_ALARM
@@ -88,7 +112,8 @@ def verdicts(count: Count, honest: Honest) -> list[Bar]:
         Bar(f"{MIN_CONTRADICTIONS:,} contradictions", f"{every.of:,}", every.of >= MIN_CONTRADICTIONS),
         Bar(f"{MIN_LANGUAGES} languages", str(languages), languages >= MIN_LANGUAGES),
         Bar("half of them unseen", str(unseen.of), unseen.of * 2 >= every.of),
-        Bar("90 % found, both passages quoted", f"{every.share:.1%}", every.share >= MIN_RECALL),
-        Bar("90 % of the unseen found", f"{unseen.share:.1%}", unseen.share >= MIN_RECALL),
+        Bar("90 % found, both passages quoted: rules alone", f"{every.share:.1%}", every.share >= MIN_RECALL),
+        Bar("90 % found with the played judge", f"{whole.share:.1%}", whole.share >= MIN_RECALL),
+        Bar("90 % of the last unseen list found: rules alone", f"{last.share:.1%}", last.share >= MIN_RECALL),
         Bar("at most 1 false alarm in 100,000 words", f"{alarms} in {honest.words:,}", alarms <= most),
     ]

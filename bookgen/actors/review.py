@@ -13,8 +13,8 @@ from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps
 from bookgen.billing.checks import most_bytes
 from bookgen.errors import ProofreadingFailed, must_exist
-from bookgen.models import Chapter, RevisionOrigin, SuggestionStatus
-from bookgen.store import books, chapters, facts
+from bookgen.models import BookKind, Chapter, RevisionOrigin, SuggestionStatus
+from bookgen.store import books, chapters, facts, illustrations
 from bookgen.store import material as store
 from bookgen.store.suggestions import NewSuggestion
 from bookgen.threads import compute
@@ -128,7 +128,21 @@ async def _load(resources: Resources, account_id: int, book_id: int) -> Material
     if await through_outages(lambda: chapters.bytes_of(pool, list(has_text))) > most:
         raise ProofreadingFailed(TOO_LONG.format(most=most))
     _, digests = await through_outages(lambda: store.chapters(pool, book_id))
-    return Material(book, tuple(await through_outages(lambda: chapters.of_book(pool, book_id))), digests)
+    texts = await through_outages(lambda: chapters.of_book(pool, book_id))
+    pictures = await _pictures(resources, texts) if book.kind is BookKind.CHILDRENS else {}
+    return Material(book, tuple(texts), digests, pictures=pictures)
+
+
+async def _pictures(resources: Resources, texts: Sequence[Chapter]) -> dict[int, str]:
+    """What the pictures of a children's book show, by chapter number."""
+    numbers = {chapter.id: chapter.chapter_number for chapter in texts}
+    pool, book_id = resources.pool, texts[0].book_id if texts else 0
+    shown = await resources.health.through_outages(lambda: illustrations.of_book(pool, book_id))
+    told: dict[int, str] = {}
+    for each in shown:
+        number = numbers.get(each.chapter_id, 0)
+        told[number] = f"{told.get(number, '')} {each.alt_text}".strip()
+    return {number: text for number, text in told.items() if text}
 
 
 async def _answer(

@@ -34,7 +34,8 @@ async def read_bible(request: web.Request) -> web.Response:
     "Change the story bible",
     "Send the fields to change. Yours win over the model's, also when the outline is made again; an empty text or "
     "list removes a field. "
-    "Chapters that are not written yet follow it; `POST /books/{id}/review/` finds what contradicts it in the others. "
+    "Chapters that are not written yet follow it. A written chapter that certainly contradicts it gets a finding of "
+    "the kind `bible` in the book's `quality`; `POST /books/{id}/review/` finds the rest. "
     "Send `If-Match` to avoid overwriting someone else's change.",
 )
 @json_schema(shapes.BibleChangesSchema)

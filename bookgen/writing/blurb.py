@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from bookgen.models import MAX_BLURB_CHARACTERS, Book, Chapter
+from bookgen.models import MAX_BLURB_CHARACTERS, Book, BookKind, Chapter
 from bookgen.providers.text import Block, Message, StopReason, TextReply, TextRequest
 from bookgen.threads import compute
 from bookgen.words import count_words, tokens
@@ -21,6 +21,7 @@ from bookgen.writing.window import clip, fitted, scaled
 
 STAGE = "blurb"
 MIN_WORDS, MAX_WORDS = 80, 160  # that are asked for; half and twice as many are taken
+MIN_PICTURE_BOOK_WORDS, MAX_PICTURE_BOOK_WORDS = 40, 80  # of a book that has a few hundred words itself
 MAX_CHAPTERS_TOKENS = 24_000  # of the book's text, or of what is told of it
 MAX_OPENING_TOKENS = 2_500  # of the first chapter, where the rest is told in summaries
 MAX_REPLY_TOKENS = 2_000
@@ -91,7 +92,7 @@ async def draft_blurb(material: Material, steps: Steps) -> str:
 
 def _request(material: Material, window: int) -> TextRequest:
     book, tongue = material.book, language(material.book.content_language)
-    length = tongue.between(MIN_WORDS, MAX_WORDS)
+    length = tongue.between(*_bounds(book))
     task = TASK.format(
         book=context.book_data(_without_idea(book), window),
         chapters=_told(material, scaled(MAX_CHAPTERS_TOKENS, window), scaled(MAX_OPENING_TOKENS, window)),
@@ -107,6 +108,12 @@ def _request(material: Material, window: int) -> TextRequest:
         patience=PATIENCE_SECONDS,
         brief=brief.of_book(book),
     )
+
+
+def _bounds(book: Book) -> tuple[int, int]:
+    """The fewest and the most words that are asked for."""
+    is_picture_book = book.kind is BookKind.CHILDRENS
+    return (MIN_PICTURE_BOOK_WORDS, MAX_PICTURE_BOOK_WORDS) if is_picture_book else (MIN_WORDS, MAX_WORDS)
 
 
 def _without_idea(book: Book) -> Book:
@@ -157,7 +164,8 @@ def _problem(text: str, reply: TextReply, request: TextRequest, material: Materi
         return "it is data and no text"
     if _REFUSAL.match(text) or residue(text, material.chapters[0], material.book.content_language):
         return "it speaks to its user"
-    if not MIN_WORDS / 2 <= words <= MAX_WORDS * 2 or len(text) > MAX_BLURB_CHARACTERS:
+    fewest, most = _bounds(material.book)
+    if not fewest / 2 <= words <= most * 2 or len(text) > MAX_BLURB_CHARACTERS:
         return f"it has {words} words"
     if not sentences.is_finished(text):
         return "it stops within a sentence"

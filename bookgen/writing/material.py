@@ -34,7 +34,7 @@ class Material:
     """The current state of a book: every chapter in order, written or not, and the digests by chapter number.
 
     `in_parts`: the model has proved unable to write a whole chapter in one call. `wish`: what the author wants of a
-    chapter that is written again.
+    chapter that is written again. `pictures`: what the pictures of a children's book show, by chapter number.
     """
 
     book: Book
@@ -42,6 +42,7 @@ class Material:
     digests: Mapping[int, Digest] = field(default_factory=dict)
     in_parts: bool = False
     wish: str = ""
+    pictures: Mapping[int, str] = field(default_factory=dict)
 
     def chapter(self, number: int) -> Chapter:
         """The chapter with that number. Raises NotFound."""

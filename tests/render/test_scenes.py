@@ -162,3 +162,35 @@ def test_the_character_sheet_shows_the_hero_three_times() -> None:
         near = sum(count for count, colour in third.getcolors(1 << 20) or ()
                    if sum(abs(a - b) for a, b in zip(colour, scarf, strict=True)) < 30)  # fmt: skip
         assert near > 1_000
+
+
+@pytest.mark.parametrize(
+    ("told", "kind"),
+    [
+        ("Otto: a stout badger, as tall as a milk churn, black and white striped face", "badger"),
+        ("Pim: a small orange squirrel with a white belly and a yellow scarf, tail as long as he is", "squirrel"),
+        ("Nele: ein kleines Eichhörnchen mit rotem Schal", "squirrel"),
+        ("Mrs Finch: a tiny brown bird the size of an apple", "bird"),
+        ("Grandma: an old woman with grey hair and a blue dress", "child"),
+        ("Rufus: a young wolf with a torn ear", "fox"),
+    ],
+)
+def test_animals_and_grown_ups_of_stories_are_drawn_as_what_they_are(told: str, kind: str) -> None:
+    assert figure(told).kind.name == kind
+
+
+@pytest.mark.parametrize("name", ["Ann", "Bo", "Cy", "Dee", "Eli", "Flo", "Gus", "Hal", "Ida", "Jo"])
+def test_an_animal_that_cannot_be_drawn_is_drawn_as_another_animal_and_as_no_child(name: str) -> None:
+    assert figure(f"{name}: a grey tapir with short fur and a long snout").kind is not CHILD
+
+
+@pytest.mark.parametrize(
+    ("told", "paint"),
+    [
+        ("Inside the little red house, lantern light: Otto and Pim around a pot", places.room),
+        ("Dusk at a brook in the lane", places.river),
+        ("Otto walks down the lane at noon", places.meadow),
+    ],
+)
+def test_a_scene_plays_where_its_first_words_say(told: str, paint: object) -> None:
+    assert places.place_of(told, places.random.Random(1)) is paint

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bookgen.models import Digest
+from bookgen.models import BookKind, Digest
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.text import PromptTooLong, StopReason, TextReply, TextRequest
 from bookgen.words import tokens
@@ -184,3 +184,11 @@ async def test_a_sample_is_taken_in_whatever_language() -> None:
     reply = TextReply("This is a sample.", StopReason.END, says("").usage, "offline")
 
     assert await drafted(reply, finished(content_language="ja")) == "This is a sample."
+
+
+async def test_a_picture_book_of_a_few_hundred_words_is_asked_for_a_short_blurb() -> None:
+    steps = answers(BLURB)
+
+    await draft_blurb(finished(kind=BookKind.CHILDRENS), steps)
+
+    assert "Write the blurb in English (en), 40 to 80 words." in steps.calls[0][0].messages[0].text

@@ -53,22 +53,32 @@ KINDS = (
     Kind("mouse", r"mouse|mice|maus|m[äa]us|souris|rat[oó]n", "#9a9aa6", "round", "small", "thin", 0.86),
     Kind("rabbit",
         r"rabbit|bunny|hare|hase|kaninchen|lapin|li[èe]vre|conejo|liebre", "#d9c3a5", "long", "small", "puff"),
-    Kind("bear", r"bear|b[äa]r(?!n)|ours|oso", "#8a5a3c", "bear", "wide", "puff", 1.12),
-    Kind("fox", r"fox|fuchs|renard|zorr", "#d9672f", "pointed", "long", "bushy"),
-    Kind("cat", r"cat|kitten|katze|kater|chat|gat[oa]", "#e0a24a", "pointed", "small", "curl"),
-    Kind("dog", r"dog|puppy|hund|chien|perr", "#b98352", "floppy", "wide", "curl"),
+    Kind("bear", r"bear|b[äa]r(?!n)|ours|oso|beaver|biber|castor|otter|loutre|nutria|mole\b|maulwurf|taupe\b|topo\b",
+         "#8a5a3c", "bear", "wide", "puff", 1.12),
+    Kind("fox", r"fox|fuchs|renard|zorr|wolf|loup|lobo|raccoon|waschb[äa]r|raton laveur|mapache",
+         "#d9672f", "pointed", "long", "bushy"),
+    Kind("cat", r"cat|kitten|katze|kater|chat|gat[oa]|lion|tiger|tigre|l[öo]we|le[óo]n",
+         "#e0a24a", "pointed", "small", "curl"),
+    Kind("dog", r"dog|puppy|hund|chien|perr|sheep|lamb\b|goat|cow\b|schaf|lamm|ziege|kuh\b|mouton|agneau|"
+        r"ch[èe]vre|vache|oveja|cordero|cabra|vaca",
+         "#b98352", "floppy", "wide", "curl"),
     Kind("owl", r"owl|eule|uhu|hibou|chouette|b[úu]ho|lechuza", "#8c7257", "tuft", "beak", "none", 0.95),
     Kind("penguin", r"penguin|pinguin|manchot|ping[üu]", "#39404f", "none", "beak", "none"),
-    Kind("bird", r"bird|duck|chick|sparrow|vogel|ente|k[üu]ken|oiseau|canard|poussin|p[áa]jar|pat[oi]|poll", "#f3c33c",
+    Kind("bird", r"bird|duck|chick|sparrow|goose|hen\b|robin\b|finch\b|crow\b|raven|gans\b|henne|rabe|oie\b|poule|"
+        r"ganso|gallina|cuervo|vogel|ente|k[üu]ken|oiseau|canard|poussin|p[áa]jar|pat[oi]|poll", "#f3c33c",
          "none", "beak", "none", 0.8),
     Kind("frog", r"frog|frosch|grenouille|rana", "#6bab4e", "frog", "none", "none", 0.85),
     Kind("pig", r"pig|schwein|cochon|cerd", "#f0a8a8", "floppy", "snout", "curl"),
     Kind("elephant", r"elephant|elefant|[ée]l[ée]phant", "#9fa9b8", "big", "trunk", "thin", 1.15),
     Kind("hedgehog", r"hedgehog|igel|h[ée]risson|erizo", "#c9a27a", "bear", "long", "spines", 0.85),
+    Kind("squirrel", r"squirrel|chipmunk|eichh|[ée]cureuil|ardilla", "#c8643a", "pointed", "small", "bushy", 0.86),
+    Kind("badger", r"badger|dachs|blaireau|tej[oó]n", "#8d8d92", "round", "long", "puff"),
     Kind("robot", r"robot|roboter", "#8fb6c9", "antenna", "none", "none"),
     Kind("dragon", r"dragon|drache|drag[oó]n", "#5fa07a", "horns", "wide", "spiked", 1.1),
 )  # fmt: skip
-CHILD = Kind("child", r"girl|boy|child|m[äa]dchen|junge|(?:ein|das|kleines) kind|fille|gar[çc]on|enfant|ni[ñn]|chic",
+CHILD = Kind("child", r"girl|boy|child|(?:wo)?man\b|(?:grand)?(?:mother|father|ma|pa)\b|aunt|uncle|king\b|queen|"
+             r"farmer|teacher|frau\b|mann\b|oma\b|opa\b|k[öo]nig|femme|homme|reine\b|roi\b|mujer|hombre|abuel|rey\b|"
+             r"m[äa]dchen|junge|(?:ein|das|kleines) kind|fille|gar[çc]on|enfant|ni[ñn]|chic",
              "#f1c9a5", "hair", "none", "none", 1.08)  # fmt: skip
 
 
@@ -91,7 +101,7 @@ def figure(description: str) -> StoryFigure:
     words = (look or name).lower()
     chance = chance_of(name.strip().lower())
     kind = first_mentioned(words, ((kind.words, kind) for kind in (*KINDS, CHILD)))
-    kind = kind or chance.choice((*KINDS[:6], CHILD))
+    kind = kind or chance.choice(KINDS[:6] if _ANIMAL.search(words) else (*KINDS[:6], CHILD))
     garment, worn = _garment(words) or (chance.choice(tuple(GARMENTS)), colour(chance.choice(_DYES)))
     own = _colour_in(_GARMENT.sub(" ", words)) if kind is not CHILD else None
     small = re.search(r"\b(?:small|little|tiny|klein|winzig|petit|peque|diminut)", words)
@@ -105,6 +115,11 @@ def figure(description: str) -> StoryFigure:
     )
 
 
+# What an animal has, be it of none of the kinds.
+_ANIMAL = re.compile(
+    r"\b(?:fur|tail|paw|claw|snout|whisker|feather|wing|beak|hoo[fv]|horn|fell|schwanz|pfote|feder|fl[üu]gel|schnauz|"
+    r"fourrure|queue|patte|plume|pelaje|cola\b|pata\b|pluma)"
+)
 _DYES = ("#d8433b", "#3f7fc4", "#f3c33c", "#5fa052", "#8a63b8", "#ef8fb0")
 _ANY_COLOUR = "|".join(COLOURS.values())
 _ANY_GARMENT = "|".join(GARMENTS.values())
@@ -206,6 +221,10 @@ def _head(head: Brush, who: StoryFigure, dark: Colour, light: Colour, pose: str)
         head.ellipse(0, 0, 23, 21, who.coat)
         for side in (-1, 1):
             head.ellipse(side * 8, -2, 11, 14, mix(who.coat, WHITE, 0.92))
+    elif who.kind.name == "badger":
+        head.ellipse(0, 0, 25, 21.5, mix(who.coat, WHITE, 0.92))
+        for side in (-1, 1):
+            head.ellipse(side * 10.5, 3, 6, 17, mix(INK, WHITE, 0.3))
     else:
         head.ellipse(0, 0, 25, 21.5, who.coat)
     if who.kind is CHILD:

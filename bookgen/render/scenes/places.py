@@ -233,10 +233,12 @@ GREEN = (meadow, garden, forest, river, mountains)  # places with grass in the f
 
 # The place that the text mentions first is drawn. If it mentions none, one of the first four is drawn.
 PLACES: tuple[tuple[str, Callable[[Scenery], None]], ...] = (
-    (r"meadow|field|grass|wiese|feld|pr[ée]\b|prairie|prado|campo", meadow),
+    (r"meadow|field|grass|\blane\b|\bpath\b|\broad\b|wiese|feld|pr[ée]\b|prairie|prado|campo", meadow),
     (r"garden|yard|house|home|garten|haus|jardin|maison|jard[ií]n|casa", garden),
     (r"forest|wood|tree|wald|baum|for[êe]t|arbre|bosque|[áa]rbol", forest),
-    (r"river|stream|pond|lake|bridge|fluss|bach|teich|see\b|br[üu]cke|rivi[èe]re|lac|pont|r[ií]o\b|lago|puente", river),
+    (
+        r"river|stream|brook|creek|pond|lake|bridge|fluss|bach|teich|see\b|br[üu]cke|rivi[èe]re|lac|pont|"
+        r"r[ií]o\b|lago|puente", river),
     (
         r"sea\b|beach|ocean|boat|island|ship|meer|strand|boot|insel|schiff|mer\b|plage|"
         r"bateau|[îi]le\b|mar\b|playa|barco|isla", beach),
@@ -246,6 +248,7 @@ PLACES: tuple[tuple[str, Callable[[Scenery], None]], ...] = (
         r"ville|rue\b|march[ée]|village|[ée]cole|ciudad|calle|mercado|pueblo|escuela", town),
     (r"mountain|hill|berg|h[üu]gel|montagne|colline|monta[ñn]a|colina", mountains),
     (
+        r"inside|indoors|table\b|stove|armchair|drinnen|tisch\b|ofen\b|sessel|po[êe]le\b|fauteuil|mesa\b|estufa|"
         r"room|\bbed\b|bedroom|window|kitchen|zimmer|bett|fenster|k[üu]che|chambre|\blit\b|"
         r"fen[êe]tre|cuisine|cuarto|habitaci|cama|ventana|cocina", room),
     (r"space|rocket|planet|astronaut|weltraum|rakete|espace|fus[ée]e|plan[èe]te|espacio|cohete|planeta", space),

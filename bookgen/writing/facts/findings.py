@@ -22,9 +22,9 @@ OTHER_PASSAGE = "{why} Chapter {chapter}: “{quote}”"
 def found_in(book: Book, facts: Sequence[Fact]) -> list[Contradiction]:
     """What in the book cannot be true, by its facts and by what its author has settled about them."""
     people = [str(entry["name"]) for entry in entries(book.bible, "people") if entry.get("name")]
-    settled = [*outdated(facts), *outdated_by_bible(book.bible, book.bible_changes, facts)]
+    decided = [*outdated(facts), *outdated_by_bible(book.bible, book.bible_changes, facts)]
     has_capitals = primary(book.content_language) in NOUNS_ARE_CAPITALISED
-    return [*settled, *contradictions(facts, people, nouns_are_capitalised=has_capitals)]
+    return [*decided, *contradictions(facts, people, nouns_are_capitalised=has_capitals)]
 
 
 def notes_of(book: Book, facts: Sequence[Fact]) -> list[dict[str, object]]:

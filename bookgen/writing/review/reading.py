@@ -107,6 +107,12 @@ This part begins with the end of the part before it.
 LATER = "What is open at the end of this part may be answered in a later one, so it is no finding.\n\n"
 UNWRITTEN = "Not written yet, so nothing of them is missing: {chapters}.\n\n"
 CONTINUED = " (continued)"
+PICTURED = """\
+This is a picture book. What stands in [Picture: …] is what its readers see beside the text: it counts as told, and it \
+can be neither quoted nor changed.
+
+"""
+PICTURE = "[Picture: {shown}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +152,7 @@ def reading_request(material: Material, part: BookPart, window: int = WINDOW) ->
     kinds, most = kinds_for(book), max_findings(book, part, window)
     task = TASK.format(
         extent=extent(material, part, window),
-        text=text_of(part),
+        text=text_of(part, material.pictures),
         most=most,
         kinds=", ".join(f'"{kind}"' for kind in kinds),
         quote=tongue.between(4, 25),
@@ -220,7 +226,8 @@ def _plan(chapters: Sequence[Chapter], room: int) -> str:
 def extent(material: Material, part: BookPart, window: int) -> str:
     """What of the book is read: the whole of it, or a part, and what the parts before it tell."""
     unwritten = [str(each.chapter_number) for each in material.chapters if not each.content.strip()]
-    said = UNWRITTEN.format(chapters=", ".join(unwritten)) if unwritten else ""
+    said = PICTURED if material.pictures else ""
+    said += UNWRITTEN.format(chapters=", ".join(unwritten)) if unwritten else ""
     if part.is_whole_book:
         return said + WHOLE
     if part.number > 1:
@@ -248,9 +255,15 @@ def _summary(material: Material, chapter: Chapter) -> str:
     return " ".join((f"{chapter.chapter_number}. {chapter.title}:", digest.summary, *digest.facts))
 
 
-def text_of(part: BookPart) -> str:
-    """The text of a part, chapter by chapter, fenced."""
-    return "\n\n".join(fenced("chapter", f"{_heading(each)}\n\n{each.text.strip()}") for each in part.portions)
+def text_of(part: BookPart, pictures: Mapping[int, str]) -> str:
+    """The text of a part, chapter by chapter, fenced, each with what its picture shows."""
+    return "\n\n".join(fenced("chapter", _shown(each, pictures)) for each in part.portions)
+
+
+def _shown(portion: Portion, pictures: Mapping[int, str]) -> str:
+    picture = pictures.get(portion.chapter.chapter_number, "")
+    lines = (_heading(portion), PICTURE.format(shown=picture) if picture else "", portion.text.strip())
+    return "\n\n".join(filter(None, lines))
 
 
 def _heading(portion: Portion) -> str:

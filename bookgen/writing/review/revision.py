@@ -139,7 +139,7 @@ def revision_request(
     chapters = [portion.chapter for portion in part.portions]
     task = TASK.format(
         extent=extent(material, part, window),
-        text=text_of(part),
+        text=text_of(part, material.pictures),
         findings=fenced("findings", listed),
         longest=tongue.length(MAX_PASSAGE_WORDS),
         deletable=" or ".join(sorted(DELETABLE)),

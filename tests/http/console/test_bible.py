@@ -31,3 +31,21 @@ async def test_an_author_changes_the_bible_and_what_is_unsaved_is_kept(page: Bro
     assert bible["people"] == [*people, {"name": "Ada"}]
     assert bible["authored"] == ["voice", "people", "avoid"]
     await page.sees("Written by you.")
+
+
+async def test_an_author_sees_which_passages_differ_from_the_bible_and_goes_there(
+    page: BrowserPage, visitor: Api
+) -> None:
+    account = await sign_in(page, visitor)
+    book = await account.outlined()
+    chapter = book["chapters"][0]
+    await account.patch(f"/chapters/{chapter['id']}/", {"content": "At the weigh bridge it was quiet."})
+    await page.open(f"books/{book['id']}/bible")
+
+    await page.fill("Avoid", "quiet")
+    await page.press("Save")
+    await page.sees("The bible says to avoid “quiet”.")
+
+    assert await page.findings() == []
+    await page.press("Chapter 1")
+    await page.sees("1 quality note")

@@ -211,3 +211,20 @@ def test_whatever_stands_in_a_finding_is_read_without_an_error():
     for name, value in itertools.product(fields, values):
         entry = json.loads(json.dumps(answer("name-day", "reading")["findings"][0])) | {name: value}
         read_claims({"findings": [entry, answer("name-day", "reading")["findings"][1]]})
+
+
+def test_an_editor_of_a_picture_book_knows_what_its_pictures_show() -> None:
+    chapters = (a_chapter(1, content="Otto stood up."), a_chapter(2, content="Off he went."))
+    book = replace(some_material(2), chapters=chapters, pictures={2: "Pim follows Otto."})
+
+    (request,) = reading_requests(book)
+
+    assert "[Picture: Pim follows Otto.]\n\nOff he went." in whole(request)
+    assert whole(request).count("[Picture: ") == 2, "one picture, and what that means"
+    assert "it counts as told" in whole(request)
+
+
+def test_a_book_without_pictures_is_read_without_a_word_about_them() -> None:
+    (request,) = reading_requests(written_book("name-day"))
+
+    assert "[Picture: " not in whole(request)

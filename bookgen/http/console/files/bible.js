@@ -29,7 +29,7 @@ const THING = [["description", "What never changes"]];
 const ENTRIES = [["people", "People", "person", PERSON], ["places", "Places", "place", THING], ["terms", "Terms", "term", THING]];
 const SHOWN = ["kind", ...[...TEXTS, ...ENTRIES, ...LINES].map(([name]) => name)];
 
-export default function Bible({ book }) {
+export default function Bible({ book, reload: reloadBook }) {
   const path = `/books/${book.id}/bible/`;
   const { data: bible, tag, error: unread, reload } = useResource(path);
   const [edits, edit] = useKept("bible-edit", book);
@@ -40,7 +40,7 @@ export default function Bible({ book }) {
     if (changed.length === 0) return;
     await patch(path, Object.fromEntries(changed.map((name) => [name, sent(name, edits[name])])), tag);
     edit(null);
-    await reload();
+    await Promise.all([reload(), reloadBook()]);
     spoken.set("Saved.");
   });
   if (!bible) return html`<${Waiting} error=${unread} />`;
@@ -49,6 +49,7 @@ export default function Bible({ book }) {
   return html`
     <${Heading}>Story bible<//>
     <p class="lead">Every chapter is written from this. What you write stays, also if the outline is made again. Chapters that are written already do not change.</p>
+    <${Deviating} book=${book} />
     <form onSubmit=${run} ...${inLanguage(book)}>
       <${Field} as="select" label="Kind of book" value=${form.kind ?? ""} wrong=${wrong.kind} hint=${`${by("kind")}The way of writing follows it.`} onChange=${({ target }) => set("kind", target.value)}>
         <option value="">not decided</option>${Object.entries(KINDS).map(([kind, name]) => html`<option value=${kind} selected=${kind === form.kind}>${name}</option>`)}<//>
@@ -63,6 +64,19 @@ export default function Bible({ book }) {
         ${changed.length > 0 && html`<button type="button" onClick=${() => edit(null)}>Undo changes</button><span class="quiet">Unsaved changes are stored on this device.</span>`}</div>
     </form>
     <${Facts} book=${book} />`;
+}
+
+/** The chapters that say otherwise than the bible, as their quality notes tell. */
+function Deviating({ book }) {
+  const notes = (book.quality ?? []).filter((note) => note.kind === "bible");
+  if (!notes.length) return null;
+  return html`
+    <section class="deviating" aria-label="Chapters that differ from the bible">
+      <p>These passages differ from the bible. Edit the chapter, or have it written again with a wish.</p>
+      <ul>${notes.map((note) => html`
+        <li key=${`${note.chapter_number} ${note.excerpt} ${note.detail}`}>
+          <a href="#/books/${book.id}/chapters/${book.chapters.find((chapter) => chapter.chapter_number === note.chapter_number)?.id}">Chapter ${note.chapter_number}</a>: ${note.detail} <q ...${inLanguage(book)}>${note.excerpt}</q></li>`)}</ul>
+    </section>`;
 }
 
 /** A list of named entries. Those from the place `known` on are new, and open. */
