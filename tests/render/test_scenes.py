@@ -194,3 +194,17 @@ def test_an_animal_that_cannot_be_drawn_is_drawn_as_another_animal_and_as_no_chi
 )
 def test_a_scene_plays_where_its_first_words_say(told: str, paint: object) -> None:
     assert places.place_of(told, places.random.Random(1)) is paint
+
+
+@pytest.mark.parametrize(
+    ("told", "is_there"),
+    [
+        ("Otto and Mrs Finch on a root", True),
+        ("Finch waves", True),
+        ("Otto pulls out Mrs Finch’s ladder", False),
+        ("Mrs Mole waves\nOtto visits Mrs Finch", False),
+        ("\nMrs Finch waves", True),
+    ],
+)
+def test_a_figure_is_drawn_if_the_picture_shows_it_and_not_if_only_a_thing_is_theirs(told: str, is_there: bool) -> None:
+    assert make._is_told_of("Mrs Finch: a tiny brown bird", told) is is_there

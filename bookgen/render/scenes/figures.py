@@ -72,7 +72,7 @@ KINDS = (
     Kind("elephant", r"elephant|elefant|[ée]l[ée]phant", "#9fa9b8", "big", "trunk", "thin", 1.15),
     Kind("hedgehog", r"hedgehog|igel|h[ée]risson|erizo", "#c9a27a", "bear", "long", "spines", 0.85),
     Kind("squirrel", r"squirrel|chipmunk|eichh|[ée]cureuil|ardilla", "#c8643a", "pointed", "small", "bushy", 0.86),
-    Kind("badger", r"badger|dachs|blaireau|tej[oó]n", "#8d8d92", "round", "long", "puff"),
+    Kind("badger", r"badger|dachs|blaireau|tej[oó]n", "#8d8d92", "bear", "long", "puff"),
     Kind("robot", r"robot|roboter", "#8fb6c9", "antenna", "none", "none"),
     Kind("dragon", r"dragon|drache|drag[oó]n", "#5fa07a", "horns", "wide", "spiked", 1.1),
 )  # fmt: skip

@@ -19,6 +19,7 @@ from bookgen.render.scenes.places import GREEN, GROUND, HOURS, SCENE_SIDE, Scene
 from bookgen.render.scenes.telling import chance_of, first_mentioned
 
 TALL = 4.1  # scene units per figure unit
+MIN_NAME = 4  # letters of a word that names a figure by itself: "Mrs" does not
 SHEET = 1536, 1024
 
 # Things a story may mention: a pattern of their words, the function that draws them, and where they are placed.
@@ -82,8 +83,11 @@ def draw_scene(drawing: Drawing, job: SceneJob) -> None:
 
 
 def _is_told_of(figure_told: str, told: str) -> bool:
+    """Whether the first line that is not empty, what the picture shows, names the figure: "Ada's ladder" does not."""
     name = figure_told.partition(":")[0].strip().lower()
-    return bool(name) and name.split()[0] in told.lower()
+    shown = next((line for line in told.lower().splitlines() if line.strip()), "")
+    words = [name, *(word for word in name.split() if len(word) >= MIN_NAME)]
+    return bool(name) and any(re.search(rf"(?<!\w){re.escape(word)}(?!\w|['’]s\b)", shown) for word in words)
 
 
 def _put(scene: Scenery, who: StoryFigure, x: float, y: float, left: bool, told: str, scale: float) -> None:
