@@ -56,7 +56,8 @@ _CHILDREN = (
 _VERSE = "This is verse. Line breaks carry meaning; an image earns its place; no filler rhymes."
 _MEMOIR = (
     "This is a memoir. The one who remembers speaks: particular scenes, honest doubt, what was not understood then. "
-    "Keep to what is given about the life; do not invent public facts about real people."
+    "Keep to what is given about the life: what is not given is asked, supposed or forgotten, and told as that. Do not "
+    "invent public facts about real people."
 )
 
 _UNDECIDED = (

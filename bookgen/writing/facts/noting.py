@@ -32,7 +32,8 @@ FORM = """\
 - "facts": up to {facts} facts that later chapters must not contradict, in the order of the text. Each has "kind" (one \
 of the words below), "subject" (whom or what it is about; always by the same name), "value" (what holds of it, in at \
 most {value}) and "quote" (the passage of this chapter that says so, copied letter by letter, {quote}). Note what \
-happens in the story's present, not what is remembered, dreamed, planned or only believed. The kinds:
+happens in the story's present (in a memoir the life that it tells), not what is remembered, dreamed, planned or only \
+believed. The kinds:
   - "person" (age, looks, relation, work), "place", "object", "state" (an injury, a debt, a promise), "time", \
 "knowledge" (a term that was defined).
   - "acts": a named person does or says something, once for each. "dies". "born": the value is the date. "returns": \
