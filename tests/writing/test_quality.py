@@ -448,3 +448,12 @@ async def test_a_chapter_within_25_percent_of_its_length_has_no_finding():
     draft = await write_chapter(some_material(1, words=3_000), 1, Scripted(writes(lambda: 0.8)))
 
     assert draft.findings == ()
+
+
+async def test_a_new_chapter_is_compared_with_its_authors_bible():
+    bible = {"avoid": ["suddenly"]}
+    material = replace(some_material(1), book=a_book(bible=bible, authored_bible=bible))
+
+    flaws = await inspect("It rained. Suddenly the lamp went out.", material, a_chapter(1, words=7))
+
+    assert [(flaw.kind, flaw.detail) for flaw in flaws] == [("bible", "The bible says to avoid “suddenly”.")]

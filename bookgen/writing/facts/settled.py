@@ -155,8 +155,10 @@ def _spellings(text: str, book: Book) -> Iterator[Deviation]:
     if not names:
         return
     longest = max(len(name.split()) for name, _ in names.values()) + 1
-    tokens, found = list(_TOKEN.finditer(text)), set()
+    tokens, found, initials = list(_TOKEN.finditer(text)), set(), {folded[0] for folded in names}
     for at in range(len(tokens)):
+        if _folded(tokens[at][0][0])[:1] not in initials:
+            continue
         for last in range(at, min(at + longest, len(tokens))):
             start, end = tokens[at].start(), tokens[last].end()
             folded = _folded(text[start:end])
