@@ -1,7 +1,7 @@
 """Databases of earlier releases migrate to the schema of a new database and keep all their data.
 
 `schemas/` has a dump of each release, made by pg_dump 15 of a database in which Ada's book is half written: with the
-migrations up to 0041 for 0.1.0, and up to 0045 for 0.2.0.
+migrations up to 0041 for 0.1.0, up to 0045 for 0.2.0, and up to 0051 for 0.3.0.
 """
 
 from __future__ import annotations
