@@ -16,7 +16,7 @@ from bookgen.billing.nightly import NightlyReconcile
 from bookgen.billing.plan_changes import PlanChanges, note
 from bookgen.billing.plans import FREE
 from bookgen.billing.processor import Invoice
-from bookgen.billing.returns import checked_url, origin_of
+from bookgen.billing.return_urls import checked_url, origin_of
 from bookgen.billing.standing import RENEWAL_GRACE, is_entitled, is_live
 from bookgen.billing.upkeep import Upkeep
 from bookgen.billing.webhook import Webhook

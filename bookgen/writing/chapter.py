@@ -23,10 +23,10 @@ from bookgen.writing.budget import MAX_PART_WORDS, Part
 from bookgen.writing.draft import WorkingDraft
 from bookgen.writing.flaw import Flaw, paragraphs
 from bookgen.writing.material import ChapterDraft, Finding, Material, TextChange, anchor
-from bookgen.writing.part import Task, part_request, tighter_request
+from bookgen.writing.part_reply import Stretch, read_stretch, stops_short
+from bookgen.writing.part_request import Task, part_request, tighter_request
 from bookgen.writing.refusal import ModelRefused, raise_if_refused
 from bookgen.writing.steps import Steps
-from bookgen.writing.stretch import Stretch, read_stretch, stops_short
 from bookgen.writing.view import view_before
 from bookgen.writing.window import WINDOW, clip, smaller
 
