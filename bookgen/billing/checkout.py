@@ -121,7 +121,7 @@ class Payments:
         if offer is None:
             raise InvalidInput(
                 billing_type=[
-                    "This add-on is not sold so. Choose one of its `billing_types` (GET /auth/addons/available/)."
+                    "This add-on is not sold that way. Choose one of its `billing_types` (GET /auth/addons/available/)."
                 ]
             )
         if owned := await self._monthly(account_id, slug):
