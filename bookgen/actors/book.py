@@ -242,7 +242,7 @@ class BookActor(Actor):
         # A row that is another now was steered meanwhile, maybe by another process: it is looked at again.
         same = committed.run and committed.run.status is RunStatus.RUNNING and committed.run == run
         if same and not await self._begin_chapter(run):  # unless its author has emptied one just now
-            raise RuntimeError(f"run {run.id} has chapters left and none to begin")
+            raise RuntimeError(f"run {run.id} has chapters left but none that can be started")
         self._moved(committed)
 
     async def _ended(self, task: asyncio.Task[Any]) -> bool:

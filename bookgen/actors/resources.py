@@ -93,7 +93,7 @@ class Products:
 
 
 class Deciding(Protocol):
-    """The process as transactions on runs see it. `serves`: it writes runs itself, under a lease."""
+    """What transactions on runs need of the process. `serves`: it writes runs itself, under a lease."""
 
     @property
     def pool(self) -> asyncpg.Pool: ...

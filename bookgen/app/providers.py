@@ -68,8 +68,7 @@ def build_caps(config: Config, model: TextModel, *, alone: bool = False) -> Cost
     elif config.registration == "open" and not alone and model.name != "offline" and day is None:
         log.warning(
             "spending_has_no_cap",
-            what=f"Anybody may register, and what free plans have written by {model.name} is at your cost, without a "
-            "cap on the server's day.",
+            what=f"Anyone can register, and you pay for what {model.name} writes on free plans, without a daily cap.",
             to_do="Set BOOKGEN_DAILY_COST_CAP.",
         )
     caps = CostCaps(_micros(config.book_cost_cap), _micros(account_day), _micros(day), currency)

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class ApiError(Exception):
-    """The service refused or failed. `code` is the contract's, `details` its extra facts."""
+    """The service refused or failed. `code` is the error code of the API, `details` has further facts."""
 
     def __init__(
         self, status: int, code: str, message: str, details: Mapping[str, Any] | None = None, retry_after: float = 0.0

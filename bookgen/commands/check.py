@@ -269,7 +269,7 @@ async def backup(settings: Config) -> str:
         age = await _age_of_backup(settings)
     except NoDatabase:
         return "nothing to back up yet"
-    told = "none was drilled yet" if age is None else f"the last drilled one is {_hours(age)} old"
+    told = "no backup was verified yet" if age is None else f"the last verified one is {_hours(age)} old"
     if settings.backup_dir is None:
         return f"{told}; set BOOKGEN_BACKUP_DIR to have them made by the service"
     if age is None or age > 2 * settings.backup_seconds:

@@ -200,7 +200,7 @@ def _needs_parts(stretch: Stretch, part: Part) -> bool:
 
 
 async def _tighter(draft: WorkingDraft, stretch: Stretch, request: TextRequest, part: Part, steps: Steps) -> Stretch:
-    """A tighter second version of a stretch that is far too long; the first version if the second does not end."""
+    """A shorter second version of a stretch that is far too long; the first if that is incomplete or too long."""
     draft.was_tightened = True
     asked = tighter_request(draft, part, request, stretch.text)
     second = Stretch("")

@@ -111,7 +111,9 @@ def _text_of(reply: TextReply, passage: ChosenPassage) -> str:
 
 
 def passage_request(material: Material, passage: ChosenPassage, window: int, room: int) -> TextRequest:
-    """The call that asks for the passage, in a context of `window` tokens and `room` for the text of other chapters."""
+    """The request for the new passage. `window`: the size of the context; `room`: its part for the text of other
+    chapters.
+    """
     book, chapter, lang = material.book, passage.chapter, language(material.book.content_language)
     digests = [digest for number, digest in sorted(material.digests.items()) if number < chapter.chapter_number]
     draft = WorkingDraft(material, chapter, digests, window=window)

@@ -251,11 +251,11 @@ async def test_check_says_how_old_the_last_drilled_backup_is_and_fails_if_it_is_
 ) -> None:
     told = {"database_url": dsn, "backup_passphrase": "a grey weighbridge"}
     made_at = await database.http.fetchval("SELECT now() - interval '3 days'")
-    assert (await check.backup(settings(tmp_path, **told))).startswith("none was drilled yet")
+    assert (await check.backup(settings(tmp_path, **told))).startswith("no backup was verified yet")
 
     await backups.record(database.http, BackupRecord(made_at, True, 1, "/backups/one"))
 
-    assert (await check.backup(settings(tmp_path, **told))).startswith("the last drilled one is 3.0 days old")
+    assert (await check.backup(settings(tmp_path, **told))).startswith("the last verified one is 3.0 days old")
     assert "every 48h" in await check.backup(settings(tmp_path, **told, backup_dir=tmp_path, backup_every="48h"))
     with pytest.raises(StartupError, match="although BOOKGEN_BACKUP_EVERY=24h"):
         await check.backup(settings(tmp_path, **told, backup_dir=tmp_path))

@@ -143,7 +143,9 @@ class Flow:
         self._flush = False
 
     def _words(self, spans: Spans, lines: Sequence[Spans]) -> Words:
-        """The words of one line of the text `lines`, which has its own direction. List items follow their list."""
+        """The words of `spans`, one of `lines`. They get the direction of all lines together; in a list, that of the
+        list.
+        """
         words = self._maker.words(spans)
         if (self._rtl or words.mixed) and not self._in_item:
             words.rtl = reads_rtl(lines, self._rtl)

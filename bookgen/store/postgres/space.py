@@ -29,14 +29,14 @@ def make_data_folder(folder: Path) -> None:
 
 
 class DiskSpace(NamedTuple):
-    """The bytes of a file system."""
+    """The size and the free space of a file system, in bytes."""
 
     total: int
     free: int
 
 
 def disk_space(folder: Path) -> DiskSpace | None:
-    """The space where the folder is; None if it cannot be asked."""
+    """The disk space where the folder is; None if it is unknown."""
     try:
         usage = shutil.disk_usage(folder)
     except OSError:

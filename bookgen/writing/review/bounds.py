@@ -216,7 +216,7 @@ def _tried(revised: ChapterRevision, edit: PassageEdit, findings: Sequence[Edito
 
 
 def _place(chapter: Chapter, edit: PassageEdit, finding: EditorFinding) -> TextSpan | DropReason:
-    """Where the former text has the passage: once, or where the finding is."""
+    """The passage's place in the former text; if it occurs several times, the one next to the finding."""
     content, passage = chapter.content, edit.passage
     first = content.find(passage)
     if first < 0:
