@@ -1,4 +1,4 @@
-"""What the pages for operators tell to run: fenced blocks, and commands within sentences and tables."""
+"""The commands that the pages for operators print: in fenced blocks, sentences and tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.service import ROOT
 PAGES = ("install", "configure", "operate", "upgrade")
 FENCED = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`([^`]+)`")
-# Programs that sentences tell to run, beside bookgen.
+# Programs in sentences, beside bookgen.
 PROGRAMS = r"(\S*/)?(apt|chgrp|chmod|docker|helm|kubectl|make|pip|psql|pg_\w+|python3|sudo|systemctl)"
 
 
@@ -40,7 +40,7 @@ def blocks() -> list[FencedBlock]:
 
 
 def spans() -> Iterator[str]:
-    """Whatever is written as code outside of the blocks, each once."""
+    """The code in sentences and tables, once for each page."""
     for page in PAGES:
         yield from dict.fromkeys(" ".join(each.split()) for each in SPAN.findall(FENCED.sub("", text_of(page))))
 
@@ -52,12 +52,12 @@ def commands() -> set[str]:
 
 
 def other_programs() -> set[str]:
-    """What sentences tell to run of other programs."""
+    """The commands of other programs that sentences print."""
     return {each for each in spans() if re.match(rf"{PROGRAMS} ", each)}
 
 
 def _listed() -> Iterator[str]:
-    """The commands of the table, where the second of a row leaves out what is before its last word."""
+    """The commands of the table. Only the first one of a row is written in full."""
     for cell in re.findall(r"^\| (`bookgen [^|]+) \|", text_of("operate"), re.MULTILINE):
         first, *others = (_words(each) for each in SPAN.findall(cell))
         yield first.removeprefix("bookgen ")

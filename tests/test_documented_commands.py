@@ -1,7 +1,7 @@
-"""What the pages for operators tell to run is run here, as it stands there, or it is named with the reason why not.
+"""Every block and command of the pages for operators runs as printed, or a table says why it can't.
 
-The blocks run in a shell, in a folder that looks like a checkout with a running service. Programs of another machine
-(engines of containers, `sudo`) are replaced by scripts that note their arguments, which have to fit what `deploy/` has.
+The blocks run in a shell, in a folder like a checkout with a running service. Scripts stand in for docker, kubectl and
+helm: they write down their arguments, which have to fit the files in `deploy/`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -62,7 +62,7 @@ PATIENT = 240
 
 @dataclass(frozen=True, slots=True)
 class ServedCheckout:
-    """A folder like a checkout with a running service in it, and scripts in the place of programs elsewhere."""
+    """A folder like a checkout with a running service. `noted`: the file in which stand-ins write their arguments."""
 
     folder: Path
     programs: Path
@@ -86,7 +86,7 @@ class ServedCheckout:
         return text.replace("/opt/bookgen", str(self.folder)).replace("/var/lib/bookgen", str(self.folder))
 
     def calls(self) -> list[list[str]]:
-        """What the scripts in the place of other programs were called with."""
+        """The arguments of each call of a stand-in."""
         return [shlex.split(line) for line in self.noted.read_text().splitlines()]
 
 
@@ -265,6 +265,7 @@ PLAYED: Mapping[str, tuple[tuple[str, ...], str, int]] = {
 }
 
 
+@pytest.mark.timeout(400)  # thirty commands
 async def test_every_command_does_beside_the_running_service_what_the_page_says(checkout: ServedCheckout) -> None:
     for name, (arguments, expected, code) in PLAYED.items():
         given = [*arguments]
@@ -283,32 +284,29 @@ async def test_every_command_does_beside_the_running_service_what_the_page_says(
         assert "Traceback" not in complained
 
 
-@pytest.mark.parametrize(
-    "block", [block for block in blocks() if block.name not in NOT_RUN], ids=lambda block: block.name
-)
-async def test_a_block_works_as_it_stands_on_the_page(
-    block: FencedBlock, checkout: ServedCheckout, cluster_dsn: str
-) -> None:
-    checkout.noted.write_text("")
+@pytest.mark.timeout(400)
+async def test_every_block_works_as_it_is_printed(checkout: ServedCheckout, cluster_dsn: str) -> None:
+    for block in blocks():
+        if block.name not in NOT_RUN:
+            checkout.noted.write_text("")
+            await PLAYS[block.name](block, checkout, cluster_dsn)
+            _require_fitting(checkout.calls())
 
-    await PLAYS[block.name](block, checkout, cluster_dsn)
-
-    for call in checkout.calls():
-        files = [
-            each for before, each in pairwise(call) if before in ("-f", "install") or each.startswith("deploy/helm")
-        ]
-        assert [file for file in files if "/" in file and not (ROOT / file).exists()] == []
-        if "bookgen" in call[3:] and "exec" in call:  # a command within a container
-            told = call[len(call) - call[::-1].index("bookgen") :]
-            parser(told[0]).parse_args(told)  # SystemExit if there is no such command
-
-
-async def test_other_users_get_read_access_as_the_page_says(checkout: ServedCheckout) -> None:
     await checkout.shell(GIVES_READ_ACCESS.replace("GROUP", str(os.getgid())))
-
     data = checkout.folder / "data"
     assert [path.stat().st_mode & 0o050 for path in (data, data / "sockets")] == [0o050, 0o050]
     assert (data / "pg.service.password").stat().st_mode & 0o040
+
+
+def _require_fitting(calls: Sequence[Sequence[str]]) -> None:
+    """The files that other programs get are there, and a command within a container is one of ours."""
+    for call in calls:
+        for before, each in pairwise(call):
+            if before in ("-f", "install") or each.startswith("deploy/helm"):
+                assert "/" not in each or (ROOT / each).exists(), call
+        if "bookgen" in call[3:] and "exec" in call:
+            command = call[len(call) - call[::-1].index("bookgen") :]
+            parser(command[0]).parse_args(command)  # SystemExit if there is no such command
 
 
 def _has(values: Mapping[str, Any], name: str) -> bool:
