@@ -16,7 +16,7 @@ from bookgen.providers.text import TextReply, TextRequest
 from bookgen.store.database import Database
 from bookgen.writing.chapter import write_chapter
 
-from .conftest import Shelf, crash, supervising
+from .conftest import PATIENCE_SECONDS, Shelf, crash, supervising
 
 RESTING = "SELECT call_started_at IS NULL FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1"
 
@@ -42,7 +42,7 @@ class Slow(OfflineModel):
         return await super().complete(request)
 
     async def until_held(self) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await self.waits.wait()
         self.waits.clear()
 
