@@ -86,6 +86,40 @@ async def test_a_probe_that_is_given_up_is_passed_on() -> None:
     assert await waiting
 
 
+class HangingProbe(AbsentProvider):
+    """Is away for one attempt. The next one, which is the probe, gets no answer; later ones do."""
+
+    def __init__(self) -> None:
+        super().__init__(lasting=1)
+        self.attempts, self.probed = 0, asyncio.Event()
+
+    async def attempt(self, request: TextRequest) -> TextReply:
+        self.attempts += 1
+        if self.attempts == 2:
+            self.probed.set()
+            await asyncio.Event().wait()
+        return await super().attempt(request)
+
+
+async def test_a_probe_whose_call_is_cancelled_is_passed_on() -> None:
+    """As by a book that is stopped. Otherwise every call of every book would wait for its answer."""
+    provider = HangingProbe()
+    model = RetryingModel(
+        provider,
+        pacing=Pacing(concurrency=2),
+        breaker=CircuitBreaker(threshold=1, open_seconds=0),
+        rules=RetryRules(tries=3, first_delay=0.001),
+    )
+    stopped = asyncio.create_task(model.complete(chapter_request()))
+    await provider.probed.wait()
+
+    stopped.cancel()
+    await asyncio.wait({stopped})
+
+    async with asyncio.timeout(60):
+        assert (await model.complete(chapter_request())).text == "text"
+
+
 async def test_no_call_of_many_fails_of_an_outage() -> None:
     provider = AbsentProvider(lasting=60)
     model = RetryingModel(
