@@ -68,6 +68,7 @@ async def test_kills_during_backups_leave_no_half_file_and_books_go_on(
             await asyncio.to_thread(verify, file, SECRET)
             file.unlink()
         seen["whole files" if code == 0 else "no files"] += 1
+        print(f"backup: {dict(seen)}", flush=True)
         assert not authors.done(), authors.result()
 
     traffic.finish()
@@ -95,6 +96,7 @@ async def test_a_restore_that_is_killed_leaves_a_target_that_takes_the_next_one(
             # The kill came after the commit: then it is all there.
             assert "The target is not empty" in target.log.read_text().splitlines()[-1]
         restored += 1
+        print(f"restore: {killer.figures()}, {restored} restored", flush=True)
         if killer.kills < kills:
             shutil.rmtree(target.data)
 
@@ -129,8 +131,7 @@ async def test_a_migration_that_is_killed_is_finished_by_the_next_start(
         world.pool.terminate()
         shutil.rmtree(folder.data, ignore_errors=True)  # its server may be ending just now
         migrated += 1
-
-    print(f"migration: {killer.figures()}, {migrated} migrated, each with its chapters")
+        print(f"migration: {killer.figures()}, {migrated} migrated, each with its chapters", flush=True)
 
 
 @needs_an_older
@@ -160,6 +161,7 @@ async def test_a_move_to_a_newer_postgres_that_is_killed_is_finished_by_the_next
         await world.kill(process)
         world.pool.terminate()
         moved += 1
+        print(f"move from PostgreSQL {version}: {killer.figures()}, {moved} moved", flush=True)
         if killer.kills < kills:
             shutil.rmtree(folder.data, ignore_errors=True)  # its server may be ending just now
 
