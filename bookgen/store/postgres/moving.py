@@ -21,7 +21,7 @@ from urllib.parse import quote
 import asyncpg
 import structlog
 
-from bookgen.errors import StartupError
+from bookgen.errors import StartupError, Unavailable
 from bookgen.store.backup.tables import TableDigest, copy_out, every_table
 from bookgen.store.backup.taking import sequences
 from bookgen.store.database import connect_unbounded
@@ -79,7 +79,7 @@ async def move(former: Postmaster, server: Postmaster, clients: Path, passwords:
             await _copy(old, new, Clients(clients, folder, passwords.superuser), passwords)
         new.data.rename(server.data)
         _sync(server.data.parent)
-    except (StartupError, OSError, asyncpg.PostgresError) as error:
+    except (StartupError, Unavailable, OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise StartupError(
             f"The database in {former.data} could not be moved to {server.data.name}: {error} It was not changed, and "
             f"the next start tries again. To go on with the former PostgreSQL, set BOOKGEN_PG_BINDIR={former.programs}."
