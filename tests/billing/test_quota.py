@@ -205,6 +205,23 @@ async def test_deleting_a_stopped_book_gives_nothing_back_this_period(
     await hold(account, other)
 
 
+async def test_what_a_stopped_book_holds_pays_for_nothing_in_the_next_period(
+    pool, quota, clock, make_account, make_book, hold, release, complete
+):
+    account = await make_account()
+    book = await make_book(account)
+    await hold(account, book)
+    await release(book, wrote=True)
+
+    clock.now += timedelta(days=31)
+    run_id, _ = await hold(account, book)
+    await complete(account, book, run_id)
+
+    assert (await quota.usage(pool, account)).books_created == 1
+    with pytest.raises(BookQuotaExceeded):
+        await hold(account, await make_book(account))
+
+
 async def test_a_run_across_the_period_counts_in_the_one_it_began_in(
     pool, quota, clock, make_account, make_book, hold, complete
 ):
