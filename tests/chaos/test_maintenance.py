@@ -58,7 +58,7 @@ async def test_kills_during_backups_leave_no_half_file_and_books_go_on(
             if command.returncode is None:
                 command.kill()
         elif victim == "connection":
-            while not await world.value(CUT_OFF) and command.returncode is None:
+            while not await world.value(CUT_OFF) and command.returncode is None:  # noqa: ASYNC110 (signals: a row, an end)
                 await asyncio.sleep(0.01)
         else:
             await world.until(WILL_SURVIVE)
