@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import asyncpg
 import pytest
 
-from bookgen.billing.plans import left, require_chapter_images, require_format
+from bookgen.billing.plans import larger_plan, left, require_chapter_images, require_format
 from bookgen.errors import PlanUpgradeRequired
+from bookgen.models import UNLIMITED
 from bookgen.store import plans
 
 URL = "https://books.test/plans"
@@ -32,6 +35,17 @@ async def test_chapter_images_need_a_paid_plan(pool):
 @pytest.mark.parametrize(("limit", "taken", "remains"), [(5, 2, 3), (5, 7, 0), (0, 0, 0), (-1, 900, -1)])
 def test_the_remaining_allowance_is_never_negative_unless_it_is_unlimited(limit, taken, remains):
     assert left(limit, taken) == remains
+
+
+async def test_a_plan_is_advised_if_it_has_more_books_and_room_for_this_one(pool):
+    free, starter, pro = [await plans.find(pool, slug) for slug in ("free", "starter", "pro")]
+    endless = replace(pro, features=replace(pro.features, books_per_month=UNLIMITED))
+
+    assert larger_plan(free, [free, starter, pro], 60_000) is starter
+    assert larger_plan(free, [free, starter, pro], 60_001) is pro
+    assert larger_plan(pro, [free, starter, pro], 60_000) is None
+    assert larger_plan(pro, [starter, endless], 60_000) is endless
+    assert larger_plan(endless, [starter, pro], 60_000) is None
 
 
 async def test_the_database_refuses_plan_features_that_the_code_cannot_read(pool):

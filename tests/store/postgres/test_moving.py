@@ -84,8 +84,9 @@ async def test_a_database_of_an_older_major_is_moved_with_all_that_is_in_it_and_
     assert "postgres_was_moved" in log_lines.getvalue()
     assert f"data/pg{older()[1]} is left from a move" in await check.database(config.load(None))
     await server.stop()
-    assert await query(await server.start(), "SELECT count(*) FROM account") == 3
-    await server.stop()
+    next_start = EmbeddedPostgres(data)  # which finds both clusters
+    assert await query(await next_start.start(), "SELECT count(*) FROM account") == 3
+    await next_start.stop()
 
     (data / f"pg{newest}").rename(data / "moved-away")
     former = EmbeddedPostgres(data, older()[0])
