@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ const key = Object.keys(localStorage).find((one) => one.startsWith("bookgen:dele
 return JSON.parse(localStorage.getItem(key)).at;
 """
 SECONDS, HOUR = 15, 3600
+AWAY = {"type": "mouseMoved", "x": 5, "y": 800}  # where the mouse is at nothing
 KEPT = "Object.keys(localStorage).some((one) => one.startsWith('bookgen:deleting:'))"
 
 
@@ -85,6 +87,9 @@ async def test_the_time_to_undo_lasts_while_the_reader_is_at_the_notice(
     page: BrowserPage, account: Api, book: dict[str, Any]
 ) -> None:
     await delete(page, book)
+    await page.heads("Your books")
+    await page.until("document.querySelector('.shelf li')")
+    await asyncio.to_thread(page.driver.execute_cdp_cmd, "Input.dispatchMouseEvent", AWAY)
     await page.tab_to("Undo")
 
     await page.script(PASS, HOUR + SECONDS)
