@@ -96,8 +96,8 @@ function Deleted() {
   const told = useSignal(deletionNotice);
   return html`
     ${waiting.map(({ id, title }) => html`
-      <div key=${id} class="notice row between" onMouseEnter=${() => hold(true)} onMouseLeave=${({ currentTarget }) => hold(currentTarget.matches(":focus-within"))}
-        onFocusIn=${() => hold(true)} onFocusOut=${({ currentTarget }) => hold(currentTarget.matches(":hover"))}>
+      <div key=${id} class="notice row between" onMouseEnter=${() => hold(true)} onMouseLeave=${() => hold(false)}
+        onFocusIn=${() => hold(true)} onFocusOut=${() => hold(false)}>
         <span role="status">“<bdi>${title}</bdi>” was deleted.</span>
         <${Action} work=${() => { hold(false); undo(id); }}>Undo<//>
       </div>`)}
