@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -22,7 +21,6 @@ from bookgen.setting_types import (
     MODELS,
     PREFIX,
     PROVIDERS,
-    SECONDS,
     URL,
     ApiKey,
     FallbackName,
@@ -45,17 +43,10 @@ from bookgen.setting_types import (
     rate,
     setting,
     setting_name,
+    shown,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """How much one process does at the same time."""
-
-    chapters_at_once: int
-    run_connections: int
-    http_connections: int
-    password_threads: int
+from bookgen.setting_types import seconds_of as seconds_of
+from bookgen.sizes import Sizes, for_this_machine
 
 
 class Config(BaseSettings):
@@ -303,17 +294,7 @@ class Config(BaseSettings):
 
     @property
     def sizes(self) -> Sizes:
-        """The configured sizes, or defaults for this machine.
-
-        The defaults let two processes share a database server with 100 connections.
-        """
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return Sizes(
-            chapters_at_once=self.chapters_at_once or min(32 * cores, 256),
-            run_connections=self.database_pool or min(4 * cores, 16),
-            http_connections=self.http_pool or min(8 * cores, 32),
-            password_threads=min(max(cores - 1, 1), 2),  # leaves a core for everything else
-        )
+        return for_this_machine(self.chapters_at_once, self.database_pool, self.http_pool)
 
     @property
     def backup_seconds(self) -> float:
@@ -337,11 +318,6 @@ class Config(BaseSettings):
     def access(self, provider: str) -> tuple[str, str]:
         """The provider's API key and base URL. Empty if not set."""
         return reveal(getattr(self, f"{provider}_api_key")) or "", getattr(self, f"{provider}_base_url") or ""
-
-
-def seconds_of(interval: str) -> float:
-    """The seconds of an interval such as `24h`."""
-    return float(int(interval[:-1]) * SECONDS[interval[-1]])
 
 
 def load(env_file: Path | None = Path(".env")) -> Config:
@@ -389,7 +365,7 @@ def _wrong(error: ValidationError) -> Iterable[str]:
         alias = field.validation_alias
         called = " or ".join(map(str, alias.choices)) if isinstance(alias, AliasChoices) else name
         takes = field.json_schema_extra["takes"] if isinstance(field.json_schema_extra, dict) else ""
-        yield f"{called} takes {takes}, not {_shown(field.annotation, value)}."
+        yield f"{called} takes {takes}, not {shown(field.annotation, value)}."
 
 
 def _keyless(config: Config) -> Iterable[str]:
@@ -422,8 +398,3 @@ def _unsigned(config: Config) -> Iterable[str]:
         yield "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY need each other."
     elif config.s3_endpoint and not config.aws_access_key_id:
         yield "BOOKGEN_S3_ENDPOINT needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
-
-
-def _shown(annotation: object, value: object) -> str:
-    """The invalid value for a message, unless it is or may contain a secret."""
-    return "the given value" if "SecretStr" in str(annotation) or "@" in str(value) else repr(value)

@@ -120,3 +120,13 @@ def setting_name(field: str) -> str:
     """The name of the setting: the field's name with our prefix, unless a provider defines the name."""
     name = field.upper()
     return name if name.startswith(("ANTHROPIC_", "AWS_", "OPENAI_", "STRIPE_")) else f"{PREFIX}{name}"
+
+
+def seconds_of(interval: str) -> float:
+    """The seconds of an interval such as `24h`."""
+    return float(int(interval[:-1]) * SECONDS[interval[-1]])
+
+
+def shown(annotation: object, value: object) -> str:
+    """The invalid value for a message, unless it is or may contain a secret."""
+    return "the given value" if "SecretStr" in str(annotation) or "@" in str(value) else repr(value)

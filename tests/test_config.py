@@ -4,9 +4,10 @@ import pytest
 from pydantic import ValidationError
 
 from bookgen import config
-from bookgen.config import Config, Sizes
+from bookgen.config import Config
 from bookgen.errors import StartupError
 from bookgen.limits import LimitClass
+from bookgen.sizes import Sizes
 
 
 @pytest.fixture(autouse=True)

@@ -29,7 +29,7 @@ Texts = Mapping[tuple[int, int], str]
 
 
 @dataclass
-class Folder:
+class DataFolder:
     """A data folder with an embedded database, and the world that it belongs to. `settings`: those of its service."""
 
     world: World

@@ -17,7 +17,7 @@ import pytest
 
 from bookgen.commands.backup_file import verify
 from bookgen.store.postgres.embedded import EmbeddedPostgres
-from tests.chaos.maintenance import BOOKS, PASSPHRASE, Folder, Killer
+from tests.chaos.maintenance import BOOKS, PASSPHRASE, DataFolder, Killer
 from tests.chaos.small_disk import on_a_small_disk
 from tests.chaos.traffic import Traffic
 from tests.chaos.world import World
@@ -45,7 +45,7 @@ async def test_kills_during_backups_leave_no_half_file_and_books_go_on(
     traffic.meet(process)
     await traffic.start()
     authors = asyncio.ensure_future(traffic.run())
-    folder = Folder(world, world.folder / "data", {"BOOKGEN_DATABASE_URL": world.dsn})
+    folder = DataFolder(world, world.folder / "data", {"BOOKGEN_DATABASE_URL": world.dsn})
     seen: Counter[str] = Counter()
 
     for number in range(kills):
@@ -85,16 +85,16 @@ async def test_kills_during_backups_leave_no_half_file_and_books_go_on(
 async def test_a_restore_that_is_killed_leaves_a_target_that_takes_the_next_one(
     world: World, dice: random.Random, kills: int, tmp_path: Path
 ) -> None:
-    source, file = Folder(world, tmp_path / "source"), tmp_path / "books.backup"
+    source, file = DataFolder(world, tmp_path / "source"), tmp_path / "books.backup"
     world.model.configure(delay=0.4)
     texts = await source.begin_books()
     assert await source.run("backup", str(file), "--no-drill") == 0
     killer, restored = Killer(dice), 0
-    first = Folder(world, tmp_path / "first")
+    first = DataFolder(world, tmp_path / "first")
     assert await first.run("--version") == 0  # by then the process that all others are forked from is loaded
     with killer.measuring():
         assert await first.run("restore", str(file)) == 0
-    target = Folder(world, tmp_path / "target")
+    target = DataFolder(world, tmp_path / "target")
 
     while killer.kills < kills:
         code = await killer.end(await target.command("restore", str(file)), target.data)
@@ -123,13 +123,13 @@ async def test_a_migration_that_is_killed_is_finished_by_the_next_start(
     await loading.close()
     await server.stop()
     killer, migrated = Killer(dice), 0
-    first = Folder(world, await copied(former, tmp_path / "first"))
+    first = DataFolder(world, await copied(former, tmp_path / "first"))
     assert await first.run("--version") == 0  # as above
     with killer.measuring():
         assert await first.run("migrate") == 0
 
     while killer.kills < kills:
-        folder = Folder(world, await copied(former, tmp_path / f"{killer.kills}-{migrated}"))
+        folder = DataFolder(world, await copied(former, tmp_path / f"{killer.kills}-{migrated}"))
         code = await killer.end(await folder.command("migrate"), folder.data)
         assert code == 0 or await folder.run("migrate") == 0, folder.log.read_text()
         process = await folder.serve()
@@ -148,17 +148,17 @@ async def test_a_move_to_a_newer_postgres_that_is_killed_is_finished_by_the_next
 ) -> None:
     assert OLDER is not None
     programs, version = OLDER
-    former = Folder(world, tmp_path / "former", {"BOOKGEN_PG_BINDIR": str(programs)})
+    former = DataFolder(world, tmp_path / "former", {"BOOKGEN_PG_BINDIR": str(programs)})
     world.model.configure(delay=0.4)
     texts = await former.begin_books()
     killer, moved = Killer(dice), 0
-    first = Folder(world, await copied(former.data, tmp_path / "first"))
+    first = DataFolder(world, await copied(former.data, tmp_path / "first"))
     with killer.measuring():
         process = await first.serve()
     await world.kill(process)
 
     while killer.kills < kills:
-        folder = Folder(world, await copied(former.data, tmp_path / f"{killer.kills}-{moved}"))
+        folder = DataFolder(world, await copied(former.data, tmp_path / f"{killer.kills}-{moved}"))
         while not await killer.end_service(await folder.serve(wait=False), folder.data) and killer.kills < kills:
             pass
         process = await folder.serve()

@@ -1,0 +1,28 @@
+"""How much one process does at the same time."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    chapters_at_once: int
+    run_connections: int
+    http_connections: int
+    password_threads: int
+
+
+def for_this_machine(chapters_at_once: int | None, run_connections: int | None, http_connections: int | None) -> Sizes:
+    """These sizes, or defaults by the number of cores where one is None.
+
+    The defaults let two processes share a database server with 100 connections.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return Sizes(
+        chapters_at_once=chapters_at_once or min(32 * cores, 256),
+        run_connections=run_connections or min(4 * cores, 16),
+        http_connections=http_connections or min(8 * cores, 32),
+        password_threads=min(max(cores - 1, 1), 2),  # leaves a core for everything else
+    )
