@@ -34,6 +34,7 @@ NOT_RUN = {
     "install: python3 -m venv .venv": "installs packages from an index; tests/test_package.py looks at the wheel",
     "install: cd /opt/bookgen && python3 -m venv .venv && .venv/bin/pip install --require-hashes -r requirements.lock":
         "changes the machine, as root; tests/deploy/test_systemd.py has its files judged by systemd's programs",
+    "configure: BOOKGEN_FILES=s3://books/service": "settings of another server: tests/http/test_files.py",
     "operate: [Definition]": "no command: tests/http/test_metrics.py reads the log with this expression",
     "upgrade: git pull": "needs a remote repository and an index of packages",
 }  # fmt: skip
@@ -43,6 +44,7 @@ COMMANDS_NOT_RUN = {
     "payments replay": "needs a payment processor: tests/commands/test_payments.py",
     "payments reconcile": "needs a payment processor: tests/commands/test_payments.py",
     "keys reset": "needs a secret that was lost: tests/accounts/test_keyring.py",
+    "files move": "tests/commands/test_files.py",
     "backup": "tests/commands/test_backup.py",
     "restore": "tests/commands/test_backup.py",
 }

@@ -87,7 +87,7 @@ class Language(fields.String):
             load_default="en",
             validate=validate.Regexp(
                 rf"{LANGUAGE_TAG}\Z",
-                error="Must be a language tag such as en or pt-BR. GET /public-settings/ lists the languages.",
+                error="Must be the tag of an offered language, such as en or pt-BR (GET /public-settings/).",
             ),
             metadata={
                 "description": "A BCP 47 tag of a language in /public-settings/.",

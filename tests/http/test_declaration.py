@@ -18,6 +18,7 @@ from bookgen.providers.registry import ModelSettings, build_image_model
 from bookgen.providers.text import TextModel
 from bookgen.store import origins
 from bookgen.words import count_words
+from bookgen.writing import cover_idea
 from tests.fakes.image_server import ImageServer
 from tests.http.conftest import Api, OpenApi
 from tests.render.test_marks import READERS, URI, in_picture
@@ -29,7 +30,9 @@ OWN = "My grandfather sold herring from a blue cart until the winter when the ha
 
 
 @pytest.fixture
-async def model() -> AsyncIterator[TextModel]:
+async def model(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[TextModel]:
+    """It answers no request for a cover's design, so covers are drawn without."""
+    monkeypatch.setattr(cover_idea, "PATIENCE_SECONDS", 0.01)
     async with authored(obedient, "anthropic") as (_, steps):
         yield steps.model
 

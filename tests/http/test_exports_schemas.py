@@ -15,7 +15,11 @@ def settings(**given: object) -> ExportSettings:
 
 
 def test_a_missing_setting_keeps_its_default() -> None:
-    assert settings(unheard=1, font=None) == settings() == load(ExportRequestSchema(), {})["settings"]
+    assert settings(unheard=1, font=None) == settings() == ExportSettings()
+
+
+def test_without_settings_none_are_loaded_so_that_the_books_own_count() -> None:
+    assert load(ExportRequestSchema(), {})["settings"] is None
 
 
 @pytest.mark.parametrize(
@@ -23,7 +27,7 @@ def test_a_missing_setting_keeps_its_default() -> None:
     [
         ("include_toc", "yes", "Must be true or false."),
         ("font", "comic", "Must be one of: serif, sans, dyslexic."),
-        ("font_size", 7, "Must be from 8 to 18 (got 7.0)."),
+        ("font_size", 7, "Must be from 8 to 18 (got 7)."),
         ("font_size", 19.5, "Must be from 8 to 18 (got 19.5)."),
         ("font_size", True, "Must be a number from 8 to 18."),
         ("line_spacing", 0.9, "Must be from 1 to 2 (got 0.9)."),
