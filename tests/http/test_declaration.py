@@ -18,7 +18,6 @@ from bookgen.providers.registry import ModelSettings, build_image_model
 from bookgen.providers.text import TextModel
 from bookgen.store import origins
 from bookgen.words import count_words
-from bookgen.writing import cover_idea
 from tests.fakes.image_server import ImageServer
 from tests.http.conftest import Api, OpenApi
 from tests.render.test_marks import READERS, URI, in_picture
@@ -30,9 +29,7 @@ OWN = "My grandfather sold herring from a blue cart until the winter when the ha
 
 
 @pytest.fixture
-async def model(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[TextModel]:
-    """It answers no request for a cover's design, so covers are drawn without."""
-    monkeypatch.setattr(cover_idea, "PATIENCE_SECONDS", 0.01)
+async def model() -> AsyncIterator[TextModel]:
     async with authored(obedient, "anthropic") as (_, steps):
         yield steps.model
 

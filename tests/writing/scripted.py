@@ -176,6 +176,8 @@ BLURB = (
     "explain it has been at the window all the time, writing it down."
 )
 
+DESIGN = {"families": ["emblem"], "motif": "bell", "palettes": ["ocean"], "mood": "solemn"}
+
 
 def obedient(request: TextRequest, brief: dict[str, Any], call: int) -> str:
     """A model that does exactly what it is asked."""
@@ -199,6 +201,8 @@ def obedient(request: TextRequest, brief: dict[str, Any], call: int) -> str:
             return digest_reply(brief, chapter_text(request))
         case "blurb":
             return BLURB
+        case "design":
+            return json.dumps(DESIGN)
         case "chapter":
             return prose(brief["words"], next_number(request, brief), brief["language"])
         case "revise":
