@@ -58,6 +58,7 @@ async def test_a_picture_book_is_made_by_keyboard_alone(open_page: OpenPage, pai
 
     await page.tab_to("Read the book")
     await page.keys(Keys.ENTER)
+    await page.until("document.querySelector('h1')?.textContent === 'Read and edit'")
     await page.until(SPREADS)
     findings += await in_each_mode(page)
     await page.tab_to("Spread 2")
