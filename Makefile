@@ -10,11 +10,11 @@ unexport PYTHONDONTWRITEBYTECODE
 UV := $(shell command -v uv 2>/dev/null)
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.version_info < (3, 11) and sys.exit(1); print(sys.executable)' 2>/dev/null && break; done)
-# uv installs four times as fast as pip: the machine's, or the one that the set-up puts into .venv. Should that one fail
-# (it does not know pip's settings), pip does it.
-INSTALL = VIRTUAL_ENV=.venv $$(command -v uv || command -v $(BIN)/uv || echo $(BIN)/python -m) pip install -q
+# uv installs much faster than pip: the machine's, or the one that the set-up puts into .venv. It trusts the machine's
+# certificates, as pip does, but does not know pip's settings: if it fails, the uv in .venv goes, and pip installs.
+INSTALL = VIRTUAL_ENV=.venv UV_SYSTEM_CERTS=1 $$(command -v uv || command -v $(BIN)/uv || echo $(BIN)/python -m) pip install -q
 define install
-@$(INSTALL) $(1) || { rm -f $(BIN)/uv; $(INSTALL) $(1); }
+@$(INSTALL) $(1) 2>/dev/null || { rm -f $(BIN)/uv; $(INSTALL) $(1); }
 endef
 
 LOCK = $(UV) pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

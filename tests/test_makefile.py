@@ -91,3 +91,18 @@ def test_slow_tests_run_when_asked_for_and_in_ci(
 def test_what_is_named_as_slow_exists(name: str) -> None:
     """A file that was renamed would otherwise be in `make test` again."""
     assert (TESTS / name).exists()
+
+
+def test_where_uv_fails_pip_installs_and_nothing_is_said_of_uv(tmp_path: Path) -> None:
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    for prerequisite in ("pyproject.toml", "requirements.lock"):
+        (tmp_path / prerequisite).touch()
+    program(tmp_path / ".venv/bin/uv", "echo no such certificate >&2; exit 2")
+    program(tmp_path / ".venv/bin/python", 'echo "$@"')
+
+    made = make(tmp_path, ".venv/.runtime")
+
+    lines = made.stdout.splitlines()[1:]
+    assert (made.returncode, made.stderr) == (0, "")
+    assert lines == ["-m pip install -q --require-hashes -r requirements.lock", "-m pip install -q -e ."]
+    assert not (tmp_path / ".venv/bin/uv").exists()
