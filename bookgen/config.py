@@ -241,21 +241,21 @@ class Config(BaseSettings):
         FILES_TAKES,
         "Where pictures and finished files are kept. Move those that are there with `bookgen files move`.",
     )
-    s3_endpoint: Url | None = setting(None, URL, "Another server that speaks the protocol of Amazon S3.")
+    s3_endpoint: Url | None = setting(None, URL, "The URL of an S3-compatible server, if it is not Amazon's.")
     aws_access_key_id: ApiKey | None = setting(
-        None, KEY, "The key id for the bucket. Default: as AWS gives it to the machine, the task or the pod."
+        None, KEY, "The key id for the bucket. Default: the key that AWS gives the machine, task or pod."
     )
     aws_secret_access_key: ApiKey | None = setting(None, KEY, "The secret key for the bucket.")
-    aws_session_token: ApiKey | None = setting(None, KEY, "The session token, with temporary keys.")
+    aws_session_token: ApiKey | None = setting(None, KEY, "The session token of temporary keys.")
     aws_region: Text = setting(
         "",
         "a region like eu-central-1",
         "The region of the bucket (also read from `AWS_DEFAULT_REGION`).",
         validation_alias=AliasChoices("AWS_REGION", "AWS_DEFAULT_REGION"),
     )
-    exports_per_book: int = setting(8, "1 or more", "How many finished files of a book are kept. Older ones go.", ge=1)
+    exports_per_book: int = setting(8, "1 or more", "How many exports a book keeps. The oldest are deleted.", ge=1)
     exports_mb: int = setting(
-        256, "1 or more", "How many millions of bytes of finished files an account keeps. Older ones go.", ge=1
+        256, "1 or more", "How many megabytes of exports an account keeps. The oldest are deleted.", ge=1
     )
     exports_for: Interval | None = setting(
         None, "a time like 24h or 30d", "How long a finished file is kept. It can be made again. Default: no limit."
@@ -395,6 +395,6 @@ def _unsigned(config: Config) -> Iterable[str]:
     if not (config.s3_endpoint or config.files.startswith("s3://")):
         return  # these keys are for something else
     if bool(config.aws_access_key_id) != bool(config.aws_secret_access_key):
-        yield "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY need each other."
+        yield "Set both AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or neither."
     elif config.s3_endpoint and not config.aws_access_key_id:
         yield "BOOKGEN_S3_ENDPOINT needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."

@@ -288,7 +288,7 @@ class Unavailable(BookgenError):
     wire = ErrorCode(
         503,
         "SERVICE_UNAVAILABLE",
-        "The database, the stored files or the payment processor are not reachable, or the server is stopping.",
+        "The database, the stored files or the payment processor cannot be reached, or the server is stopping.",
         "Wait the number of seconds in `Retry-After`, then retry.",
     )
 

@@ -1,4 +1,4 @@
-"""The tests that take long, and why. `make test` leaves them out; with CI=true, as `.ci/run` sets it, it runs all.
+"""The slow tests, each with the reason. `make test` leaves them out; `make test-all` and `.ci/run` run them.
 
 An entry is a folder or a file below tests/.
 """

@@ -307,7 +307,7 @@ async def files(settings: Config) -> str:
         raise StartupError(f"{each.place} has lost the file {each.name}. Is the folder mounted?") from None
     others = [each.place for each in samples if each.place != stored.address]
     where = f"{stored.address} was written and read" if stored.address else "new ones are kept in the database"
-    return where + (f"; others are still in {', '.join(others)}: bookgen files move" if others else "")
+    return where + (f"; older files are still in {', '.join(others)}: run bookgen files move" if others else "")
 
 
 async def _samples(settings: Config) -> list[StoredFile]:

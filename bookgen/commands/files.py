@@ -61,12 +61,12 @@ def _told(settings: Config, target: str, move: Move, waiting: int) -> str:
     lines = [f"Moved {move.files:,} files, {move.bytes / MEGABYTE:,.1f} MB, to {target}."]
     if move.failed:
         lines.append(
-            f"{move.failed:,} pictures are missing or damaged where they are and were not moved; the log names them."
+            f"{move.failed:,} pictures were not moved, because their files are missing or damaged. The log names them."
         )
     if waiting:
         lines.append(
-            f"{waiting:,} files are still where they were. The service removes them once no backup is being made and "
-            "their place can be reached."
+            f"{waiting:,} old copies are not removed yet. The service removes them once no backup is being made and "
+            "their folder or bucket can be reached."
         )
     if address_of(settings.files) == address_of(target):
         lines.append(f"BOOKGEN_FILES is {target} already.")

@@ -97,7 +97,7 @@ def _put_files(folder: Path, settings: Config) -> int:
     for name in found:
         target = settings.data_dir / name
         if target.exists() and target.read_bytes() != (folder / name).read_bytes():
-            raise StartupError(f"{target} is there with another content. {_what_to_do(settings)}")
+            raise StartupError(f"{target} already exists with different content. {_what_to_do(settings)}")
     for name in found:
         target = settings.data_dir / name
         target.parent.mkdir(mode=0o700, exist_ok=True)

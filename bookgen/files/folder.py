@@ -18,9 +18,9 @@ from bookgen.processes import give_to_owner_of
 T = TypeVar("T")
 
 THREADS = 4
-SECONDS = 60.0  # that a call may take: a network folder whose server is away answers nothing
+SECONDS = 60.0  # the time limit of a call: a network folder blocks for ever while its server is unreachable
 PARTIAL = ".partial"
-# What becomes better by itself, or by an operator who frees space.
+# Temporary errors: they pass by themselves or once an operator frees space.
 PASSING = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.EMFILE, errno.ENFILE)
 
 

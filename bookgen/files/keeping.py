@@ -1,7 +1,7 @@
 """Keep and read the files of books, wherever they are.
 
-A file outside the database is written before the row that refers to it, and removed after that row is gone. No
-connection is held meanwhile: what is given here is a pool, except by commands that have a connection of their own.
+A file outside the database is written before the row that refers to it, and removed after that row is deleted. Callers
+pass a pool, so that no connection is held during the transfer; only some commands pass their own connection.
 """
 
 from __future__ import annotations

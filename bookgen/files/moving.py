@@ -1,4 +1,4 @@
-"""Move all files to another place while the service goes on. Killed at any moment, the next call continues.
+"""Move all files to another place while the service runs. If a move is killed, the next one continues it.
 
 Each file is written to its new place, read back and compared by its digest before its row names that place. Only then
 is the former file removed.

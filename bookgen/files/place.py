@@ -17,7 +17,7 @@ class FileMissing(Exception):
 
 
 class FilesRefused(FilesUnavailable):
-    """The place refuses, and will as long as nobody changes the place or the settings."""
+    """The place refuses access until someone changes it or the settings; retrying does not help."""
 
 
 class FilePlace(ABC):

@@ -134,10 +134,9 @@ async def change(
 
 
 async def note_deviations(connection: Connection, account_id: int, book: Book) -> None:
-    """Give each written chapter a finding for what it says otherwise than the bible, and take back those that no longer
-    hold.
+    """Replace the findings of each written chapter about contradictions to the bible.
 
-    The texts are read and compared without a lock. A change of the book in the meantime does this again for itself.
+    The texts are compared without a lock. If the book changes in the meantime, that change compares them again.
     """
     written = [each for each in await chapters.of_book(connection, book.id) if each.content.strip()]
     noted = await facts.of_book(connection, book.id)

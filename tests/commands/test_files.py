@@ -157,7 +157,7 @@ async def test_the_check_tries_the_place_and_says_what_is_elsewhere(
     folder = str(tmp_path / "files")
     await fill(pool, Files(Places(), folder))
     assert await check.files(told) == (
-        f"{TARGET} was written and read; others are still in {folder}: bookgen files move"
+        f"{TARGET} was written and read; older files are still in {folder}: run bookgen files move"
     )
     (tmp_path / "files").rename(tmp_path / "unmounted")
     with pytest.raises(StartupError, match=f"The folder {folder} can't be used: No such file or directory"):

@@ -81,8 +81,9 @@ async def move(former: Postmaster, server: Postmaster, clients: Path, passwords:
         _sync(server.data.parent)
     except (StartupError, Unavailable, OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise StartupError(
-            f"The database in {former.data} could not be moved to {server.data.name}: {error} It was not changed, and "
-            f"the next start tries again. To go on with the former PostgreSQL, set BOOKGEN_PG_BINDIR={former.programs}."
+            f"The database in {former.data} could not be moved to {server.data.name}: {str(error).rstrip('.')}. "
+            "The old database is unchanged, and the next start tries again. To stay with the old PostgreSQL, set "
+            f"BOOKGEN_PG_BINDIR={former.programs}."
         ) from error
     finally:
         await asyncio.to_thread(shutil.rmtree, server.data.with_suffix(".new"), ignore_errors=True)

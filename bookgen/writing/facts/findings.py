@@ -41,9 +41,9 @@ def notes_of(book: Book, facts: Sequence[Fact]) -> list[dict[str, object]]:
 
 
 def bible_notes(book: Book, facts: Sequence[Fact], chapters: Sequence[Chapter]) -> list[list[dict[str, object]]]:
-    """What each chapter says otherwise than the bible, as its quality notes: by its text, and by the facts noted of it.
+    """The contradictions of each chapter to the bible, as quality notes, found in its text and in its facts.
 
-    Of a passage that both find there is one note.
+    A passage found in both ways gets one note.
     """
     outdated_facts = [*outdated(facts), *outdated_by_bible(book.bible, book.bible_changes, facts)]
     return [_bible_notes(book, chapter, outdated_facts) for chapter in chapters]

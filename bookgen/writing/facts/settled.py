@@ -1,7 +1,7 @@
-"""What a chapter says otherwise than its author's bible, where that is certain. No model is asked and no fact needed.
+"""Find passages of a chapter that certainly contradict its author's bible, by rules, without a model or facts.
 
-Found are a former name, a former expression of what never changes about a person, place or term, another spelling of a
-name or term, and a word to avoid. What needs judgement is an editor's work.
+The rules find old names of renamed entries, old expressions of changed descriptions, other spellings of a name or term,
+and words to avoid. Everything that needs judgement is left to the editor's reading.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ function Deviating({ book }) {
   if (!notes.length) return null;
   return html`
     <section class="deviating" aria-label="Chapters that differ from the bible">
-      <p>These passages differ from the bible. Edit the chapter, or have it written again with a wish.</p>
+      <p>These passages differ from the bible. Edit the chapter, or rewrite it with instructions.</p>
       <ul>${notes.map((note) => html`
         <li key=${`${note.chapter_number} ${note.excerpt} ${note.detail}`}>
           <a href="#/books/${book.id}/chapters/${book.chapters.find((chapter) => chapter.chapter_number === note.chapter_number)?.id}">Chapter ${note.chapter_number}</a>: ${note.detail} <q ...${inLanguage(book)}>${note.excerpt}</q></li>`)}</ul>

@@ -1,22 +1,22 @@
-// Books whose deletion waits a moment, so that it can be undone.
+// Deletes books after a delay, in which the reader can undo the deletion.
 //
-// A record on this device is the decision: whoever takes it away undoes it, in any tab. Closing or reloading the page
-// ends the moment, because a reader who deletes a book and leaves expects it to be gone. What could not be sent then is
-// sent at the next visit, unless the book has changed in between: then somebody still works on it, and it is kept.
+// Each pending deletion is a record in localStorage. Removing the record, in any tab, undoes the deletion. Closing or
+// reloading the page deletes the book at once, because a reader who leaves expects it to be gone. If that request fails,
+// the next visit repeats it, unless the book has changed since: then someone still works on it, and it is kept.
 
 import { BASE, change, get, reachable } from "./api.js";
 import { current } from "./session.js";
 import { signal } from "./signal.js";
 
 export const UNDO_SECONDS = 15;
-const LATE_SECONDS = UNDO_SECONDS + 60; // after a night's sleep of the device the book may be another one
+const LATE_SECONDS = UNDO_SECONDS + 60; // later, as after the device slept, the book may have changed: check its tag
 const PREFIX = "bookgen:deleting:";
 
-export const deletions = signal([]); // of this account: { id, title, tag, at, left }
-export const deletionNotice = signal(""); // what became of one that could not be carried out
+export const deletions = signal([]); // the account's pending deletions: { id, title, tag, at, left }
+export const deletionNotice = signal(""); // the message about a deletion that failed
 
-const gone = new Set(); // ids of books that were deleted here, which a list may still have
-const own = new Set(); // ids of those that were deleted in this tab
+const gone = new Set(); // ids of books deleted by this page; a list loaded earlier may still contain them
+const own = new Set(); // ids of books whose deletion was requested in this tab
 const busy = new Set();
 let held = false;
 let timer;
@@ -36,7 +36,7 @@ export function undo(id) {
   look();
 }
 
-/** The moment lasts while the reader is at the notice, and begins again when they leave it. */
+/** Pause the delay while the pointer or the focus is on the notice; restart it afterwards. */
 export function hold(is) {
   held = is;
   if (!is) for (const one of records()) if (own.has(one.id)) keep({ ...one, at: Date.now() });
@@ -96,7 +96,7 @@ async function carryOut({ id, title, tag, at, left }) {
   look();
 }
 
-// The page goes: the request outlives it, and the record stays until it is known that the book is gone.
+// The page is being closed. The request outlives it; the record stays until a later visit confirms the deletion.
 addEventListener("pagehide", () => {
   for (const one of records().filter(({ id }) => own.has(id))) {
     localStorage.setItem(place(one.id), JSON.stringify({ ...one, left: true }));

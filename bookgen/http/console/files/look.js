@@ -25,8 +25,8 @@ export function useChosen(book) {
 }
 
 /**
- * The settings, and what saves them. `put` changes one here; `save` gives the service what it does not have, and
- * `reset` takes all of them back. `wrong`: what the service said about a setting; `error`: why nothing was saved.
+ * The settings and the functions that save them. `put` changes one on this device, `save` sends the unsaved ones to the
+ * service, and `reset` restores all defaults. `wrong`: the message for each refused setting; `error`: why saving failed.
  */
 export function useLook(book, set) {
   const { chosen, edits, keep } = useChosen(book);
