@@ -193,7 +193,7 @@ async def _foundation(config: Config, overrides: Overrides, closing: AsyncExitSt
     if images is not None:
         closing.push_async_callback(images.close)
     files = build_files(config)
-    await require_place(config, files)
+    await require_place(config, files, database.http)
     least_free = overrides.get("least_free", MIN_FREE_BYTES)
     return Foundation(
         config,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import structlog
 
 from bookgen.config import Config, reveal, seconds_of
@@ -10,6 +12,8 @@ from bookgen.files.keeping import Files
 from bookgen.files.place import BucketAccess, FilesRefused
 from bookgen.files.places import Places, address_of
 from bookgen.files.upkeep import KeepTimes
+from bookgen.store import stored_files
+from bookgen.store.database import DB
 from bookgen.store.exports import ExportLimits
 
 MEGABYTE = 1_000_000
@@ -43,10 +47,10 @@ def keep_times(config: Config) -> KeepTimes:
     )
 
 
-async def require_place(config: Config, files: Files) -> None:
+async def require_place(config: Config, files: Files, db: DB) -> None:
     """Raise StartupError if the place of new files refuses. One that is away for a while is waited for by requests."""
     try:
-        await files.try_out(files.address)
+        await files.try_out(files.address, partial(stored_files.samples, db))
     except FilesRefused as error:
         raise StartupError(f"BOOKGEN_FILES={config.files} can't be used: {error.reason}") from error
     except FilesUnavailable as error:

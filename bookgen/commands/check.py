@@ -297,8 +297,8 @@ async def files(settings: Config) -> str:
     """Write, read and remove a file where new files go, and read one of each place that the database names."""
     stored = build_files(settings)
     try:
-        await stored.try_out(stored.address)
         samples = await _samples(settings)
+        await stored.try_out(stored.address, partial(_samples, settings))
         for each in samples:
             await stored.get(each)
     except FilesUnavailable as error:

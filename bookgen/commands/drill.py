@@ -73,7 +73,9 @@ async def drill(path: Path, passphrase: str, settings: Config) -> DrillReport:
 async def _prove(path: Path, passphrase: str, server: EmbeddedPostgres, stored: Path) -> DrillReport:
     began, dsn = time.monotonic(), await server.start()
     async with _session(dsn) as connection:
-        target = StoredTarget(connection, Folder(stored), stored.with_suffix(".journal"))
+        place = Folder(stored)
+        await place.prepare()
+        target = StoredTarget(connection, place, stored.with_suffix(".journal"))
         with open_backup(path, passphrase) as frames:
             async with empty_target(connection, "Make the drill again."):
                 contents = await restore_contents(connection, frames, migrations(), target)

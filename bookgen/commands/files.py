@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
+from functools import partial
 
 from bookgen import config
 from bookgen.app.database import open_database
@@ -34,7 +35,7 @@ async def run(options: Namespace) -> int:
         raise InvalidInput(f"TARGET takes {FILES_TAKES}, not {target!r}.") from None
     files, address = build_files(settings), address_of(target)
     async with open_database(settings) as database:
-        await files.try_out(address)
+        await files.try_out(address, partial(stored_files.samples, database.http))
         move = await Mover(database.http, files, address, _Progress().show).run()
         waiting = await stored_files.waiting(database.http)
     print(_told(settings, target, move, waiting))

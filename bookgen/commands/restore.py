@@ -61,8 +61,11 @@ async def _restore(path: Path, secret: str, settings: Config, connection: asyncp
     for left in left_behind(settings.data_dir, PREFIX):
         await undo(left / JOURNAL, places)
         shutil.rmtree(left, ignore_errors=True)
+    place = places.at(address) if address else None
+    if place:
+        await place.prepare()
     with scratch_folder(settings.data_dir, PREFIX) as folder:
-        target = StoredTarget(connection, places.at(address) if address else None, folder / JOURNAL)
+        target = StoredTarget(connection, place, folder / JOURNAL)
         try:
             async with empty_target(connection, _what_to_do(settings)):
                 with open_backup(path, secret) as frames:

@@ -40,6 +40,9 @@ class Bucket(FilePlace):
             retry_config={"max_retries": TRIES_AGAIN, "retry_timeout": timedelta(seconds=TRY_SECONDS)},
         )
 
+    async def prepare(self) -> None:
+        """Nothing: a bucket is its owner's to make."""
+
     async def put(self, name: str, data: bytes) -> None:
         # In one request: an upload in parts that is interrupted would leave parts behind, which are paid for.
         await self._asked(obstore.put_async(self._store, name, data, use_multipart=False))

@@ -32,6 +32,9 @@ class Folder(FilePlace):
         self._root = root
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="files")
 
+    async def prepare(self) -> None:
+        await self._do(lambda: _make_folder(self._root))
+
     async def put(self, name: str, data: bytes) -> None:
         await self._do(lambda: self._put(self._path(name), data))
 
@@ -55,7 +58,7 @@ class Folder(FilePlace):
             raise kind(f"The folder {self._root} can't be used: {error.strerror}.") from error
 
     def _put(self, path: Path, data: bytes) -> None:
-        _make_folder(self._root)
+        self._root.stat()  # made by `prepare` only: where a network folder is not mounted, files would be hidden by it
         _make_folder(path.parent)
         partial = path.with_name(path.name + PARTIAL)
         with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:

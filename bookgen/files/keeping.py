@@ -16,7 +16,7 @@ import asyncpg
 import structlog
 
 from bookgen.errors import FilesUnavailable
-from bookgen.files.place import FileMissing
+from bookgen.files.place import FileMissing, FilesRefused
 from bookgen.files.places import Places
 from bookgen.store import exports, media, stored_files
 from bookgen.store.database import DB
@@ -69,11 +69,11 @@ class Files:
         copies = await asyncio.gather(*map(one, originals))
         return {original.id: copy for original, copy in zip(originals, copies, strict=True)}
 
-    async def discard(self, db: asyncpg.Pool, new: NewFile | StoredFile) -> None:
-        """Have a file removed to which no row will refer."""
-        file_id = new.id if isinstance(new, StoredFile) else new.file_id
-        if file_id is not None:
-            await stored_files.discard(db, file_id)
+    async def discard(self, db: asyncpg.Pool, *files: NewFile | StoredFile) -> None:
+        """Have those of the files removed to which no row refers."""
+        ids = [each.id if isinstance(each, StoredFile) else each.file_id for each in files]
+        if outside := [each for each in ids if each is not None]:
+            await stored_files.discard(db, outside)
 
     async def keep_export(self, db: asyncpg.Pool, book_id: int, digest: str, kind: str, body: bytes) -> None:
         """Cache an exported file, as far as the limits allow. A file that can't be stored is made again later."""
@@ -92,11 +92,19 @@ class Files:
 
     async def export(self, db: DB, book_id: int, digest: str) -> bytes | None:
         """The cached file, or None."""
+        found = False
+
+        async def find() -> FoundFile | None:
+            nonlocal found
+            row = await exports.find(db, book_id, digest)
+            found = found or row is not None
+            return row
+
         try:
-            body = await self.read(lambda: exports.find(db, book_id, digest))
+            body = await self.read(find)
         except FilesUnavailable:
             return None
-        if body is None:
+        if body is None and found:
             await exports.forget(db, book_id, digest)  # so that the file which is made instead can be cached
         return body
 
@@ -122,10 +130,24 @@ class Files:
     async def delete(self, file: StoredFile) -> None:
         await self._told(file.place, self._places.at(file.place).delete(file.name))
 
-    async def try_out(self, address: str | None) -> None:
-        """Raise FilesUnavailable if the place can't store files."""
-        if address is not None:
-            await self._places.at(address).try_out()
+    async def try_out(self, address: str | None, samples: Callable[[], Awaitable[Sequence[StoredFile]]]) -> None:
+        """Raise FilesUnavailable if the place can't store files, or has lost the newest one that it had.
+
+        A folder is made unless the database names files in it. `samples` finds the newest file of each place.
+        """
+        if address is None:
+            return
+        place = self._places.at(address)
+        known = [each for each in await samples() if each.place == address]
+        if not known:
+            await place.prepare()
+        for each in known:
+            try:
+                await place.get(each.name)
+            except FileMissing:
+                if each in await samples():  # it was not deleted meanwhile
+                    raise FilesRefused(f"{address} has lost the file {each.name}. Is the folder mounted?") from None
+        await place.try_out()
 
     async def _told(self, address: str, call: Awaitable[T]) -> T:
         """Await the call. The log has one line when a place is lost, and one when it is back."""

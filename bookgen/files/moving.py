@@ -89,7 +89,9 @@ class Mover:
         if body is None:
             return await self._unreadable(each)
         if self._target is None:
-            return (each.file is not None and await file_moves.to_row(self._db, each, each.file, body)) or None
+            if each.file is None:
+                return None
+            return True if await file_moves.to_row(self._db, each, each.file, body) else await self._unreadable(each)
         written = await self._files.put(self._db, self._target, body)
         if await sha256(await self._files.get(written)) != written.sha256:
             raise FilesUnavailable(f"{self._target} does not give back what was written to it.")

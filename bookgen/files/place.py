@@ -42,19 +42,30 @@ class FilePlace(ABC):
     async def delete(self, name: str) -> None:
         """Remove a file and whatever an interrupted `put` has left of it. None is no error."""
 
+    @abstractmethod
+    async def prepare(self) -> None:
+        """Make a folder that is not there. Only for a place that has no files yet: one that has some is not mounted."""
+
     async def try_out(self) -> None:
-        """Write a file, read it and remove it. Raises FilesUnavailable if one of it fails."""
-        written = secrets.token_bytes(TRIAL_BYTES)
+        """Write a file, read it and remove it. Raises FilesUnavailable if one of it fails.
+
+        It is tried several times, because another process may try the same and remove the file.
+        """
+        refused = FilesRefused(f"{self.address} does not give back what was written to it.")
         for _ in range(TRIALS):
-            await self.put(TRIAL, written)
+            written = secrets.token_bytes(TRIAL_BYTES)
             try:
+                await self.put(TRIAL, written)
                 read = await self.get(TRIAL)
-            except FileMissing:  # another process has just tried the same and removed it
+            except FileMissing:
+                continue
+            except FilesRefused as error:
+                refused = error
                 continue
             if len(read) == TRIAL_BYTES:
                 await self.delete(TRIAL)
                 return
-        raise FilesRefused(f"{self.address} does not give back what was written to it.")
+        raise refused
 
 
 @dataclass(frozen=True, slots=True)

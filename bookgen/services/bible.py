@@ -133,10 +133,14 @@ async def change(
     return changed
 
 
+# What the findings depend on, beside the texts, whose versions are compared one by one.
+COMPARED = ("bible", "authored_bible", "bible_changes")
+
+
 async def note_deviations(connection: Connection, account_id: int, book: Book) -> None:
     """Replace the findings of each written chapter about contradictions to the bible.
 
-    The texts are compared without a lock. If the book changes in the meantime, that change compares them again.
+    The texts are compared without a lock. If the bible changes in the meantime, that change compares them again.
     """
     written = [each for each in await chapters.of_book(connection, book.id) if each.content.strip()]
     noted = await facts.of_book(connection, book.id)
@@ -147,7 +151,7 @@ async def note_deviations(connection: Connection, account_id: int, book: Book) -
     ]
     async with connection.transaction():
         present = await books.lock(connection, account_id, book.id)
-        if present and present.updated_at == book.updated_at:
+        if present and all(getattr(present, name) == getattr(book, name) for name in COMPARED):
             await chapters.note_bible(connection, book.id, notes)
 
 

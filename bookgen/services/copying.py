@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 
 import asyncpg
 
 from bookgen.billing.quota import Quota
 from bookgen.billing.storage import require_room, require_stored
-from bookgen.errors import must_exist
+from bookgen.errors import Unavailable, must_exist
 from bookgen.files.keeping import Files
 from bookgen.models import Book
 from bookgen.store import books, covers, illustrations, media, storage
@@ -38,8 +39,8 @@ async def copy_book(db: asyncpg.Pool, files: Files, quota: Quota, account_id: in
             except _FilesChanged:  # a picture was added or moved meanwhile
                 continue
     finally:
-        for new in filter(None, copied.values()):  # those that no row has taken
-            await files.discard(db, new)
+        with contextlib.suppress(Unavailable):  # files that nobody names are given up later in any case
+            await files.discard(db, *filter(None, copied.values()))  # those that no row has taken
 
 
 async def _copy_rows(

@@ -5,7 +5,7 @@ Triggers keep the state of the row: an insert of a picture or an export takes it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -67,12 +67,12 @@ async def announce(db: DB, place: str, name: str, size: int, sha256: bytes) -> S
     return StoredFile(await db.fetchval(ANNOUNCE, place, name, size, sha256), place, name, size, sha256)
 
 
-DISCARD = "UPDATE stored_file SET state = 'unused' WHERE id = $1 AND state = 'new'"
+DISCARD = "UPDATE stored_file SET state = 'unused' WHERE id = ANY ($1) AND state = 'new'"
 
 
-async def discard(db: DB, file_id: int) -> None:
-    """Have a file removed to which no row will refer."""
-    await db.execute(DISCARD, file_id)
+async def discard(db: DB, file_ids: Sequence[int]) -> None:
+    """Have those of the files removed to which no row refers."""
+    await db.execute(DISCARD, file_ids)
 
 
 # Longer than the longest outage for which a picture waits in memory until its row can be committed.

@@ -155,6 +155,7 @@ async def test_the_check_tries_the_place_and_says_what_is_elsewhere(
     assert [method for method, _ in server.calls] == ["PUT", "GET", "DELETE"]
 
     folder = str(tmp_path / "files")
+    (tmp_path / "files").mkdir()
     await fill(pool, Files(Places(), folder))
     assert await check.files(told) == (
         f"{TARGET} was written and read; older files are still in {folder}: run bookgen files move"
@@ -189,6 +190,25 @@ async def test_the_start_is_refused_by_a_place_that_refuses_and_not_by_one_that_
     assert await start(**{**bucket, "s3_endpoint": "http://127.0.0.1:9"}) == TARGET
     assert await start(files=str(tmp_path / "files")) == str(tmp_path / "files")
     assert not server.objects
+
+
+async def test_a_start_is_refused_where_the_folder_with_the_files_is_not_mounted(
+    pool: asyncpg.Pool, database: Database, tmp_path: Path
+) -> None:
+    """A new folder in its place would hide what is stored until the mount is back."""
+    (tmp_path / "files").mkdir()
+    await fill(pool, Files(Places(), str(tmp_path / "files")))
+    (tmp_path / "files").rename(tmp_path / "unmounted")
+
+    with pytest.raises(StartupError, match="No such file or directory"):
+        async with composed(database, tmp_path, files=str(tmp_path / "files")):
+            pass
+    assert not (tmp_path / "files").exists()
+
+    (tmp_path / "files").mkdir()  # the mount point
+    with pytest.raises(StartupError, match="has lost the file [0-9a-f]{40}. Is the folder mounted"):
+        async with composed(database, tmp_path, files=str(tmp_path / "files")):
+            pass
 
 
 def test_every_variable_of_the_bucket_is_a_setting() -> None:

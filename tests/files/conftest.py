@@ -33,7 +33,10 @@ def places(server: S3Server) -> Places:
 
 @pytest.fixture(params=["folder", "bucket"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return BUCKET_ADDRESS if request.param == "bucket" else str(tmp_path / "files")
+    if request.param == "bucket":
+        return BUCKET_ADDRESS
+    (tmp_path / "files").mkdir()
+    return str(tmp_path / "files")
 
 
 @pytest.fixture

@@ -125,6 +125,7 @@ async def test_a_crash_between_a_file_and_its_row_leaves_what_the_next_sweep_rem
 async def test_a_place_that_is_away_keeps_its_files_listed_and_the_others_are_swept(
     pool: asyncpg.Pool, files: Files, places: Places, server: S3Server, tmp_path: Path
 ) -> None:
+    (tmp_path / "files").mkdir()
     in_folder = Files(places, str(tmp_path / "files"))
     for each in (in_folder, files, in_folder):
         await each.discard(pool, await each.keep(pool, PICTURE))
@@ -160,7 +161,7 @@ async def test_a_file_that_moves_while_it_is_read_is_read_where_it_is_then(
     pool: asyncpg.Pool, files: Files, places: Places, server: S3Server, tmp_path: Path, book_id: int
 ) -> None:
     key = await add_picture(pool, book_id, await files.keep(pool, PICTURE))
-    elsewhere = Files(places, str(tmp_path / "files"))
+    elsewhere = Files(places, str(tmp_path))
 
     async def move(_method: str, key_of_object: str) -> None:
         server.before = None

@@ -41,7 +41,7 @@ async def test_files_move_through_all_places_and_back_and_count_the_same(
     pool: asyncpg.Pool, files: Files, server: S3Server, tmp_path: Path, book_id: int, keys: dict[str, bytes]
 ) -> None:
     account = await pool.fetchval("SELECT account_id FROM book")
-    stored, folder = await storage.stored(pool, account), str(tmp_path / "files")
+    stored, folder = await storage.stored(pool, account), str(tmp_path)
     size = sum(map(len, PICTURES)) + len(EXPORT)
 
     for target, objects in ((BUCKET_ADDRESS, 6), (folder, 0), (BUCKET_ADDRESS, 6), (None, 0)):
@@ -160,7 +160,7 @@ async def test_what_the_service_stores_at_the_former_place_meanwhile_moves_too(
 async def test_two_moves_at_once_lose_nothing(
     pool: asyncpg.Pool, files: Files, server: S3Server, tmp_path: Path, book_id: int, keys: dict[str, bytes]
 ) -> None:
-    await asyncio.gather(move(pool, files, BUCKET_ADDRESS), move(pool, files, str(tmp_path / "files")))
+    await asyncio.gather(move(pool, files, BUCKET_ADDRESS), move(pool, files, str(tmp_path)))
     assert await are_whole(pool, files, book_id, keys)
 
     await asyncio.gather(move(pool, files, BUCKET_ADDRESS), move(pool, files, BUCKET_ADDRESS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,7 @@ async def test_objects_stand_under_the_prefix(places: Places, server: S3Server) 
 
 async def test_files_of_a_folder_are_for_its_owner_alone(tmp_path: Path) -> None:
     place = Folder(tmp_path / "deep" / "files")
+    await place.prepare()
     await place.put(NAME, b"x")
 
     file = tmp_path / "deep/files/ab" / NAME
@@ -63,19 +65,27 @@ async def test_what_an_interrupted_write_has_left_goes_with_the_file(tmp_path: P
     assert await place.get(OTHER) == b"x"
 
 
-@pytest.mark.parametrize("call", ["get", "delete"])
-async def test_a_folder_that_is_not_mounted_has_lost_no_file(tmp_path: Path, call: str) -> None:
+@pytest.mark.parametrize("call", ["put", "get", "delete", "try_out"])
+async def test_a_folder_that_is_not_mounted_has_lost_no_file_and_is_not_made(tmp_path: Path, call: str) -> None:
     place = Folder(tmp_path / "unmounted")
+    given: dict[str, tuple[object, ...]] = {"put": (NAME, b"x"), "try_out": ()}
 
     with pytest.raises(FilesUnavailable):
-        await getattr(place, call)(NAME)
+        await getattr(place, call)(*given.get(call, (NAME,)))
+
+    assert not (tmp_path / "unmounted").exists()
+
+
+async def test_two_processes_may_try_a_folder_at_the_same_time(tmp_path: Path) -> None:
+    for _ in range(20):
+        await asyncio.gather(*(Folder(tmp_path).try_out() for _ in range(2)))
 
 
 async def test_a_folder_that_can_not_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     with pytest.raises(FilesRefused) as refused:
-        await Folder(tmp_path / "file" / "files").put(NAME, b"x")
+        await Folder(tmp_path / "file" / "files").prepare()
 
     assert refused.value.reason == f"The folder {tmp_path}/file/files can't be used: Not a directory."
 
