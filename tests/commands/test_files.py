@@ -206,7 +206,7 @@ async def test_a_start_is_refused_where_the_folder_with_the_files_is_not_mounted
     assert not (tmp_path / "files").exists()
 
     (tmp_path / "files").mkdir()  # the mount point
-    with pytest.raises(StartupError, match="has lost the file [0-9a-f]{40}. Is the folder mounted"):
+    with pytest.raises(StartupError, match=r"has lost the file [0-9a-f]{40}\. Is the folder mounted"):
         async with composed(database, tmp_path, files=str(tmp_path / "files")):
             pass
 

@@ -68,7 +68,8 @@ async def test_a_row_takes_no_file_that_is_being_removed_and_no_file_twice(
 
 
 @pytest.mark.parametrize(
-    "goes", ["DELETE FROM media", "DELETE FROM book", "DELETE FROM account WHERE username = 'ada'"]
+    "goes",
+    ["DELETE FROM media; DELETE FROM export_file", "DELETE FROM book", "DELETE FROM account WHERE username = 'ada'"],
 )
 async def test_a_file_goes_with_its_row_however_the_row_goes(
     pool: asyncpg.Pool, files: Files, server: S3Server, book_id: int, goes: str
@@ -77,7 +78,6 @@ async def test_a_file_goes_with_its_row_however_the_row_goes(
     await files.keep_export(pool, book_id, "digest", "pdf", b"%PDF")
 
     await pool.execute(goes)
-    await pool.execute("DELETE FROM export_file")
     await sweep(pool, files)
 
     assert not server.objects

@@ -30,7 +30,7 @@ from bookgen.store.postgres.account import failure
 from bookgen.store.postgres.clusters import address_of, make_cluster
 from bookgen.store.postgres.postmaster import Postmaster
 from bookgen.store.postgres.space import disk_space
-from bookgen.store.postgres.starting import CLAIM_SECONDS, bring_up, until
+from bookgen.store.postgres.starting import bring_up
 
 log = structlog.get_logger(__name__)
 
@@ -148,11 +148,11 @@ class Clients:
 async def _alone(server: Postmaster) -> AsyncIterator[str]:
     """A context with a server that runs for this process alone, and the folder of its socket, which nobody else knows.
 
-    Raises StartupError if another process goes on using the cluster, whose changes would be lost.
+    Raises StartupError if another process uses the cluster. It is not waited for: its server may stop while the process
+    goes on, would be started again after the move, and what it stores then would be lost.
     """
-    async for _ in until(CLAIM_SECONDS, f"another bookgen is using {server.data}. Stop it first."):
-        if not server.alive():
-            break
+    if server.alive():
+        raise StartupError(f"Another bookgen is using {server.data}. Stop it first.")
     try:
         await bring_up(server)
         yield sockets.address(server.sockets)
