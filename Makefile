@@ -20,7 +20,7 @@ endef
 LOCK = $(UV) pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-header --no-annotate --upgrade
 
-.PHONY: book test test-all serve pythons chaos simulate planted contract mutants audit outages models covers wraps console-figures proofing anchors pages lock clean
+.PHONY: book test test-all serve pythons chaos simulate planted contract mutants audit outages models covers wraps console-figures proofing anchors boot pages lock clean
 
 book: .venv/.runtime
 	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
@@ -114,6 +114,10 @@ models: .venv/.test
 console-figures: .venv/.test
 	$(BIN)/python -m bench.console
 	$(BIN)/python -m bench.waiting
+
+# The image built and run, and the unit booted, on Debian as root: a book is made with both.
+boot: .venv/.test
+	$(BIN)/python -m tests.deploy.boot
 
 # Pages of the book in out/ as pictures, for the README.
 pages: .venv/.test

@@ -33,7 +33,7 @@ NOT_RUN = {
     "install: make serve": "installs packages from an index; tests/test_makefile.py runs the set-up",
     "install: python3 -m venv .venv": "installs packages from an index; tests/test_package.py looks at the wheel",
     "install: cd /opt/bookgen && python3 -m venv .venv && .venv/bin/pip install --require-hashes -r requirements.lock":
-        "changes the machine, as root; tests/deploy/test_systemd.py has its files judged by systemd's programs",
+        "changes the machine, as root; `make boot` runs it on a machine of its own",
     "configure: BOOKGEN_FILES=s3://books/service": "settings of another server: tests/http/test_files.py",
     "operate: [Definition]": "no command: tests/http/test_metrics.py reads the log with this expression",
     "upgrade: git pull": "needs a remote repository and an index of packages",
@@ -56,6 +56,7 @@ PROGRAMS_NOT_RUN = {
     "make pythons": "runs this suite on other versions of Python",
     "python3 -m venv": "what `make` does without uv: tests/test_makefile.py",
     "systemctl edit bookgen": "needs a running systemd",
+    "systemctl restart bookgen": "needs a running systemd: `make boot`",
 }
 GIVES_READ_ACCESS = "chgrp -R GROUP data; chmod g+rx data data/sockets; chmod g+r data/pg.service.password"
 ELSEWHERE = ("docker", "kubectl", "helm")
@@ -215,8 +216,7 @@ PLAYS = {
     "install: docker build -f deploy/Dockerfile -t bookgen .": fits_the_image,
     "install: kubectl create secret generic bookgen --from-literal=BOOKGEN_SECRET_KEY=$(openssl rand -hex 32) \\":
         fits_the_chart,
-    "install: sudo -u bookgen BOOKGEN_DATA_DIR=/var/lib/bookgen/data /opt/bookgen/.venv/bin/bookgen account list":
-        lists_accounts,
+    "install: cd /var/lib/bookgen && sudo -u bookgen /opt/bookgen/.venv/bin/bookgen account list": lists_accounts,
     'install: psql -c "CREATE ROLE bookgen LOGIN PASSWORD \'secret\'" '
     "-c \"CREATE DATABASE bookgen OWNER bookgen ENCODING 'UTF8' TEMPLATE template0\"": makes_a_database,
     "install: export BOOKGEN_DATABASE_URL=postgresql://bookgen:secret@pooler.example.org:6432/bookgen":
