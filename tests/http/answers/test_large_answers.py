@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from bookgen.errors import RateLimited
+from bookgen.http.chapters_schemas import MAX_CONTENT
 from bookgen.http.edge import connection, pieces
 from bookgen.http.edge.keys import OUTGOING
 from bookgen.http.edge.lines import AT_ONCE
@@ -134,6 +135,10 @@ def test_small_texts_share_a_piece_and_a_large_text_has_its_own() -> None:
 
     assert list(batches(sizes)) == [[1, 2], [3, 4], [5], [6], [7]]
     assert list(batches([])) == []
+
+
+def test_the_bytes_counted_for_a_piece_hold_the_longest_chapter() -> None:
+    assert MAX_PIECE_BYTES >= len("🖋".encode()) * MAX_CONTENT
 
 
 async def test_the_size_of_an_answer_is_limited(
