@@ -8,13 +8,20 @@ from typing import Any
 from marshmallow import Schema, ValidationError, fields, post_load
 
 from bookgen.http.covers_schemas import CoverSchema
-from bookgen.http.edge.schemas import Body, Flag, Integer, Number, Query, String, choice
+from bookgen.http.edge.schemas import Body, Flag, Integer, Number, Query, String, choice, optional_pattern
 from bookgen.render.settings import CHOICES, MAX_LENGTHS, MEANINGS, PAGES_OF_A_SCAN, RANGES, ExportSettings, is_isbn
 
 
 def _check_isbn(text: str) -> None:
     if text and not is_isbn(text):
         raise ValidationError("Must be a valid ISBN-10 or ISBN-13.")
+
+
+class _Isbn(String):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(MAX_LENGTHS["isbn"], also=_check_isbn, **kwargs)
+        # Everything but the check digit, which no regular expression can tell.
+        self.pattern = optional_pattern("(?:[- ]*[0-9]){9}(?:[- ]*[0-9Xx]|(?:[- ]*[0-9]){4})[- ]*")
 
 
 def _field(name: str, default: object) -> fields.Field[Any]:
@@ -26,7 +33,7 @@ def _field(name: str, default: object) -> fields.Field[Any]:
         minimum, maximum = RANGES[name]
         return Number(minimum=minimum, maximum=maximum, **shared)
     if name in MAX_LENGTHS:
-        return String(MAX_LENGTHS[name], also=_check_isbn if name == "isbn" else None, **shared)
+        return _Isbn(**shared) if name == "isbn" else String(MAX_LENGTHS[name], **shared)
     return Flag(**shared)
 
 

@@ -65,6 +65,11 @@ async def test_a_different_secret_is_refused_until_the_operator_resets_it(keyrin
         await keyring.require_own()
 
 
+def test_the_fingerprint_of_a_secret_stays_the_same_from_release_to_release(database: Database) -> None:
+    """The database keeps it: with another one, its own server would be refused."""
+    assert Keyring(database.http, OTHER, origin="the test").fingerprint == "e10a00f3f55b2c24"
+
+
 async def test_a_shared_database_needs_a_configured_secret_and_an_embedded_one_does_not(
     database: Database, dsn: str, tmp_path: Path
 ) -> None:

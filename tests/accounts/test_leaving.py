@@ -84,7 +84,7 @@ async def test_deleting_an_account_without_a_password_needs_a_recent_sign_in(
     google.grant("t", sub="1", email="ada@example.com")
     _, body = await door.post("/auth/google/", {"access_token": "t"})
     account_id, now = body["user"]["id"], door.tokens.now()
-    old = door.tokens.sign(TokenType.ACCESS, account_id, now - 301)
+    old = door.tokens.sign(TokenType.ACCESS, account_id, now - 300)
     await door.database.http.execute("UPDATE account SET tokens_valid_from = 'epoch'")
     door.rights.forget(account_id)
 

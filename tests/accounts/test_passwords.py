@@ -80,6 +80,16 @@ async def test_strangers_cannot_fill_the_queue_of_known_callers() -> None:
     passwords.close()
 
 
+@pytest.mark.parametrize("known", [False, True])
+async def test_closed_passwords_hash_nothing_more(known: bool) -> None:
+    passwords = Passwords(time_cost=1, memory_kib=8, max_waiting=3)
+
+    passwords.close()
+
+    with pytest.raises(RuntimeError):
+        await passwords.hash("hush", known=known)
+
+
 async def test_hashing_does_not_block_the_event_loop() -> None:
     passwords = Passwords(time_cost=4, memory_kib=65_536)
     hashing = asyncio.ensure_future(passwords.hash("hush"))

@@ -635,6 +635,17 @@ async def test_a_guest_gets_an_account_with_credits_and_a_sign_in_link(pool, buy
     ]
 
 
+@pytest.mark.parametrize(
+    ("package", "bought"), [("single", "1 credit for 9.99 USD"), ("five-pack", "5 credits for 39.99 USD")]
+)
+async def test_a_guests_letter_says_what_was_bought_and_for_how_much(pool, buy_credits, deliver, package, bought):
+    await buy_credits(None, package, email="guest@example.com")
+
+    await deliver()
+
+    assert await pool.fetchval("SELECT details ->> 'bought' FROM mail") == bought
+
+
 async def test_a_guest_with_a_known_address_gets_the_credits_and_no_sign_in_link(
     pool, stripe, make_account, buy_credits, deliver
 ):

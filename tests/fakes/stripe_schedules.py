@@ -98,6 +98,8 @@ class ScheduledBusiness(Business):
             return error("The start date of the current phase can't be changed.", 400)
         if now["items"][0]["price"] != item["price"]["id"]:
             return error("This fake changes no price of the current phase.", 400)
+        if {each["quantity"] for phase in (now, after) for each in phase["items"]} != {"1"}:
+            return error("This fake sells one of each.", 400)
         start = int(now["end_date"])
         end = later(start, after["duration"]["interval"])
         schedule["phases"] = [

@@ -126,6 +126,8 @@ class FakeStripe(ScheduledBusiness):
         price = self.objects[form["line_items"][0]["price"]]
         if (form["mode"] == "subscription") != ("recurring" in price):
             return error("The price does not fit the mode.", 400)
+        if form["line_items"][0]["quantity"] != "1":
+            return error("This fake sells one of each.", 400)
         session = self._new(
             "checkout.session",
             "cs_test",

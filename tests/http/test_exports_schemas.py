@@ -1,11 +1,15 @@
 """The settings of an export request."""
 
+import re
+
 import pytest
 
 from bookgen.errors import InvalidInput
 from bookgen.http.edge.schemas import load
-from bookgen.http.exports_schemas import ExportRequestSchema
+from bookgen.http.exports_schemas import ExportRequestSchema, ExportSettingsSchema
 from bookgen.render.settings import ExportSettings
+
+ISBN_PATTERN = ExportSettingsSchema().fields["isbn"].pattern
 
 
 def settings(**given: object) -> ExportSettings:
@@ -52,6 +56,17 @@ def test_all_invalid_values_are_reported_together() -> None:
         settings(font="comic", font_size=99, nonsense=1)
 
     assert len(refused.value.details["settings"]) == 2  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("isbn", ["978-3-16-148410-0", "0 306 40615 2", "080442957x", " -0804429 57X- ", "", " \u3000"])
+def test_the_documented_pattern_of_an_isbn_accepts_every_isbn(isbn: str) -> None:
+    assert settings(isbn=isbn)
+    assert re.search(ISBN_PATTERN, isbn)
+
+
+@pytest.mark.parametrize("text", ["0" * 19, "123", "-", "97831614841000", "978-3-16-148410-X", "ISBN 0306406152"])
+def test_the_documented_pattern_of_an_isbn_refuses_other_texts(text: str) -> None:
+    assert not re.search(ISBN_PATTERN, text)
 
 
 @pytest.mark.parametrize("isbn", ["978-3-16-148410-0", "0-306-40615-2", "080442957X", ""])

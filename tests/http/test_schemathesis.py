@@ -6,7 +6,7 @@ import pytest
 
 from bookgen.render.formats import FORMATS
 from tests.http.conftest import PREFIX, Api
-from tests.http.judge import ROOT, command
+from tests.http.judge import PASSWORD, ROOT, command
 
 # These operations draw and typeset for each request, so only their examples are tested here.
 OF_FILES = (*(each.path for each in FORMATS.values()), "preview_pdf", "generate_cover", "generate_image")
@@ -19,6 +19,13 @@ async def test_the_service_behaves_as_its_openapi_document_says(api: Api) -> Non
 
     await judged(api, "examples,fuzzing", "exclude")
     await judged(api, "examples", "include")
+
+
+async def test_no_example_of_the_document_is_the_password_of_the_account_that_tests_it(visitor: Api) -> None:
+    document = str((await visitor.get("/schema/")).body)
+
+    assert "correct horse battery" in document
+    assert PASSWORD not in document
 
 
 async def judged(api: Api, phases: str, files: str) -> None:

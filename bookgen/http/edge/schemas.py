@@ -160,6 +160,11 @@ _BLANK = r"\s\u0001-\u001f\u007f-\u009f\u00ad\ufdd0-\ufdef\ufeff\ufffe\uffff"
 _BLANKS = re.compile(f"[{_BLANK}]*")
 
 
+def optional_pattern(pattern: str) -> str:
+    """The pattern of a trimmed text that is empty or matches `pattern`, for the document."""
+    return f"^[{_BLANK}]*(?:{pattern})?[{_BLANK}]*$"
+
+
 def _trimmed(text: str) -> str:
     """The text without blanks at its ends. A regular expression would be quadratic in inner blanks."""
     return text[_end_of_blanks(text) : len(text) - _end_of_blanks(text[::-1])]

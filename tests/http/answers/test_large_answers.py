@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from bookgen.errors import RateLimited
+from bookgen.http.chapters_schemas import MAX_CONTENT
 from bookgen.http.edge import connection, pieces
 from bookgen.http.edge.keys import OUTGOING
 from bookgen.http.edge.lines import AT_ONCE
@@ -129,10 +130,15 @@ async def test_a_large_answer_is_read_piece_by_piece(
 
 
 def test_small_texts_share_a_piece_and_a_large_text_has_its_own() -> None:
-    sizes = [(1, 100), (2, pieces.PIECE - 100), (3, 1), (4, pieces.PIECE * 9), (5, 0)]
+    whole = pieces.PIECE
+    sizes = [(1, 100), (2, whole - 100), (3, 1), (4, whole - 1), (5, 1), (6, whole * 9), (7, 0)]
 
-    assert list(batches(sizes)) == [[1, 2], [3], [4], [5]]
+    assert list(batches(sizes)) == [[1, 2], [3, 4], [5], [6], [7]]
     assert list(batches([])) == []
+
+
+def test_the_bytes_counted_for_a_piece_hold_the_longest_chapter() -> None:
+    assert MAX_PIECE_BYTES >= len("🖋".encode()) * MAX_CONTENT
 
 
 async def test_the_size_of_an_answer_is_limited(
@@ -143,6 +149,7 @@ async def test_the_size_of_an_answer_is_limited(
     refused = await api.get("/chapters/")
 
     assert (refused.status, refused.code) == (413, "PAYLOAD_TOO_LARGE")
+    assert "would exceed 2 MiB" in refused.body["error"]["message"]
 
 
 @pytest.mark.usefixtures("larger")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -20,8 +21,30 @@ for (const key of Object.keys(localStorage).filter((one) => one.startsWith("book
   dispatchEvent(new StorageEvent("storage", { key, storageArea: localStorage }));
 }
 """
+# The page's clock stands still: its timers of a second or more go off only when the test lets their time pass.
+# `deleted` says whether the page has asked the service to delete something.
+CLOCK = """
+window.deleted = false;
+const send = fetch;
+window.fetch = (url, options) => { window.deleted ||= options?.method === "DELETE"; return send(url, options); };
+const [set, clear] = [setTimeout, clearTimeout];
+const timers = new Map();
+let now = Date.now(), last = 1e9;
+Date.now = () => now;
+window.setTimeout = (work, wait = 0, ...values) => {
+  if (wait < 1000) return set(work, wait, ...values);
+  timers.set(++last, { due: now + wait, go: () => work(...values) });
+  return last;
+};
+window.clearTimeout = (id) => timers.delete(id) || clear(id);
+window.pass = (seconds) => {
+  now += seconds * 1000;
+  for (const [id, { due, go }] of [...timers]) if (due <= now && timers.delete(id)) go();
+};
+"""
 SECONDS, HOUR = 15, 3600
 AWAY = {"type": "mouseMoved", "x": 5, "y": 800}  # where the mouse is at nothing
+NOTICE = "[...document.querySelectorAll('.notice')].find((one) => one.textContent.includes('was deleted.'))"
 KEPT = "Object.keys(localStorage).some((one) => one.startsWith('bookgen:deleting:'))"
 
 
@@ -36,14 +59,41 @@ async def book(account: Api) -> dict[str, Any]:
     return await account.book(title="The Salt Road")
 
 
-async def delete(page: BrowserPage, book: dict[str, Any]) -> None:
-    """Delete the book, with an hour more to undo it, so that no test depends on how fast it runs."""
+async def ask_to_delete(page: BrowserPage, book: dict[str, Any]) -> None:
     await page.open(f"books/{book['id']}/details")
     await page.press("Delete book")
     await page.sees("You can undo it for 15 seconds, or until you close this page.")
     await page.script("document.querySelector('dialog button.primary').click()")
     await page.sees("“The Salt Road” was deleted.")
+    await page.heads("Your books")
+
+
+async def delete(page: BrowserPage, book: dict[str, Any]) -> None:
+    """Delete the book, with an hour more to undo it, so that no test depends on how fast it runs."""
+    await ask_to_delete(page, book)
     await page.script(PASS, -HOUR)
+
+
+async def move(page: BrowserPage, to: dict[str, Any]) -> None:
+    await asyncio.to_thread(page.driver.execute_cdp_cmd, "Input.dispatchMouseEvent", to)
+
+
+async def come(page: BrowserPage, way: str) -> None:
+    """Go to the notice, with the pointer or the focus."""
+    if way == "focus":
+        await page.tab_to("Undo")
+    else:
+        x, y = await page.script(f"const box = {NOTICE}.getBoundingClientRect(); return [box.x + 9, box.y + 9]")
+        await move(page, {"type": "mouseMoved", "x": x, "y": y})
+        await page.until(f"{NOTICE}.matches(':hover')")
+
+
+async def leave(page: BrowserPage, way: str) -> None:
+    if way == "focus":
+        await page.script("document.querySelector('main h1').focus()")
+    else:
+        await move(page, AWAY)
+        await page.until(f"!{NOTICE}.matches(':hover')")
 
 
 async def status(account: Api, book: dict[str, Any]) -> int:
@@ -79,16 +129,63 @@ async def test_a_book_is_deleted_when_the_time_to_undo_is_over(
     assert not await page.script(f"return {KEPT}")
 
 
-async def test_the_time_to_undo_lasts_while_the_reader_is_at_the_notice(
-    page: BrowserPage, account: Api, book: dict[str, Any]
-) -> None:
-    await delete(page, book)
-    await page.heads("Your books")
-    await page.until("document.querySelector('.shelf li')")
-    await asyncio.to_thread(page.driver.execute_cdp_cmd, "Input.dispatchMouseEvent", AWAY)
-    await page.tab_to("Undo")
+@pytest.fixture
+async def clock(page: BrowserPage) -> AsyncIterator[Callable[[float], Awaitable[Any]]]:
+    """Let seconds pass on the page's clock, which stands still otherwise."""
+    at_start = await asyncio.to_thread(
+        page.driver.execute_cdp_cmd, "Page.addScriptToEvaluateOnNewDocument", {"source": CLOCK}
+    )
+    await page.load()
+    yield lambda seconds: page.script("pass(arguments[0])", seconds)
+    await asyncio.to_thread(page.driver.execute_cdp_cmd, "Page.removeScriptToEvaluateOnNewDocument", at_start)
 
-    await page.script(PASS, HOUR + SECONDS)
+
+async def test_a_deletion_can_be_undone_for_15_seconds(
+    clock: Callable[[float], Awaitable[Any]], page: BrowserPage, account: Api, book: dict[str, Any]
+) -> None:
+    await ask_to_delete(page, book)
+
+    await clock(SECONDS - 0.1)
+    assert not await page.script("return deleted")
+    await clock(0.1)
+
+    await page.misses("was deleted.")
+    assert await status(account, book) == 404
+
+
+@pytest.mark.parametrize("way", ["pointer", "focus"])
+async def test_the_time_to_undo_begins_anew_when_the_reader_leaves_the_notice(
+    clock: Callable[[float], Awaitable[Any]], page: BrowserPage, account: Api, book: dict[str, Any], way: str
+) -> None:
+    await move(page, AWAY)
+    await ask_to_delete(page, book)
+    await clock(SECONDS - 5)
+    await come(page, way)
+    await clock(HOUR)
+    assert not await page.script("return deleted")
+
+    await leave(page, way)
+    await clock(SECONDS - 0.1)
+    assert not await page.script("return deleted")
+    await clock(0.1)
+
+    await page.misses("was deleted.")
+    assert await status(account, book) == 404
+
+
+async def test_a_pointer_that_leaves_the_notice_does_not_end_the_hold_of_the_focus(
+    clock: Callable[[float], Awaitable[Any]], page: BrowserPage, account: Api, book: dict[str, Any]
+) -> None:
+    await move(page, AWAY)
+    await ask_to_delete(page, book)
+    await come(page, "focus")
+    await come(page, "pointer")
+
+    await leave(page, "pointer")
+    await clock(HOUR)
+
+    assert not await page.script("return deleted")
+    await page.sees("was deleted.")
     assert await status(account, book) == 200
 
 

@@ -65,6 +65,7 @@ def test_both_kinds_of_429_say_when_to_retry() -> None:
     assert (limited.status, limited.headers["Retry-After"]) == (429, "7")
     assert spent.status == 429
     assert int(spent.headers["Retry-After"]) > 86400
+    assert envelope(errors.QuotaExceeded(), "").headers["Retry-After"] == "3600"  # without a period
 
 
 def test_a_spent_book_allowance_is_402_in_lower_case() -> None:

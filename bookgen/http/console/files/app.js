@@ -96,10 +96,10 @@ function Deleted() {
   const told = useSignal(deletionNotice);
   return html`
     ${waiting.map(({ id, title }) => html`
-      <div key=${id} class="notice row between" onMouseEnter=${() => hold(true)} onMouseLeave=${() => hold(false)}
-        onFocusIn=${() => hold(true)} onFocusOut=${() => hold(false)}>
+      <div key=${id} class="notice row between" onMouseEnter=${() => hold("pointer", true)} onMouseLeave=${() => hold("pointer", false)}
+        onFocusCapture=${() => hold("focus", true)} onBlurCapture=${() => hold("focus", false)}>
         <span role="status">“<bdi>${title}</bdi>” was deleted.</span>
-        <${Action} work=${() => { hold(false); undo(id); }}>Undo<//>
+        <${Action} work=${() => undo(id)}>Undo<//>
       </div>`)}
     ${told && html`<${Notice} kind="bad"><p role="alert">${plain(told)}</p><p><button type="button" onClick=${() => deletionNotice.set("")}>Close</button></p><//>`}`;
 }

@@ -18,7 +18,7 @@ export const deletionNotice = signal(""); // the message about a deletion that f
 const gone = new Set(); // ids of books deleted by this page; a list loaded earlier may still contain them
 const own = new Set(); // ids of books whose deletion was requested in this tab
 const busy = new Set();
-let held = false;
+const holding = new Set(); // what the reader has on the notice: "pointer", "focus"
 let timer;
 
 export const isDeleted = (id) => gone.has(id) || deletions.value.some((one) => one.id === id);
@@ -33,14 +33,20 @@ export async function deleteSoon({ id, title }) {
 export function undo(id) {
   own.delete(id);
   localStorage.removeItem(place(id));
+  holding.clear(); // its notice goes without an event
+  restart();
   look();
 }
 
-/** Pause the delay while the pointer or the focus is on the notice; restart it afterwards. */
-export function hold(is) {
-  held = is;
-  if (!is) for (const one of records()) if (own.has(one.id)) keep({ ...one, at: Date.now() });
+/** Pause the delay while the pointer or the focus is on the notice; restart it when neither is. */
+export function hold(what, is) {
+  if (is) holding.add(what);
+  else if (holding.delete(what) && !holding.size) restart();
   look();
+}
+
+function restart() {
+  for (const one of records()) if (own.has(one.id)) keep({ ...one, at: Date.now() });
 }
 
 /** Carries out at once whatever waits, as before a sign-out. */
@@ -65,9 +71,9 @@ function look() {
   clearTimeout(timer);
   const waiting = records();
   deletions.set(waiting);
-  if (!waiting.length) held = false; // the notice that held it is gone
+  if (!waiting.length) holding.clear(); // the notice is gone
   const due = (one) => (one.left ? 0 : one.at + UNDO_SECONDS * 1000 - Date.now());
-  for (const one of waiting) if (due(one) <= 0 && !held) carryOut(one);
+  for (const one of waiting) if (due(one) <= 0 && !holding.size) carryOut(one);
   const next = Math.min(...waiting.map(due).filter((rest) => rest > 0));
   if (next < Infinity) timer = setTimeout(look, next);
 }
