@@ -13,6 +13,7 @@ import importlib
 import multiprocessing
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -131,57 +132,56 @@ class _Handed:
 
 
 class WorkerProcess(Program):
-    """Has pipes for its input and output; made by `start_worker`."""
+    """Has a socket for its input and output; made by `start_worker`."""
 
     stdin: asyncio.StreamWriter
     stdout: asyncio.StreamReader
+
+    @classmethod
+    async def of_socket(
+        cls, become: Callable[..., None], streams: Callable[[int], list[int]], *told: Any
+    ) -> WorkerProcess:
+        """`streams`: the descriptors that the process gets, for that of its end of the socket.
+
+        Not pipes: uvloop closes the descriptor of a pipe twice, and so now and then one that a thread has just opened.
+        """
+        ours, its = socket.socketpair()
+        try:
+            with its:
+                worker = await cls._forked(become, [_Handed(each) for each in streams(its.fileno())], *told)
+            worker.stdout, worker.stdin = await asyncio.open_unix_connection(sock=ours)
+        except BaseException:
+            ours.close()
+            raise
+        return worker
 
     async def communicate(self, question: bytes) -> tuple[bytes, None]:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.stdin.write(question)
             await self.stdin.drain()
-        self.stdin.close()
+            self.stdin.write_eof()
         said = await self.stdout.read()
         await self.wait()
         return said, None
 
+    async def wait(self) -> int:
+        code = await super().wait()
+        self.stdin.close()
+        return code
+
 
 async def start_worker(module: str, memory: int) -> WorkerProcess:
     """Like `bookgen.processes.start`, but forked."""
-    its_in, ours_out = os.pipe()
-    ours_in, its_out = os.pipe()
-    with os.fdopen(ours_out, "wb", 0) as out, os.fdopen(ours_in, "rb", 0) as into:
-        with os.fdopen(its_in) as stdin, os.fdopen(its_out) as stdout:
-            streams = [_Handed(each) for each in (stdin.fileno(), stdout.fileno(), 2)]
-            worker = await WorkerProcess._forked(_worker, streams, clean_environment(), module, memory)
-        worker.stdout = await _reader(into)
-        loop = asyncio.get_running_loop()
-        transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, _own(out))
-        worker.stdin = asyncio.StreamWriter(transport, protocol, worker.stdout, loop)
-    return worker
+    return await WorkerProcess.of_socket(_worker, lambda its: [its, its, 2], clean_environment(), module, memory)
 
 
 async def start_own_server(log: IO[bytes]) -> WorkerProcess:
     """Like `bookgen.commands.own_server`, but forked and without stdin."""
-    ours, its = os.pipe()
-    with os.fdopen(ours, "rb", 0) as into:
-        with os.fdopen(os.open(os.devnull, os.O_RDONLY)) as nothing, os.fdopen(its) as out:
-            streams = [_Handed(each) for each in (nothing.fileno(), out.fileno(), log.fileno())]
-            told = {**os.environ, **own_server.SETTINGS}
-            server = await WorkerProcess._forked(_own_server, streams, told, str(Path.cwd()))
-        server.stdout = await _reader(into)
-    return server
-
-
-async def _reader(pipe: IO[bytes]) -> asyncio.StreamReader:
-    reader = asyncio.StreamReader()
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), _own(pipe))
-    return reader
-
-
-def _own(pipe: IO[bytes]) -> IO[bytes]:
-    """A duplicate that nobody else closes."""
-    return os.fdopen(os.dup(pipe.fileno()), pipe.mode, 0)
+    told = {**os.environ, **own_server.SETTINGS}
+    with os.fdopen(os.open(os.devnull, os.O_RDONLY)) as nothing:
+        return await WorkerProcess.of_socket(
+            _own_server, lambda its: [nothing.fileno(), its, log.fileno()], told, str(Path.cwd())
+        )
 
 
 def _command(streams: list[_Handed], environment: dict[str, str], folder: str, arguments: list[str]) -> None:

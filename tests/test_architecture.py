@@ -233,3 +233,13 @@ def test_a_class_name_means_one_thing_in_the_whole_tree() -> None:
             places.setdefault(name, []).append(path)
 
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+PIPE_TO_LOOP = re.compile(r"connect_" + "(read|write)_pipe")
+
+
+def test_no_pipe_is_given_to_the_event_loop() -> None:
+    """uvloop closes the descriptor of a pipe twice, and so at times one that a thread has just opened."""
+    sources = [*PACKAGE.rglob("*.py"), *Path(__file__).parent.rglob("*.py")]
+
+    assert [str(path) for path in sources if PIPE_TO_LOOP.search(path.read_text())] == []

@@ -7,13 +7,13 @@ import contextlib
 import errno
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
 from bookgen.errors import FilesUnavailable
 from bookgen.files.place import FileMissing, FilePlace, FilesRefused
 from bookgen.processes import give_to_owner_of
+from bookgen.threads import AbandonedThreads
 
 T = TypeVar("T")
 
@@ -25,12 +25,12 @@ PASSING = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.EMFILE, er
 
 
 class Folder(FilePlace):
-    """Threads of its own do the work, so that a folder that hangs stops nothing else."""
+    """Threads of its own do the work, so that a folder that hangs stops nothing else, not even the process's end."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(str(root))
         self._root = root
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="files")
+        self._threads = AbandonedThreads(THREADS, "files")
 
     async def prepare(self) -> None:
         await self._do(lambda: _make_folder(self._root))
@@ -50,7 +50,7 @@ class Folder(FilePlace):
     async def _do(self, work: Callable[[], T]) -> T:
         try:
             async with asyncio.timeout(SECONDS):
-                return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+                return await self._threads.run(work)
         except TimeoutError as error:
             raise FilesUnavailable(f"The folder {self._root} did not answer within {SECONDS:g} seconds.") from error
         except OSError as error:

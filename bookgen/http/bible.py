@@ -49,6 +49,5 @@ async def change_bible(request: web.Request) -> web.Response:
     def is_as_read(book: Book) -> bool:
         return is_expected(request, replies.dump(shapes.shown_bible(book)))
 
-    async with services.database.http.acquire() as connection:
-        changed = await bible.change(connection, services.quota, request[ACCOUNT_ID], book_id, sent, is_as_read)
+    changed = await bible.change(services.database.http, services.quota, request[ACCOUNT_ID], book_id, sent, is_as_read)
     return replies.json(shapes.shown_bible(changed))

@@ -7,20 +7,26 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+import structlog
+
 from bookgen.billing.quota import Quota
 from bookgen.billing.storage import require_stored
-from bookgen.errors import Conflict, must_exist
+from bookgen.errors import Conflict, Unavailable, must_exist
 from bookgen.models import Book, BookKind
 from bookgen.store import books, chapters, facts
+from bookgen.store.outages import through_outages
 from bookgen.threads import compute
 from bookgen.writing.facts.corrections import corrected_by_bible, with_changes
 from bookgen.writing.facts.findings import bible_notes
 from bookgen.writing.voice import story_kind
 
 if TYPE_CHECKING:
-    from asyncpg import Connection
+    from asyncpg import Connection, Pool
 
+OUTAGE_SECONDS = 3.0  # how long an author waits for the findings of a change that is stored
 CHANGED = "The bible has changed since you read it. Read it again (GET /books/{id}/bible/), then send your change."
+
+log = structlog.get_logger(__name__)
 
 
 class StoryKind(StrEnum):
@@ -105,7 +111,7 @@ def _entries(value: object) -> list[dict[str, str]]:
 
 
 async def change(
-    connection: Connection,
+    pool: Pool,
     quota: Quota,
     account_id: int,
     book_id: int,
@@ -114,11 +120,12 @@ async def change(
 ) -> Book:
     """Change the author's entries in one transaction, and correct the facts that contradict them.
 
-    Then note the chapters that contradict the bible.
+    Then note the chapters that contradict the bible. If the database is lost before that, the change is stored all the
+    same, and the next one compares again.
 
     Raises NotFound, PlanUpgradeRequired, and Conflict if the book is no longer `is_as_read`.
     """
-    async with connection.transaction():
+    async with pool.acquire() as connection, connection.transaction():
         before = must_exist(await books.lock(connection, account_id, book_id))
         if not is_as_read(before):
             raise Conflict(CHANGED)
@@ -129,7 +136,10 @@ async def change(
         if (changes := with_changes(before.bible_changes, before.bible, changed.bible)) != before.bible_changes:
             await books.keep_bible_changes(connection, book_id, changes)
             changed = replace(changed, bible_changes=changes)
-    await note_deviations(connection, account_id, changed)
+    try:
+        await through_outages(lambda: note_deviations(pool, account_id, changed), seconds=OUTAGE_SECONDS)
+    except Unavailable as outage:
+        log.warning("bible_not_compared", book_id=book_id, reason=str(outage))
     return changed
 
 
@@ -137,19 +147,20 @@ async def change(
 COMPARED = ("bible", "authored_bible", "bible_changes")
 
 
-async def note_deviations(connection: Connection, account_id: int, book: Book) -> None:
+async def note_deviations(pool: Pool, account_id: int, book: Book) -> None:
     """Replace the findings of each written chapter about contradictions to the bible.
 
-    The texts are compared without a lock. If the bible changes in the meantime, that change compares them again.
+    The texts are compared without a lock or a connection. If the bible changes in the meantime, that change compares
+    them again.
     """
-    written = [each for each in await chapters.of_book(connection, book.id) if each.content.strip()]
-    noted = await facts.of_book(connection, book.id)
+    written = [each for each in await chapters.of_book(pool, book.id) if each.content.strip()]
+    noted = await facts.of_book(pool, book.id)
     found = await compute(bible_notes, book, noted, written)
     notes = [
         {"chapter_id": each.id, "seen": each.content_version, "notes": listed}
         for each, listed in zip(written, found, strict=True)
     ]
-    async with connection.transaction():
+    async with pool.acquire() as connection, connection.transaction():
         present = await books.lock(connection, account_id, book.id)
         if present and all(getattr(present, name) == getattr(book, name) for name in COMPARED):
             await chapters.note_bible(connection, book.id, notes)

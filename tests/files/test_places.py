@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -115,3 +118,33 @@ async def test_a_bucket_that_fails_is_asked_again(places: Places, server: S3Serv
 
     assert server.calls == [("PUT", NAME)] * 2
     assert server.objects == {NAME: b"x"}
+
+
+# A named pipe that nobody writes to blocks its reader for ever, like a file of a network folder without its server.
+READ = """
+import asyncio, sys
+from pathlib import Path
+from bookgen.errors import FilesUnavailable
+from bookgen.files import folder
+
+async def main():
+    folder.SECONDS = 0.2
+    place = folder.Folder(Path(sys.argv[1]))
+    await asyncio.gather(*(place.get(sys.argv[2]) for _ in range(folder.THREADS + 1)))
+
+try:
+    asyncio.run(main())
+except FilesUnavailable as error:
+    print(error.reason)
+"""
+
+
+def test_a_folder_that_hangs_does_not_delay_the_end_of_the_process(tmp_path: Path) -> None:
+    (tmp_path / NAME[:2]).mkdir()
+    os.mkfifo(tmp_path / NAME[:2] / NAME)
+
+    done = subprocess.run(
+        [sys.executable, "-c", READ, str(tmp_path), NAME], capture_output=True, text=True, timeout=60, check=True
+    )
+
+    assert done.stdout == f"The folder {tmp_path} did not answer within 0.2 seconds.\n"

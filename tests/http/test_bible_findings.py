@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import asyncpg
 import pytest
 
+from bookgen.services import bible
+from bookgen.threads import compute
 from tests.http.conftest import Api, OpenApi
 
 ADA, MARSH = (
@@ -95,3 +98,42 @@ async def test_saving_the_bible_again_repeats_no_finding(author: Api, book: int)
     await change(author, book, premise="A bridge is sold twice.")
 
     assert await findings(author, book) == [RENAMED]
+
+
+LOSE_ALL = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> $1"
+
+
+async def test_a_change_is_answered_as_done_although_all_connections_are_lost_after_its_commit(
+    author: Api, book: int, dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operator = await asyncpg.connect(dsn)
+    lost: list[int] = []
+
+    async def losing(*told: Any) -> Any:
+        if not lost:
+            lost.extend(await operator.fetch(LOSE_ALL, operator.get_server_pid()))
+        return await compute(*told)
+
+    monkeypatch.setattr(bible, "compute", losing)
+
+    await change(author, book, people=[MARSH])
+
+    assert lost
+    assert await findings(author, book) == [RENAMED]
+    await operator.close()
+
+
+async def test_the_chapters_are_compared_without_a_connection(
+    author: Api, book: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_use: list[int] = []
+
+    async def watched(*told: Any) -> Any:
+        in_use.append(author.services.database.http.in_use)
+        return await compute(*told)
+
+    monkeypatch.setattr(bible, "compute", watched)
+
+    await change(author, book, people=[MARSH])
+
+    assert in_use == [0]
