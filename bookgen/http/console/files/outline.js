@@ -6,7 +6,7 @@ import { count, inLanguage, number } from "./format.js";
 import { html, useRef, useState } from "./hooks.js";
 import { useKept } from "./kept.js";
 import { go } from "./router.js";
-import { estimate, Produce } from "./produce.js";
+import { Estimate, Produce } from "./produce.js";
 import { isOutlined, isPictureBook } from "./spreads.js";
 import { Action, Check, Confirmed, Field, Heading, Notice, off, Problem, Question, spoken, useWork } from "./ui.js";
 
@@ -115,7 +115,7 @@ function Start({ book, written, reload }) {
     <span class="row">
       <${Action} kind="primary" work=${begin}>${written ? `Write the remaining ${count(left, "chapter")}` : "Write the book"}<//>
       <${Produce} book=${book} reload=${reload} />
-      ${!written && html`<span class="quiet">${estimate(book)}</span>`}
+      ${!written && html`<span class="quiet"><${Estimate} book=${book} /></span>`}
     </span>`;
 }
 
