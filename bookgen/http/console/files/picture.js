@@ -3,7 +3,7 @@
 import { BuyAddon, PICTURE_BOOKS, useNeeded, usesText } from "./addons.js";
 import { post } from "./api.js";
 import { html, useState } from "./hooks.js";
-import { language, languages } from "./idea.js";
+import { language, languages, toAccount } from "./idea.js";
 import { go } from "./router.js";
 import { current, PICTURE } from "./session.js";
 import { useSignal } from "./signal.js";
@@ -53,7 +53,7 @@ export default function NewPictureBook() {
         </div>
         ${needed && needed.uses !== 0 && html`<p class="quiet">${usesText(needed)}</p>`}
         <${Problem} error=${error} shown=${Object.keys(DEFAULTS)} />
-        <div class="row"><button class="primary" aria-busy=${busy}>${session ? "Create book" : "Sign in to continue"}</button>
+        <div class="row"><button class="primary" aria-busy=${busy}>${session ? "Create book" : toAccount(site)}</button>
           <a href="#/">Back</a></div>
       </form>
     </div>`;
