@@ -36,8 +36,9 @@ async def require(db: DB, quota: Quota, standing: Standing, slug: str) -> OwnedA
     owned.sort(key=lambda each: each.billing_type != MONTHLY)
     usable = next((each for each in owned if uses_remaining(each, now, quota.renewal_grace) != 0), None)
     if usable is None:
+        addon = await addons.find(db, slug)
         raise PlanUpgradeRequired(
-            f"This needs the add-on {slug}. Buy it with POST /auth/addons/checkout/.",
+            f'This needs the add-on "{addon.name if addon else slug}". Buy it first (POST /auth/addons/checkout/).',
             addon=slug,
             upgrade_url=quota.addons_url,
         )

@@ -95,8 +95,8 @@ undo_email = _form("Keep this e-mail address", "POST", "Undo the change and sign
 approve_email = _form("Approve your new e-mail address", "POST", "Approve the change", SIGN_IN_FIELDS)
 checkout_success = _told(
     "Thank you",
-    "<p>Your purchase is available once the payment is confirmed, usually within a minute. "
-    "If you bought without an account, we e-mail you a sign-in link. "
+    "<p>Your purchase is available once the payment is confirmed, usually within a minute.</p>"
+    "<p data-guests>If you bought without an account, we e-mail you a sign-in link. "
     "If your address already has an account here, we e-mail you a receipt: sign in as usual.</p>",
 )
 checkout_canceled = _told("Payment canceled", "<p>You left the payment page. Nothing was charged.</p>")

@@ -179,6 +179,11 @@ class BrowserPage:
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         await self._do(self.driver.execute_cdp_cmd, "Emulation.setDeviceMetricsOverride", metrics)
 
+    async def touch(self, is_touch: bool) -> None:
+        """As if fingers were used instead of a mouse."""
+        emulated = {"enabled": is_touch, "maxTouchPoints": 5}
+        await self._do(self.driver.execute_cdp_cmd, "Emulation.setTouchEmulationEnabled", emulated)
+
     async def scheme(self, scheme: str) -> None:
         chosen = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
         features = [{"name": name, "value": value} for name, value in chosen.items()]

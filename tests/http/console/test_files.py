@@ -151,6 +151,7 @@ async def test_the_cover_is_made_for_the_press_as_well(
     await page.misses("Chapters start")
     profile = await page.named("Profile")
     await page.script("arguments[0].value = 'print'; arguments[0].dispatchEvent(new Event('change'))", profile)
+    await page.sees("For a printing house. Choose the Screen profile for screens.")
     await page.named("Paper")
     await page.named("Chapters start")
     await page.named("Add bleed")

@@ -58,6 +58,72 @@ async def test_credits_are_bought_and_what_came_and_went_is_listed(
     await page.sees("+5")
 
 
+async def test_an_add_on_is_bought_where_it_is_needed_and_its_use_is_counted(
+    shop: Api, stripe: FakeStripe, open_page: OpenPage
+) -> None:
+    page = await open_page(shop)
+    book = await (await sign_in(page, shop)).outlined()
+    await page.open(f"books/{book['id']}/outline")
+    await page.press("Create the whole book")
+    await page.sees("This needs the add-on “Automated production”.")
+    await page.until("!document.querySelector('dialog').innerText.includes('Start')")
+
+    await bought(page, shop, stripe, "Buy one use for $4.99, Automated production")
+
+    await page.sees("1 use left")
+    await page.open(f"books/{book['id']}/outline")
+    await page.press("Create the whole book")
+    await page.sees("This takes one use of your add-on “Automated production” (1 use left).")
+    await page.named("Start")
+
+
+async def test_a_picture_book_names_its_add_on_before_it_is_filled_in_and_comes_back_from_the_payment(
+    shop: Api, open_page: OpenPage
+) -> None:
+    page = await open_page(shop)
+    page.expected += ["402", "checkout.stripe.test"]
+    await sign_in(page, shop)
+    await page.open("picture")
+    await page.sees("Picture books need the add-on “Children's books”.")
+
+    await page.fill("Title", "Pip and the Dark")
+    await page.press("Create book")
+    await page.until("document.querySelector('[role=alert]')")
+    await page.misses("POST")
+    await page.press("Buy one use for $3.99, Children's books")
+    await page.left()
+    await page.visit("checkout/canceled/")
+    await page.press("Continue where you were")
+
+    await page.heads("Create a picture book")
+    assert await page.value("Title") == "Pip and the Dark"
+    await page.strangers()
+
+
+async def test_who_pays_for_a_plan_is_not_told_what_the_models_cost(shop: Api, open_page: OpenPage) -> None:
+    page = await open_page(shop)
+    book = await (await sign_in(page, shop)).written()
+
+    await page.open(f"books/{book['id']}/writing")
+
+    await page.sees("Read the book")
+    await page.misses("Cost")
+
+
+async def test_a_visitor_compares_the_plans_before_signing_up(shop: Api, open_page: OpenPage) -> None:
+    page = await open_page(shop)
+    await page.press("Prices")
+    await page.heads("Plans and prices")
+    await page.sees("4 images per month")
+    await page.sees("with a “Made with bookgen” mark")
+    await page.press("Yearly")
+    await page.sees("17% less than monthly")
+
+    await page.press("Choose Starter")
+
+    await page.heads("Create an account")
+
+
 async def test_a_payment_that_failed_says_for_how_long_the_plan_is_kept(shop: Api, open_page: OpenPage) -> None:
     page = await open_page(shop)
     await sign_in(page, shop)
@@ -123,6 +189,7 @@ async def test_a_smaller_plan_waits_for_the_end_of_the_period_and_can_be_called_
     await page.sees("Until then you keep Pro.")
     await page.press("Change plan")
     await page.sees("Your plan changes to Starter (monthly) on")
+    await page.misses("Choose Starter")
     await page.sees("0 of 20")
     await page.press("Keep Pro")
 
@@ -136,6 +203,6 @@ async def test_axe_finds_nothing_where_billing_is_on(shop: Api, open_page: OpenP
     await page.open("plan")
     await page.named("Choose Starter")
     await page.until("document.querySelector('meter')")
-    await page.named("$19.00 per month, Automated production")
+    await page.named("Subscribe for $19.00 per month, Automated production")
 
     assert await page.findings() == []

@@ -93,18 +93,6 @@ async def test_a_production_tells_its_phase_and_goes_on_as_one_after_a_stop(
     assert (status["generation_status"], status["mode"]) == ("running", "automated")
 
 
-async def test_the_price_of_a_production_is_told_before_it_starts(open_page: OpenPage, open_api: OpenApi) -> None:
-    api = await open_api(site={"billing_enabled": True})
-    page = await open_page(api)
-    book = await (await sign_in(page, api)).outlined()
-    await page.open(f"books/{book['id']}/outline")
-
-    await page.press("Create the whole book")
-
-    await page.sees("per use or")
-    await page.named("Buy the add-on")
-
-
 # Tells of a book that is written what is told while it is proofread.
 PROOFREAD = """
 const send = window.fetch;

@@ -145,7 +145,7 @@ async def test_signing_out_leaves_no_idea_to_whoever_comes_next(page: BrowserPag
     await page.sees("Turn an idea into a book")
 
     await page.open(form)
-    await page.named("Sign in to continue")
+    await page.named("Create an account to continue")
     assert await page.value("Title") == ""
 
 
@@ -168,7 +168,7 @@ async def test_an_account_is_deleted_with_its_password(page: BrowserPage, visito
 async def test_who_makes_an_account_for_what_was_typed_returns_to_it(page: BrowserPage, form: str) -> None:
     await page.open(form)
     await page.fill("Title", "The Salt Road")
-    await page.press("Sign in to continue")
+    await page.press("Create an account to continue")
     for field, text in (("Username", "ada"), ("E-mail address", "ada@example.com"), ("Password", PASSWORD)):
         await page.fill(field, text)
     await page.keys(Keys.ENTER)

@@ -9,6 +9,7 @@ from selenium.webdriver.common.keys import Keys
 
 from tests.http.conftest import Api
 from tests.http.console.browser import BrowserPage
+from tests.http.console.conftest import sign_in
 
 PDF = b"%PDF-"
 NARROWEST = 320  # pixels; the other tests of the page are 1280 wide
@@ -30,7 +31,7 @@ async def test_an_idea_becomes_files_by_keyboard_alone(page: BrowserPage, tmp_pa
     await page.keys(Keys.CONTROL + "a", Keys.NULL, "3")
     await page.tab_to("Total words")
     await page.keys("900")
-    await page.tab_to("Sign in to continue")
+    await page.tab_to("Create an account to continue")
     await page.keys(Keys.ENTER)
 
     await page.sees("Create an account")
@@ -47,6 +48,7 @@ async def test_an_idea_becomes_files_by_keyboard_alone(page: BrowserPage, tmp_pa
     await page.keys(Keys.ENTER)
 
     await page.sees("Write the book")
+    await page.sees("sample text. They do not follow your idea.")
     first = await page.script("return document.querySelector('.entry input').value")
     await page.tab_to("Move chapter 1 down")
     await page.keys(Keys.ENTER)
@@ -110,3 +112,48 @@ async def _files(folder: Path, number: int) -> list[Path]:
             if len(files) == number:
                 return files
             await asyncio.sleep(0.1)
+
+
+async def test_a_book_without_a_title_begins_as_untitled(page: BrowserPage, visitor: Api) -> None:
+    account = await sign_in(page, visitor)
+    await page.open("new")
+    await page.fill("What is it about?", "A widow smuggles salt over the Alps.")
+
+    await page.press("Create book")
+
+    await page.named("Generate outline")
+    assert [book["title"] for book in (await account.get("/books/")).body] == ["Untitled"]
+
+
+# What a finger cannot hit well. Links within a sentence are as high as its line.
+SMALL = """
+const all = "a, button, input, select, textarea, summary, label.check";
+return [...document.querySelectorAll(all)].filter((one) => one.checkVisibility() && !one.closest(".check input, .skip"))
+  .filter((one) => !one.matches(".check input, .skip, p:not(.row) > a:not(.button), .hint a, td a"))
+  .filter((one) => Math.min(one.offsetHeight, one.offsetWidth) < 44 && one.offsetHeight < 44)
+  .map((one) => `${one.tagName} ${one.innerText} ${one.offsetWidth} ${one.offsetHeight}`);
+"""
+
+
+async def test_nothing_is_too_low_for_a_finger_on_a_phone(page: BrowserPage, visitor: Api) -> None:
+    account = await sign_in(page, visitor)
+    book = await account.written()
+    chapter = f"books/{book['id']}/chapters/{book['chapters'][0]['id']}"
+    await page.width(390, 844)
+    await page.touch(True)
+
+    found = {}
+    for view in (
+        "new",
+        "account",
+        f"books/{book['id']}/outline",
+        f"books/{book['id']}/read",
+        chapter,
+        f"{chapter}/edit",
+    ):
+        await page.open(view)
+        await page.until("!document.body.innerText.includes('Loading …')")
+        found[view] = await page.script(SMALL)
+    await page.touch(False)
+
+    assert {view: small for view, small in found.items() if small} == {}

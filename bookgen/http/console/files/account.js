@@ -6,6 +6,8 @@ import { html, useState } from "./hooks.js";
 import { useResource } from "./live.js";
 import { go } from "./router.js";
 import { signOut } from "./session.js";
+import { useSignal } from "./signal.js";
+import { settings } from "./site.js";
 import { Check, Field, Heading, Notice, Problem, useWork, Waiting } from "./ui.js";
 
 export default function Account() {
@@ -77,6 +79,7 @@ function Password({ user }) {
 }
 
 function Deletion({ user }) {
+  const site = useSignal(settings);
   const { run, busy, error } = useWork(async ({ target }) => {
     const sent = [...new FormData(target)].filter(([, text]) => text);
     await post("/auth/delete-account/", Object.fromEntries(sent));
@@ -86,11 +89,11 @@ function Deletion({ user }) {
   const wrong = error?.fields ?? {};
   return html`
     <h2>Delete account</h2>
-    <p>Deletes your books, files and credits, and ends your subscriptions at once. This cannot be undone.</p>
+    <p>Deletes your books and files${site?.billing_enabled ? " and your credits, and ends your subscriptions at once" : ""}. This cannot be undone.</p>
     <form onSubmit=${run}>
       <input hidden autocomplete="username" value=${user.username} readonly />
       <${Field} label="Your password" name="current_password" type="password" autocomplete="current-password" wrong=${wrong.current_password}
-        hint="If you have none, sign in with Google again and leave this empty." />
+        hint=${site?.google_client_id ? "If you have none, sign in with Google again and leave this empty." : ""} />
       <${Problem} error=${error} shown=${["current_password"]} />
       <button class="bad" aria-busy=${busy}>Delete my account</button>
     </form>`;

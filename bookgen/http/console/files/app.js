@@ -22,7 +22,7 @@ const VIEWS = {
   plan: () => import("./plan.js"),
   staff: () => import("./staff.js"),
 };
-const PUBLIC = new Set(["", "signin", "sample", "new", "picture"]);
+const PUBLIC = new Set(["", "signin", "sample", "new", "picture", "plan"]);
 
 function App() {
   const [view, ...rest] = useSignal(route).split("/");
@@ -69,7 +69,7 @@ function Frame({ session, view }) {
       <a class="brand" href="#/">${site?.site_name ?? NAME}</a>
       <nav aria-label="Main">
         ${session && link("new", "New book")}
-        ${session && site?.billing_enabled && link("plan", "Plan")}
+        ${site?.billing_enabled && link("plan", session ? "Plan" : "Prices")}
         ${session?.account.is_staff && link("staff", "Staff")}
         ${session ? link("account", "Account") : link("signin", "Sign in")}
       </nav>

@@ -48,11 +48,11 @@ export default function Bible({ book, reload: reloadBook }) {
   const by = (name) => (bible.authored.includes(name) ? "Written by you. " : "");
   return html`
     <${Heading}>Story bible<//>
-    <p class="lead">Every chapter is written from this. What you write stays, also if the outline is made again. Chapters that are written already do not change.</p>
+    <p class="lead">Every chapter is written from this. Your entries stay when the outline is generated again. Chapters that are already written do not change.</p>
     <${Deviating} book=${book} />
     <form onSubmit=${run} ...${inLanguage(book)}>
-      <${Field} as="select" label="Kind of book" value=${form.kind ?? ""} wrong=${wrong.kind} hint=${`${by("kind")}The way of writing follows it.`} onChange=${({ target }) => set("kind", target.value)}>
-        <option value="">not decided</option>${Object.entries(KINDS).map(([kind, name]) => html`<option value=${kind} selected=${kind === form.kind}>${name}</option>`)}<//>
+      <${Field} as="select" label="Kind of book" value=${form.kind ?? ""} wrong=${wrong.kind} hint=${`${by("kind")}Each kind is written in its own way.`} onChange=${({ target }) => set("kind", target.value)}>
+        <option value="">Not decided</option>${Object.entries(KINDS).map(([kind, name]) => html`<option value=${kind} selected=${kind === form.kind}>${name}</option>`)}<//>
       ${TEXTS.map(([name, label, hint]) => html`
         <${Field} key=${name} as="textarea" rows="3" dir="auto" label=${label} hint=${by(name) + hint} wrong=${wrong[name]} value=${form[name]} onInput=${({ target }) => set(name, target.value)} />`)}
       ${ENTRIES.map(([name, label, one, fields]) => html`

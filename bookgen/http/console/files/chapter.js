@@ -4,9 +4,10 @@ import { get, patch, post } from "./api.js";
 import { inLanguage, words } from "./format.js";
 import { Editor } from "./editor.js";
 import { Formers } from "./formers.js";
-import { html, useKeys, useState } from "./hooks.js";
+import { html, useKeys, useEffect, useRef, useState } from "./hooks.js";
 import { Illustrations } from "./illustrations.js";
 import { ChapterNotes } from "./notes.js";
+import { placeRead, showRead } from "./place.js";
 import { go } from "./router.js";
 import { Prose } from "./prose.js";
 import { pictures } from "./spreads.js";
@@ -15,6 +16,7 @@ import { Confirmed, Field, Heading, Waiting } from "./ui.js";
 export default function Chapter({ book, status, reload, rest: [id, mode = "read"] }) {
   const at = book.chapters.findIndex((one) => String(one.id) === id);
   const chapter = book.chapters[at];
+  const places = usePlace();
   const address = (one, as) => `#/books/${book.id}/chapters/${one.id}${as ? `/${as}` : ""}`;
   useKeys(({ key }) => {
     const next = { j: book.chapters[at + 1], k: book.chapters[at - 1] }[key];
@@ -34,12 +36,25 @@ export default function Chapter({ book, status, reload, rest: [id, mode = "read"
         <a href=${address(chapter, "pictures")} aria-current=${mode === "pictures" ? "page" : undefined}>Pictures</a>
       </span>
     </nav>
-    <${View} key=${`${mode} ${chapter.id}`} book=${book} chapter=${chapter} status=${status} reload=${reload} />
+    <${View} key=${`${mode} ${chapter.id}`} book=${book} chapter=${chapter} status=${status} reload=${reload} places=${places} />
     ${mode === "read" && html`
       <nav class="row between" aria-label="Chapters">${step(book.chapters[at - 1], "← Previous chapter")}${step(book.chapters[at + 1], "Next chapter →")}</nav>`}`;
 }
 
-function Reading({ book, chapter, status, reload }) {
+/** The place in the chapter that was left last, for whoever changes between reading and editing it. */
+function usePlace() {
+  const { current: left } = useRef({});
+  return { of: (id) => (left.id === id ? left.place : null), set: (id, place) => Object.assign(left, { id, place }) };
+}
+
+function Reading({ book, chapter, status, reload, places }) {
+  const article = useRef();
+  useEffect(() => {
+    const { current: shown } = article;
+    const place = places.of(chapter.id);
+    if (place) showRead(shown, place);
+    return () => places.set(chapter.id, placeRead(shown));
+  }, []);
   const [instructions, wish] = useState("");
   const again = async () => {
     await post(`/chapters/${chapter.id}/regenerate/`, { instructions });
@@ -48,7 +63,7 @@ function Reading({ book, chapter, status, reload }) {
   };
   const busy = status?.generation_status === "running";
   return html`
-    <article class="reading" ...${inLanguage(book)}>
+    <article ref=${article} class="reading" ...${inLanguage(book)}>
       <p class="quiet">${chapter.chapter_number}</p>
       <${Heading} title=${chapter.title}>${chapter.title}<//>
       ${chapter.is_sample && html`<p class="quiet" lang="en" dir="ltr">Sample text: no language model wrote this chapter.</p>`}
@@ -57,6 +72,7 @@ function Reading({ book, chapter, status, reload }) {
     </article>
     ${chapter.content && html`
       <p class="row reading-foot"><span class="quiet">${words(chapter.word_count)}</span>
+        <a href="#/books/${book.id}/chapters/${chapter.id}/edit">Edit</a>
         ${!busy && html`<${Confirmed} kind="link" title="Rewrite this chapter?" yes="Rewrite" work=${again}
           text="The model writes a new text for this chapter. This may take a minute. The current text is saved to the history."
           more=${html`<${Field} as="textarea" rows="3" maxlength="2000" dir="auto" label="What should change?" hint="If you leave it empty, the chapter is told in a new way." value=${instructions} onInput=${({ target }) => wish(target.value)} />`}>Rewrite chapter<//>`}
@@ -64,7 +80,7 @@ function Reading({ book, chapter, status, reload }) {
       <${ChapterNotes} book=${book} chapter=${chapter} reload=${reload} />`}`;
 }
 
-function Editing({ book, chapter, reload }) {
+function Editing({ book, chapter, reload, places }) {
   const path = `/chapters/${chapter.id}/`;
   const read = async () => {
     const { data, tag } = await get(path);
@@ -74,6 +90,6 @@ function Editing({ book, chapter, reload }) {
   return html`
     <div class="column">
     <${Heading} title=${`Editing ${chapter.title}`}><span class="unseen">Editing </span><span ...${inLanguage(book)}>${chapter.title}</span><//>
-    <${Editor} book=${book} chapter=${chapter} left=${reload} read=${read} write=${write} />
+    <${Editor} book=${book} chapter=${chapter} left=${reload} read=${read} write=${write} places=${places} />
     </div>`;
 }

@@ -7,6 +7,14 @@ import { Field } from "./ui.js";
 const STORY = ["scenes", "sets_up", "pays_off", "last_image"];
 const ADVICE = ["question", "steps", "examples", "outcome"];
 const LABELS = { scenes: "Scenes", sets_up: "Sets up", pays_off: "Pays off", last_image: "Last image", question: "Question", steps: "Steps", examples: "Examples", outcome: "Outcome" };
+const HINTS = {
+  sets_up: "What later chapters come back to.",
+  pays_off: "What earlier chapters set up.",
+  last_image: "What the reader sees last.",
+  question: "What the chapter answers.",
+  steps: "What readers do, in order.",
+  outcome: "What readers can do afterwards.",
+};
 const SCENE = { place: "Place", people: "People", want: "Want", turn: "Turn" };
 const LISTS = new Set(["sets_up", "pays_off", "steps", "examples"]);
 const MAX_SCENES = 50;
@@ -55,12 +63,14 @@ function Shown({ plan, fields, book }) {
 
 function Fields({ plan, fields, book, edit }) {
   const set = (name, value) => edit({ ...plan, [name]: value });
+  const isEither = fields.length === STORY.length + ADVICE.length;
+  const hint = (name) => [isEither && ADVICE.includes(name) && "For non-fiction.", HINTS[name], LISTS.has(name) && "One per line."].filter(Boolean).join(" ");
   return fields.map((name) => {
     if (name === "scenes") return html`<${Scenes} key=${name} scenes=${plan.scenes ?? []} book=${book} set=${(scenes) => set(name, scenes)} />`;
     const list = LISTS.has(name);
     const value = list ? (plan[name] ?? []).join("\n") : (plan[name] ?? "");
     return html`
-      <${Field} key=${name} as="textarea" class="grows" rows="2" label=${LABELS[name]} hint=${list ? "One per line." : ""} maxlength=${list ? undefined : MAX_TEXT} value=${value} ...${inLanguage(book)}
+      <${Field} key=${name} as="textarea" class="grows" rows="2" label=${LABELS[name]} hint=${hint(name)} maxlength=${list ? undefined : MAX_TEXT} value=${value} ...${inLanguage(book)}
         onInput=${({ target }) => set(name, list ? target.value.split("\n") : target.value)} />`;
   });
 }

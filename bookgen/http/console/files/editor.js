@@ -5,14 +5,23 @@ import { TwoTexts } from "./compare.js";
 import { Draft } from "./draft.js";
 import { inLanguage, since, words } from "./format.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./hooks.js";
+import { placeEdited, showEdited } from "./place.js";
 import { current } from "./session.js";
 import { Action, Notice, off } from "./ui.js";
 import { countWords } from "./wordcount.js";
 
-export function Editor({ book, chapter, read, write, left }) {
+export function Editor({ book, chapter, read, write, left, places }) {
   const draft = useDraft(chapter, read, write, left);
   const area = useRef();
   useLayoutEffect(() => grow(area.current), [draft?.text]);
+  const isOpen = Boolean(draft);
+  useEffect(() => {
+    const { current: field } = area;
+    if (!field) return undefined;
+    const place = places.of(chapter.id);
+    if (place) showEdited(field, place);
+    return () => places.set(chapter.id, placeEdited(field));
+  }, [isOpen]);
   if (!draft) return null;
   const keys = (event) => {
     if ((event.ctrlKey || event.metaKey) && event.key === "s") {
@@ -36,7 +45,7 @@ function said({ state, error, full, dirty }) {
   if (full && dirty) return "This device has no storage left. Your changes exist only in this tab until they are saved.";
   if (state === "saving") return "Saving …";
   if (state === "gone") return "This chapter was replaced or deleted. Your text is stored on this device. Copy it before you leave.";
-  if (state === "local") return error ? `Stored on this device. ${error.message} Saving is retried automatically.` : "Stored on this device. Saving soon.";
+  if (state === "local") return error ? `Stored on this device. ${error.message} Saving is retried automatically.` : "Saving soon …";
   return "Saved.";
 }
 

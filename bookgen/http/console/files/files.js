@@ -66,7 +66,7 @@ export default function Files({ book, set }) {
     <ul class="plain formats">
       ${site?.export_formats.map(({ value: format, label: name, use, settings: takes }) => html`
         <li key=${format} class="card">
-          <h2>${name}</h2><p class="quiet">${use}</p>
+          <h2>${name}</h2><p class="quiet">${takes.includes("cover_wrap") && chosen.profile === "print" ? "For a printing house. Choose the Screen profile for screens." : use}</p>
           ${allowed.includes(format)
             ? html`
               <div class="row"><${Action} kind="primary" busy="Creating the file …" aria-label="Download as ${name}" work=${load(`export_${format}`)}>Download<//>
@@ -82,7 +82,7 @@ export default function Files({ book, set }) {
       ${site && html`<${Looks} defaults=${site.export_settings} look=${look} wrong=${{ ...refused, ...look.wrong }} />`}
       <${Problem} error=${look.error} />
       ${Object.keys(chosen).length > 0 && html`
-        <p class="row"><${Action} work=${look.reset}>Reset to defaults<//>
+        <p class="row sticky"><${Action} work=${look.reset}>Reset to defaults<//>
           <span class="quiet" role="status">${look.isSaved ? "Saved with the book." : "Not saved yet. Stored on this device."}</span></p>`}
     </details>`;
 }

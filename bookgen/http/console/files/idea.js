@@ -27,7 +27,7 @@ export default function NewBook() {
   };
   const { run, busy, error } = useWork(async () => {
     if (!session) return go("#/signin/new");
-    const book = await post("/books/", asked(form));
+    const book = await post("/books/", { ...asked(form), title: form.title.trim() || "Untitled" });
     localStorage.removeItem(IDEA);
     return go(`#/books/${book.id}/outline`);
   });
@@ -45,7 +45,7 @@ export default function NewBook() {
         <p class="quiet">${chapters >= 1 && length >= chapters && `${words(Math.round(length / chapters))} per chapter on average.`}
           ${session ? "" : " You need an account for the next step. What you typed is kept."}</p>
         <${Problem} error=${error} shown=${BOOK_FIELDS} />
-        <div class="row"><button class="primary" aria-busy=${busy}>${session ? "Create book" : "Sign in to continue"}</button>
+        <div class="row"><button class="primary" aria-busy=${busy}>${session ? "Create book" : toAccount(site)}</button>
           <a href="#/">Back</a></div>
       </form>
     </div>`;
@@ -61,15 +61,15 @@ export const BOOK_FIELDS = ["title", "description", "blurb", "chapter_count", "t
 export function BookFields({ form, put, site, wrong, most, outlined = false }) {
   const field = (name) => ({ name, value: form[name] ?? "", onInput: put, wrong: wrong[name] });
   return html`
-    <${Field} label="Title" maxlength="200" required dir="auto" hint="A working title is enough." ...${field("title")} />
+    <${Field} label="Title" maxlength="200" required=${outlined} dir="auto" hint=${outlined ? "" : "A working title is enough. You can also leave it empty for now."} ...${field("title")} />
     <${Field} as="textarea" rows="5" label="What is it about?" maxlength="5000" dir="auto" ...${field("description")}
       hint="Describe the people, the places, what happens and how it ends. More detail gives you a book closer to your idea." />
     ${outlined && html`<${Field} as="textarea" rows="6" label="Blurb" maxlength="4000" dir="auto" ...${field("blurb")}
       hint="The text on the back cover and in shops. If you leave it empty, it is drafted from the finished book." />`}
     <div class="columns">
       ${!outlined && html`<${Field} label="Chapters" type="number" min="1" max="100" required ...${field("chapter_count")} />`}
-      <${Field} label="Total words" type="number" min="1" max=${most} placeholder=${usual(most)} ...${field("target_word_count")}
-        hint=${most && `Maximum: ${number(most)}.`} />
+      <${Field} label="Total words" type="number" min="1" max=${most} placeholder=${number(usual(most))} ...${field("target_word_count")}
+        hint=${`${most ? `Maximum: ${number(most)}. ` : ""}A novel has about 80,000.`} />
       <${Field} as="select" label="Language" ...${field("content_language")}>${languages(site, form.content_language)}<//>
     </div>
     <details open=${Boolean(form.genre || form.target_audience || form.style_notes) || FOLDED.some((name) => wrong[name])}>
@@ -88,6 +88,9 @@ export function BookFields({ form, put, site, wrong, most, outlined = false }) {
       )}<//>
     </details>`;
 }
+
+/** What leads a visitor to the account that the next step needs. */
+export const toAccount = (site) => (site?.registration_enabled === false ? "Sign in to continue" : "Create an account to continue");
 
 export function languages(site, chosen) {
   const known = site?.languages ?? [{ value: chosen, label: chosen }];

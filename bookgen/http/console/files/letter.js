@@ -8,6 +8,8 @@ const signIn = form?.querySelector("fieldset"); // for links that only the accou
 
 document.documentElement.dataset.theme = localStorage.getItem("bookgen:theme") ?? "";
 const way = home ? addWayHome() : null;
+const start = sessionStorage.getItem("bookgen:return"); // the view from which a signed-in reader went to pay
+if (way && start !== null && location.pathname.includes("/checkout/")) leadBack();
 form?.addEventListener("submit", async (event) => {
   event.preventDefault();
   try {
@@ -84,4 +86,12 @@ function addWayHome() {
   line.append(link);
   document.querySelector(".narrow").append(line);
   return link;
+}
+
+function leadBack() {
+  sessionStorage.removeItem("bookgen:return");
+  document.querySelector("[data-guests]")?.remove();
+  way.href = home + start;
+  way.textContent = "Continue where you were";
+  way.focus();
 }

@@ -5,8 +5,10 @@ import { ChapterPlan, planFields, wirePlan } from "./chapterplan.js";
 import { count, inLanguage, number } from "./format.js";
 import { html, useRef, useState } from "./hooks.js";
 import { useKept } from "./kept.js";
+import { Estimate, Produce } from "./produce.js";
 import { go } from "./router.js";
-import { estimate, Produce } from "./produce.js";
+import { useSignal } from "./signal.js";
+import { isOffline, settings } from "./site.js";
 import { isOutlined, isPictureBook } from "./spreads.js";
 import { Action, Check, Confirmed, Field, Heading, Notice, off, Problem, Question, spoken, useWork } from "./ui.js";
 
@@ -28,7 +30,14 @@ function FirstOutline({ book, set, reload }) {
       <${Action} kind="primary" busy="Generating the outline …" work=${draft}>Generate outline<//>
       <${Produce} book=${book} reload=${reload} />
       <a href="#/books/${book.id}/details">Edit the idea first</a>
-    </div>`;
+    </div>
+    <p class="quiet">“Create the whole book” goes on to the finished files without stopping.</p>`;
+}
+
+/** Without a language model the story has nothing to do with the author's idea. */
+function Sample() {
+  if (!isOffline(useSignal(settings))) return null;
+  return html`<${Notice}><p>This service has no language model, so outline and chapters are <b>sample text</b>. They do not follow your idea.</p><//>`;
 }
 
 const ReadOnly = ({ book, fields = planFields(book.chapters) }) => html`
@@ -73,6 +82,7 @@ function Editor({ book, status, set, reload }) {
   const fields = planFields(book.chapters);
   return html`
     <${Heading}>Outline<//>
+    <${Sample} />
     ${paused && html`<${Notice}><p>Writing is paused. You can edit the chapters that are not written yet. <a href="#/books/${book.id}/writing">Go to Writing</a></p><//>`}
     <ol class="plain outline" ref=${list}>
       ${entries.map((entry, at) => html`
@@ -115,7 +125,7 @@ function Start({ book, written, reload }) {
     <span class="row">
       <${Action} kind="primary" work=${begin}>${written ? `Write the remaining ${count(left, "chapter")}` : "Write the book"}<//>
       <${Produce} book=${book} reload=${reload} />
-      ${!written && html`<span class="quiet">${estimate(book)}</span>`}
+      ${!written && html`<span class="quiet"><${Estimate} book=${book} /></span>`}
     </span>`;
 }
 
@@ -151,7 +161,7 @@ function Entry({ entry, at, entries, edit, book, fields, fixed, chosen, toggle, 
   const planned = (editable) => !isPictureBook(book) && html`<${ChapterPlan} plan=${plan} fields=${fields} name=${name} book=${book} edit=${editable ? replan : null} />`;
   return html`
     <li ref=${item} onKeyDown=${keys} class="card entry">
-      <b class="number">${at + 1}</b>
+      <b class="number"><span class="narrow-only">Chapter </span>${at + 1}</b>
       ${fixed
         ? html`<div><p ...${inLanguage(book)}><b>${entry.title}</b></p><p class="quiet" ...${inLanguage(book)}>${entry.summary}</p>${planned(false)}</div>`
         : html`

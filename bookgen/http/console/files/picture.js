@@ -1,13 +1,14 @@
 // A new picture book for children: its readers and its characters. Input is kept until the book is created.
 
+import { BuyAddon, PICTURE_BOOKS, useNeeded, usesText } from "./addons.js";
 import { post } from "./api.js";
 import { html, useState } from "./hooks.js";
-import { language, languages } from "./idea.js";
+import { language, languages, toAccount } from "./idea.js";
 import { go } from "./router.js";
 import { current, PICTURE } from "./session.js";
 import { useSignal } from "./signal.js";
 import { settings } from "./site.js";
-import { Field, Heading, Problem, useWork } from "./ui.js";
+import { Field, Heading, Notice, Problem, useWork } from "./ui.js";
 
 const AGES = { "0-3": "up to 3 years", "3-5": "3 to 5 years", "6-8": "6 to 8 years", "9-12": "9 to 12 years" };
 const PAGES = Array.from({ length: 17 }, (_, at) => 8 + 2 * at); // two for each spread
@@ -16,6 +17,7 @@ const DEFAULTS = { title: "", age_range: "3-5", theme: "", characters: "", page_
 export default function NewPictureBook() {
   const session = useSignal(current);
   const site = useSignal(settings);
+  const needed = useNeeded(PICTURE_BOOKS);
   const [form, fill] = useState(() => ({ ...DEFAULTS, ...JSON.parse(localStorage.getItem(PICTURE) ?? "{}") }));
   const put = ({ target }) => {
     const next = { ...form, [target.name]: target.value };
@@ -35,6 +37,9 @@ export default function NewPictureBook() {
       <${Heading}>Create a picture book<//>
       <p>Each two-page spread gets a short text and one picture. The main character looks the same in all of them.</p>
       <p><a href="#/new">Create a book with chapters instead</a></p>
+      ${needed?.uses === 0 && html`
+        <${Notice}><p>Picture books need the add-on “${needed.addon.name}”. What you typed here is kept while you pay.</p>
+          <div class="row"><${BuyAddon} addon=${needed.addon} /></div><//>`}
       <form onSubmit=${run}>
         <${Field} label="Title" maxlength="200" required dir="auto" ...${field("title")} />
         <${Field} as="textarea" rows="3" label="What is it about?" maxlength="500" dir="auto" ...${field("theme")} hint="The story or its message. For example: being brave in the dark." />
@@ -46,8 +51,9 @@ export default function NewPictureBook() {
           <${Field} as="select" label="Language" ...${field("content_language")}>${languages(site, form.content_language)}<//>
           <${Field} label="Author name" maxlength="200" dir="auto" ...${field("author_name")} />
         </div>
+        ${needed && needed.uses !== 0 && html`<p class="quiet">${usesText(needed)}</p>`}
         <${Problem} error=${error} shown=${Object.keys(DEFAULTS)} />
-        <div class="row"><button class="primary" aria-busy=${busy}>${session ? "Create book" : "Sign in to continue"}</button>
+        <div class="row"><button class="primary" aria-busy=${busy}>${session ? "Create book" : toAccount(site)}</button>
           <a href="#/">Back</a></div>
       </form>
     </div>`;

@@ -29,7 +29,8 @@ export default function Preview({ book }) {
   const first = wide ? at - ((at + 1) % 2) : at;
   const shown = (wide ? [first, first + 1] : [first]).filter((index) => index >= 0 && index <= last);
   return html`
-    <p class="row between"><a href="#/books/${book.id}/files" dir="auto">${book.title}</a><${Heading}>Pages<//></p>
+    <p><a href="#/books/${book.id}/files" dir="auto">${book.title}</a></p>
+    <${Heading}>Pages<//>
     ${!data
       ? html`<${Waiting} error=${error}>Preparing the pages …<//>`
       : html`

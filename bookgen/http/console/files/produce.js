@@ -1,51 +1,57 @@
 // The whole book in one run: outline, chapters, editor's reading, proofreading, cover and files.
 
+import { BuyAddon, PRODUCTION, useNeeded, usesText } from "./addons.js";
 import { post } from "./api.js";
-import { cost, duration, price } from "./format.js";
-import { html } from "./hooks.js";
-import { useResource } from "./live.js";
+import { cost, duration } from "./format.js";
+import { html, useState } from "./hooks.js";
 import { go } from "./router.js";
+import { current } from "./session.js";
 import { useSignal } from "./signal.js";
 import { settings } from "./site.js";
-import { Confirmed } from "./ui.js";
-
-const ADDON = "automated-production";
+import { isOutlined } from "./spreads.js";
+import { Dialog, Question } from "./ui.js";
 
 /** The command that continues or restarts a run: a production stays a production. */
 export const starting = (status) => (status?.mode === "automated" ? "produce" : "generate");
 
-/** The time and cost of a full run, as far as they are known. */
-export function estimate(book) {
+/** Whether the reader pays what the models cost. A customer of a service that sells plans pays the plan's price. */
+export function usePaysModels() {
+  const site = useSignal(settings);
+  const session = useSignal(current);
+  return site ? !site.billing_enabled || session?.account.is_staff === true : false;
+}
+
+/** The time of a full run, and its cost if the reader pays it, as far as they are known. */
+export function Estimate({ book }) {
+  const pays = usePaysModels();
   const parts = [book.estimated_seconds ? duration(book.estimated_seconds) : null];
-  if (book.estimated_cost_micros > 0) parts.push(`about ${cost(book.estimated_cost_micros, book.usage.currency)}`);
+  if (pays && book.estimated_cost_micros > 0) parts.push(`about ${cost(book.estimated_cost_micros, book.usage.currency)}`);
   const told = parts.filter(Boolean).join(", ");
   return told && `Estimate: ${told}.`;
 }
 
 export function Produce({ book, reload }) {
-  const terms = useTerms();
+  const [asking, ask] = useState(false);
+  const needed = useNeeded(PRODUCTION);
   const begin = async () => {
     await post(`/books/${book.id}/produce/`);
     await reload();
     go(`#/books/${book.id}/writing`);
   };
+  const give = { title: "Create the whole book?", onClose: () => ask(false) };
+  const steps = `All steps run without further questions: ${isOutlined(book) ? "" : "outline, "}text, an editor’s reading, proofreading, blurb, cover and files.`;
+  const text = `${steps} ${isOutlined(book) ? "Your outline stays as it is. " : ""}You can pause or stop at any time.`;
   return html`
-    <${Confirmed} title="Create the whole book?" yes="Start" work=${begin}
-      text="All steps run without further questions: outline, text, an editor’s reading, proofreading, blurb, cover and files. You can pause or stop at any time."
-      more=${html`<p>${estimate(book)} ${terms && html`${terms.text} ${terms.isMissing && html`<a href="#/plan">Buy the add-on</a>`}`}</p>`}>Create the whole book<//>`;
-}
-
-/** What a production needs on a server that sells plans: the add-on, its price, or the uses left. Otherwise null. */
-function useTerms() {
-  const billing = useSignal(settings)?.billing_enabled;
-  const { data: sold } = useResource(billing ? "/auth/addons/available/" : null);
-  const { data: owned } = useResource(billing ? "/auth/addons/my_addons/" : null);
-  const addon = sold?.find(({ slug }) => slug === ADDON);
-  if (!addon || !owned) return null;
-  const own = owned.find((one) => one.addon.slug === ADDON && one.has_uses_remaining);
-  if (own) return { text: own.uses_remaining < 0 ? `Included in your add-on “${addon.name}”.` : `Takes one use of your add-on “${addon.name}” (${own.uses_remaining} left).` };
-  const prices = [addon.price_per_use && `${price(addon.price_per_use)} per use`, addon.price_monthly && `${price(addon.price_monthly)} per month`];
-  return { text: `This needs the add-on “${addon.name}”: ${prices.filter(Boolean).join(" or ")}.`, isMissing: true };
+    <button type="button" onClick=${() => ask(true)}>Create the whole book</button>
+    ${asking && needed?.uses === 0 && html`
+      <${Dialog} ...${give}>
+        <p>${text}</p>
+        <p><${Estimate} book=${book} /> This needs the add-on “${needed.addon.name}”.</p>
+        <div class="row end"><button type="button" onClick=${give.onClose}>Cancel</button><${BuyAddon} addon=${needed.addon} kind="primary" /></div>
+      <//>`}
+    ${asking && needed?.uses !== 0 && html`
+      <${Question} ...${give} text=${text} yes="Start" work=${async () => { await begin(); give.onClose(); }}>
+        <p><${Estimate} book=${book} /> ${needed && usesText(needed)}</p><//>`}`;
 }
 
 // The status texts of each phase. Any other text belongs to the writing.

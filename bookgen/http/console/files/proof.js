@@ -5,7 +5,7 @@ import { count, inLanguage, number, time } from "./format.js";
 import { html, useEffect, useKeys, useLayoutEffect, useRef, useState } from "./hooks.js";
 import { useResource } from "./live.js";
 import { useSignal } from "./signal.js";
-import { settings } from "./site.js";
+import { isOffline, settings } from "./site.js";
 import { Action, Confirmed, Field, Heading, Notice, off, plain, Problem, Progress, spoken, useWork, Waiting } from "./ui.js";
 
 const OPEN = new Set(["pending", "running"]);
@@ -18,7 +18,7 @@ export default function Proof({ book, reload }) {
   const { data: reports, error, reload: again } = useResource(`/proofreading-reports/?book=${book.id}`, (listed) => listed?.some(({ status }) => OPEN.has(status)));
   const [chosen, choose] = useState(null);
   const site = useSignal(settings);
-  const onlyRules = site?.models?.every((name) => name.startsWith("offline"));
+  const onlyRules = isOffline(site);
   useSoon(reports?.some(({ status }) => OPEN.has(status)), again);
   if (!reports) return html`<${Waiting} error=${error} />`;
   const report = reports.find(({ id }) => id === chosen) ?? reports[0];
@@ -114,7 +114,7 @@ function Suggestions({ book, report, reload }) {
       ${data.next && html`<button type="button" onClick=${() => { turn(page + 1); go(0); }}>Next page</button>`}
       ${status === "pending" && severity && data.count > 1 && html`<${Confirmed} title="Apply all ${severity} suggestions?" yes="Apply all" text="This applies ${count(data.count, "change")}. The current text of each chapter is saved to the history." work=${inBulk({ severity: [severity] })}>Apply all ${severity}<//>`}
     </div>`}
-    ${all.length > 0 && html`<p class="quiet">Keyboard: j next, k previous, a apply, d dismiss.</p>`}`;
+    ${all.length > 0 && html`<p class="quiet with-keys">Keyboard: j next, k previous, a apply, d dismiss.</p>`}`;
 }
 
 function Suggestion({ book, report, one, open, apply, dismiss }) {

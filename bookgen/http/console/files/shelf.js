@@ -56,8 +56,8 @@ function Spine({ book }) {
 
 function state(book, run) {
   if (run?.generation_status === "error") return "Failed. Action needed";
-  if (run?.generation_status === "paused") return `Paused at ${number(run.percentage)} %`;
-  if (book.status === "generating") return isQueued(run) ? "Waiting in the queue" : `Writing, ${number(run?.percentage ?? 0)} %`;
+  if (run?.generation_status === "paused") return `Paused at ${number(run.percentage)}%`;
+  if (book.status === "generating") return isQueued(run) ? "Waiting in the queue" : `Writing, ${number(run?.percentage ?? 0)}%`;
   if (book.status === "completed") return words(book.word_count);
   if (book.status === "outline") return book.word_count ? `${words(book.word_count)} so far` : `Outline, ${count(book.chapters_count, "chapter")}`;
   // A copy is a draft that may have all its texts.

@@ -10,17 +10,17 @@ import { Check, Dialog, Field, Heading, Notice, Problem, useWork } from "./ui.js
 
 const GOOGLE = "https://accounts.google.com/o/oauth2/v2/auth";
 const STATE = "bookgen:google-state";
-const FORMS = new Set(["new", "picture"]);
+const RETURNS = new Set(["new", "picture", "plan"]);
 
-/** `to`: the form that required an account, `new` or `picture`, to which the reader returns. */
+/** `to`: the view that required an account, such as `new`, to which the reader returns. */
 export default function Sign({ rest: [to] }) {
-  const asked = FORMS.has(to) ? "register" : "login";
+  const asked = RETURNS.has(to) ? "register" : "login";
   const [tab, show] = useState(asked);
   const session = useSignal(current);
   const site = useSignal(settings);
   useEffect(() => show(asked), [asked]);
   useEffect(() => {
-    if (session) instead(FORMS.has(to) ? `#/${to}` : "#/");
+    if (session) instead(RETURNS.has(to) ? `#/${to}` : "#/");
   }, [session]);
   if (tab === "forgot") return html`<${Forgot} back=${() => show("login")} />`;
   const isNew = tab === "register";

@@ -5,6 +5,9 @@ import { signal } from "./signal.js";
 
 export const NAME = document.title; // the title of the page itself, before a view adds its own
 
+/** Whether the service has no language model, so that its books are sample text. */
+export const isOffline = (site) => Boolean(site?.models?.every((name) => name.startsWith("offline")));
+
 export const settings = Object.assign(signal(null), {
   async refresh() {
     try {

@@ -66,8 +66,8 @@ const NEXT = {
   SERVICE_UNAVAILABLE: "The service is busy or starting. Try again in a moment.",
 };
 
-// An API call in a message, which is meant for programs, such as " (POST /books/{id}/generate/)".
-const CALL = / ?\((?:GET|POST|PATCH|PUT|DELETE) [^)]*\)/g;
+// An API call in a message, which is meant for programs, such as " (POST /books/{id}/generate/)" or " with POST /books/".
+const CALL = / ?\((?:GET|POST|PATCH|PUT|DELETE) [^)]*\)|(?: with)? (?:GET|POST|PATCH|PUT|DELETE) \/\S*?(?=\.?(?:\s|$))/g;
 
 /** A message of the API for people: without calls and code quotes. */
 export const plain = (message) => message.replace(CALL, "").replaceAll("`", "");

@@ -5,13 +5,13 @@ import { html, useState } from "./hooks.js";
 import { keepIdea, keptIdea } from "./idea.js";
 import { go } from "./router.js";
 import { useSignal } from "./signal.js";
-import { settings } from "./site.js";
+import { isOffline, settings } from "./site.js";
 import { Field, Heading, Notice } from "./ui.js";
 
 export function Welcome({ session }) {
   const [idea, write] = useState(() => keptIdea().description ?? "");
   const site = useSignal(settings);
-  const offline = site?.models?.every((name) => name.startsWith("offline"));
+  const offline = isOffline(site);
   const start = (event) => {
     event.preventDefault();
     keepIdea({ ...keptIdea(), description: idea });

@@ -5,7 +5,7 @@ import { cost, count, duration, inLanguage, number, since, words } from "./forma
 import { html } from "./hooks.js";
 import { useResource } from "./live.js";
 import { BookNotes } from "./notes.js";
-import { estimate, Phases, Produce, starting } from "./produce.js";
+import { Estimate, Phases, Produce, starting, usePaysModels } from "./produce.js";
 import { isQueued } from "./shelf.js";
 import { isOutlined, isPictureBook, Spreads } from "./spreads.js";
 import { Action, Confirmed, Heading, Notice, plain, Progress } from "./ui.js";
@@ -25,7 +25,7 @@ function NotYet({ book, reload }) {
       <p><${Produce} book=${book} reload=${reload} /></p>`;
   }
   return html`
-    <p>Nothing has been written yet. ${estimate(book)}</p>
+    <p>Nothing has been written yet. <${Estimate} book=${book} /></p>
     <div class="row">
       <${Command} book=${book} name="generate" reload=${reload} kind="primary">Write the book<//>
       <${Produce} book=${book} reload=${reload} />
@@ -36,6 +36,7 @@ function NotYet({ book, reload }) {
 function Run({ book, status, reload }) {
   const is = status.generation_status;
   const waits = is === "running" && isQueued(status);
+  const pays = usePaysModels();
   return html`
     <section class="run ${is}" aria-label="Progress">
       <p class="state">${waits ? status.status_message : said(status)}</p>
@@ -45,7 +46,7 @@ function Run({ book, status, reload }) {
         ${status.total_chapters > 0 && html`<div><dt>Chapters</dt><dd>${number(status.completed_chapters)} of ${number(status.total_chapters)}</dd></div>`}
         <div><dt>Words</dt><dd>${number(status.words_written)}</dd></div>
         ${is === "running" && !waits && left(status) && html`<div><dt>Time left</dt><dd>${left(status)}</dd></div>`}
-        <div><dt>Cost so far</dt><dd>${spent(book.usage)}</dd></div>
+        ${pays && html`<div><dt>${is === "completed" ? "Cost" : "Cost so far"}</dt><dd>${spent(book.usage)}</dd></div>`}
       </dl>
       ${waits && html`<p>Your account writes one book at a time, in the order in which you started them. <a href="#/">See your books</a></p>`}
       ${is === "error" && html`<${Failed} book=${book} status=${status} reload=${reload} />`}

@@ -1,0 +1,51 @@
+// Add-ons: what the account has of them, what they cost, and the buttons that buy them.
+
+import { post } from "./api.js";
+import { count, price } from "./format.js";
+import { html } from "./hooks.js";
+import { useResource } from "./live.js";
+import { current } from "./session.js";
+import { useSignal } from "./signal.js";
+import { settings } from "./site.js";
+import { Action } from "./ui.js";
+
+export const PRODUCTION = "automated-production";
+export const PICTURE_BOOKS = "childrens-book";
+export const UNLIMITED = -1;
+export const OPENING = "Opening the payment page …";
+
+/** The uses of an add-on that are left: UNLIMITED while it is paid by the month. */
+export function usesLeft(addon, owned) {
+  const uses = owned.filter((one) => one.addon.slug === addon.slug && one.has_uses_remaining).map((one) => one.uses_remaining);
+  return uses.includes(UNLIMITED) ? UNLIMITED : uses.reduce((sum, one) => sum + one, 0);
+}
+
+/** The add-on that this account needs for something, and the uses left. null: it needs none, or this is not known yet. */
+export function useNeeded(slug) {
+  const session = useSignal(current);
+  const billing = useSignal(settings)?.billing_enabled && session;
+  const { data: sold } = useResource(billing ? "/auth/addons/available/" : null);
+  const { data: owned } = useResource(billing ? "/auth/addons/my_addons/" : null);
+  const { data: now } = useResource(billing ? "/auth/subscriptions/current/" : null);
+  const addon = sold?.find((one) => one.slug === slug);
+  if (!addon || !owned || !now || now.plan.slug === "self-hosted") return null;
+  return { addon, uses: usesLeft(addon, owned) };
+}
+
+export const usesText = ({ addon, uses }) =>
+  (uses === UNLIMITED ? `Included in your add-on “${addon.name}”.` : `This takes one use of your add-on “${addon.name}” (${count(uses, "use")} left).`);
+
+/** One button for each way to pay. The payment page leads back to this view. */
+export function BuyAddon({ addon, kind = "" }) {
+  const buy = (type) => async () => leave((await post("/auth/addons/checkout/", { addon: addon.slug, billing_type: type })).url);
+  const button = (type, text) => html`<${Action} kind=${kind} aria-label="${text}, ${addon.name}" busy=${OPENING} work=${buy(type)}>${text}<//>`;
+  return html`
+    ${addon.price_per_use && button("per_use", `Buy one use for ${price(addon.price_per_use)}`)}
+    ${addon.price_monthly && button("monthly", `Subscribe for ${price(addon.price_monthly)} per month`)}`;
+}
+
+/** To the payment processor's page, from which the page of the checkout leads back to the current view. */
+export function leave(url) {
+  sessionStorage.setItem("bookgen:return", location.hash);
+  location.assign(url);
+}
