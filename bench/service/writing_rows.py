@@ -57,14 +57,14 @@ class WritingRows:
         print("\nCPU of writing, medians of the rounds; service + PostgreSQL")
         async with self._author(piece=TOKEN) as author:
             tokens = await self._rounds(author, LONG)
-            self._show_cost("chapter of 3,000 words, token-sized events", tokens, lambda each: each.chapters)
+            self._show_cost("chapter of 3,000 words, small events", tokens, lambda each: each.chapters)
         async with self._author() as author:
             long, short, call = [await self._rounds(author, shape) for shape in (LONG, SHORT, CALL)]
         self._show_cost("chapter of 3,000 words, large events", long, lambda each: each.chapters)
         self._show_cost("chapter of 1,000 words, large events", short, lambda each: each.chapters)
         self._show_cost("call of 250 words", call, lambda each: each.calls)
         at_most = self._scores.at_most
-        at_most("CPU of a chapter of 3,000 words, token-sized events", _ms(tokens, lambda each: each.chapters), 100, "ms")
+        at_most("CPU of a chapter of 3,000 words, small events", _ms(tokens, lambda each: each.chapters), 100, "ms")
         at_most("CPU of a chapter of 3,000 words, large events", _ms(long, lambda each: each.chapters), 60, "ms")
         at_most("CPU of one call of 250 words", _ms(call, lambda each: each.calls), 6, "ms")
 
