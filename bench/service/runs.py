@@ -19,7 +19,7 @@ from bench.service.processes import ServerProcess
 
 STARTS_AT_ONCE = 32
 LOOK_SECONDS = 0.1
-MOST_SECONDS = 900.0
+MAX_SECONDS = 900.0
 LOST = "database_lost"
 
 BOOKS = """
@@ -105,8 +105,8 @@ class BookWriter:
             row = await self.database.fetchrow(PROGRESS, ids)
             if row["ended"] == len(ids):
                 break
-            if row["now"] - began > MOST_SECONDS:
-                raise SystemExit(f"{len(ids) - row['ended']} books are not written after {MOST_SECONDS:.0f} s.")
+            if row["now"] - began > MAX_SECONDS:
+                raise SystemExit(f"{len(ids) - row['ended']} books are not written after {MAX_SECONDS:.0f} s.")
             await asyncio.sleep(LOOK_SECONDS)
         written = WrittenBooks(
             wall=row["last"] - began,

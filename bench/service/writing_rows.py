@@ -28,7 +28,7 @@ QUICK = {LONG: BookSizes(4, 2, 3_000), SHORT: BookSizes(4, 2, 1_000), CALL: Book
 TOKEN = 5  # characters per event
 PARTS = (1, 820, 2, 750, 3, 700, 4, 730)  # of a chapter of 3,000 words, as the service requests them: number, words
 SETTLED = 0.2  # seconds between two checks of a recovery
-MOST_SECONDS = 300.0
+MAX_SECONDS = 300.0
 PeerWrote: TypeAlias = dict[str, float]  # `wall` and `cpu` in seconds, `chapters`
 
 
@@ -116,7 +116,7 @@ class WritingRows:
 
     async def killed(self, books: int) -> None:
         """The time from exec until every interrupted run has its call in flight again."""
-        async with model_process(ms=MOST_SECONDS * 1000) as model:
+        async with model_process(ms=MAX_SECONDS * 1000) as model:
             async with self._service(model, books) as server:
                 author = BookWriter(server, model, await asyncpg.connect(self._dsn), self._bench.postmaster)
                 made = await author.make(BookSizes(books, 2, 1_000))
@@ -217,7 +217,7 @@ async def _in_flight(model: ModelProcess, calls: int) -> bool:
 
 
 async def _until(condition: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + MOST_SECONDS
+    deadline = time.monotonic() + MAX_SECONDS
     while not await condition():
         if time.monotonic() > deadline:
             raise SystemExit("The calls do not start.")

@@ -24,13 +24,13 @@ from bench.service.machine import cpu_seconds, family
 from bench.service.processes import free_port
 
 REDIS = "CELERY_PEER_REDIS"
-MOST_TASKS_AT_ONCE = 1_000
+MAX_TASKS_AT_ONCE = 1_000
 PREFETCH = 4  # with 1, the pool's loop sleeps up to two seconds between tasks
 START_SECONDS = 60.0
 
 app = Celery("bench", broker=os.environ.get(REDIS), backend=os.environ.get(REDIS))
 app.conf.update(worker_prefetch_multiplier=PREFETCH, broker_connection_retry_on_startup=True, redis_max_connections=200)
-_model = urllib3.PoolManager(maxsize=MOST_TASKS_AT_ONCE, timeout=3_600)
+_model = urllib3.PoolManager(maxsize=MAX_TASKS_AT_ONCE, timeout=3_600)
 
 
 @app.task
@@ -76,7 +76,7 @@ def redis_server() -> Iterator[subprocess.Popen[bytes]]:
 def worker(books: int) -> Iterator[subprocess.Popen[bytes]]:
     """A worker that has finished its first task."""
     command = [sys.executable, "-W", "ignore", "-m", "celery", "-A", "bench.service.peers.celery_peer", "worker"]
-    command += ["-P", "gevent", "-c", str(min(books, MOST_TASKS_AT_ONCE)), "-l", "ERROR"]
+    command += ["-P", "gevent", "-c", str(min(books, MAX_TASKS_AT_ONCE)), "-l", "ERROR"]
     command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     working = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:

@@ -1,4 +1,4 @@
-"""A book is deleted: at once for the reader, and a moment later for the service, so that it can be undone."""
+"""Deleting a book: immediately on the page, and a moment later in the service, so that it can be undone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.http.conftest import Api
 from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import sign_in
 
-# As if the time to undo were over, which the page hears of as it does of another tab's work.
+# Moves the time of deletion back. The page notices it like a change from another tab.
 PASS = """
 const [seconds] = arguments;
 for (const key of Object.keys(localStorage).filter((one) => one.startsWith("bookgen:deleting:"))) {
@@ -21,7 +21,7 @@ for (const key of Object.keys(localStorage).filter((one) => one.startsWith("book
 }
 """
 SECONDS, HOUR = 15, 3600
-AWAY = {"type": "mouseMoved", "x": 5, "y": 800}  # where the mouse is at nothing
+AWAY = {"type": "mouseMoved", "x": 5, "y": 800}  # a place without elements
 KEPT = "Object.keys(localStorage).some((one) => one.startsWith('bookgen:deleting:'))"
 
 
@@ -37,7 +37,7 @@ async def book(account: Api) -> dict[str, Any]:
 
 
 async def delete(page: BrowserPage, book: dict[str, Any]) -> None:
-    """Delete the book, with an hour more to undo it, so that no test depends on how fast it runs."""
+    """Delete the book with one more hour to undo it, so that no test depends on its speed."""
     await page.open(f"books/{book['id']}/details")
     await page.press("Delete book")
     await page.sees("You can undo it for 15 seconds, or until you close this page.")
@@ -50,7 +50,7 @@ async def status(account: Api, book: dict[str, Any]) -> int:
     return (await account.get(f"/books/{book['id']}/")).status
 
 
-async def test_a_deletion_is_undone(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
+async def test_a_deletion_can_be_undone(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
     await delete(page, book)
     await page.heads("Your books")
     await page.until("document.querySelectorAll('.shelf li').length === 1")
@@ -65,7 +65,7 @@ async def test_a_deletion_is_undone(page: BrowserPage, account: Api, book: dict[
     assert await status(account, book) == 200
 
 
-async def test_a_book_is_deleted_when_the_time_to_undo_is_over(
+async def test_a_book_is_deleted_when_the_time_to_undo_has_passed(
     page: BrowserPage, account: Api, book: dict[str, Any]
 ) -> None:
     await delete(page, book)
@@ -79,7 +79,7 @@ async def test_a_book_is_deleted_when_the_time_to_undo_is_over(
     assert not await page.script(f"return {KEPT}")
 
 
-async def test_the_time_to_undo_lasts_while_the_reader_is_at_the_notice(
+async def test_the_time_to_undo_does_not_run_while_the_notice_has_the_focus_or_the_mouse(
     page: BrowserPage, account: Api, book: dict[str, Any]
 ) -> None:
     await delete(page, book)
@@ -93,7 +93,7 @@ async def test_the_time_to_undo_lasts_while_the_reader_is_at_the_notice(
 
 
 async def test_closing_the_page_deletes_the_book_at_once(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
-    page.expected.append("404")  # where the page hears that the book is gone
+    page.expected.append("404")  # from the page, when it finds the book gone
     await delete(page, book)
 
     await page.load("")
@@ -104,7 +104,7 @@ async def test_closing_the_page_deletes_the_book_at_once(page: BrowserPage, acco
 
 
 @pytest.mark.parametrize("changed", [False, True])
-async def test_what_could_not_be_sent_is_sent_later_unless_the_book_has_changed(
+async def test_a_deletion_that_could_not_be_sent_is_sent_later_unless_the_book_has_changed(
     page: BrowserPage, account: Api, book: dict[str, Any], changed: bool
 ) -> None:
     page.expected += ["ERR_INTERNET_DISCONNECTED", "409"]
@@ -128,7 +128,7 @@ async def test_what_could_not_be_sent_is_sent_later_unless_the_book_has_changed(
         await page.sees("“The Salt Road” has changed since you deleted it, so it was kept.")
 
 
-async def test_signing_out_deletes_what_waits(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
+async def test_signing_out_carries_out_pending_deletions(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
     await delete(page, book)
     await page.open("account")
     await page.press("Sign out")
