@@ -1,11 +1,11 @@
-"""What the web page costs a reader's browser: paint, main thread and bytes, for an account with many long books.
+"""What the web page costs the browser: paint times, main thread and bytes, for an account with many long books.
 
     python -m bench.console [--books 200] [--chapters 40] [--slowdown 4]
 
-A real Chromium loads each view anew before the running service, at its own speed and slowed down as Lighthouse slows a
-desktop down to a phone. `paint` is the first contentful paint, `whole` the largest; `busy` is CPU time of the main
-thread, of it `script`; `blocked` is what tasks took beyond 50 ms each, all from the start of the load until the page
-rests; `KB` is what came over the wire.
+A real Chromium loads each view from the running service, at full speed and slowed down as Lighthouse simulates a phone.
+`paint` is the first contentful paint, `whole` the largest. `busy` is the main thread's CPU time, `script` the part of
+it in scripts. `blocked` is the sum of task time beyond 50 ms per task. All are measured from the start of the load
+until the page is idle. `KB` is the number of bytes transferred.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ new PerformanceObserver((list) => list.getEntries().forEach(({ duration }) => {
   watched.blocked += duration - 50; watched.longest = Math.max(watched.longest, duration);
 })).observe({ type: "longtask", buffered: true });
 """
-# Until two frames in a row brought nothing new.
+# Until nothing new has appeared for 300 ms.
 RESTS = """
 const done = arguments[0];
 let size = -1;
@@ -77,7 +77,7 @@ class MeasuredView(NamedTuple):
 
 
 async def fill(dsn: str, account_id: int, books: int, chapters: int) -> int:
-    """The account's books with their chapters; the id of one of them."""
+    """Create the account's books with their chapters, and return the id of one of them."""
     connection = await asyncpg.connect(dsn)
     await connection.execute(BOOKS, account_id, books, chapters)
     await connection.execute(CHAPTERS, chapters, CHAPTER)

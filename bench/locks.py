@@ -1,9 +1,9 @@
-"""Deadlocks of ordinary use: three mixes of requests, each of which writes the same rows by several paths at a time.
+"""Deadlocks in ordinary use: three mixes of concurrent requests that write the same rows in different ways.
 
     python -m bench.locks [--seconds 60] [--only saves,deletions,covers]
 
-For each mix: answers by status, and the deadlocks that PostgreSQL counted. The bars are 0 deadlocks and 0 answers 503;
-the command's status is 1 if one was missed.
+Prints, for each mix, the responses by status and the deadlocks that PostgreSQL counted. The bars are 0 deadlocks and 0
+responses 503. The exit status is 1 if a bar was missed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DEADLOCKS = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_data
 
 @dataclass
 class MixAuthor:
-    """A signed-in account that remembers the statuses of its answers."""
+    """A signed-in account that counts its responses by status."""
 
     session: aiohttp.ClientSession
     statuses: Counter[int]
@@ -49,14 +49,14 @@ class MixAuthor:
         return asyncio.get_running_loop().time() < self.ends
 
     async def call(self, method: str, path: str, body: Any = None) -> Any:
-        """The answer's JSON."""
+        """Make a call, and return the JSON of the response."""
         headers = {"Authorization": f"Bearer {self.access}"} if self.access else {}
         async with self.session.request(method, f"api/v1{path}", json=body, headers=headers) as reply:
             self.statuses[reply.status] += 1
             return await reply.json() if reply.content_type == "application/json" and reply.status != 204 else None
 
     async def written_book(self, chapters: int = CHAPTERS) -> tuple[int, list[int]]:
-        """A new book whose chapters all have text: its id and theirs."""
+        """Create a book in which every chapter has text. Returns its id and those of the chapters."""
         fields = {"title": "The Salt Road", "chapter_count": chapters, "target_word_count": 100 * chapters}
         book = (await self.call("POST", "/books/", {**fields, "description": "A widow smuggles salt."}))["id"]
         outline = [{"title": f"Chapter {n}", "summary": "She walks."} for n in range(1, chapters + 1)]
@@ -68,7 +68,7 @@ class MixAuthor:
 
 
 async def saves(author: MixAuthor) -> None:
-    """Saves of chapters beside generate and stop of the same book."""
+    """Saves of chapters during generate and stop of the same book."""
     book, chapters = await author.written_book()
 
     async def save(chapter: int) -> None:
@@ -89,13 +89,13 @@ async def saves(author: MixAuthor) -> None:
 
 
 async def deletions(author: MixAuthor) -> None:
-    """Deletion of a book beside its proofreading report's completion."""
+    """Deletion of a book while its proofreading report completes."""
     seconds = 0.0
     while author.goes_on:
         book, chapters = await author.written_book()
         started = asyncio.get_running_loop().time()
         report = (await author.call("POST", "/proofreading-reports/", {"book": book}))["id"]
-        if author.random.random() < 0.2 or not seconds:  # one in five shows how long a report takes
+        if author.random.random() < 0.2 or not seconds:  # one in five is waited for, to learn how long a report takes
             while (await author.call("GET", f"/proofreading-reports/{report}/"))["status"] in ("pending", "running"):
                 pass
             seconds = asyncio.get_running_loop().time() - started
@@ -108,7 +108,7 @@ async def deletions(author: MixAuthor) -> None:
 
 
 async def covers(author: MixAuthor) -> None:
-    """Covers made and selected beside a production of the same book, which makes and selects one too."""
+    """Covers made and selected during a production of the same book, which also makes and selects one."""
 
     async def draw(book: int) -> None:
         made = (await author.call("POST", f"/books/{book}/generate-cover/", {"count": 1})).get("covers", [])
@@ -138,7 +138,7 @@ MIXES: Mapping[str, Callable[[MixAuthor], Awaitable[None]]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class MixOutcome:
-    """The answers of a mix by status, and the deadlocks while it was sent."""
+    """The responses to a mix by status, and the deadlocks in that time."""
 
     statuses: Counter[int]
     deadlocks: int
@@ -149,7 +149,7 @@ class MixOutcome:
 
 
 async def outcome(mix: str, dsn: str, folder: Path, seconds: float) -> MixOutcome:
-    """Sends a mix for so many seconds to a service of its own on the migrated database `dsn`."""
+    """Send a mix for `seconds` to a new service on the migrated database `dsn`."""
     statuses: Counter[int] = Counter()
     before = await counted(dsn)
     async with ServiceProcess(folder, BOOKGEN_DATABASE_URL=dsn, BOOKGEN_LOG_LEVEL="info", **RATES) as service:
@@ -176,7 +176,7 @@ async def counted(dsn: str) -> int:
 
 
 async def measure(dsn: str, mixes: list[str], seconds: float) -> bool:
-    """Whether every mix passed."""
+    """Run the mixes. Returns whether all passed."""
     passed = True
     for mix in mixes:
         name = f"locks_{mix}"

@@ -2,7 +2,7 @@
 
     python -m bench.money [HISTORIES] [--seed N]
 
-Prints what was lived through, and stops at the first history whose books do not add up, with its seed.
+Prints what happened. Stops at the first history whose accounts do not add up, and prints its seed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ async def live(dsn: str, histories: int, seed: int) -> None:
 
 
 async def universe(name: str, pool: asyncpg.Pool, seeds: Iterator[int], progress: Progress) -> None:
-    """A processor and a clock of its own, on the one database; histories one after the other."""
+    """Runs histories one after the other on one database, each with its own processor and clock."""
     clock = Clock()
     stripe = FakeStripe(clock=lambda: clock().timestamp(), account=f"{name}x")
     gateway = Gateway(SECRET_KEY, api_base=await stripe.start())

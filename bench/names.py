@@ -1,7 +1,7 @@
-"""How often books of the same service have the same names: what code draws for them, and the offline model's plans.
+"""How often names recur among books of one service: names that code draws, and those in the offline model's outlines.
 
-In 20,000 stories by models eleven words stood in 88 % (arXiv 2605.26492). The bars: of 1,000 books no name in more than
-2 %, and those words in at most 5 %.
+In a study, 88 % of 20,000 stories by models had at least one of eleven words (arXiv 2605.26492). The bars for 1,000
+books: no name in more than 2 % of them, and those words in at most 5 %.
 
     python -m bench.names [--books 1000]
 """
@@ -24,7 +24,7 @@ from bookgen.writing import given
 from bookgen.writing.outline import draft_outline
 from tests.writing.scripted import a_book, says
 
-MOST_OF_A_NAME, MOST_OF_THE_WORDS = 2.0, 5.0  # per cent of the books
+MAX_NAME_PERCENT, MAX_WORDS_PERCENT = 2.0, 5.0  # per cent of the books
 NAMES = ("mara", "elias", "elara")
 ELEVEN = (*NAMES, "lighthouse", "keeper", "baker", "mayor", "clockmaker", "fisherman", "librarian", "conductor")
 GENRES = ("Novel", "Fantasy", "Crime novel", "Romance", "Science fiction", "Historical novel", "Horror", "Adventure")
@@ -33,7 +33,7 @@ LANGUAGES = ("en", "de", "fr", "es")  # of the offline model's phrases
 
 @dataclass(frozen=True, slots=True)
 class Commonness:
-    """Of `books`: the name that most of them have, in how many per cent, and how many have one of the eleven words."""
+    """The most common name in `books`, its share in per cent, and the share of books with one of the eleven words."""
 
     books: int
     name: str
@@ -42,11 +42,11 @@ class Commonness:
 
     @property
     def is_within(self) -> bool:
-        return self.share <= MOST_OF_A_NAME and self.words <= MOST_OF_THE_WORDS
+        return self.share <= MAX_NAME_PERCENT and self.words <= MAX_WORDS_PERCENT
 
 
 class SampleModelSteps:
-    """The offline model's replies, stored nowhere."""
+    """Steps with the offline model's replies, which are not stored."""
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
         return says(offline.answer(request), StopReason.END)
@@ -58,7 +58,8 @@ class SampleModelSteps:
 def commonness(books: Iterable[tuple[set[str], str]], language: str) -> Commonness:
     """How common names are among books, each given by its people's names and its whole text.
 
-    Of the eleven words those that are no names are looked for in English alone: a "conductor" in Spanish drives.
+    Those of the eleven words that are not names are searched for in English only: in Spanish, a "conductor" is a
+    driver.
     """
     looked_for = re.compile(rf"\b(?:{'|'.join(ELEVEN if language == 'en' else NAMES)})s?\b", re.IGNORECASE)
     counted: Counter[str] = Counter()
@@ -72,7 +73,7 @@ def commonness(books: Iterable[tuple[set[str], str]], language: str) -> Commonne
 
 
 def drawn(language: str, count: int) -> Commonness:
-    """What is drawn for the outlines of `count` novels of a language."""
+    """The names drawn for the outlines of `count` novels in a language."""
     return commonness((_of_draw(book) for book in books(count, language)), language)
 
 
@@ -84,7 +85,7 @@ def _of_draw(book: Book) -> tuple[set[str], str]:
 
 
 async def planned(language: str, count: int) -> Commonness:
-    """The outlines of `count` novels by the offline model, too long for its sample story."""
+    """The offline model's outlines of `count` novels, which are too long for its sample story."""
     return commonness([await _of_outline(book) for book in books(count, language)], language)
 
 

@@ -1,9 +1,9 @@
-"""Whether a revision makes books worse: simulated faults and edits, judged by the service's own rule.
+"""Does the revision make books worse? Simulated faults and edits, judged by the service's own rule.
 
 The service has no judge that compares two texts. In a production the model answers an editor's findings once: it edits
-or declines each, and an edit is kept if the free checks of `writing/review/bounds.py` allow it. That code decides here
-too, about edits of real text. Simulated are the model's decision about a finding, right in 73 % as of a judge, and
-what an edit is worth: +1 for a fault mended, -1 for a passage made worse.
+or declines each, and an edit is kept if the free checks of `writing/review/bounds.py` allow it. The same code decides
+here, about edits of real text. Two things are simulated: the model's decision about a finding, which is right in 73 %
+of cases, and the value of an edit: +1 for a corrected fault, -1 for a passage made worse.
 
     python -m bench.revision [--books 10000]
 """
@@ -29,12 +29,12 @@ from bookgen.writing.review.revision import BookRevision, PassageEdit, revision_
 from tests.writing.scripted import a_book, a_chapter, prose, sentence
 
 JUDGE = 0.73  # how often the model is right about a finding
-CLUMSY = 0.3  # of edits make their passage worse, whatever the finding
-VISIBLE = 0.5  # of clumsy edits have a fault that a free check may see
-TWO_EDITS = 0.2  # of answers take two edits
+CLUMSY = 0.3  # of edits make their passage worse, even if the finding is right
+VISIBLE = 0.5  # of clumsy edits have a fault that a free check may find
+TWO_EDITS = 0.2  # of answers need two edits
 FINDINGS, WORDS, DRAFTS = 6, 400, 3
-RIGHT = (0.2, 0.35, 0.5, 0.65, 0.8)  # of an editor's findings
-MAX_CALLS = 1.5  # times a draft's
+RIGHT = (0.2, 0.35, 0.5, 0.65, 0.8)  # share of an editor's findings that are right
+MAX_CALLS = 1.5  # divided by those of a draft
 
 ENGLISH_TALK = "Let me know if you would like any changes to this chapter!"
 GERMAN = "Der Wind trug den Geruch von nassem Holz über den Hof, und niemand wollte als Erster wieder hineingehen."
@@ -42,7 +42,7 @@ GERMAN = "Der Wind trug den Geruch von nassem Holz über den Hof, und niemand wo
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """What a model would send for one finding: its edits, whether they mend it, and whether it would decline."""
+    """A model's answer to one finding: its edits, whether they correct the fault, and whether it would decline."""
 
     edits: tuple[PassageEdit, ...]
     mends: bool
@@ -57,7 +57,7 @@ class SimulatedBook:
 
 
 def simulated(rng: Random, right: float) -> SimulatedBook:
-    """A book of one chapter with an editor's findings, of which a share `right` is right, and all answers to them."""
+    """A book of one chapter with an editor's findings, a share `right` of which are right, and all answers to them."""
     content = prose(WORDS, rng.randrange(10**6))
     chapter = a_chapter(1, words=WORDS, content=content)
     places = list(_sentences(content))
@@ -94,12 +94,12 @@ def _at(content: str, span: TextSpan) -> str:
 
 
 def _edit(rng: Random, number: int, passage: str, clumsy: bool) -> PassageEdit:
-    """An edit of one sentence. A clumsy one may have a fault of form; else only a reader would see that it is worse."""
+    """An edit of one sentence. A clumsy edit may have a formal fault; otherwise only a reader would notice it."""
     other = sentence(rng.randrange(10**7, 10**8))
     if not clumsy or rng.random() >= VISIBLE:
         return PassageEdit(number, 1, passage, other)
     replacements = (
-        "",  # the sentence is cut
+        "",  # the sentence is deleted
         GERMAN,
         f"{other} {ENGLISH_TALK}",
         f"{other} {prose(150, rng.randrange(10**7, 10**8)).replace(chr(10) * 2, ' ')}",
@@ -110,7 +110,7 @@ def _edit(rng: Random, number: int, passage: str, clumsy: bool) -> PassageEdit:
 
 
 async def as_the_service_does(book: SimulatedBook) -> int:
-    """What the book gains by the answers that the model gives and the service keeps, by the service's own code."""
+    """The gain from the answers that the model gives and the service's own code keeps."""
     revision = BookRevision(tuple(edit for each in book.answers if not each.is_declined for edit in each.edits), {})
     revised = await bounds.apply(book.material, book.findings, revision)
     kept = {outcome.edit.finding for outcome in revised.outcomes if outcome.is_kept}
@@ -118,17 +118,17 @@ async def as_the_service_does(book: SimulatedBook) -> int:
 
 
 def unchecked(book: SimulatedBook) -> int:
-    """What it gains if the model may decline, and every edit is made."""
+    """The gain if the model may decline, and every edit is applied."""
     return sum(1 if each.mends else -1 for each in book.answers if not each.is_declined)
 
 
 def always(book: SimulatedBook) -> int:
-    """What it gains if every finding is answered and every edit is made."""
+    """The gain if the model never declines, and every edit is applied."""
     return sum(1 if each.mends else -1 for each in book.answers)
 
 
 def best_of(rng: Random, drafts: int, right: float) -> float:
-    """What the best of several drafts gains over the first, as a judge who is right in 73 % picks it pair by pair."""
+    """The gain of the best of several drafts over the first, chosen by a judge who is right in 73 %."""
     faults = [sum(rng.random() < right for _ in range(FINDINGS)) for _ in range(drafts)]
     best = faults[0]
     for other in faults[1:]:
@@ -139,7 +139,7 @@ def best_of(rng: Random, drafts: int, right: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """How much better books have become, in faults: the mean, twice its standard error, and the share made worse."""
+    """The improvement of books in faults: the mean, twice its standard error, and the share of books made worse."""
 
     mean: float
     error: float
@@ -152,7 +152,7 @@ class Gain:
 
     @property
     def is_loss(self) -> bool:
-        """Whether the books have become worse by more than chance explains."""
+        """Whether the books became significantly worse."""
         return self.mean + self.error < 0
 
     def __str__(self) -> str:
@@ -160,7 +160,7 @@ class Gain:
 
 
 def calls() -> float:
-    """The calls of a book with its editor's reading and revision over those without: ten chapters of 2,000 words."""
+    """Calls of a book (ten chapters of 2,000 words) with editor's reading and revision, divided by those without."""
     book = a_book(bible={"premise": "A lamp."}, genre="Novel", chapter_count=10, target_word_count=20_000)
     chapters = tuple(a_chapter(number, words=2_000, content=prose(2_000, number * 10_000)) for number in range(1, 11))
     material = Material(book, chapters)
@@ -175,7 +175,7 @@ def _calls_of_draft(book: Book, chapters: Sequence[Chapter]) -> int:
 
 
 async def gains(right: float, count: int) -> dict[str, Gain]:
-    """The gain by each rule, all of them of the same books."""
+    """The gain for each rule, for the same books."""
     rng = Random(f"{right}")
     found: dict[str, list[float]] = {"service": [], "unchecked": [], "always": [], "best": []}
     for _ in range(count):
@@ -189,7 +189,7 @@ async def gains(right: float, count: int) -> dict[str, Gain]:
 
 async def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--books", type=int, default=10_000, help="in all, divided over the rows")
+    parser.add_argument("--books", type=int, default=10_000, help="total, divided among the rows")
     count = parser.parse_args().books // len(RIGHT)
     factor = calls()
     print(f"Gain over the draft in faults: mean of {count} books, 2 sigma, books made worse. The service has no judge.")
@@ -200,7 +200,7 @@ async def main() -> int:
         print(f"{right:14.0%}  {'  '.join(f'{gain!s:26}' for gain in found.values())}")
         lost += [f"{right:.0%}"] if found["service"].is_loss else []
     if lost:
-        print(f"Below the draft where so few of the findings are right: {', '.join(lost)}.")
+        print(f"Worse than the draft at these shares of right findings: {', '.join(lost)}.")
     print(f"Calls: {factor:.2f} times a draft's (bar {MAX_CALLS}); best of {DRAFTS}: {DRAFTS}.")
     return bool(lost or factor > MAX_CALLS)
 

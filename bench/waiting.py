@@ -1,13 +1,14 @@
-"""What `Prefer: wait` costs: how soon a change is heard, what a waiter takes, what the polls of others pay for it.
+"""The cost of `Prefer: wait`: the delay until a waiter gets a change, memory per waiter, and the effect on other polls.
 
     python -m bench.waiting [--waiters 1000] [--rounds 9]
 
-`bookgen serve` runs as a process of its own; accounts have a paused run each, and 25 waiters each wait for its change.
-- Heard: from the moment the command that changes the run is sent until a waiter has the new status, so the commit and
-  the command itself are counted in.
-- Memory: what the service's process grows by when connections that have polled begin to wait.
-- Polls of others: CPU time of the service for one poll of another account, with nobody waiting and with all of them,
-  in turns; the ratio is the median over the rounds.
+`bookgen serve` runs as a separate process. Each account has one paused run, and 25 waiters that wait for a change of
+it.
+- Heard: the time from sending the command that changes the run until a waiter has the new status. This includes the
+  command itself and its commit.
+- Memory: the growth of the service's process when connections that have polled before start to wait.
+- Polls of others: the service's CPU time for one poll of another account, alternately without waiters and with all of
+  them. The ratio is the median over the rounds.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from tests.conftest import Cluster
 from tests.databases import TEMPLATE
 from tests.service import ServiceProcess
 
-EACH = 25  # waiters of an account, of 32 that it may have
+EACH = 25  # waiters per account, below the limit of 32
 POLLS = 1000
 NOT_MODIFIED = 304
 TICK = os.sysconf("SC_CLK_TCK")
@@ -60,7 +61,7 @@ FILL = """
 
 
 class WaitingCaller:
-    """A connection of an account, kept open, that asks for the status of its book."""
+    """An account's persistent connection that requests the status of its book."""
 
     def __init__(self, url: str, book_id: int, account_id: int) -> None:
         address = urlsplit(url)
@@ -78,11 +79,11 @@ class WaitingCaller:
         await self._writer.wait_closed()
 
     async def poll(self) -> int:
-        """The status of the answer."""
+        """Poll once. Returns the HTTP status."""
         return await self._ask("GET", "generation-status", "")
 
     async def wait(self) -> float:
-        """When another answer was there than the last one."""
+        """Wait for a new response. Returns the time at which it arrived."""
         asked = f"If-None-Match: {self._tag}\r\nPrefer: wait=60\r\n"
         while (status := await self._ask("GET", "generation-status", asked)) == NOT_MODIFIED:
             pass
@@ -103,23 +104,23 @@ class WaitingCaller:
 
 
 class MeasuredProcess:
-    """The process, as the machine sees it."""
+    """Memory and CPU time of a process."""
 
     def __init__(self, process_id: int) -> None:
         self._folder = Path(f"/proc/{process_id}")
 
     def memory(self) -> float:
-        """KB that are resident."""
+        """Resident memory in KB."""
         rows = dict(line.split(":", 1) for line in (self._folder / "status").read_text().splitlines())
         return float(rows["VmRSS"].split()[0])
 
     def spent(self) -> float:
-        """Seconds of CPU."""
+        """CPU seconds so far."""
         fields = (self._folder / "stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICK
 
     async def at_rest(self) -> None:
-        """Once all that was asked of it has arrived: what it does besides is less than a twentieth of a core."""
+        """Wait until the process is idle: until it uses less than a twentieth of a core."""
         before = -1.0
         while self.spent() - before > 0.025:
             before = self.spent()
@@ -127,7 +128,7 @@ class MeasuredProcess:
 
 
 async def polls(caller: WaitingCaller, service: MeasuredProcess) -> float:
-    """Seconds of the service's CPU for one poll."""
+    """The service's CPU seconds for one poll."""
     await caller.open()
     before = service.spent()
     for _ in range(POLLS):
@@ -138,7 +139,7 @@ async def polls(caller: WaitingCaller, service: MeasuredProcess) -> float:
 
 
 async def round(callers: list[WaitingCaller], other: WaitingCaller, service: MeasuredProcess) -> tuple[float, float]:
-    """What a waiter takes beyond its connection, in KB, and the ratio of the polls of others."""
+    """The memory of a waiter in addition to its connection, in KB, and the ratio of the polls of others."""
     alone = await polls(other, service)
     await asyncio.gather(*(caller.open() for caller in callers))
     await asyncio.gather(*(caller.poll() for caller in callers))
@@ -157,7 +158,7 @@ async def round(callers: list[WaitingCaller], other: WaitingCaller, service: Mea
 
 
 async def heard(callers: list[WaitingCaller], stoppers: list[WaitingCaller], service: MeasuredProcess) -> list[float]:
-    """Seconds until each waiter heard, the books stopped one after the other."""
+    """Stop the books one after the other. Returns the seconds until each waiter got the change."""
     await asyncio.gather(*(caller.open() for caller in callers))
     await asyncio.gather(*(caller.poll() for caller in callers))
     waits = [asyncio.create_task(caller.wait()) for caller in callers]
@@ -185,11 +186,11 @@ async def measure(dsn: str, given: argparse.Namespace) -> bool:
         ]
         rounds = [await round(callers, other, service) for _ in range(given.rounds)]
         delays = await heard(callers, stoppers, service)
-    memory = rounds[0][0]  # later rounds find what the first one has left free
+    memory = rounds[0][0]  # later rounds reuse memory that the first one has freed
     ratio = median(ratio for _, ratio in rounds)
     print(f"{given.waiters} waiters, {given.rounds} rounds")
-    print(f"{'heard, at the latest':<34} {max(delays) * 1000:>7.1f} ms of 100; median {median(delays) * 1000:.1f}")
-    print(f"{'a waiter beyond its connection':<34} {memory:>7.2f} KB of 4")
+    print(f"{'heard, slowest waiter':<34} {max(delays) * 1000:>7.1f} ms of 100; median {median(delays) * 1000:.1f}")
+    print(f"{'a waiter in addition to its connection':<34} {memory:>7.2f} KB of 4")
     print(f"{'CPU of a poll of others, ratio':<34} {ratio:>7.3f} of 1.05")
     return max(delays) <= HEARD_MOST and memory <= MEMORY_MOST and ratio <= POLLS_MOST
 

@@ -23,8 +23,8 @@ from bookgen.store.migrate import migrate
 SQL = Path(__file__).parent.parent / "sql"
 TEMPLATE = "bookgen_template"
 # A table that grew keeps its pages, and every test after it would read them.
-MOST_BYTES = 4 << 20
-MOST_TESTS = 100
+MAX_BYTES = 4 << 20
+MAX_TESTS = 100
 
 KEEP_THE_BEGINNING = """
     CREATE SCHEMA pristine;
@@ -120,7 +120,7 @@ class Lent:
     async def restore(self) -> bool:
         """Restore the database for the next test. Returns False if it cannot be reused."""
         self._served += 1
-        if self._served == MOST_TESTS or not all(map(_is_at_rest, self._pools())):
+        if self._served == MAX_TESTS or not all(map(_is_at_rest, self._pools())):
             return False
         try:
             async with contextlib.AsyncExitStack() as held:
@@ -208,4 +208,4 @@ async def _restore(*kept: asyncpg.Connection) -> bool:
     await kept[0].execute(END_OTHERS, [connection.get_server_pid() for connection in kept])
     for connection in kept:
         await connection.execute("RESET ALL")  # a test may have changed settings
-    return bool(await kept[0].fetchval(RESTORE, MOST_BYTES))
+    return bool(await kept[0].fetchval(RESTORE, MAX_BYTES))

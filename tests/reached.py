@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 # A process that may have loaded large packages before.
 HERE = ("-p", "no:xdist", "-p", "no:cacheprovider", "--tb=no", "-W", "ignore:Module already imported")
-MOST_SECONDS = 60.0  # seconds of tests for a mutant, as measured
+MAX_SECONDS = 60.0  # seconds of tests for a mutant, as measured
 ANY = ""  # the context of lines run outside tests: imports
 READ_TABLES = "tests/http/test_contract.py"  # data built by imports: routes and their documentation
 
@@ -59,7 +59,7 @@ class Reached:
                 self._lines.setdefault(file, {}).setdefault(int(line), set()).update(tests)
 
     def tests_of(self, file: str, lines: Collection[int]) -> list[str]:
-        """The tests that reach one of these lines, the quickest first, within MOST_SECONDS. For lines reached only by
+        """The tests that reach one of these lines, the quickest first, within MAX_SECONDS. For lines reached only by
         imports: the file's tests and READ_TABLES.
         """
         of_file = self._lines.get(file, {})
@@ -69,7 +69,7 @@ class Reached:
             found |= {test for test in self._seconds if test.startswith(READ_TABLES)}
         quickest = sorted(found & self._seconds.keys() - {*self.failed}, key=self._seconds.__getitem__)
         until = accumulate(self._seconds[test] for test in quickest)
-        return [test for test, seconds in zip(quickest, until, strict=True) if seconds <= MOST_SECONDS]
+        return [test for test, seconds in zip(quickest, until, strict=True) if seconds <= MAX_SECONDS]
 
 
 def kept_in(folder: Path, files: Sequence[str], test: str) -> Path:

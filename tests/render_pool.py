@@ -8,7 +8,7 @@ from typing import Any
 
 from bookgen.render.pool import RenderPool
 
-MOST_KEPT = 64  # of up to a megabyte each
+MAX_KEPT = 64  # of up to a megabyte each
 
 
 class SharedRenderPool(RenderPool):
@@ -21,7 +21,7 @@ class SharedRenderPool(RenderPool):
     async def run(self, job: Any) -> Any:
         asked = pickle.dumps(job)
         if asked not in self._made:
-            if len(self._made) == MOST_KEPT:
+            if len(self._made) == MAX_KEPT:
                 del self._made[next(iter(self._made))]
             self._made[asked] = await super().run(job)
         return self._made[asked]

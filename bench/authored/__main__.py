@@ -1,9 +1,9 @@
-"""Do a strong model's words reach the page? Its recorded answers go through the real service and come out compared.
+"""Do a strong model's words reach the page? Sends recorded replies through the real service and compares the books.
 
 python -m bench.authored                           every book, then the planted faults; a few minutes
-python -m bench.authored --only NAME [NAME …]      these books alone
-python -m bench.authored --plants                  the planted faults alone
-python -m bench.authored --revised                 productions with recorded editors' readings alone
+python -m bench.authored --only NAME [NAME …]      only these books
+python -m bench.authored --plants                  only the planted faults
+python -m bench.authored --revised                 only productions with recorded editors' readings
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bench.authored.revised import NAMES, produced, revision_bars
 from bench.authored.rows import Bar, BookResult
 from bench.authored.service import press
 
-SHOWN = 6  # sentences a chapter
+SHOWN = 6  # sentences per chapter
 
 
 async def books(names: list[str]) -> list[Bar]:
@@ -57,8 +57,8 @@ async def revisions() -> list[Bar]:
 async def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.authored")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="these books, and no planted faults")
-    parser.add_argument("--plants", action="store_true", help="the planted faults alone")
-    parser.add_argument("--revised", action="store_true", help="the productions alone")
+    parser.add_argument("--plants", action="store_true", help="only the planted faults")
+    parser.add_argument("--revised", action="store_true", help="only the productions")
     options = parser.parse_args()
     found: list[Bar] = []
     if not options.plants and not options.revised:

@@ -1,4 +1,4 @@
-"""The author of a recorded book: answers a call by what it asks for, and says what each call was."""
+"""The author of a recorded book: answers each call with the recorded reply, and counts the calls by kind."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ from tests.fakes.model_wires import WireReply
 from tests.writing.authored import as_request
 
 MORE = "Here the bench adds line {} to chapter {}, which its author had ended."
-REVISED = "put anew by the bench"  # so many times as a passage has words
+REVISED = "put anew by the bench"  # repeated until it has as many words as the passage
 _OURS = re.compile(r"Here the bench adds line \d+ to chapter \d+, which its author had ended\.")
-WRITTEN = 0.2  # of a chapter's sentences in a conversation: it is asked to be gone on with
+WRITTEN = 0.2  # if the conversation has this share of a chapter's sentences, the call asks to continue it
 MAX_SUMMARY_WORDS = 80
 
 
 class RecordedAuthor:
-    """Answers for one book. `calls` counts what was asked for, by name. `readings`: of the whole book, by stage."""
+    """Replies for one book.
+
+    `calls` counts the calls by kind. `readings`: replies to readings of the whole book, by stage.
+    """
 
     def __init__(self, book: AuthoredBook, readings: Mapping[str, str] | None = None) -> None:
         self.book = book
@@ -35,7 +38,7 @@ class RecordedAuthor:
         self._more = 0
 
     def answer(self, request: TextRequest, brief: dict[str, Any], _number: int = 0) -> str | None:
-        """The reply; None for what the book has no answer to."""
+        """The reply; None if the book has none for this call."""
         number = request.chapter_number or 0
         match request.stage:
             case "outline":
@@ -53,7 +56,7 @@ class RecordedAuthor:
         return self.readings.get(request.stage)
 
     def _chapter(self, number: int, request: TextRequest, brief: dict[str, Any]) -> str:
-        """The whole chapter; a line more where the conversation has it already and it is to be continued."""
+        """The whole chapter, or one extra line if the conversation already has it and the call asks to continue."""
         reply = self.book.replies[number]
         said = " ".join(" ".join(turn.text.split()) for turn in request.messages if turn.role == "assistant")
         own = told(self.book.text(number))
@@ -68,7 +71,7 @@ class RecordedAuthor:
         return MORE.format(self._more, number)
 
     def _note(self, number: int) -> str:
-        """For a book that was recorded without notes: its first words as the summary."""
+        """A note for a book that was recorded without notes: the first words are the summary."""
         summary = " ".join(self.book.text(number).split()[:MAX_SUMMARY_WORDS])
         return json.dumps({"summary": summary, "facts": [], "threads_opened": [], "threads_closed": []})
 
@@ -79,13 +82,15 @@ def _revised(words: int) -> str:
 
 
 def without_ours(text: str) -> str:
-    """`text` without the lines that the author sent when it was asked for more than it had."""
+    """`text` without the extra lines that the author sent when asked to continue a finished chapter."""
     return _OURS.sub("", text)
 
 
 class AuthorServer(ModelServer):
-    """Anthropic's wire with an author behind it. What the author has no answer to is answered as the offline model
-    would."""
+    """A fake Anthropic server that replies as the author.
+
+    Calls without a recorded reply get one of the offline model.
+    """
 
     author: RecordedAuthor
 

@@ -1,4 +1,4 @@
-"""What became of a reply: its sentences, words and lines beside those of the text that the service keeps."""
+"""Compares a reply with the text that the service keeps: by sentences, words and lines."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ LINE_BREAK = "↵"  # stands for a marked line break at the end of a line
 
 @dataclass(frozen=True)
 class Difference:
-    """`lost`: sentences of the reply that are not in the text, `added`: sentences of the text that are not in the
-    reply. `words` and `lines`: how many were lost, added or replaced. `changes`: places in which the two differ."""
+    """The differences between a reply and the text.
+
+    `lost`: sentences of the reply that are not in the text. `added`: sentences of the text that are not in the reply.
+    `words` and `lines`: how many were lost, added or replaced. `changes`: the number of places that differ.
+    """
 
     lost: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
@@ -47,13 +50,15 @@ def compare(reply: str, text: str) -> Difference:
 
 
 def told(text: str) -> list[str]:
-    """The sentences of `text`, their white space as single blanks."""
+    """The sentences of `text`, with white space reduced to single spaces."""
     return [" ".join(sentence.split()) for sentence in sentences.split(text)]
 
 
 def printed_lines(text: str) -> list[str]:
-    """The lines of `text` as a reader sees them: blanks are single, an empty line is one however many there are, and
-    a line break that is marked in Markdown is told from one that is not."""
+    """The lines of `text` as a reader sees them: with single spaces, and one empty line instead of several.
+
+    A line break marked in Markdown differs from an unmarked one.
+    """
     lines: list[str] = []
     for line in text.strip().split("\n"):
         printed = _BLANKS.sub(" ", line.strip().removesuffix("\\")).strip()

@@ -18,7 +18,7 @@ VERSE = ("verse", "poem", "children")
 
 @dataclass(frozen=True)
 class AuthoredBook:
-    """What one model answered for one book. `replies` and `notes` are raw, by chapter number."""
+    """The replies of one model for one book. `replies` and `notes` are raw, by chapter number."""
 
     name: str
     body: dict[str, Any]
@@ -44,7 +44,7 @@ class AuthoredBook:
         return sum(count_words(self.text(number)) for number in self.replies)
 
     def text(self, number: int) -> str:
-        """What the author wants printed: the reply, of a picture book the lines in it, a paragraph each."""
+        """The text to print: the reply, or in a picture book the lines in it, one paragraph each."""
         reply = self.replies[number]
         return "\n\n".join(json.loads(reply)["text"].split("\n")) if self.is_childrens else reply
 
@@ -64,7 +64,7 @@ def read_book(folder: Path) -> AuthoredBook:
 
 
 def read_books(names: list[str]) -> list[AuthoredBook]:
-    """The books of these names; all of them if none is named."""
+    """The books with these names, or all books if `names` is empty."""
     folders = [BOOKS / name for name in names] if names else sorted(BOOKS.iterdir())
     missing = [folder.name for folder in folders if not (folder / "book.json").is_file()]
     if missing:
@@ -73,7 +73,7 @@ def read_books(names: list[str]) -> list[AuthoredBook]:
 
 
 def one_chapter(book: AuthoredBook, number: int, *, language: str = "") -> Material:
-    """The book with its outline and no text, whose chapter `number` is asked for at the length that it has."""
+    """The book without text, to request chapter `number` alone. The chapter's budget is the length of its reply."""
     plan = json.loads(book.outline)
     budgets = spread(book.body.get("target_word_count", book.words), len(book.replies))
     chapters = []

@@ -1,6 +1,6 @@
-"""More faults and honest lines, written before the rules were tuned: no rule may be made from them.
+"""More faults and honest lines, written before the rules were tuned. No rule may be derived from them.
 
-They measure how far a rule reaches beyond the sentences that it was made from. The form is that of `plant_texts.py`.
+They measure how well a rule works on sentences that it was not derived from. Same format as `plant_texts.py`.
 """
 
 from __future__ import annotations

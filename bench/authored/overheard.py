@@ -1,7 +1,7 @@
-"""What models and authors really wrote: lines found in public repositories, measured before any rule knew them.
+"""Real lines of models and authors from public repositories, measured before any rule was derived from them.
 
-Where a line named the subject of its repository, a subject of a book stands instead. The form is that of
-`plant_texts.py`. No list of pairs of languages: those of the other lists are enough.
+If a line named the subject of its repository, a book's subject replaces it. Same format as `plant_texts.py`, but
+without pairs of languages, since the other lists have enough of them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What models say to their users around a chapter, in their own words. `{n}` is the number of the chapter.
+"""Remarks of models to their users around a chapter, by the chapter's language. `{n}` is the chapter's number.
 
-By language of the chapter: a model speaks to its user in the language of the book, or in English.
+A model speaks to its user in the language of the book or in English.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ WRONG_LANGUAGES = (
     ("de", "nl"),
 )
 
-# Good first and last lines that look like words to the user and are the author's own.
+# Good first and last lines of the author that look like remarks to the user.
 HONEST = (
     ("en", "first", "Of course the chapter of the brotherhood had an opinion:"),
     ("en", "first", "Here is the part I never told my sister."),

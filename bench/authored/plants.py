@@ -1,7 +1,7 @@
-"""Planted faults: good chapters with a word of the model to its user, a refusal, a doubled paragraph or in another
-language. Is the fault found, and does good text go with it?
+"""Planted faults: good chapters with a remark to the user, a refusal or a doubled paragraph, or in the wrong language.
 
-A fault is found when it is not in the chapter, when a finding names it, or when the chapter is refused as a whole.
+Is the fault found, and is good text lost with it? A fault counts as found if it is not in the chapter, if a finding
+names it, or if the whole chapter is rejected.
 """
 
 from __future__ import annotations
@@ -35,21 +35,23 @@ HELD_OUT = (
     "held-out ",
     "overheard ",
     "later ",
-)  # stands before the kind of a fault on a list that no rule was tuned on
+)  # prefix of a fault's kind on a list that no rule was tuned on
 TEXTS = dict(zip(("", *HELD_OUT), (plant_texts, held_out, overheard, later), strict=True))
-MIN_HELD_OUT_SHARE = 0.9  # found of each kind
+MIN_HELD_OUT_SHARE = 0.9  # of each kind, found
 MIN_DOUBLED_WORDS = 30
 MAX_DOUBLED_PLANTS = 24
 MIN_CHAPTER_WORDS = 300
-REFUSAL_SHARE = 0.18  # of the chapter: so much text some refusals have, an excuse or a beginning
-NAMED_CHARACTERS = 50  # of an excerpt, that tell a passage from others
+REFUSAL_SHARE = 0.18  # of the chapter: some refusals have this much text, such as an excuse or a beginning
+NAMED_CHARACTERS = 50  # of an excerpt, enough to identify a passage
 SHOWN_CHARACTERS = 90
 
 
 @dataclass(frozen=True)
 class Plant:
-    """`first` is the model's first reply for the chapter, `fault` what is wrong in it; asked again, the model sends
-    `first` again or, if it `repents`, the good chapter. `language` is the book's."""
+    """A chapter with a fault. `first` is the model's first reply, `fault` the faulty text in it.
+
+    If asked again, the model sends `first` again or, if it `repents`, the good chapter. `language` is the book's.
+    """
 
     kind: str
     book: AuthoredBook
@@ -67,12 +69,12 @@ class Plant:
 @dataclass(frozen=True)
 class PlantResult:
     plant: Plant
-    found: str  # how; empty if it was not
+    found: str  # how it was found; empty if it was not
     lost: tuple[str, ...] = ()  # good sentences
 
 
 class Planted(RecordedAuthor):
-    """The author of the book, who begins with the fault."""
+    """The author of the book, whose first reply has the fault."""
 
     def __init__(self, plant: Plant) -> None:
         super().__init__(plant.book)
@@ -87,7 +89,7 @@ class Planted(RecordedAuthor):
 
 
 async def plant(made: Plant) -> PlantResult:
-    """Has the chapter written, and looks where the fault has gone. Good text is lost only if the model sent it."""
+    """Write the chapter, and find out what became of the fault. Good text counts as lost only if the model sent it."""
     author = Planted(made)
     material = one_chapter(made.book, made.number, language=made.language)
     try:
@@ -151,7 +153,7 @@ def _of_texts(texts: ModuleType, hosts: Hosts) -> Iterator[Plant]:
 
 
 def honest(books: list[AuthoredBook]) -> Iterator[Plant]:
-    """Chapters that begin or end with a line of their author's which looks like a fault. All of it is good text."""
+    """Chapters that begin or end with a line of their author that looks like a fault. All of their text is good."""
     for prefix, texts in TEXTS.items():
         hosts = Hosts(books)
         for language, where, line in texts.HONEST:
@@ -163,7 +165,7 @@ def honest(books: list[AuthoredBook]) -> Iterator[Plant]:
 
 
 def _doubled(hosts: Hosts) -> Iterator[Plant]:
-    """A paragraph of prose once more: at once, one paragraph later, or at the chapter's end."""
+    """Repeat a paragraph of prose: immediately, one paragraph later, or at the end of the chapter."""
     languages = itertools.cycle(("en", "en", "de", "en", "fr", "es"))
     for turn, language in enumerate(languages):
         book, number = hosts.next(language)
@@ -188,14 +190,14 @@ def _beginning(text: str, share: float) -> str:
 
 
 def _of_length(host: tuple[AuthoredBook, int], words: int) -> str:
-    """The chapter, said again until it is about as long as the one that was asked for."""
+    """The chapter, repeated until it is about as long as requested."""
     book, number = host
     text = book.text(number).strip()
     return "\n\n".join(itertools.islice(itertools.repeat(text), max(round(words / max(count_words(text), 1)), 1)))
 
 
 class Hosts:
-    """Chapters of prose to plant in, by language, one after the other."""
+    """Chapters of prose that faults are planted in, by language, in turn."""
 
     def __init__(self, books: list[AuthoredBook]) -> None:
         every = [book for book in books if book.is_prose] + [_foreign(file) for file in sorted(FOREIGN.glob("*.txt"))]
@@ -210,7 +212,7 @@ class Hosts:
 
 
 def _foreign(file: Path) -> AuthoredBook:
-    """A book of the one chapter in the file, whose name is its language."""
+    """A book with the one chapter in the file. The file's name is the language."""
     text, title = file.read_text(encoding="utf-8"), f"({file.stem})"
     bible = {"premise": title, "voice": "-", "arc": [], "people": [], "places": [], "terms": []}
     outline = {"bible": bible, "chapters": {"chapter_1": {"title": title, "summary": title}}}
@@ -219,11 +221,11 @@ def _foreign(file: Path) -> AuthoredBook:
     return AuthoredBook(file.stem, body, json.dumps(outline, ensure_ascii=False), {1: text}, {})
 
 
-# What is said of them
+# Results
 
 
 def is_accused(result: PlantResult) -> bool:
-    """Whether an honest line was taken out, in part or whole, or a finding names it."""
+    """Whether an honest line was removed, in part or whole, or is named by a finding."""
     return bool(result.found or set(told(result.plant.fault)) & set(result.lost))
 
 

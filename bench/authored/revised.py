@@ -1,4 +1,4 @@
-"""Productions whose author has recorded an editor's reading and an answer to it: is each change accounted for?"""
+"""Productions with a recorded editor's reading and a recorded revision: is every change listed in the report?"""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STAGES = {"review": "reading", "revision": "revision"}
 
 @dataclass(frozen=True, slots=True)
 class ProductionResult:
-    """A finished production. `unexplained`: chapters that are not the author's text with the report's changes."""
+    """A finished production. `unexplained`: chapters that differ from the author's text with the report's changes."""
 
     name: str
     changed: int
@@ -37,7 +37,7 @@ class ProductionResult:
 
 
 async def produced(service: Press, book: AuthoredBook) -> ProductionResult:
-    """The book made by a production of the service from its recorded answers."""
+    """The book that a production of the service makes from the recorded replies."""
     readings = {stage: (RECORDED / book.name / f"{name}.json").read_text("utf-8") for stage, name in STAGES.items()}
     author = service.server.author = RecordedAuthor(book, readings)
     async with asyncio.timeout(BOOK_SECONDS):
@@ -64,7 +64,8 @@ async def _reports(service: Press, book_id: int) -> list[dict[str, Any]]:
 async def _is_explained(service: Press, reply: str, chapter: dict[str, Any], applied: Sequence[dict[str, Any]]) -> bool:
     """Whether the chapter is the author's reply with the changes that the reports list, and its history has the reply.
 
-    Its safe proofreading suggestions are applied after the editor's changes, so that text is the newest revision.
+    Safe proofreading suggestions are applied after the editor's changes. So the newest revision is the text with the
+    editor's changes.
     """
     here = [each for each in applied if each["chapter"] == chapter["id"]]
     texts = [chapter["content"]]

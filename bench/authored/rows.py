@@ -1,4 +1,4 @@
-"""What the bench found of a book, and the lines in which it says so."""
+"""The results of the bench for a book, and the lines that it prints about them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from bench.authored.compare import Difference
 
-SHORT, LONG = 0.75, 1.25  # of its budget: a chapter outside is to have a finding about its length
+SHORT, LONG = 0.75, 1.25  # of its budget: a chapter outside must have a finding about its length
 WORDS_A_REPAIR = 20_000
 SHOWN_WORDS = 14
 HEADINGS = ("book", "words", "lengths", "lost", "changed", "lines", "repairs", "calls a chapter", "findings", "other")
@@ -15,7 +15,7 @@ HEADINGS = ("book", "words", "lengths", "lost", "changed", "lines", "repairs", "
 
 @dataclass(frozen=True)
 class ChapterResult:
-    """`unrecorded`: sentences lost that no revision of the chapter holds."""
+    """`unrecorded`: lost sentences that no revision of the chapter has."""
 
     number: int
     words: int
@@ -45,7 +45,7 @@ class BookResult:
 
     @property
     def changed(self) -> int:
-        """Words changed in chapters whose reply no revision holds."""
+        """Words changed in chapters without a revision that has the reply."""
         return sum(chapter.difference.words for chapter in self.chapters if not chapter.repairs)
 
     @property
@@ -54,12 +54,12 @@ class BookResult:
 
     @property
     def repairs(self) -> int:
-        """Places that code changed, recorded or not."""
+        """The number of places that code changed, recorded or not."""
         return sum(chapter.difference.changes for chapter in self.chapters)
 
     @property
     def unsaid(self) -> int:
-        """Chapters far from their budget without a finding that says so."""
+        """The number of chapters far from their budget without a finding that says so."""
         return sum(not (each.is_near_its_budget or each.has_length_finding) for each in self.chapters)
 
 
@@ -90,7 +90,7 @@ def counted(things: Counter[str]) -> str:
 
 
 def details(book: BookResult, most: int) -> list[str]:
-    """The sentences of the book that were lost or came from elsewhere, at most so many of a chapter."""
+    """The lost and added sentences of the book, at most `most` of each kind per chapter."""
     lines = []
     for chapter in book.chapters:
         for said, told in (("lost", chapter.difference.lost), ("added", chapter.difference.added)):

@@ -1,4 +1,4 @@
-"""The service as it is served, with an author's recorded answers behind the wire of its model provider."""
+"""The running service, with a fake model provider that sends an author's recorded replies."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from tests.service import ServiceProcess
 
 MODEL = "anthropic:claude-sonnet-5-5"
 EVENT_CHARACTERS = 24
-PAUSE_SECONDS = 0.05  # instead of the client's second between two answers
+PAUSE_SECONDS = 0.05  # between two polls, instead of the client's one second
 BOOK_SECONDS = 300
 
 
 @dataclass(frozen=True)
 class Press:
-    """A running service, a client that is signed in to it, and its model."""
+    """A running service, a signed-in client, and the model server."""
 
     client: Client
     server: AuthorServer
 
     async def print(self, book: AuthoredBook) -> BookResult:
-        """The book written by the service from its author's answers, and what became of them."""
+        """Have the service write the book from the recorded replies, and compare the result."""
         author = self.server.author = RecordedAuthor(book)
         try:
             async with asyncio.timeout(BOOK_SECONDS):
@@ -55,7 +55,10 @@ class Press:
         return await self.client.books.create(title, **fields)
 
     async def judge(self, book: AuthoredBook, chapter: dict[str, Any], lengths: set[int]) -> ChapterResult:
-        """A chapter as the API shows it, beside what its author sent. `lengths`: chapters with a finding about it."""
+        """Compare a chapter from the API with the author's reply.
+
+        `lengths`: chapters with a finding about their length.
+        """
         number = chapter["chapter_number"]
         difference = compare(book.text(number), without_ours(chapter["content"]))
         former = [] if difference.is_none else await self._former_texts(chapter["id"])
@@ -77,7 +80,7 @@ class Press:
 
 
 def _unrecorded(reply: str, difference: Difference, former: list[str]) -> tuple[tuple[str, ...], bool]:
-    """The lost sentences that stand in no former text, and whether one of the former texts is the whole reply."""
+    """The lost sentences that are in no former text, and whether one of the former texts is the whole reply."""
     kept = {sentence for text in former for sentence in told(text)}
     whole = any(compare(reply, without_ours(text)).is_none for text in former)
     return tuple(sentence for sentence in difference.lost if sentence not in kept), whole
@@ -85,7 +88,7 @@ def _unrecorded(reply: str, difference: Difference, former: list[str]) -> tuple[
 
 @contextlib.asynccontextmanager
 async def press(folder: Path) -> AsyncIterator[Press]:
-    """The service on a database of its own in `folder`, once it is ready."""
+    """The service, ready, with its own database in `folder`."""
     async with AuthorServer() as server:
         server.configure(chunk=EVENT_CHARACTERS)
         settings = {

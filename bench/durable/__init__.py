@@ -1,1 +1,1 @@
-"""How fast a chapter becomes durable, and how soon interrupted runs go on."""
+"""How fast a chapter becomes durable, and how soon interrupted runs continue."""

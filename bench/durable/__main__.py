@@ -1,16 +1,19 @@
-"""Durability against its floor and two peers, in one run on one PostgreSQL; what counts are the ratios.
+"""Durability compared with its lower bound and two peers, in one run on one PostgreSQL. Compare the ratios.
 
     pip install -r bench/requirements.txt
     python -m bench.durable [--rounds 5] [--seconds 2] [--recover 1000] [--no-peers]
 
-raw: one row, one commit, asyncpg; `raw+` keeps texts out of line and uncompressed, as we do, `raw` leaves them to
-PostgreSQL. DBOS: DBOS Transact, whose steps return the chapter and write nothing else; its workflows are more general
-than our runs. LangGraph: its PostgreSQL checkpointer, a checkpoint a chapter. The variants alternate within a round;
-the medians of the rounds are shown.
+- raw: one row per commit, with asyncpg. `raw+` stores texts out of line and uncompressed, as we do; `raw` uses the
+  defaults of PostgreSQL.
+- DBOS: DBOS Transact. Its steps return the chapter and write nothing else. Its workflows are more general than our
+  runs.
+- LangGraph: its PostgreSQL checkpointer, with one checkpoint per chapter.
+- ours: the service's own code on the service's event loop. It stores the chapter, keeps the former text, advances the
+  run and announces the next chapter.
 
-Ours does what the service does, on the service's event loop: it stores the chapter, keeps what was there, moves the
-run and announces its next chapter. A start is followed by one raw commit, so that both meet the same load: what
-an accepted run begins to do is still going on then; `raw alone` is a row of commits with nothing else.
+The variants alternate within a round; the medians of the rounds are shown. Each measured start is followed by one raw
+commit, so both run under the same load, because an accepted run is still busy at that time. `raw alone` is a series of
+commits without other load.
 """
 
 from __future__ import annotations
@@ -110,12 +113,12 @@ async def measure(options: argparse.Namespace, database: Database, peers: dict[s
             await dbos("interrupt", count)
             theirs = await dbos("recover", count)
             print(f"  DBOS   {theirs:.2f} s   DBOS / ours = {theirs / took:.0f}")
-    await ours.books_at_once(database, 8, 20, 0.01)  # connections learn their statements
+    await ours.books_at_once(database, 8, 20, 0.01)  # warm-up: connections prepare their statements
     idle = statistics.median(await raw.commits(database.runs, 50, rest=0.05))
     print(
-        "\nbooks at once, 20 chapters each: a book's time over that of its calls alone; this process's share of a core"
+        "\nbooks at once, 20 chapters each: a book's time divided by that of its calls; this process's share of a core"
     )
-    print(f"  one raw commit after 50 ms of rest, the least a chapter adds: {idle * 1000:.2f} ms")
+    print(f"  one raw commit after 50 ms of rest, the minimum that a chapter adds: {idle * 1000:.2f} ms")
     for books, call_seconds in ((8, 0.05), (200, 0.05), (200, 1.0)):
         alone = await ours.calls_alone(books, 20, call_seconds)
         together, cpu = await ours.books_at_once(database, books, 20, call_seconds)
@@ -125,7 +128,7 @@ async def measure(options: argparse.Namespace, database: Database, peers: dict[s
 
 
 def chapter_text() -> str:
-    """English of 20 KB that does not repeat itself."""
+    """20 KB of English without repetition."""
     text = "".join(path.read_text("utf-8") for path in PROSE)
     assert len(text) >= 20_000
     return text[:20_000]
@@ -142,7 +145,7 @@ async def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="bookgen-bench-"))
     server = EmbeddedPostgres(folder)
     await server.start()
-    dsn = server.superuser_dsn  # makes a database for each peer
+    dsn = server.superuser_dsn  # the superuser, to create a database for each peer
     try:
         await migrate(dsn, ROOT / "sql")
         names = () if options.no_peers else ("dbos", "langgraph")

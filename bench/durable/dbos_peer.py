@@ -1,8 +1,8 @@
-"""DBOS Transact on the same PostgreSQL, in a process of its own: a workflow a book, a step a chapter.
+"""DBOS Transact on the same PostgreSQL, in a separate process: one workflow per book, one step per chapter.
 
     python -m bench.durable.dbos_peer URL steps|starts|interrupt|recover AMOUNT [TASKS] < text
 
-Prints one JSON value. A step returns the chapter's text, the favourable case: nothing else is written.
+Prints one JSON value. A step returns the chapter's text and writes nothing else, which favours DBOS.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ async def main() -> None:
         case _:
             answer = await recover(int(amount), launched)
     print(json.dumps(answer), flush=True)
-    os._exit(0)  # as kill -9 would: workflows that still run stay interrupted
+    os._exit(0)  # like kill -9: running workflows are interrupted
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""LangGraph's PostgreSQL checkpointer on the same PostgreSQL, in a process of its own: a thread a book.
+"""LangGraph's PostgreSQL checkpointer on the same PostgreSQL, in a separate process: one thread per book.
 
     python -m bench.durable.langgraph_peer URL SECONDS TASKS < text
 
-Prints checkpoints a second. Each holds one channel with the chapter, as a graph does whose node returned it.
+Prints checkpoints per second. Each has one channel with the chapter, like that of a graph whose node returns the
+chapter.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ async def main() -> None:
     url, seconds, tasks = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
     text = sys.stdin.read()
     async with AsyncExitStack() as stack:
-        # A saver works on one connection and lets one caller in at a time, so each book gets its own.
+        # A saver uses one connection and serves one caller at a time, so each book gets its own saver.
         savers = [await stack.enter_async_context(AsyncPostgresSaver.from_conn_string(url)) for _ in range(tasks)]
         await savers[0].setup()
         end = time.perf_counter() + seconds

@@ -1,4 +1,4 @@
-"""This project's own path: supervisor, actors, checkpoints, on a migrated database."""
+"""This project's own code: supervisor, actors and checkpoints, on a migrated database."""
 
 from __future__ import annotations
 
@@ -63,8 +63,9 @@ CHAPTERS = "SELECT id FROM chapter WHERE book_id = $1 ORDER BY chapter_number"
 
 
 class InstantModel(TextModel):
-    """Answers after `seconds`, a fifth more or less; None never answers. `begun` counts the calls, `slept` sums the
-    seconds by book.
+    """A model that answers after about `seconds` (±20 %); with None it never answers.
+
+    `begun` counts the calls, `slept` sums the seconds per book.
     """
 
     name = "bench"
@@ -126,13 +127,13 @@ def supervisor(database: Database, model: InstantModel) -> Supervisor:
 
 
 async def make_books(pool: asyncpg.Pool, count: int, chapters: int) -> list[tuple[int, int]]:
-    """Books as (account, book), each of an account of its own."""
+    """Create books as (account, book), each with its own account."""
     rows = await pool.fetch(MAKE_BOOKS, uuid4().hex[:12], count, chapters)
     return [(row["account_id"], row["id"]) for row in rows]
 
 
 async def checkpoints(database: Database, text: str, tasks: int, seconds: float) -> float:
-    """Chapters committed a second, `tasks` books of 40 chapters at once, book after book."""
+    """Chapters committed per second, with `tasks` books of 40 chapters at a time."""
     books = await make_books(database.runs, tasks * 100, 40)
     rows = await database.runs.fetch(MAKE_RUNNING, [book for _, book in books], uuid4())
     end = time.perf_counter() + seconds
@@ -157,7 +158,7 @@ async def _write(database: Database, runs: list[Record], text: str, end: float) 
 
 
 async def start_and_ack(database: Database, count: int) -> tuple[list[float], list[float]]:
-    """Seconds from asking for a run to its durable acceptance, and of a raw commit after each."""
+    """Seconds from the request of a run to its durable acceptance, and of one raw commit after each."""
     process = supervisor(database, InstantModel(None))
     await process.start()
     times, commits = [], []
@@ -171,7 +172,7 @@ async def start_and_ack(database: Database, count: int) -> tuple[list[float], li
 
 
 async def starts_at_once(database: Database, count: int, tasks: int) -> list[float]:
-    """Seconds from asking for a run to its durable acceptance, `tasks` of them asked for at the same time."""
+    """Seconds from the request of a run to its durable acceptance, with `tasks` concurrent requests."""
     process = supervisor(database, InstantModel(None))
     await process.start()
     books, times = await make_books(database.runs, count, 3), []
@@ -188,7 +189,7 @@ async def starts_at_once(database: Database, count: int, tasks: int) -> list[flo
 
 
 async def pause_acks(database: Database, running: int, count: int) -> list[float]:
-    """Seconds from a pause to its durable answer while `running` calls are in flight."""
+    """Seconds from the request of a pause to its durable answer, with `running` calls in flight."""
     model = InstantModel(None)
     process = supervisor(database, model)
     await process.start()
@@ -207,7 +208,7 @@ async def pause_acks(database: Database, running: int, count: int) -> list[float
 
 
 async def recovery(database: Database, count: int) -> float:
-    """Seconds from the start of a process until every interrupted run is in its model call again."""
+    """Seconds from the start of a process until every interrupted run makes its model call again."""
     books = await make_books(database.runs, count, 3)
     await database.runs.execute(MAKE_RUNNING, [book for _, book in books], uuid4())
     model = InstantModel(None)
@@ -222,13 +223,15 @@ async def recovery(database: Database, count: int) -> float:
 
 
 async def books_at_once(database: Database, count: int, chapters: int, call_seconds: float) -> tuple[float, float]:
-    """A book's time over the seconds its calls were given, on average, and this process's share of a core."""
+    """The average time of a book divided by the time of its calls, and this process's share of a core."""
     model = InstantModel(call_seconds)
     process = supervisor(database, model)
     await process.start()
     books = await make_books(database.runs, count, chapters)
     started, used = time.perf_counter(), time.process_time()
-    starting = asyncio.Semaphore(STARTS_AT_ONCE)  # a start is answered within seconds or refused
+    starting = asyncio.Semaphore(
+        STARTS_AT_ONCE
+    )  # more concurrent starts would exceed the time in which a start must be answered
 
     async def start(account: int, book: int) -> None:
         async with starting:
@@ -245,7 +248,7 @@ async def books_at_once(database: Database, count: int, chapters: int, call_seco
 
 
 async def calls_alone(count: int, chapters: int, call_seconds: float) -> float:
-    """What `books_at_once` measures, of the same calls with nothing between them: what the loop's timers add."""
+    """The same measurement as `books_at_once` for the calls alone: it shows what the loop's timers add."""
     model = InstantModel(call_seconds)
 
     async def book(number: int) -> float:
@@ -258,7 +261,7 @@ async def calls_alone(count: int, chapters: int, call_seconds: float) -> float:
 
 
 def bytes_an_actor(database: Database, count: int) -> float:
-    """Memory of an idle resident actor with the status body of a book of ten chapters."""
+    """Memory of an idle resident actor, including the cached status of a book of ten chapters."""
     process = supervisor(database, InstantModel(None))
     tracemalloc.start()
     for number in range(count):

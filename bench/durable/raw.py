@@ -1,4 +1,4 @@
-"""The floor: one row, one commit, asyncpg."""
+"""The lower bound: one row per commit, with asyncpg."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ async def prepare(pool: asyncpg.Pool) -> None:
 
 
 async def inserts(pool: asyncpg.Pool, table: str, text: str, tasks: int, seconds: float) -> float:
-    """Rows a second, `tasks` at once."""
+    """Rows per second, from `tasks` concurrent writers."""
     end = time.perf_counter() + seconds
     done = await asyncio.gather(*(_insert(pool, table, text, end) for _ in range(tasks)))
     await pool.execute(f"TRUNCATE {table}")
@@ -33,7 +33,7 @@ async def _insert(pool: asyncpg.Pool, table: str, text: str, end: float) -> int:
 
 
 async def commits(pool: asyncpg.Pool, count: int, rest: float = 0.0) -> list[float]:
-    """Seconds of one small commit, each after `rest` seconds in which nothing is done."""
+    """Seconds of single small commits, each after `rest` seconds without load."""
     times = []
     for _ in range(count):
         await asyncio.sleep(rest)

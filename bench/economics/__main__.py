@@ -1,13 +1,13 @@
-"""What the prompts of a book of 100,000 words cost, with its chapters in view and by digests alone.
+"""What the prompts of a book of 100,000 words cost, with earlier chapters in view and with digests only.
 
 python -m bench.economics
 
-The prompts are those of the real prompt builder, the author is a script, and the prices are those of the price table.
-A token is four characters, on both sides. No network.
+The prompts come from the real prompt builder, the author is a script, and the prices come from the price table. A token
+is four characters, for input and output. No network.
 
-Each token in view is written to the provider's cache once, which costs a quarter of the output's price in the price
-table, and is read by every later call, at a hundredth of it. So n chapters in n calls cost at least 1.25 + n / 200
-times their own price: 1.38 with 25 chapters, before any task or note.
+Each token in view is written to the provider's cache once, for a quarter of the output price, and read by every later
+call, for a hundredth of it. So n chapters in n calls cost at least 1.25 + n / 200 times the price of their output: 1.38
+for 25 chapters, without any task or note.
 """
 
 from __future__ import annotations

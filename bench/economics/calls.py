@@ -1,4 +1,4 @@
-"""Model calls that are counted and priced as a provider would, without a network."""
+"""Model calls, counted and priced like a provider's, without a network."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tests.writing.scripted import obedient, request_key
 
 @dataclass
 class PricedCalls:
-    """Steps over the scripted author, with the provider's cache and prices. Sums are in micro-units.
+    """Steps with the scripted author and a provider's cache and prices. Sums are in micro-units.
 
-    Anthropic caches the prefixes that are marked, OpenAI the longest one that an earlier prompt had. What is new to a
-    cache is paid at the price of writing it, on both.
+    Anthropic caches the marked prefixes, OpenAI the longest prefix shared with an earlier prompt. For both, tokens new
+    to the cache cost the price of writing to it.
     """
 
     provider: str
@@ -71,11 +71,11 @@ class PricedCalls:
 
     @property
     def ratio(self) -> float:
-        """All that the calls cost, as a multiple of what they wrote costs."""
+        """The total cost of the calls divided by the cost of their output."""
         return self.total / self.output
 
     @property
     def cached_share(self) -> float:
-        """The share of the prompts' tokens that is read from the cache."""
+        """The share of prompt tokens read from the cache."""
         used = self.usage
         return used.cache_read_tokens / (used.input_tokens + used.cache_write_tokens + used.cache_read_tokens)

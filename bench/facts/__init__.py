@@ -1,1 +1,1 @@
-"""Planted contradictions, and what the rules find of them."""
+"""Planted contradictions, and how many of them the rules find."""

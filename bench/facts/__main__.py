@@ -1,6 +1,6 @@
-"""Do the rules find what cannot be true in a book? Contradictions are planted in books of twelve languages.
+"""Do the rules find contradictions? They are planted in books of twelve languages.
 
-python -m bench.facts               every template, in ten books each; a minute
+python -m bench.facts               every template, in ten books each; one minute
 python -m bench.facts --each N      in N books each
 """
 
@@ -51,7 +51,7 @@ def main() -> int:
     print("", *rows.with_the_judge(count), "", sep="\n")
     print(
         f"{len(books)} books of {true.words:,} words as they are with {true.facts} facts, {true.look_alikes} more "
-        f"with passages that look like a contradiction and are none: {len(true.alarms)} false alarms."
+        f"with passages that only look like a contradiction: {len(true.alarms)} false alarms."
     )
     print(*(f"false alarm: {each}\n" for each in [*count.alarms, *true.alarms][:SHOWN]), sep="", end="")
     bars = rows.verdicts(count, true)

@@ -1,4 +1,4 @@
-"""The books that contradictions are planted in: recorded ones, those of the trial, and sample stories."""
+"""The books that contradictions are planted in: recorded books, those of the trial, and sample stories."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from bookgen.words import count_words
 
 BENCH = Path(__file__).parent.parent
 FOREIGN, TRIAL = BENCH / "authored" / "foreign", BENCH / "trial" / "texts"
-CHAPTERS = 5  # of a sample story, which the offline model tells in as many chapters as it is asked for
+CHAPTERS = 5  # of a sample story; the offline model tells it in any number of chapters
 
 _HEADING = re.compile(r"^## .*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """A book by its chapters' texts. `people` are the names in its bible."""
+    """A book: its chapters' texts, and the names in its bible (`people`)."""
 
     name: str
     language: str
@@ -35,7 +35,7 @@ class Carrier:
 
 
 def carriers(languages: tuple[str, ...]) -> list[Carrier]:
-    """Every book in these languages that has two chapters or more."""
+    """All books in these languages with at least two chapters."""
     found = [*_authored(), *_of_the_trial(), *_samples(languages), *_foreign(languages)]
     return [each for each in found if each.language in languages and len(each.chapters) > 1]
 
@@ -65,7 +65,7 @@ def _samples(languages: tuple[str, ...]) -> Iterator[Carrier]:
 
 
 def _foreign(languages: tuple[str, ...]) -> Iterator[Carrier]:
-    """The tales of bench/authored/foreign, a chapter for each half."""
+    """The tales of bench/authored/foreign, each as two chapters."""
     for path in sorted(FOREIGN.glob("*.txt")):
         paragraphs = path.read_text(encoding="utf-8").strip().split("\n\n")
         half = len(paragraphs) // 2

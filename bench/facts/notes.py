@@ -1,4 +1,4 @@
-"""The facts of unchanged books: noted by a reader (`notes/NAME.json`), else that each person acts where named."""
+"""The facts of unchanged books: from `notes/NAME.json`, or else that people act where they are named."""
 
 from __future__ import annotations
 

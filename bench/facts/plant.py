@@ -1,4 +1,4 @@
-"""Put passages into a book, read the note of each chapter as the service does, and see what the rules find."""
+"""Puts passages into a book, reads the note of each chapter as the service does, and collects what the rules find."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from bookgen.writing.facts.noting import read_facts
 from bookgen.writing.review.findings import EditorFinding, TextSpan
 from tests.writing.scripted import a_book, a_chapter
 
-# Faker has no Japanese names that `bookgen.names` takes.
+# Faker has no Japanese names that `bookgen.names` accepts.
 JAPANESE = ("佐藤健", "高橋美咲", "小林一郎", "渡辺千尋", "中村拓", "伊藤直子", "山口修", "松本葵", "井上誠", "木村薫")
 
 
 @dataclass(frozen=True, slots=True)
 class PlantedBook:
-    """A book with a contradiction, or with what only looks like one."""
+    """A book with a contradiction, or with passages that only look like one."""
 
     carrier: Carrier
     told: ToldContradiction
@@ -52,7 +52,7 @@ def _bible(told: ToldContradiction, description: str) -> dict[str, list[dict[str
 
 
 def planted(carrier: Carrier, told: ToldContradiction, rng: random.Random) -> PlantedBook:
-    """The book with each passage in a chapter of its own; what stands last of three shares the last one's."""
+    """The book with each passage in a separate chapter. The last of three passages shares the last chapter."""
     first, last = sorted(rng.sample(range(len(carrier.chapters)), 2))
     places = [first, *([last] * (len(told.passages) - 1))]
     texts = [text.split("\n\n") for text in carrier.chapters]
@@ -69,7 +69,7 @@ def planted(carrier: Carrier, told: ToldContradiction, rng: random.Random) -> Pl
 
 
 def _note(passages: Sequence[ToldPassage]) -> dict[str, object]:
-    """The model's note of a chapter with these passages."""
+    """A model's note of a chapter with these passages."""
     names = ("kind", "subject", "value")
     noted = [(fact, passage.text) for passage in passages for fact in passage.facts]
     return {"facts": [dict(zip(names, fact, strict=True)) | {"quote": text} for fact, text in noted]}
@@ -81,12 +81,14 @@ def _span(chapter: Chapter, passage: ToldPassage) -> TextSpan:
 
 
 def people(language: str, rng: random.Random) -> tuple[str, str]:
-    """Two people who share no name."""
+    """Two people without a common name."""
     if language == "ja":
         one, other = rng.sample(JAPANESE, 2)
         return one, other
     names = pool(language)
-    seconds = names.surnames if len(names.surnames) > 1 else names.women  # where Faker has hardly any surname
+    seconds = (
+        names.surnames if len(names.surnames) > 1 else names.women
+    )  # for languages in which Faker has hardly any surnames
     given, surnames = (
         rng.sample(names.men, 2),
         rng.sample(seconds, 2),
@@ -97,7 +99,7 @@ def people(language: str, rng: random.Random) -> tuple[str, str]:
 
 
 def contradictions(books: Sequence[Carrier], each: int, seed: int = 1) -> Iterator[PlantedBook]:
-    """`each` books with every template of every language, with other people and at other places each time."""
+    """For every template of every language, `each` books with different people and places."""
     rng = random.Random(seed)
     for name in LISTS:
         for language, templates in read(name).items():
@@ -109,7 +111,7 @@ def contradictions(books: Sequence[Carrier], each: int, seed: int = 1) -> Iterat
 
 
 def look_alikes(books: Sequence[Carrier], each: int, seed: int = 2) -> Iterator[PlantedBook]:
-    """Books with passages that look like a contradiction and are none."""
+    """Books with passages that only look like a contradiction."""
     rng, sentences = random.Random(seed), read("honest")
     for found in contradictions(books, each, seed):
         if found.told.kind != DETAIL:
@@ -118,6 +120,6 @@ def look_alikes(books: Sequence[Carrier], each: int, seed: int = 2) -> Iterator[
 
 
 def unchanged(carrier: Carrier, notes: Sequence[Fact] = ()) -> list[EditorFinding]:
-    """What the rules find in a book as it is, by the facts that were noted of it."""
+    """What the rules find in an unchanged book, from its noted facts."""
     chapters = [a_chapter(number, content=text) for number, text in enumerate(carrier.chapters, 1)]
     return editor_findings(a_book(content_language=carrier.language, bible={}), notes, chapters)

@@ -1,4 +1,4 @@
-"""What was found, by language and kind, and whether the bars are kept."""
+"""What was found, by language and kind, and whether the bars were met."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ RULES = tuple(kind for kind in KINDS if kind != DETAIL)
 
 @dataclass
 class Count:
-    """Contradictions by list, language and kind: those planted, and those of which a finding quotes all passages."""
+    """Contradictions by list, language and kind: planted, and found with all passages quoted."""
 
     planted: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     found: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    judged: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # found by the rules or the played judge
+    judged: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # found by the rules or the simulated judge
     alarms: list[str] = field(default_factory=list)  # findings that quote anything else
 
     def add(self, book: PlantedBook, rng: random.Random) -> None:
@@ -40,7 +40,7 @@ class Count:
         return Recall(sum(self.found[row] for row in rows), sum(self.planted[row] for row in rows))
 
     def with_judge(self, lists: Iterable[str] = LISTS, kinds: Iterable[str] = KINDS) -> Recall:
-        """What a reading finds: the rules and the judge together, details included."""
+        """The number found by the rules and the judge together, including details."""
         rows = [row for row in self.planted if row[0] in set(lists) and row[2] in set(kinds)]
         return Recall(sum(self.judged[row] for row in rows), sum(self.planted[row] for row in rows))
 
@@ -64,7 +64,7 @@ class Recall:
 
 @dataclass
 class Honest:
-    """Books without a contradiction: as they are, and with passages that only look like one."""
+    """Books without a contradiction: unchanged, or with passages that only look like one."""
 
     words: int = 0
     facts: int = 0
@@ -73,7 +73,7 @@ class Honest:
 
 
 def table(count: Count) -> list[str]:
-    """A row for each language and each kind, the known templates and the unseen ones apart."""
+    """A row per language and per kind, with separate columns for known and unseen templates."""
     head = ["language", *(f"{kind}, {name}" for name in LISTS for kind in ("all rules",)), *RULES]
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for language in count.languages:
@@ -85,7 +85,7 @@ def table(count: Count) -> list[str]:
 
 
 def with_the_judge(count: Count) -> list[str]:
-    """What a reading finds with a judge that is played, beside the rules alone."""
+    """The number found with a simulated judge, next to that of the rules alone."""
     lines = [
         "| list | rules alone | with the judge | details, rules alone | details, with the judge |",
         "|---" * 5 + "|",
@@ -113,7 +113,7 @@ def verdicts(count: Count, honest: Honest) -> list[Bar]:
         Bar(f"{MIN_LANGUAGES} languages", str(languages), languages >= MIN_LANGUAGES),
         Bar("half of them unseen", str(unseen.of), unseen.of * 2 >= every.of),
         Bar("90 % found, both passages quoted: rules alone", f"{every.share:.1%}", every.share >= MIN_RECALL),
-        Bar("90 % found with the played judge", f"{whole.share:.1%}", whole.share >= MIN_RECALL),
+        Bar("90 % found with the simulated judge", f"{whole.share:.1%}", whole.share >= MIN_RECALL),
         Bar("90 % of the last unseen list found: rules alone", f"{last.share:.1%}", last.share >= MIN_RECALL),
         Bar("at most 1 false alarm in 100,000 words", f"{alarms} in {honest.words:,}", alarms <= most),
     ]

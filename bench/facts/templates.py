@@ -1,4 +1,4 @@
-"""Contradictions as the files tell them, and as the note of a chapter has them: a sentence with its facts."""
+"""The templates of contradictions in the TOML files: sentences, each with the facts that a chapter's note has of it."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 
 HERE = Path(__file__).parent
 LISTS = ("known", "unseen", "second", "third")
-IN_FULL = ("second", "third")  # the lists whose templates have the facts as a note has them, subjects and all
-DETAIL = "detail"  # two details that do not go together: no rule says so, an editor may
+IN_FULL = ("second", "third")  # lists whose templates have complete facts, with subjects
+DETAIL = "detail"  # two details that do not fit together: no rule finds them, but an editor may
 KINDS = (
     "dead_acts", "place_left", "gone_object", "two_places", "known_before", "two_births", "before_birth",
     "before_cause", "corrected", DETAIL,
 )  # fmt: skip
 
-SURNAME_CHARACTERS = {"ja": 2, "ko": 1, "zh": 1}  # of the names that `plant.people` gives
+SURNAME_CHARACTERS = {"ja": 2, "ko": 1, "zh": 1}  # in the names of `plant.people`
 
 Noted = tuple[str, str, str]  # kind, subject, value
 
 
 @dataclass(frozen=True, slots=True)
 class ToldPassage:
-    """A sentence of a chapter, and the facts that the note of the chapter has of it."""
+    """A sentence of a chapter, and the facts that the chapter's note has of it."""
 
     text: str
     facts: tuple[Noted, ...]
@@ -32,9 +32,9 @@ class ToldPassage:
 
 @dataclass(frozen=True, slots=True)
 class ToldContradiction:
-    """Two passages that cannot both be true; of a `corrected` one the second is empty.
+    """Two passages that cannot both be true. If the kind is `corrected`, the second one is empty.
 
-    `before` and `after` are what the bible said of the person, and says since its author has changed it.
+    `before` and `after`: what the bible said about the person before and after its author changed it.
     """
 
     kind: str
@@ -47,14 +47,14 @@ class ToldContradiction:
 
 
 def read(name: str) -> dict[str, dict[str, Any]]:
-    """The templates of a file by language."""
+    """The templates of a file, by language."""
     return tomllib.loads((HERE / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def contradiction(
     name: str, language: str, kind: str, people: tuple[str, str], fields: Sequence[str]
 ) -> ToldContradiction:
-    """A template as it is told of two people."""
+    """A template filled in with two people."""
     names = {"p": people[0], "q": people[1], **_parts(people[0], language)}
     earlier, *rest = (text.format(**names) for text in fields)
     if name in IN_FULL:
@@ -70,7 +70,7 @@ def contradiction(
 
 
 def _parts(person: str, language: str) -> dict[str, str]:
-    """The first name and the surname; of a Japanese, Korean or Chinese name the first name is the whole."""
+    """The first name and the surname. For a Japanese, Korean or Chinese name, the first name is the whole name."""
     if language in SURNAME_CHARACTERS:
         return {"f": person, "l": person[: SURNAME_CHARACTERS[language]]}
     return {"f": person.split()[0], "l": person.split()[-1]}
@@ -86,7 +86,7 @@ def _in_full(told: ToldContradiction, rest: Sequence[str]) -> ToldContradiction:
 
 
 def _noted(facts: str) -> tuple[Noted, ...]:
-    """The facts of `kind | subject | value ; kind | subject | value`."""
+    """Parse facts from `kind | subject | value ; kind | subject | value`."""
     entries = (tuple(part.strip() for part in fact.split("|")) for fact in facts.split(" ; "))
     return tuple((kind, subject, value) for kind, subject, value in entries)
 
@@ -94,7 +94,7 @@ def _noted(facts: str) -> tuple[Noted, ...]:
 def _facts(
     kind: str, people: tuple[str, str], subject: str, values: Sequence[str]
 ) -> tuple[tuple[Noted, ...], tuple[Noted, ...]]:
-    """The facts of the earlier passage and of the later one, in which the person is called `subject`."""
+    """The facts of the earlier passage, and those of the later one, which calls the person `subject`."""
     p, q = people
     match kind, values:
         case "dead_acts", []:
@@ -118,7 +118,7 @@ def _facts(
     raise ValueError(f"{kind} has {len(values)} values")
 
 
-# What a sentence of honest.toml makes of a kind: the fact that the note has of it, beside what the kind itself says.
+# By kind: the fact that a note has of a sentence from honest.toml, in addition to the facts of the kind.
 EXCUSES = {
     "dead_acts": ("back", "returns"),
     "place_left": ("back", "enters"),
@@ -129,7 +129,7 @@ EXCUSES = {
 
 
 def excused(planted: ToldContradiction, excuse: str, sentence: str) -> ToldContradiction:
-    """The same with a sentence in front of the later passage that makes both true."""
+    """The same contradiction, with a sentence before the later passage that makes both passages true."""
     p, q = planted.people
     subject, value = next(each[1:] for each in planted.passages[1].facts if each[0] != "now")
     said: dict[str, Noted] = {
@@ -145,7 +145,7 @@ def excused(planted: ToldContradiction, excuse: str, sentence: str) -> ToldContr
 
 
 def swapped(planted: ToldContradiction) -> ToldContradiction:
-    """The same in the other order, which is true of a death, a loss or what somebody learns."""
+    """The same passages in reverse order, which is possible for a death, a loss or new knowledge."""
     earlier, later = planted.passages
     return ToldContradiction(planted.kind, planted.list, planted.language, planted.people, (later, earlier))
 
@@ -154,7 +154,7 @@ ORDERED = ("dead_acts", "place_left", "gone_object", "known_before")
 
 
 def honest_of(planted: ToldContradiction, sentences: dict[str, str]) -> Iterator[ToldContradiction]:
-    """What looks like a planted contradiction and is none."""
+    """Passages that look like the contradiction but can both be true."""
     for excuse in EXCUSES.get(planted.kind, ()):
         yield excused(planted, excuse, sentences[excuse])
     if planted.kind in ORDERED:

@@ -1,9 +1,9 @@
-"""How often the quality gate is wrong about prose that somebody finished, and what it finds of planted faults.
+"""False alarms of the quality gate in finished prose, and how many planted faults it finds.
 
 python -m bench.gate FOLDER [--model-prose FOLDER] [--novels 20]
 
-FOLDER has checkouts of ELTeC-eng and ELTeC-deu. A class may change the text by itself only with a precision of 99 %:
-found / (found + false alarms), with one fault planted in each chapter.
+FOLDER has checkouts of ELTeC-eng and ELTeC-deu. A class of faults may be corrected automatically only with a precision
+of 99 %: found / (found + false alarms), with one fault planted in each chapter.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PART_WORDS = 1_000  # of a reply
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """`changed`: the gate changed the text by itself."""
+    """`changed`: the gate changed the text automatically."""
 
     kind: str
     excerpt: str
@@ -57,7 +57,7 @@ def a_novel(text: Authored) -> Book:
 
 
 async def alarms_in(content: str, book: Book, earlier: Sequence[str], chapter: Chapter) -> list[Alarm]:
-    """All that is reported of a chapter and changed in it, on the same way as a reply goes."""
+    """All findings and changes in a chapter, processed like a reply."""
     text, alarms = _cleaned(content, book, chapter)
     certain = await quality.certain(text, book)
     alarms += [Alarm(each.kind, each.before, changed=True) for each in certain.changes]
@@ -69,7 +69,7 @@ async def alarms_in(content: str, book: Book, earlier: Sequence[str], chapter: C
 
 
 def _cleaned(content: str, book: Book, chapter: Chapter) -> tuple[str, list[Alarm]]:
-    """The chapter as it comes in replies of some length, each cleaned."""
+    """The chapter divided into replies of PART_WORDS, each cleaned."""
     kept: list[str] = []
     alarms: list[Alarm] = []
     instructed = voice.craft(book)

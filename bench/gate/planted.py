@@ -1,4 +1,4 @@
-"""Faults of models, to be planted into prose that has none."""
+"""Faults that models make, to be planted in faultless prose."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ OTHER_SCRIPTS = (
 
 @dataclass(frozen=True, slots=True)
 class PlantedFault:
-    """A chapter with one fault. `fault` is its text, as a finding or a removal must name it."""
+    """A chapter with one fault. `fault` is its text, which a finding or removal must name."""
 
     content: str
     fault: str
@@ -151,7 +151,7 @@ def moral(rng: random.Random, blocks: Sequence[str], tag: str, strange: Sequence
     return PlantedFault(_at(blocks, len(blocks), text), text)
 
 
-# Each class of fault: what plants it, and the kind that the gate calls it.
+# Each class of faults: the function that plants it, and its kind in the gate's findings.
 CLASSES: Mapping[str, tuple[Planter, str]] = {
     "announcement before the text": (announcement, "meta_text"),
     "postscript after the text": (postscript, "meta_text"),
@@ -167,7 +167,7 @@ CLASSES: Mapping[str, tuple[Planter, str]] = {
 
 
 def narration(chapters: Sequence[str]) -> list[str]:
-    """The longer paragraphs in which nobody speaks."""
+    """The longer paragraphs without speech."""
     return [
         block
         for chapter in chapters

@@ -1,4 +1,4 @@
-"""Prose that somebody finished: novels of ELTeC, and what a strong model wrote."""
+"""Finished prose: novels of ELTeC, and texts of a strong model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Authored:
 
 
 def novels(folder: Path, tag: str) -> Iterator[Authored]:
-    """The novels of a language in checkouts of ELTeC, in chapters as long as those of our books."""
+    """The novels of a language from checkouts of ELTeC, divided into chapters as long as ours."""
     for novel in corpus.every_novel(folder, tag):
         texts = [_ESCAPED.sub(r"\1", each.content) for each in novel.text.texts.values()]
         chapters = tuple(piece for text in texts for piece in _pieces(text))
@@ -52,7 +52,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def written_by_a_model(folder: Path) -> Iterator[Authored]:
-    """The texts in the folder and below it that are chapters: one book for each folder."""
+    """The chapters in the folder and its subfolders: one book per folder."""
     for inner in sorted({file.parent for file in folder.rglob("*.txt")}):
         files = [file for file in sorted(inner.glob("*.txt")) if _CHAPTER_FILE.match(file.name)]
         texts = (file.read_text("utf-8").strip() for file in files)

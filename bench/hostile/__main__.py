@@ -1,11 +1,11 @@
-"""A calm account beside a hostile one: what the one feels of the other, and what the service uses meanwhile.
+"""A normal account next to a hostile one: how much the first one notices, and what the service uses meanwhile.
 
     python -m bench.hostile [--seconds 40] [--only copy,write]
 
-The service is started by its own command, with its default limits and plans. The calm account polls a book and exports
-it, alone first and then beside the other, which does all it can at once (`attack.py`), at a lower priority than the
-service: it would be on another machine. On a machine that is busy with something else nothing of this can be judged:
-how long the service waited for a core is printed.
+The service is started by its own command, with its default limits and plans. The normal ("calm") account polls and
+exports a book, first alone and then while the hostile account does everything it can at once (`attack.py`). The hostile
+client runs at a lower priority than the service, because in reality it is on another machine. The results mean nothing
+on a machine that is busy with other work; for this, the time that the service waited for a core is printed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Counts = dict[float, float]
 
 @dataclass
 class Felt:
-    """Seconds that the calm account's calls took, and how many were answered with a 5xx."""
+    """The durations of the calm account's calls in seconds, and the number of 5xx responses."""
 
     polls: list[float] = field(default_factory=list)
     exports: list[float] = field(default_factory=list)
@@ -95,7 +95,7 @@ class Calm:
         return (await self._call("GET", f"/books/{self._book}/generation-status/"))[0]
 
     async def _export(self) -> int:
-        """A file that was never made before."""
+        """Export a file that is not cached yet."""
         self._made += 1
         told = {"settings": {"dedication": f"Number {self._made}"}}
         return (await self._call("POST", f"/books/{self._book}/export_pdf/", told))[0]
@@ -111,19 +111,19 @@ class Calm:
 
 
 async def lag(http: aiohttp.ClientSession, port: int) -> Counts:
-    """How many looks found the loop at most so late, in seconds."""
+    """By bound in seconds: how many samples found the loop at most that late (cumulative)."""
     async with http.get(f"http://127.0.0.1:{port}/metrics") as answer:
         return {float(bound): float(count) for bound, count in LAG.findall(await answer.text())}
 
 
 def p99_of(before: Counts, after: Counts) -> float:
-    """The bound of the bucket that holds the 99th percentile, in milliseconds."""
+    """The bound of the bucket with the 99th percentile, in milliseconds."""
     looks = {bound: after[bound] - before[bound] for bound in after}
     return min(bound for bound, count in looks.items() if count >= 0.99 * looks[float("inf")]) * 1e3
 
 
 async def most_memory(server: ServerProcess) -> float:
-    """The most MiB that the service, its workers with it, is seen to use until this is cancelled."""
+    """The peak memory of the service and its workers, in MiB, sampled until this is cancelled."""
     most = 0.0
     try:
         while True:
@@ -134,18 +134,18 @@ async def most_memory(server: ServerProcess) -> float:
 
 
 def service_of(pid: int) -> list[int]:
-    """The service's processes without those of its database server."""
+    """The service's processes, without its database server."""
     return [each for each in family(pid) if b"postgres" not in Path(f"/proc/{each}/cmdline").read_bytes()[:200]]
 
 
 def loop_seconds(pid: int) -> tuple[float, float]:
-    """Seconds for which the service's main thread ran, and for which it could have run and did not."""
+    """Seconds that the service's main thread ran, and seconds that it was runnable but waited for a core."""
     ran, waited, _slices = Path(f"/proc/{pid}/schedstat").read_text().split()
     return int(ran) / 1e9, int(waited) / 1e9
 
 
 def cpu(pid: int) -> dict[str, float]:
-    """CPU seconds so far: of the event loop, the service's other threads, its workers and the database."""
+    """CPU seconds so far: of the event loop, the other threads, the workers, and the database."""
     processes, loop = service_of(pid), loop_seconds(pid)[0]
     return {
         "loop": loop,
@@ -156,7 +156,7 @@ def cpu(pid: int) -> dict[str, float]:
 
 
 def give_way(session: int) -> None:
-    """Where the kernel groups by sessions, each has a share of its own, which no niceness within it changes."""
+    """Lower the priority of the session: with autogrouping, the kernel ignores niceness across sessions."""
     with contextlib.suppress(OSError):
         Path(f"/proc/{session}/autogroup").write_text("15")
 
@@ -187,10 +187,10 @@ async def measure(server: ServerProcess, seconds: float, ways: Sequence[str], sc
     alone.show("alone")
     beside.show("beside")
     print(f"the hostile account's answers: {dict(sorted(answers.items()))}")
-    print("beside, shares of a core: " + ", ".join(f"{who} {share:.0%}" for who, share in shares.items()))
-    print(f"beside, the service's loop waited for a core for {waited / seconds:.0%} of the time")
-    scores.at_most("calm polls, p99 beside / alone", p(99, beside.polls) / p(99, alone.polls), 3)
-    scores.at_most("calm exports, p99 beside / alone", p(99, beside.exports) / p(99, alone.exports), 3)
+    print("during the attack, shares of a core: " + ", ".join(f"{who} {share:.0%}" for who, share in shares.items()))
+    print(f"during the attack, the service's loop waited for a core for {waited / seconds:.0%} of the time")
+    scores.at_most("calm polls, p99 during the attack / alone", p(99, beside.polls) / p(99, alone.polls), 3)
+    scores.at_most("calm exports, p99 during the attack / alone", p(99, beside.exports) / p(99, alone.exports), 3)
     scores.at_most("calm 5xx", beside.failures, 0)
     scores.at_most("memory of the service", await memory, 600, "MiB")
     scores.at_most("loop lag, p99", late, 50, "ms")
@@ -199,7 +199,9 @@ async def measure(server: ServerProcess, seconds: float, ways: Sequence[str], sc
 async def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.hostile")
     parser.add_argument("--seconds", type=float, default=40)
-    parser.add_argument("--only", default=",".join(WAYS), help="what the hostile account does, of: %(default)s")
+    parser.add_argument(
+        "--only", default=",".join(WAYS), help="the attacks of the hostile account (default: %(default)s)"
+    )
     asked = parser.parse_args()
     folder, scores = Path(tempfile.mkdtemp(prefix="bookgen-hostile-")), Scorecard()
     port, log = free_port(), folder / "service.log"

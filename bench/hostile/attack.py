@@ -1,8 +1,8 @@
-"""A free account at its limits, in a process of its own: exports, copies, stalled readers, outlines, deep Markdown.
+"""A free account at its limits, in a separate process: exports, copies, stalled readers, outlines, deep Markdown.
 
     python -m bench.hostile.attack PORT TOKEN SECONDS [WAY ...]
 
-prints the answers that it got, by their statuses, as JSON. `WAYS` names the ways; without one it goes them all.
+Prints the number of responses by status as JSON. The constant `WAYS` names the attacks; all of them are the default.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from typing import Any
 import aiohttp
 
 LARGE = 990_000  # bytes of a chapter
-# What is done, and by how many at once.
+# Each attack, and the number of concurrent tasks for it.
 WAYS = {"export": 3, "preview": 3, "copy": 3, "outline": 3, "read": 3, "write": 3, "stall": 24}
 DEEP = ("[" * 400_000, "> " * 50_000, "[^1]" * 2_000, "*_" * 100_000, "| a " * 40_000)
 
 
 class Attack:
-    """Everything at once, each as fast as it is let."""
+    """All attacks at once, each as fast as the limits allow."""
 
     def __init__(self, http: aiohttp.ClientSession, port: int, token: str) -> None:
         self._http, self._port, self._token = http, port, token
@@ -59,7 +59,7 @@ class Attack:
                 await way()
 
     async def _send(self, method: str, path: str, body: object = None) -> Any:
-        """The answer of a call that was let through; waits as it is told where it was not."""
+        """Send a call until it is not rate-limited, waiting as long as each 429 says. Returns the response."""
         headers = {"Authorization": f"Bearer {self._token}"}
         url = f"http://127.0.0.1:{self._port}/api/v1{path}"
         async with self._http.request(method, url, json=body, headers=headers) as answer:
@@ -95,7 +95,7 @@ class Attack:
         await self._send("PATCH", f"/chapters/{chapter}/", {"content": "[" * 400_001})
 
     async def _stall(self) -> None:
-        """Asks for megabytes and takes none of them."""
+        """Request megabytes, and read none of them."""
         request = (
             f"GET /api/v1/chapters/ HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self._token}\r\n\r\n"
         ).encode()

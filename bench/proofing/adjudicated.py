@@ -1,8 +1,8 @@
-"""What the alarms on the held half are, each looked at in its passage: a fault that stands in the text, or none.
+"""Verdicts on the alarms in the held-out half, each checked in its passage: a real fault of the text, or a false alarm.
 
-Old novels were read by machines and typed by hand: a text with "Vážku , kdykoli" is not sound, and who says so is
-right. `adjudicated.tsv` has novel, chapter, offset, verdict and reason of every alarm. In doubt the text is `sound` and
-the alarm is false, and so is one that is not listed.
+Old novels were scanned or typed by hand, so a text may have real faults ("Vážku , kdykoli"). `adjudicated.tsv` lists
+novel, chapter, offset, verdict and reason for each alarm. In case of doubt, and for an alarm that is not listed, the
+text is `sound` and the alarm is false.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pathlib import Path
 from bookgen.writing.proofreading.correction import Correction
 
 FILE = Path(__file__).with_suffix(".tsv")
-SHOWN = 60  # characters of a passage that are listed
+SHOWN = 60  # characters of a passage
 
 Place = tuple[str, int, int, str]
 
 
 def is_fault(novel: str, chapter: int, correction: Correction) -> bool:
-    """Whether something is wrong with the text there; nothing is said of what it should be."""
+    """Whether the text has a fault there, whatever the correct text would be."""
     return _verdicts().get((novel, chapter, correction.start, correction.original[:SHOWN])) == "fault"
 
 

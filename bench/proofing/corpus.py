@@ -1,4 +1,4 @@
-"""Novels that nobody tuned a rule on, read from checkouts of the European Literary Text Collection (ELTeC)."""
+"""Novels that no rule was tuned on, read from checkouts of the European Literary Text Collection (ELTeC)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lxml import etree
 from bookgen.words import count_words
 from bookgen.writing.proofreading.book import BookText, ChapterText
 
-# Where a language's novels lie: github.com/COST-ELTeC/ELTeC-deu and so on, each under CC BY 4.0.
+# The folders of each language's novels: github.com/COST-ELTeC/ELTeC-deu and so on, each under CC BY 4.0.
 FOLDERS = {
     "cs": "ELTeC-cze/level1",
     "de": "ELTeC-deu/level1",
@@ -29,19 +29,19 @@ FOLDERS = {
     "sv": "ELTeC-swe/level1",
     "uk": "ELTeC-ukr/level1",
 }
-NOVELS = 8  # of a language in a half
-LEAST, MOST = 5_000, 25_000  # words of a novel
+NOVELS = 8  # per language and half
+MIN_WORDS, MAX_WORDS = 5_000, 25_000  # of a novel
 
 _TEI = "{http://www.tei-c.org/ns/1.0}"
 _NO_PROSE = {f"{_TEI}{tag}" for tag in ("note", "ref", "head", "figure", "fw", "gap", "teiHeader", "front", "back")}
-_SPACE = re.compile(r"[ \t\r\n]+")  # of the markup: how much of it there is means nothing
-_EDGE = "\0"  # of an element in a line
-_SPACE_AT_EDGE = re.compile(r"(?:\s*\0\s*)+(?=[,.;:!?])")  # of the markup too: "<hi>Times</hi> ,"
+_SPACE = re.compile(r"[ \t\r\n]+")  # white space of the markup, whose amount means nothing
+_EDGE = "\0"  # the edge of an inline element
+_SPACE_AT_EDGE = re.compile(r"(?:\s*\0\s*)+(?=[,.;:!?])")  # white space of the markup as well: "<hi>Times</hi> ,"
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|])")
 
 
 class Half(StrEnum):
-    """Rules are written with one half of the novels, and of the kinds of mistakes, in view, and judged by the other."""
+    """Rules are developed with one half of the novels and of the kinds of mistakes, and judged by the other half."""
 
     DEVELOPMENT = "development"
     HELD = "held"
@@ -55,12 +55,12 @@ class Novel:
 
 
 def novels(folder: Path, tag: str, half: Half) -> Iterator[Novel]:
-    """A half of the language's novels, in an order that the file's name alone decides."""
+    """One half of the language's novels, in an order that depends only on file names."""
     files = [file for file in (folder / FOLDERS[tag]).glob("*.xml") if half_of(file.name) is half]
     found = 0
     for file in sorted(files, key=lambda file: _digest(file.name)):
         novel = _novel(file, tag)
-        if novel.words >= LEAST:
+        if novel.words >= MIN_WORDS:
             yield novel
             found += 1
         if found == NOVELS:
@@ -68,12 +68,12 @@ def novels(folder: Path, tag: str, half: Half) -> Iterator[Novel]:
 
 
 def every_novel(folder: Path, tag: str) -> Iterator[Novel]:
-    """All of the language's novels that are there, as far as `MOST` words of each."""
+    """All available novels of the language, up to `MAX_WORDS` words of each."""
     return (_novel(file, tag) for file in sorted((folder / FOLDERS[tag]).glob("*.xml")))
 
 
 def half_of(name: str) -> Half:
-    """Of a novel's file, or of a kind of mistakes: its name alone decides."""
+    """The half of a novel's file or of a kind of mistakes, which depends only on its name."""
     return (Half.DEVELOPMENT, Half.HELD)[_digest(name)[0] % 2]
 
 
@@ -85,7 +85,7 @@ def _novel(file: Path, tag: str) -> Novel:
     chapters: list[str] = [""]
     words = 0
     for paragraph, opens in _paragraphs(file):
-        if words >= MOST:
+        if words >= MAX_WORDS:
             break
         if opens and chapters[-1]:
             chapters.append("")
@@ -100,7 +100,7 @@ def book_of(chapters: Sequence[str], tag: str) -> BookText:
 
 
 def _paragraphs(file: Path) -> Iterator[tuple[str, bool]]:
-    """Each paragraph as Markdown, and whether it is the first of a division."""
+    """Each paragraph as Markdown, and whether it is the first one of a division."""
     tree = etree.parse(file, etree.XMLParser(recover=True, huge_tree=True))
     for body in tree.iter(f"{_TEI}body"):
         opens = False

@@ -1,8 +1,8 @@
-"""Could a list of words tell slips from words by itself? `python -m bench.proofing.dictionary FOLDER [LANGUAGES]`.
+"""Can a word list alone tell slips from words? `python -m bench.proofing.dictionary FOLDER [LANGUAGES]`.
 
-A slip is taken to be a word that is not in wordfreq's list, stands twice at most in its novel, and is one letter off
-one common word. Read are three novels of the development half in each language, with slips planted among their words;
-the precision is that beside one slip in a thousand words.
+A word counts as a slip if it is not in wordfreq's list, occurs at most twice in its novel, and differs by one letter
+from a common word. The bench reads three novels of the development half in each language, with planted slips. The
+precision is given for one slip per thousand words.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from bookgen.writing.proofreading.correction import within
 
 NOVELS = 3
 COMMON = 4.0  # on the Zipf scale
-SHORTEST = 5  # letters
+MIN_LETTERS = 5
 PLANTED = 0.004  # of the words
-SLIPS = 10  # in ten thousand words, that the precision is told for
+SLIPS = 10  # per ten thousand words, for which the precision is given
 
-_WORD = re.compile(rf"(?<![\w'’-])[^\W\d_]{{{SHORTEST},}}(?![\w'’-])")
+_WORD = re.compile(rf"(?<![\w'’-])[^\W\d_]{{{MIN_LETTERS},}}(?![\w'’-])")
 
 
 class Dictionary:
@@ -34,12 +34,12 @@ class Dictionary:
         self._known = get_frequency_dict(tag, "best")
         self._common: defaultdict[str, list[str]] = defaultdict(list)
         for word in top_n_list(tag, 20_000):
-            if len(word) >= SHORTEST and zipf_frequency(word, tag) >= COMMON:
+            if len(word) >= MIN_LETTERS and zipf_frequency(word, tag) >= COMMON:
                 for shorter in _shorter(word):
                     self._common[shorter].append(word)
 
     def meant(self, word: str, times: Mapping[str, int]) -> set[str]:
-        """The common words that a slip may have been; none where it is taken for a word."""
+        """The common words that a slip may stand for; none if it counts as a word."""
         if not word.islower() or word in self._known or times.get(word, 0) > 2:
             return set()
         near = {each for shorter in _shorter(word) for each in self._common.get(shorter, ())}

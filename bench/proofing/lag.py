@@ -1,6 +1,6 @@
-"""What a survey of a novel costs, and how late the event loop is meanwhile: `python -m bench.proofing.lag [de]`.
+"""The cost of surveying a novel, and the event loop lag meanwhile: `python -m bench.proofing.lag [de]`.
 
-The novel has a hundred thousand words in forty chapters. Bars: 30 s of CPU, the loop's lag p99 20 ms.
+The novel has 100,000 words in forty chapters. Bars: 30 s of CPU, and a p99 of the lag of 20 ms.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from bench.render import corpus
 from bookgen.models import Chapter
 from bookgen.writing.proofreading.survey import survey
 
-TICK = 0.005  # s
+TICK = 0.005  # seconds
 
 
 async def lags(over: asyncio.Event) -> list[float]:
-    """How much later than asked the loop came back, in milliseconds, tick by tick."""
+    """The delay of each tick of the loop, in milliseconds."""
     loop = asyncio.get_running_loop()
     found = []
     while not over.is_set():
@@ -36,7 +36,7 @@ async def each(chapters: Sequence[Chapter]) -> AsyncIterator[Chapter]:
 
 
 def cpu() -> float:
-    """Seconds of this process and of its workers that have ended."""
+    """CPU seconds of this process and of its ended workers."""
     used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
 

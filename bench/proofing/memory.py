@@ -1,7 +1,7 @@
-"""What the service takes to have a very long book proofread: `python -m bench.proofing.memory [--chapters 100]`.
+"""Memory and latency while a very long book is proofread: `python -m bench.proofing.memory [--chapters 100]`.
 
-`bookgen serve` runs as a process of its own, with the offline model. Its memory is what it has at most beyond what it
-had before the report; how late it answers is measured at another account's polls. The book is `--megabytes` a chapter.
+`bookgen serve` runs as a separate process with the offline model. The memory is the peak above the level before the
+report. The latency is that of another account's polls. Each chapter of the book has `--megabytes`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from tests.service import ServiceProcess
 
 RATES = {f"BOOKGEN_RATE_{name}": "1000000/minute" for name in ("READ", "WRITE", "EXPENSIVE", "PUBLIC", "AUTH")}
 PASSWORD = "correct horse battery"
-LEAST = 3  # chapters' bytes: what is told of the book, kept of a reply and on its way to the database
-LETTERS = 5  # of a word, at least
-EVERY = 0.05  # s
+MIN_CHAPTERS = 3  # in bytes: one sent to the worker, one in its reply, one on the way to the database
+MIN_LETTERS = 5  # of a word
+SAMPLE_SECONDS = 0.05
 
 
 class Memory:
-    """Megabytes that a process and its children have at most, beyond what it had at the start."""
+    """The peak memory of a process and its children above the level at the start, in megabytes."""
 
     def __init__(self, process_id: int) -> None:
         self._id = process_id
@@ -42,7 +42,7 @@ class Memory:
             for child in self._workers():
                 with contextlib.suppress(OSError, KeyError):
                     self.of_worker = max(self.of_worker, self._resident(child))
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(SAMPLE_SECONDS)
 
     def _workers(self) -> Iterator[int]:
         for task in Path(f"/proc/{self._id}/task").iterdir():
@@ -62,18 +62,18 @@ async def answers(client: Client, seconds: list[float]) -> None:
         started = time.perf_counter()
         await client.list_books()
         seconds.append(time.perf_counter() - started)
-        await asyncio.sleep(EVERY)
+        await asyncio.sleep(SAMPLE_SECONDS)
 
 
 async def written(client: Client, chapters: int, size: int, language: str) -> int:
-    """The id of a book with so many chapters of so many characters."""
+    """Create a book with this many chapters of this many characters each, and return its id."""
     await client.register("ada", "ada@example.org", PASSWORD)
     book = await client.create_book(
         title="Long", chapter_count=chapters, target_word_count=500_000, content_language=language
     )
     outline = [{"title": f"Chapter {number}", "summary": "Of salt."} for number in range(1, chapters + 1)]
     book = await client.update_outline(book["id"], outline)
-    _, texts = corpus.book(corpus.Corpus("long", chapters=chapters, words=chapters * size // LETTERS))
+    _, texts = corpus.book(corpus.Corpus("long", chapters=chapters, words=chapters * size // MIN_LETTERS))
     for chapter, text in zip(book["chapters"], texts, strict=True):
         await client.change_chapter(chapter["id"], content=text.content[:size])
     return int(book["id"])
@@ -108,7 +108,7 @@ async def main() -> int:
         f"{took:.0f} s; service {memory.before:.0f} MB, at most {grown:.0f} MB more; worker {memory.of_worker:.0f} MB"
     )
     print(f"answers to others meanwhile: p99 {slowest:.0f} ms, worst {max(late) * 1_000:.0f} ms of {len(late)}")
-    return int(report["status"] != "completed" or grown > LEAST * given.megabytes + 60)
+    return int(report["status"] != "completed" or grown > MIN_CHAPTERS * given.megabytes + 60)
 
 
 if __name__ == "__main__":

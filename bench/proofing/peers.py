@@ -1,7 +1,8 @@
-"""What other checkers raise on the same English novels: `python -m bench.proofing.peers FOLDER`.
+"""Alarms of other checkers in the same English novels: `python -m bench.proofing.peers FOLDER`.
 
-Harper is a package of ours. LingoTweaker is not: `pip install lingotweaker lingotweaker-data-en` into a folder that
-PYTHONPATH names; without it its rows are left out. Both run as they come, the dialect set. The held half.
+Harper is one of our dependencies. LingoTweaker is not: `pip install lingotweaker lingotweaker-data-en` into a folder on
+the PYTHONPATH. Without it, its rows are left out. Both run with default settings and the dialect set, on the held-out
+half.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from bookgen.writing.proofreading import english, rules
 from bookgen.writing.proofreading.book import BookText, ChapterText
 
 WORDS = 2_500  # of each novel
-# What each calls spelling, grammar and punctuation, the kinds that the bar is about; the rest is style.
+# The categories of each checker for spelling, grammar and punctuation, to which the bar applies. The rest is style.
 HARPER = frozenset({"Spelling", "Typo", "Grammar", "Agreement", "Punctuation", "Formatting", "Capitalization",
                     "BoundaryError", "Repetition", "Usage", "WordChoice", "Eggcorn", "Malapropism"})  # fmt: skip
 LINGO_TWEAKER = frozenset({"misspelling", "grammar", "typographical", "whitespace", "duplication", "uncategorized"})
@@ -50,7 +51,7 @@ def lingo_tweaker(engine: object) -> Callable[[BookText], Kinds]:
 
 
 def sample(book: BookText) -> BookText:
-    """The first chapters of a novel, the last of them cut at a paragraph."""
+    """The first chapters of a novel. The last one is cut at a paragraph."""
     left, texts = WORDS, {}
     for number, text in book.texts.items():
         kept = []

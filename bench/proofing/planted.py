@@ -1,4 +1,7 @@
-"""Mistakes planted in sound prose, each with the text that it was made from: found is what is mended exactly."""
+"""Mistakes planted in correct prose, each with its correct text.
+
+A mistake counts as found if it is corrected exactly.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +16,21 @@ from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.doubled import NEVER_TWICE
 from bookgen.writing.proofreading.quotation import Marks, marks
 
-EACH = 4  # of a kind in a book
-FEW = 3  # of a kind that is known by the habit of a book
-STYLED = 80  # marks of a book that a few odd ones stand out from
-NAMES = 6  # of a book that the bible is given
-NUMBERS = 24  # that a book is given, so that it has a style of them
+EACH = 4  # per kind and book
+FEW = 3  # of a kind that is detected by the book's habits
+STYLED = 80  # marks that a book needs to have a recognisable habit
+NAMES = 6  # of the book, for its bible
+NUMBERS = 24  # added to a book so that it has a style for them
 
 _NAME = re.compile(r"(?<=[^\W\d_] )[^\W\d_a-z][^\W\d_A-Z]{5,}")
 _CAPITAL = f"[{''.join(filter(str.isupper, map(chr, range(0x2000))))}]"
-# Neither its end nor that of the one before is an abbreviation's, which has fewer letters.
+# A sentence whose end, and that of the one before, cannot be an abbreviation, which would have fewer letters.
 _SENTENCE = rf"(?<=[^\W\d_]{{4}}[.!?] ){_CAPITAL}[^.!?…\n\\]{{80,180}}[^\W\d_]{{4}}\.(?= {_CAPITAL})"
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """`text[start:end]` stands where the sound text has `sound`."""
+    """A mistake: the correct text has `sound` in place of `text[start:end]`."""
 
     kind: str
     chapter: int
@@ -38,9 +41,9 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class MistakeKind:
-    """A way of making mistakes: where one can be made, and what is written there. `certain`: mended beyond doubt.
+    """A way to make mistakes: where one is possible, and what is written there.
 
-    `times`: how many are made in a book.
+    `certain`: the correction is unambiguous. `times`: how many are planted in a book.
     """
 
     name: str
@@ -51,7 +54,7 @@ class MistakeKind:
 
 
 def prepared(book: BookText, chance: random.Random) -> BookText:
-    """The book with a bible of names taken from it, and with some numbers, which old novels hardly have."""
+    """The book with a bible of its names, and with some numbers, because old novels hardly have any."""
     counts = Counter(match[0] for text in book.texts.values() for match in _NAME.finditer(text.prose))
     lower = {word for word in book.words if word.islower()}
     names = [name for name, _ in counts.most_common(60) if name.lower() not in lower and book.words[name] >= 5]
@@ -69,7 +72,7 @@ def prepared(book: BookText, chance: random.Random) -> BookText:
 
 
 def spoilt(book: BookText, chance: random.Random) -> tuple[BookText, list[Mistake]]:
-    """The book with some mistakes of every kind that it has a place for."""
+    """The book with some mistakes of every kind that is possible in it."""
     pair = marks(book) or Marks("“", "”")
     texts = dict(book.texts)
     mistakes: list[Mistake] = []
@@ -107,7 +110,7 @@ def _moved(earlier: Mistake, made: Mistake, shift: int) -> Mistake:
 
 
 def mends(correction: Correction, mistake: Mistake, content: str) -> bool:
-    """Whether the correction makes the text sound again, whatever passage it quotes for that."""
+    """Whether the correction restores the correct text, whatever passage it quotes."""
     low, high = min(correction.start, mistake.start), max(correction.end, mistake.end)
     sound = content[low : mistake.start] + mistake.sound + content[mistake.end : high]
     fixed = content[low : correction.start] + correction.replacement + content[correction.end : high]
@@ -130,7 +133,7 @@ def _mark_before(book: BookText, _pair: Marks) -> re.Pattern[str]:
 
 
 def _last_closer(_book: BookText, pair: Marks) -> re.Pattern[str]:
-    """Speech of one sentence, which is a paragraph, and no speech behind it, which would tell that it goes on."""
+    """Find paragraphs that are one spoken sentence, if no speech follows: that could be its continuation."""
     opener, closer = re.escape(pair.opener), re.escape(pair.closer)
     said = rf"[^{opener}{closer}\"'’(.!?…\n\\]{{9,}}[.!?]"
     return re.compile(rf"(?<=\n\n){opener}{pair.space}{said}{pair.space}{closer}(?=\n\n[^—–{opener}-])")
@@ -166,7 +169,7 @@ def _apostrophe(book: BookText, _pair: Marks) -> re.Pattern[str] | None:
 
 
 def _misspelt(match: re.Match[str], chance: random.Random) -> str:
-    """One inner letter is lost, doubled or changes places with the next."""
+    """Drop or double an inner letter, or swap it with the next one."""
     name = match[0]
     place = chance.randint(1, len(name) - 4)
     swapped = name[:place] + name[place + 1] + name[place] + name[place + 2 :]
@@ -175,7 +178,7 @@ def _misspelt(match: re.Match[str], chance: random.Random) -> str:
 
 
 def _unmarked(match: re.Match[str], _chance: random.Random) -> str:
-    """Without its last mark, and the space before that."""
+    """Remove the last mark and the space before it."""
     return match[0][:-1].rstrip("\u00a0\u202f ")
 
 

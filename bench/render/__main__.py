@@ -1,14 +1,14 @@
-"""python -m bench.render: the same book through ours and through whatever peers this machine has, interleaved.
+"""python -m bench.render: export the same book with ours and with the peers that this machine has, interleaved.
 
     pip install -r bench/requirements.txt      # peers; pandoc from the system; poppler-utils for the typographic part
     python -m bench.render --corpus novel --runs 3
 
-Every row is a process of its own, from its start to the finished file; each ran once before, unmeasured, so that
-byte code and the disk's cache are as after any first use. Prints the least wall time and CPU time and the peak of
-memory, ours as a share of each peer's, then how the finished PDFs are set.
+Each row is a separate process, from its start to the finished file. Each one runs once unmeasured first, to compile
+byte code and fill the disk cache. Prints the minimum of wall time and CPU time and the peak memory, our share of each
+peer's, and the typographic quality of the PDFs.
 
-DOCX and EPUB carry the printed book's page numbers. The service knows them from the layout that it keeps for all
-formats; the rows "with layout" are a process that has to lay the book out for them first. pandoc's files have none.
+DOCX and EPUB contain the page numbers of the printed book. The service takes them from the layout that it keeps for all
+formats. The rows "with layout" are a process that has to lay the book out first. pandoc's files have no page numbers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main() -> None:
     asked = _arguments()
     folder = Path(asked.out or tempfile.mkdtemp(prefix="bench-render-"))
     folder.mkdir(parents=True, exist_ok=True)
-    # In a process of its own: a child's peak memory begins with its parent's.
+    # In a separate process, because a child's peak memory starts at its parent's.
     subprocess.run([sys.executable, "-m", "bench.render.prepare", asked.corpus, str(folder)], check=True)
     tools = _tools(folder)
     timings = {name: Timing() for name in tools}
@@ -62,7 +62,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _tools(folder: Path) -> dict[str, list[str]]:
-    """The commands that this machine can run, ours first of each kind."""
+    """The commands that this machine can run; ours is the first of each format."""
     ours = [sys.executable, "-m", "bench.render.ours"]
     peer = [sys.executable, "-m", "bench.render.peers"]
     tools = {f"pdf   {each}": [*ours, "pdf", str(folder), *flags] for each, flags in OURS.items()}
@@ -83,7 +83,7 @@ def _tools(folder: Path) -> dict[str, list[str]]:
     return tools
 
 
-# What our CPU time may be of the peer's, on the novel.
+# The maximum of our CPU time as a share of the peer's, for the novel.
 BARS = {
     "pdf   typst": 0.6,
     "pdf   weasyprint": 0.15,
@@ -111,7 +111,7 @@ def _run(command: list[str], timing: Timing) -> None:
 
 
 def _print_times(timings: dict[str, Timing]) -> None:
-    """Each peer behind the ratios of every row of ours to it."""
+    """Print each peer with the ratios of our rows to it."""
     print(f"{'':26}{'wall s':>8}{'cpu s':>8}{'MB':>7}  ours / it: cpu, memory")
     for name, timing in timings.items():
         print(f"{name:26}{min(timing.wall):8.2f}{min(timing.cpu):8.2f}{max(timing.memory):7d}", end="")

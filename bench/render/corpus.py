@@ -1,7 +1,6 @@
-"""Books to measure with: the same on every machine, as long as one asks for, in no one's words.
+"""Generated books to measure with: the same on every machine, and of any length.
 
-The prose is drawn from a fixed vocabulary so that word lengths, hyphenation and line breaking behave as
-those of English do.
+The words are drawn from a fixed vocabulary, so that word lengths, hyphenation and line breaking resemble English.
 """
 
 from __future__ import annotations
@@ -44,7 +43,10 @@ _WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """`paragraph` is the mean number of words in one; `rich` adds lists, quotes, tables, code, notes and figures."""
+    """`paragraph`: the mean number of words per paragraph.
+
+    `rich` adds lists, quotes, tables, code, notes and figures.
+    """
 
     name: str
     chapters: int = 20
@@ -65,11 +67,11 @@ def book(corpus: Corpus) -> tuple[Book, list[Chapter]]:
     return _book(corpus), chapters
 
 
-FIGURE_AT = 3  # blocks of a chapter before its figure
+FIGURE_AT = 3  # blocks before a chapter's figure
 
 
 def illustrations(corpus: Corpus) -> list[PlacedPicture]:
-    """A rich book's figures: one in every second chapter."""
+    """The figures of a rich book: one in every second chapter."""
     if not corpus.rich:
         return []
     made = _photograph()

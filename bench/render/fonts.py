@@ -14,7 +14,7 @@ STYLES = {"R": (False, False), "I": (False, True), "B": (True, False), "BI": (Tr
 
 
 def instances(folder: Path) -> None:
-    """R.ttf, I.ttf, B.ttf and BI.ttf, made once."""
+    """Create R.ttf, I.ttf, B.ttf and BI.ttf once."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, (bold, italic) in STYLES.items():
         file = folder / f"{name}.ttf"
@@ -27,7 +27,7 @@ def instances(folder: Path) -> None:
 
 
 def _rename(font: TTFont, *, bold: bool, italic: bool) -> None:
-    """One family of four styles, by which name and flags agree."""
+    """Rename the fonts to one family of four styles, with matching flags."""
     style = " ".join(["Bold"] * bold + ["Italic"] * italic) or "Regular"
     for identifier, name in ((1, FAMILY), (2, style), (4, f"{FAMILY} {style}"), (16, FAMILY), (17, style)):
         font["name"].setName(name, identifier, 3, 1, 0x409)

@@ -1,6 +1,6 @@
-"""How well a PDF is set, whoever made it: read from the finished file through pdftotext.
+"""The typographic quality of any PDF, measured with pdftotext.
 
-Word spaces come from the boxes of words on lines of full measure; the rest from where lines stand.
+Word spaces are measured between the boxes of words on full lines, everything else from the positions of lines.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 Word = tuple[float, float, float, float, str]  # left, top, right, bottom, text
 _WORD = re.compile(r'<word xMin="([\d.]+)" yMin="([\d.]+)" xMax="([\d.]+)" yMax="([\d.]+)">(.*?)</word>')
-_SUNK = 30.0  # points by which a chapter's first line stands lower than others
+_SUNK = 30.0  # points by which a chapter's first line is lower than that of other pages
 _FULL_PAGE = 20  # lines
 _HYPHENS = "-\u2010\u00ad"
 
@@ -48,7 +48,7 @@ def measure(pdf: Path) -> dict[str, float]:
 
 
 def _pages(pdf: Path) -> list[list[list[Word]]]:
-    """Lines of words, pieces on one baseline joined."""
+    """The lines of each page. Words on the same baseline form one line."""
     out = subprocess.run(["pdftotext", "-bbox-layout", str(pdf), "-"], capture_output=True, check=True).stdout
     pages = []
     for page in out.decode("utf-8", "replace").split("<page ")[1:]:
@@ -68,13 +68,13 @@ def _words(line: str) -> list[Word]:
 
 
 def _measure(pages: list[list[list[Word]]]) -> float:
-    """The width that most lines have."""
+    """The most common width of lines."""
     widths = Counter(round(line[-1][2] - line[0][0]) for page in pages for line in page if len(line) > 6)
     return max(widths, key=lambda width: sum(widths[width + near] for near in (-1, 0, 1)))
 
 
 def _rows(page: list[list[Word]], width: float) -> list[_Row]:
-    """The lines of the text: not the head, not the folio."""
+    """The lines of the text, without running head and page number."""
     lines = [line for line in page if len(line) > 1]
     if len(lines) < _FULL_PAGE:
         return []
@@ -111,7 +111,7 @@ def _ladders(pages: list[list[_Row]]) -> int:
 
 
 def _stragglers(pages: list[list[_Row]]) -> tuple[int, int]:
-    """A paragraph's last line alone at a page's head, its first alone at the foot."""
+    """Count widows (a last line alone at the top of a page) and orphans (a first line alone at the bottom)."""
     widows = orphans = 0
     open_paragraph = False
     for page in pages:
@@ -126,7 +126,10 @@ def _stragglers(pages: list[list[_Row]]) -> tuple[int, int]:
 
 
 def _level(pages: list[list[list[Word]]]) -> tuple[int, int]:
-    """Spreads in the middle of a chapter, and how many of them end on one line. Its last page may end anywhere."""
+    """The number of spreads within chapters, and of those whose two pages end on the same line.
+
+    The last page of a chapter may end anywhere.
+    """
     bodies = [_body(page) for page in pages]
     usual = statistics.median(body[0][0][1] for body in bodies if body)
     goes_on = [bool(body) and body[0][0][1] < usual + _SUNK for body in bodies]
@@ -139,6 +142,6 @@ def _level(pages: list[list[list[Word]]]) -> tuple[int, int]:
 
 
 def _body(page: list[list[Word]]) -> list[list[Word]]:
-    """Without running head and folio; nothing of a page that is no text page."""
+    """The lines without running head and page number; none if the page is not a text page."""
     lines = [line for line in page if not (len(line) == 1 and line[0][4].isdecimal())]
     return lines[1:] if len(lines) >= _FULL_PAGE else []

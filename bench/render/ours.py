@@ -1,4 +1,4 @@
-"""One export of ours in a process of its own, from Markdown to the file."""
+"""One export by bookgen in a separate process, from Markdown to the file."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from bookgen.render.settings import ExportSettings
 
 
 def main(kind: str, folder: str, how: str = "digital") -> None:
-    """`how` is the PDF's profile, or "layout" for another format that lays the book out by itself."""
-    gc.disable()  # as the worker does
+    """`how`: the PDF's profile, or "layout" for another format that has to lay out the book first."""
+    gc.disable()  # like the worker
     place = Path(folder)
     book, chapters, illustrations = pickle.loads((place / "book.pickle").read_bytes())
     text = manuscript(book, chapters, author=book.author_name, watermark=False, illustrations=illustrations)
@@ -37,7 +37,7 @@ def main(kind: str, folder: str, how: str = "digital") -> None:
 
 
 def _pagination(place: Path, text: Manuscript, how: str) -> Pagination:
-    """Of this layout, or the page numbers that the service has from the PDF's own."""
+    """The page numbers: from a new layout, or from the PDF's layout, as in the service."""
     if how == "layout":
         from bookgen.render.layout.compose import Composer
 

@@ -1,6 +1,6 @@
-"""The same book through other programs: same page, same measure, same type, same line distance.
+"""The same book made by other programs, with the same page, line width, typeface and line spacing.
 
-Each walks our manuscript, so that all set the very same text.
+Each one converts our manuscript, so all set exactly the same text.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FIGURE = "figure.jpg"
 
 
 def main(tool: str, folder: str) -> None:
-    """Only the peer's own work: what it reads was written before."""
+    """Only the peer's own work is measured: its input was written before."""
     place = Path(folder)
     match tool:
         case "typst":
@@ -59,7 +59,7 @@ def page_geometry() -> Geometry:
 
 
 def _width(picture: Picture) -> float:
-    """As ours: no more than the measure, no fewer than 300 pixels an inch."""
+    """The width of a picture, as in ours: at most the line width, and at least 300 pixels per inch."""
     page = page_geometry()
     return picture.printed(page.measure, page.lines * page.lead)[0]
 

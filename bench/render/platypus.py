@@ -1,4 +1,4 @@
-"""The book through reportlab's own layout, with a contents page, which takes it two passes."""
+"""The book set by reportlab's own layout engine, with a table of contents, which needs two passes."""
 
 from __future__ import annotations
 

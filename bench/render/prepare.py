@@ -1,4 +1,4 @@
-"""What the measured programs read: the book in each one's own language, and the fonts."""
+"""Prepares the input of the measured programs: the book in each one's format, and the fonts."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""The whole service from outside, beside its peers, in one run on one PostgreSQL; what counts are the ratios.
+"""The whole service from outside, compared with peers, in one run on one PostgreSQL. Compare the ratios.
 
     python -m venv .venv-bench && .venv-bench/bin/pip install -r bench/requirements.txt
     python -m bench.service [--quick] [--only http,beside,start,writing] [--rounds 7] [--seconds 2]
 
-The service is started by its own command with everything on: middleware, limiter, headers, log. Its peers have the
-same books by the same ids and are asked the same requests. The rows of a table take turns, a slice each, in rounds
-that begin with another row each time; a ratio is the median over the rounds of two slices of the same round. Slices in
-which other programs took more than a third of a core are left out where five others remain.
+The service is started by its own command with everything on: middleware, limiter, headers, log. Its peers have the same
+books under the same ids and get the same requests. The rows of a table take turns, one slice each, and each round
+starts with a different row. Each ratio compares two slices of the same round; the median over the rounds is shown.
+Slices in which other programs used more than a third of a core are left out if at least five others remain.
 
-The ratio that counts is that of CPU time, of the server and of PostgreSQL together, for one answer: a busy machine
-moves it least. Beside it stands the ratio of answers a second.
+The bars apply to the ratio of CPU time per response, of the server and PostgreSQL together, because a busy machine
+affects it least. The ratio of responses per second is shown next to it.
 """
 
 from __future__ import annotations
@@ -38,11 +38,13 @@ GROUPS = {
 
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.service")
-    parser.add_argument("--only", default=",".join(GROUPS), help="groups of rows, with commas between")
-    parser.add_argument("--quick", action="store_true", help="few short rounds and few books: does it work at all")
+    parser.add_argument("--only", default=",".join(GROUPS), help="groups of rows, separated by commas")
+    parser.add_argument(
+        "--quick", action="store_true", help="few short rounds and few books, to see whether the bench works"
+    )
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--seconds", type=float, help="of a slice")
-    parser.add_argument("--polled", type=int, help="books that are polled")
+    parser.add_argument("--polled", type=int, help="number of polled books")
     parser.add_argument("--peers-python", type=Path, default=ROOT / ".venv-bench/bin/python")
     given = parser.parse_args()
     given.rounds = given.rounds or (3 if given.quick else 7)

@@ -1,4 +1,4 @@
-"""What every row of the bench is given: the options, a folder, and a PostgreSQL of its own."""
+"""What every row of the bench gets: the options, a folder, and the bench's own PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Polls while the service does something else: how much later they are answered, and how late its event loop is."""
+"""Polls during other work of the service: how much later they are answered, and the event loop lag."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from bench.service.scorecard import Scorecard
 from bench.service.slices import LoadGenerator
 
 POLLERS = 16
-LEAST_SECONDS = 4.0  # of a slice: the loop's lag is looked at twenty times a second
+MIN_SECONDS = 4.0  # of a slice: the lag is sampled twenty times per second
 CALL_MS = 1_000
-WRITTEN = BookSizes(20, 40, 800)  # chapters of two calls: ten a second
+WRITTEN = BookSizes(20, 40, 800)  # chapters of two calls each, ten per second
 LONG_BOOK = 100_000  # words
 LOG_INS_AT_ONCE = 4
 PASSWORD = "a password of the bench, by which nobody else comes in"
-SILENT = "The Book Number"  # in the titles of the books that are polled, which no call writes on
+SILENT = "The Book Number"  # in the titles of the polled books; calls for them are never answered
 LAG = "bookgen_event_loop_lag_seconds"
-QUIET, WRITING, RENDERING, SIGNING_IN = "quiet", "10 chapters a second are written", "a PDF renders", "a log-in storm"
+QUIET, WRITING, RENDERING, SIGNING_IN = "quiet", "10 chapters per second are written", "a PDF renders", "a log-in storm"
 
 DONE = "SELECT coalesce(sum(done), 0)::int FROM run WHERE book_id = ANY($1::bigint[])"
 
@@ -45,7 +45,10 @@ Work = Callable[[], contextlib.AbstractAsyncContextManager[Callable[[], Awaitabl
 
 @dataclass
 class Beside:
-    """What the slices of one row saw. `lags`: how often the loop was so late, in seconds at most, cumulative."""
+    """The results of one row's slices.
+
+    `lags`: by bound in seconds, how often the loop was at most that late (cumulative).
+    """
 
     p99s: list[float] = field(default_factory=list)
     rates: list[float] = field(default_factory=list)
@@ -83,9 +86,7 @@ async def measure(bench: Bench, scores: Scorecard) -> None:
         rows = {name: Beside() for name in works}
         for _ in range(bench.options.rounds):
             for name, work in works.items():
-                await _slice(
-                    rows[name], work, load, server, requests.resident, max(bench.options.seconds, LEAST_SECONDS)
-                )
+                await _slice(rows[name], work, load, server, requests.resident, max(bench.options.seconds, MIN_SECONDS))
     _show(rows, scores)
 
 
@@ -114,7 +115,7 @@ async def _nothing() -> AsyncIterator[Callable[[], Awaitable[int]]]:
 
 @contextlib.asynccontextmanager
 async def _writing(author: BookWriter) -> AsyncIterator[Callable[[], Awaitable[int]]]:
-    """Books of which each always has a chapter at the model; they are deleted in the end, as the service does it."""
+    """Write books that each always have a chapter in flight. At the end they are deleted through the service."""
     made = await author.make(WRITTEN)
     ids = [book for book, _ in made]
 
@@ -135,7 +136,7 @@ async def _writing(author: BookWriter) -> AsyncIterator[Callable[[], Awaitable[i
 async def _again_and_again(
     work: Callable[[], Awaitable[None]], at_once: int
 ) -> AsyncIterator[Callable[[], Awaitable[int]]]:
-    """So many at once, each begun again as soon as it is done."""
+    """Run this many at once, and start each again as soon as it is done."""
     counted = itertools.count()
     ended = 0
 
@@ -156,7 +157,7 @@ async def _again_and_again(
 
 
 async def _render(session: aiohttp.ClientSession, book: int, owner: int, numbers: itertools.count[int]) -> None:
-    """The book with another dedication, since a file that was made already is only sent."""
+    """Export the book with a new dedication, because an existing file would come from the cache."""
     settings = {"settings": {"dedication": f"To reader {next(numbers)}"}}
     async with session.post(f"{data.PREFIX}/books/{book}/export_pdf/", json=settings, headers=_bearer(owner)) as answer:
         answer.raise_for_status()
@@ -174,7 +175,7 @@ def _bearer(account: int) -> dict[str, str]:
 
 
 async def _lags(server: ServerProcess) -> Counter[float]:
-    """How often the loop was late by at most so many seconds, from the service's own metrics."""
+    """By bound in seconds: how often the loop was at most that late, from the service's own metrics (cumulative)."""
     text = await asyncio.to_thread(_read, f"http://127.0.0.1:{server.port}/metrics")
     found = next(each for each in text_string_to_metric_families(text) if each.name == LAG)
     return Counter(
@@ -188,7 +189,7 @@ def _read(url: str) -> str:
 
 
 def quantile(lags: Mapping[float, int], share: float) -> float:
-    """As Prometheus estimates it: within its bucket, on a straight line."""
+    """The quantile as Prometheus estimates it: by linear interpolation within the bucket."""
     rank, below, counted = share * max(lags.values(), default=0), 0.0, 0
     for bound, count in sorted(lags.items()):
         if count >= rank and count > counted:
@@ -198,7 +199,7 @@ def quantile(lags: Mapping[float, int], share: float) -> float:
 
 
 def _show(rows: Mapping[str, Beside], scores: Scorecard) -> None:
-    print(f"\npolls beside other work; {POLLERS} connections, medians of the rounds")
+    print(f"\npolls during other work; {POLLERS} connections, medians of the rounds")
     print(f"  {'':<36}{'polls/s':>9}{'p99 ms':>8}{'/ quiet':>9}{'lag p99 ms':>12}{'done/s':>8}")
     quiet = rows[QUIET].p99s
     for name, row in rows.items():

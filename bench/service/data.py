@@ -1,4 +1,4 @@
-"""The same books for the service and its peers, by the same ids, and the requests that are made of them."""
+"""The same books for the service and its peers, under the same ids, and the requests about them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bench.service.peers import common
 from bench.service.processes import SECRET, settings, start
 
 PREFIX = "/api/v1"
-AUTHORS, BOOKS_EACH = 20, 20  # the first book of each has texts
+AUTHORS, BOOKS_EACH = 20, 20  # only the first book of each author has text
 CHAPTERS, CHAPTER_WORDS = 20, 3_000
 
 ACCOUNTS = """
@@ -73,7 +73,7 @@ PEER_PROGRESS = """
 """
 
 
-# An author after the other, as authors save: one that saves 32 chapters at once has them done two at a time.
+# Alternates between authors, as in reality: 32 concurrent saves of one author would be handled two at a time.
 SAVED = """
     SELECT c.id, b.account_id FROM chapter c JOIN book b ON b.id = c.book_id
      WHERE b.id = ANY($1::bigint[]) ORDER BY c.chapter_number, b.account_id
@@ -82,7 +82,7 @@ SAVED = """
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """Files of requests, for `load.py`."""
+    """Files with requests for `load.py`."""
 
     hello: Path
     resident: Path
@@ -90,11 +90,11 @@ class Requests:
     listing: Path
     book: Path
     save: Path
-    books: list[int]  # those of `book`
+    books: list[int]  # the books in `book`
 
 
 def token(account_id: int) -> str:
-    """What the service signs itself, by the secret that it was given."""
+    """A token like the service's own, signed with its secret."""
     now = int(time.time())
     claims = {"token_type": "access", "exp": now + 86_400, "iat": now, "jti": "0" * 32, "user_id": account_id}
     return jwt.encode(claims, SECRET, algorithm="HS256")
@@ -116,12 +116,12 @@ async def migrate(dsn: str, folder: Path) -> None:
         raise SystemExit((folder / "migrate.log").read_text()[-2000:])
 
 
-# No server analyses an empty table of itself, and a plan made after that would read the table whole once it is filled.
+# PostgreSQL does not analyse empty tables by itself, and plans made without statistics would scan the filled tables.
 ANALYZE = "ANALYZE account, account_slot, subscription, book, chapter"
 
 
 async def seed(dsn: str, peers_dsn: str, folder: Path, polled: int) -> Requests:
-    """Fills both databases: authors with books, and accounts with a book that is written or stands still."""
+    """Fill both databases: authors with books, and accounts with one book that is being written or paused."""
     connection = await asyncpg.connect(dsn)
     drawn = random.Random(1)
     accounts = [row["id"] for row in await connection.fetch(ACCOUNTS, AUTHORS + 2 * polled)]
@@ -129,7 +129,7 @@ async def seed(dsn: str, peers_dsn: str, folder: Path, polled: int) -> Requests:
     owners = [author for author in authors for _ in range(BOOKS_EACH)]
     finished = await _books(connection, drawn, owners, "completed")
     watched = await _books(connection, drawn, watchers, "generating")
-    read = dict(reversed([(owner, book) for book, owner in finished]))  # the first of each
+    read = dict(reversed([(owner, book) for book, owner in finished]))  # the first book of each
     for book, owner in finished:
         await _chapters(connection, drawn, book, CHAPTERS, CHAPTER_WORDS if read[owner] == book else 1)
     for number, (book, _) in enumerate(watched):
@@ -162,14 +162,14 @@ async def seed(dsn: str, peers_dsn: str, folder: Path, polled: int) -> Requests:
 
 
 def write(folder: Path, name: str, requests: list[list[str | None]]) -> Path:
-    """A file of requests; each is a method, a path, and a token, a body and a tag or null."""
+    """Write a file of requests: method, path, then token, body and ETag, each of which may be null."""
     path = folder / f"{name}.json"
     path.write_text(json.dumps(requests))
     return path
 
 
 def read(path: Path) -> list[list[str | None]]:
-    """The requests of such a file."""
+    """Read the requests of such a file."""
     requests: list[list[str | None]] = json.loads(path.read_text())
     return requests
 
@@ -189,7 +189,7 @@ async def _chapters(connection: asyncpg.Connection, drawn: random.Random, book: 
 
 
 async def long_book(dsn: str, words: int) -> tuple[int, int]:
-    """A finished book of so many words, and its account, which has no other."""
+    """Create a finished book of this many words. Returns it and its account, which has no other book."""
     connection, drawn = await asyncpg.connect(dsn), random.Random(2)
     owner = await connection.fetchval(LATER_ACCOUNTS, "long", 1, None)
     [(book, _)] = await _books(connection, drawn, [owner], "completed")
@@ -199,7 +199,7 @@ async def long_book(dsn: str, words: int) -> tuple[int, int]:
 
 
 async def with_password(dsn: str, password_hash: str, count: int) -> list[str]:
-    """The names of so many accounts that share a password."""
+    """Create this many accounts with the same password. Returns their usernames."""
     connection = await asyncpg.connect(dsn)
     await connection.execute(LATER_ACCOUNTS, "login", count, password_hash)
     await connection.close()
@@ -208,7 +208,7 @@ async def with_password(dsn: str, password_hash: str, count: int) -> list[str]:
 
 async def _copy_for_peers(connection: asyncpg.Connection, dsn: str) -> None:
     peers = await asyncpg.connect(dsn)
-    await peers.set_type_codec(  # the one form that COPY takes: a version, then the text
+    await peers.set_type_codec(  # the binary format of COPY: a version, then the text
         "jsonb",
         encoder=lambda text: b"\x01" + text.encode(),
         decoder=lambda data: data[1:],
@@ -224,7 +224,7 @@ async def _copy_for_peers(connection: asyncpg.Connection, dsn: str) -> None:
 
 
 def prose(drawn: random.Random, words: int) -> str:
-    """Words of an invented language, as often as those of a real one, in sentences and paragraphs."""
+    """Sentences and paragraphs in an invented language, with the word frequencies of a real one."""
     text = []
     for number in range(words):
         word = _WORDS[min(int(drawn.paretovariate(0.2)) - 1, len(_WORDS) - 1)]
@@ -243,7 +243,7 @@ _WORDS = _vocabulary()
 
 
 async def silent_model() -> asyncio.Server:
-    """A model server that takes every call and never answers."""
+    """A model server that accepts every call and never answers."""
 
     async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while await reader.read(65_536):

@@ -1,4 +1,4 @@
-"""Reading and saving: the service beside raw aiohttp, FastAPI and Django REST framework, by the same requests."""
+"""Reading and saving: the service compared with raw aiohttp, FastAPI and Django REST framework."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TOUCH = """
          WHERE book_id = ANY($1::bigint[]) AND chapter_number = 1 RETURNING book_id)
     UPDATE book SET updated_at = clock_timestamp() FROM changed WHERE id = book_id
 """
-FIRST_READS = 4  # of each book, in one slice
+FIRST_READS = 4  # per book and slice
 
 
 async def measure(bench: Bench, scores: Scorecard) -> None:
@@ -53,7 +53,7 @@ async def measure(bench: Bench, scores: Scorecard) -> None:
 
 
 class Comparison:
-    """The rows, one after the other; within each the servers take turns."""
+    """Runs the rows one after the other. Within each row the servers take turns."""
 
     def __init__(
         self,
@@ -84,11 +84,11 @@ class Comparison:
         at_least("whole book warm / FastAPI", _better(whole, FASTAPI), 1)
         await self._first_reads()
         known = self._known(files.book, "known-book")
-        await self._row("whole book, unchanged: 304 beside their 200", files.book, 32, ours=known)
+        await self._row("whole book, unchanged: 304, theirs 200", files.book, 32, ours=known)
         known = self._known(files.resident, "known-status")
-        await self._row("status, unchanged: 304 beside their 200", files.resident, 64, ours=known)
+        await self._row("status, unchanged: 304, theirs 200", files.resident, 64, ours=known)
         known = self._known(files.elsewhere, "known-elsewhere")
-        await self._row("status elsewhere, unchanged: 304 beside their 200", files.elsewhere, 64, ours=known)
+        await self._row("status elsewhere, unchanged: 304, theirs 200", files.elsewhere, 64, ours=known)
 
     async def _row(
         self, title: str, requests: Path, connections: int, *, ours: Path | None = None
@@ -104,7 +104,7 @@ class Comparison:
         return self._shown(f"{title}; {connections} connections", await in_turn(rows, self._bench.options.rounds))
 
     async def _first_reads(self) -> dict[str, list[Slice]]:
-        """One connection; the changes are made past all servers, as by another process, and not timed."""
+        """First reads over one connection. The changes are made directly in the databases and are not timed."""
         rows = {name: partial(self._first_read, server) for name, server in self._servers.items()}
         results = await in_turn(rows, self._bench.options.rounds)
         return self._shown("whole book, first read after a change; 1 connection", results)
@@ -124,7 +124,7 @@ class Comparison:
         )  # fmt: skip
 
     def _known(self, requests: Path, name: str) -> Path:
-        """The same requests by a caller who has the answers already."""
+        """The same requests by a caller who already has the current responses."""
         port = self._servers[OURS].port
         known = []
         for method, path, token, body, _ in data.read(requests):
@@ -142,7 +142,7 @@ class Comparison:
 
 
 def _better(results: Mapping[str, list[Slice]], peer_name: str) -> float:
-    """How many times less CPU an answer of ours takes, that of its database included."""
+    """The peer's CPU time per response divided by ours, each including its database."""
     return ratio(results[peer_name], results[OURS], lambda each: each.cpu)
 
 
@@ -159,7 +159,7 @@ def _peer(bench: Bench, folder: Path, module: str, dsn: str) -> contextlib.Abstr
 
 
 async def until_resident(dsn: str) -> None:
-    """Until the service has claimed every running run."""
+    """Wait until the service has claimed every running run."""
     connection = await asyncpg.connect(dsn)
     while await connection.fetchval("SELECT count(*) FROM run WHERE status = 'running' AND owner IS NULL"):
         await asyncio.sleep(0.2)

@@ -1,9 +1,9 @@
-"""A process that sends requests as fast as they are answered, and says how long the answers took.
+"""A process that sends requests as fast as they are answered, and reports the latencies.
 
-    python -m bench.service.load        reads a job a line, prints a result a line
+    python -m bench.service.load        reads one job per line, prints one result per line
 
-A job: {"port", "requests": a file, "connections", "seconds", "count"}: until the seconds are over or `count` requests
-were answered, whichever is named. The file has a JSON list of [method, path, token, body or null, etag or null].
+A job is {"port", "requests": a file, "connections", "seconds", "count"}. It ends after the seconds or after `count`
+responses, whichever is given. The file has a JSON list of [method, path, token, body or null, etag or null].
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GOOD = (b"200", b"304")
 
 
 class LoadConnection(asyncio.Protocol):
-    """Sends the next request as soon as the last one is answered."""
+    """A connection that sends the next request as soon as the last one is answered."""
 
     def __init__(self, job: LoadJob) -> None:
         self._job = job
@@ -65,7 +65,7 @@ class LoadConnection(asyncio.Protocol):
 
 
 class LoadJob:
-    """Requests to be sent, and how long their answers took."""
+    """A job: the requests to send, and the latencies of their responses."""
 
     def __init__(self, requests: Iterator[bytes], seconds: float | None, count: int | None) -> None:
         self.times: list[float] = []
@@ -109,7 +109,7 @@ def encoded(method: str, path: str, token: str | None, body: str | None, tag: st
 
 
 async def main() -> None:
-    endless: dict[str, Iterator[bytes]] = {}  # a file goes on where the last job on it stopped
+    endless: dict[str, Iterator[bytes]] = {}  # each job on a file continues where the last one stopped
     for line in iter(sys.stdin.buffer.readline, b""):
         asked = orjson.loads(line)
         if (name := asked["requests"]) not in endless:

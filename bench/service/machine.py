@@ -1,4 +1,4 @@
-"""What processes use of the machine: CPU seconds, memory, and what others take meanwhile."""
+"""CPU seconds and memory of processes, and the CPU seconds of all others."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def family(pid: int) -> list[int]:
 
 
 def cpu_seconds(pids: Iterable[int]) -> float:
-    """User and system time of the living threads of these processes, to the nanosecond."""
+    """User and system time of the living threads of these processes, with nanosecond resolution."""
     spent = 0
     for pid in pids:
-        with contextlib.suppress(OSError):  # it has ended meanwhile
+        with contextlib.suppress(OSError):  # the thread has ended meanwhile
             for path in Path(f"/proc/{pid}/task").glob("*/schedstat"):
                 with contextlib.suppress(OSError):
                     spent += int(path.read_text().split()[0])
@@ -37,13 +37,13 @@ def cpu_seconds(pids: Iterable[int]) -> float:
 
 
 def machine_seconds() -> float:
-    """CPU time that the whole machine has spent."""
+    """The CPU time used by the whole machine so far."""
     fields = [int(field) for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
     return (sum(fields) - fields[3] - fields[4]) / TICKS_A_SECOND
 
 
 def memory_mib(pids: Iterable[int]) -> float:
-    """Resident memory; what processes share is counted once."""
+    """Resident memory in MiB. Shared memory is counted once."""
     kib = 0
     for pid in pids:
         try:

@@ -1,16 +1,16 @@
-"""A model server that costs next to nothing: OpenAI's Chat protocol, prose of the length that is asked for.
+"""A model server with almost no cost: OpenAI's Chat protocol, and prose of the requested length.
 
     python -m bench.service.model [--ms 50] [--piece 5] [--spread] [--silent TEXT]        prints one line, its port
 
-`ms` is how long a call takes, `piece` how many characters a stream's event has (0: two events a reply), and with
-`spread` the events come evenly over that time instead of all at its end. A call that has `silent` in it is never
-answered.
+`ms` is the duration of a call. `piece` is the number of characters per event of the stream (0: two events per reply).
+With `spread`, the events are distributed over the duration; otherwise all come at its end. A call that contains the
+text `silent` is never answered.
 
     POST …/chat/completions             a reply as a stream of events
-    GET  /text/BOOK/CHAPTER/PART/WORDS  such a text by itself, after the same time, for the peers
-    GET  /stats                         calls, calls in flight and cut, CPU seconds of this process
+    GET  /text/BOOK/CHAPTER/PART/WORDS  the text alone, after the same time, for the peers
+    GET  /stats                         calls, calls in flight, cancelled calls, CPU seconds of this process
 
-No two chapters of a book share a sentence, so that no quality gate finds a repetition.
+No two chapters of a book share a sentence, so the quality gate finds no repetition.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ WORDS = re.compile(rb"about ([\d,]+) words")
 DIGEST = b"thread_closed"
 SENTENCE, PARAGRAPH = 15, 5  # words, sentences
 SMALL_WORDS = ("the", "and", "of", "a", "to", "in", "was", "that", "with", "his", "her", "for", "it", "on", "had")
-RESTS = 0.05  # seconds between two writes of a reply that is spread
+RESTS = 0.05  # seconds between two writes of a spread reply
 OPEN_FILES = 65_536
 
 
 @dataclass
 class Options:
-    """`ms`: milliseconds a call. `piece`: characters an event; 0: two a reply. `silent`: what is not answered."""
+    """`ms`: duration of a call. `piece`: characters per event (0: two events). `silent`: see the module docstring."""
 
     ms: float = 0
     piece: int = 0
@@ -65,7 +65,7 @@ def vocabulary() -> list[str]:
 
 
 def sentence(draw: random.Random, words: int) -> str:
-    """Every other word carries the sentence, so that no two are alike and the language is plain."""
+    """A sentence whose number is encoded in every other word: all differ, and the language can be detected."""
     said = [draw.choice(vocabulary() if place % 2 else SMALL_WORDS) for place in range(words)]
     return " ".join(said).capitalize() + "."
 
@@ -109,7 +109,7 @@ def usage(prompt: int, output: int) -> bytes:
 
 
 def reply(body: bytes, options: Options) -> bytes:
-    """The events that answer a request, known by the words of its last message."""
+    """The events that answer a request, chosen by its last message."""
     last = body[body.rfind(b'"role"') :]
     told = CHAPTER.findall(body)
     chapter = int(told[-1]) if told else 0
@@ -123,7 +123,7 @@ def reply(body: bytes, options: Options) -> bytes:
 
 
 class ModelConnection(asyncio.Protocol):
-    """One caller, a request at a time."""
+    """A connection of one caller, with one request at a time."""
 
     def __init__(self, options: Options, stats: Stats) -> None:
         self._options, self._stats = options, stats

@@ -1,4 +1,4 @@
-"""The scripted model server, started as a process of its own."""
+"""The scripted model server as a separate process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ModelProcess:
 
     @property
     def settings(self) -> dict[str, str]:
-        """What has a service write by it, as much at once as it is asked for."""
+        """The settings with which a service writes with this model, without a limit on concurrent calls."""
         return {"BOOKGEN_MODEL": "openai:bench", "OPENAI_BASE_URL": f"http://127.0.0.1:{self.port}/v1"}
 
     async def stats(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The service and its peers, each started as a process of its own by the command that its users type."""
+"""The service and its peers, each a separate process started with its usual command."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SECRET = "a secret key of a bench, 32 bytes and more"
-# The limiter works at every request and never says no.
+# The limiter checks every request and never refuses one.
 RATES = {f"BOOKGEN_RATE_{name}": "999999999/second" for name in ("READ", "WRITE", "EXPENSIVE", "PUBLIC", "AUTH")}
 FOREIGN = ("BOOKGEN_", "ANTHROPIC_", "OPENAI_", "STRIPE_", "DATABASE_URL")
 START_SECONDS = 60.0
 
 
 class ServerProcess:
-    """A process that serves HTTP on a port of this machine."""
+    """A process that serves HTTP on a local port."""
 
     def __init__(self, process: asyncio.subprocess.Process, port: int, log: Path) -> None:
         self.process = process
@@ -30,7 +30,7 @@ class ServerProcess:
         self.pid = process.pid
 
     async def stop(self) -> None:
-        """Ends the process and its children: politely, then not."""
+        """End the process and its children: with SIGTERM, then with SIGKILL."""
         for ending, seconds in ((signal.SIGTERM, 10.0), (signal.SIGKILL, 5.0)):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.pid, ending)
@@ -46,7 +46,7 @@ def free_port() -> int:
 
 
 def settings(port: int, dsn: str, data: Path, **more: str) -> dict[str, str]:
-    """The environment of a service as it is shipped, but for its rates."""
+    """The environment of a service with default settings, except for its rates."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
     return inherited | {
         "PYTHONPATH": str(ROOT),
@@ -63,7 +63,7 @@ def settings(port: int, dsn: str, data: Path, **more: str) -> dict[str, str]:
 
 
 async def start(command: list[str], env: Mapping[str, str], log: Path) -> asyncio.subprocess.Process:
-    """In a process group of its own, its output in a file."""
+    """Start a process in its own process group, with its output in a file."""
     with log.open("ab") as output:
         return await asyncio.create_subprocess_exec(
             *command, env=dict(env), cwd=log.parent, stdout=output, stderr=output, start_new_session=True
@@ -72,7 +72,7 @@ async def start(command: list[str], env: Mapping[str, str], log: Path) -> asynci
 
 @contextlib.asynccontextmanager
 async def service(folder: Path, dsn: str, **more: str) -> AsyncIterator[ServerProcess]:
-    """`bookgen serve` with everything on and its log in a file, once it says that it is ready."""
+    """`bookgen serve` with everything on and its log in a file, once it is ready."""
     folder.mkdir(parents=True, exist_ok=True)
     port, log = free_port(), folder / "service.log"
     log.unlink(missing_ok=True)
@@ -95,7 +95,7 @@ async def until_ready(server: ServerProcess) -> None:
 
 @contextlib.asynccontextmanager
 async def peer(name: str, command: list[str], folder: Path, env: Mapping[str, str]) -> AsyncIterator[ServerProcess]:
-    """A peer's server; `{port}` in the command stands for its port."""
+    """A peer's server. `{port}` in the command is replaced by its port."""
     port, log = free_port(), folder / f"{name}.log"
     filled = [part.replace("{port}", str(port)) for part in command]
     server = ServerProcess(

@@ -1,4 +1,4 @@
-"""Runs of the service, started over HTTP and watched in its database, and what they cost."""
+"""Runs of the service, started over HTTP and observed in its database, and their cost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bench.service.processes import ServerProcess
 
 STARTS_AT_ONCE = 32
 LOOK_SECONDS = 0.1
-MOST_SECONDS = 900.0
+MAX_SECONDS = 900.0
 LOST = "database_lost"
 
 BOOKS = """
@@ -49,7 +49,7 @@ PROGRESS = """
 
 @dataclass(frozen=True, slots=True)
 class BookSizes:
-    """So many books, each of so many chapters of so many words."""
+    """The number of books, of chapters per book, and of words per chapter."""
 
     books: int
     chapters: int
@@ -58,7 +58,7 @@ class BookSizes:
 
 @dataclass(frozen=True, slots=True)
 class WrittenBooks:
-    """What the writing of some books took. Seconds; `server` and `database` are their CPU time."""
+    """The result of writing some books. Times are in seconds; `server` and `database` are CPU time."""
 
     wall: float
     chapters: int
@@ -67,21 +67,21 @@ class WrittenBooks:
     server: float
     database: float
     starts: list[float]
-    unavailable: int  # starts that were answered 503
-    lost: int  # times that the database was given up
+    unavailable: int  # starts with response 503
+    lost: int  # how often the connection to the database was lost
 
     @property
     def cpu(self) -> float:
         return self.server + self.database
 
     def start(self, share: float) -> float:
-        """A quantile of the starts' seconds."""
+        """A quantile of the durations of starts, in seconds."""
         return statistics.quantiles(self.starts, n=1000, method="inclusive")[round(share * 1000) - 1]
 
 
 @dataclass(frozen=True, slots=True)
 class BookWriter:
-    """Has books written by a service, whose database this is a connection of."""
+    """Has a service write books, and watches its database."""
 
     server: ServerProcess
     model: ModelProcess
@@ -89,14 +89,14 @@ class BookWriter:
     postmaster: int
 
     async def make(self, shape: BookSizes) -> list[tuple[int, int]]:
-        """Books with an outline and no text, and the account of each."""
+        """Create books with an outline and no text. Returns each with its account."""
         prefix = f"w{time.monotonic_ns()}-"
         rows = await self.database.fetch(BOOKS, prefix, shape.books, shape.chapters, shape.words)
         await self.database.execute(data.ANALYZE)
         return [(row["id"], row["account_id"]) for row in rows]
 
     async def write(self, shape: BookSizes) -> WrittenBooks:
-        """Until every run has ended; then nothing of the books is left."""
+        """Write the books until every run has ended, then delete them."""
         books = await self.make(shape)
         ids, before = [book for book, _ in books], await self.model.stats()
         began, server, database = time.time(), self._cpu(self.server.pid), self._cpu(self.postmaster)
@@ -105,8 +105,8 @@ class BookWriter:
             row = await self.database.fetchrow(PROGRESS, ids)
             if row["ended"] == len(ids):
                 break
-            if row["now"] - began > MOST_SECONDS:
-                raise SystemExit(f"{len(ids) - row['ended']} books are not written after {MOST_SECONDS:.0f} s.")
+            if row["now"] - began > MAX_SECONDS:
+                raise SystemExit(f"{len(ids) - row['ended']} books are not written after {MAX_SECONDS:.0f} s.")
             await asyncio.sleep(LOOK_SECONDS)
         written = WrittenBooks(
             wall=row["last"] - began,
@@ -127,7 +127,7 @@ class BookWriter:
 
 
 async def start_all(port: int, books: list[tuple[int, int]]) -> tuple[list[float], int]:
-    """Seconds of each start, and how many were answered 503 and asked again."""
+    """Start all runs. Returns the seconds of each start, and the number of 503 responses, which are retried."""
     todo, took, unavailable = list(reversed(books)), list[float](), 0
 
     async def start(session: aiohttp.ClientSession) -> None:
@@ -154,6 +154,6 @@ async def start_all(port: int, books: list[tuple[int, int]]) -> tuple[list[float
 
 
 def warnings(server: ServerProcess) -> Counter[str]:
-    """How often the service has warned of what."""
+    """The number of the service's warnings, by event."""
     lines = [json.loads(line) for line in server.log.read_text().splitlines() if line.startswith("{")]
     return Counter(str(line["event"]) for line in lines if line["level"] not in ("info", "debug"))

@@ -1,4 +1,4 @@
-"""The bars that the whole service is held to, and what was measured against each."""
+"""The bars for the whole service, and the measured value for each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What a measured value must be: at least or at most `bound`."""
+    """A bar: a measured value must be at least or at most `bound`."""
 
     what: str
     value: float
@@ -22,7 +22,7 @@ class Requirement:
 
 @dataclass
 class Scorecard:
-    """The bars of one run, in the order in which they were measured."""
+    """The bars of one run, in the order of measurement."""
 
     bars: list[Requirement] = field(default_factory=list)
 

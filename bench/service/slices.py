@@ -1,4 +1,4 @@
-"""Slices of load in turn, with the CPU that server and database spent, and ratios that bear a busy machine."""
+"""Alternating slices of load with the CPU time of server and database, and ratios that are robust on a busy machine."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from typing import Any
 from bench.service.machine import cpu_seconds, family, machine_seconds
 from bench.service.processes import ROOT, ServerProcess
 
-QUIET_CORES = 0.35  # what other programs may take of the machine in a slice that counts
-ENOUGH = 5  # quiet slices, below which the loud ones count too
+QUIET_CORES = 0.35  # the maximum that other programs may use in a quiet slice
+ENOUGH = 5  # quiet slices; with fewer, all slices count
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """What one slice of load saw. Times in seconds, CPU in microseconds an answer, `foreign` in cores."""
+    """The result of one slice of load. Times are in seconds, CPU in microseconds per response, `foreign` in cores."""
 
     answers: int
     bad: int
@@ -58,7 +58,7 @@ class LoadGenerator:
             await process.wait()
 
     async def send(self, job: Mapping[str, Any]) -> dict[str, Any]:
-        """Has a job done, and gives what `load.py` says of it."""
+        """Run a job, and return the result that `load.py` prints."""
         if self._process.stdin is None or self._process.stdout is None:
             raise RuntimeError("The load generator has no pipes.")
         self._process.stdin.write(json.dumps(job).encode() + b"\n")
@@ -101,7 +101,7 @@ Measure = Callable[[], Awaitable[Slice]]
 
 
 async def in_turn(rows: Mapping[str, Measure], rounds: int) -> dict[str, list[Slice]]:
-    """Every row once a round; each round begins with another row."""
+    """Yield every row once per round. Each round starts with a different row."""
     results: dict[str, list[Slice]] = {name: [] for name in rows}
     names = list(rows)
     for number in range(rounds):
@@ -112,20 +112,20 @@ async def in_turn(rows: Mapping[str, Measure], rounds: int) -> dict[str, list[Sl
 
 
 def ratio(of: Sequence[Slice], to: Sequence[Slice], figure: Callable[[Slice], float]) -> float:
-    """The median over the rounds of one row's figure over the other's in the same round."""
+    """The median over the rounds of one row's value divided by the other's in the same round."""
     pairs = [(figure(a) / figure(b), max(a.foreign, b.foreign)) for a, b in zip(of, to, strict=True) if figure(b)]
     quiet = [value for value, foreign in pairs if foreign <= QUIET_CORES]
     return statistics.median(quiet if len(quiet) >= ENOUGH else [value for value, _ in pairs])
 
 
 def kept(slices: Sequence[Slice]) -> list[Slice]:
-    """Without those in which other programs took much of the machine, if enough remain."""
+    """The slices without those in which other programs used much of the machine, if enough remain."""
     quiet = [each for each in slices if each.foreign <= QUIET_CORES]
     return quiet if len(quiet) >= ENOUGH else list(slices)
 
 
 def show(title: str, results: Mapping[str, Sequence[Slice]], ours: str) -> None:
-    """The rows, and how many times ours is better than each: by the CPU of an answer, and by answers a second."""
+    """Print the rows, and the ratio of each to ours: by CPU per response, and by responses per second."""
     print(f"\n{title}\n  {'':<24}{'answers/s':>10}{'p50 ms':>8}{'p99 ms':>8}{'CPU us':>8}{'+ SQL us':>9}", end="")
     print(f"   {'ours: by CPU':>12}{'by rate':>9}{'quiet':>8}")
     for name, slices in results.items():

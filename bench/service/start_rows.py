@@ -1,4 +1,4 @@
-"""Starting: how long commands take, and what an idle service keeps."""
+"""Starting: the duration of commands, and the memory of an idle service."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ async def measure(bench: Bench, scores: Scorecard) -> None:
             if number == bench.options.rounds:
                 await asyncio.sleep(IDLE_SECONDS)
                 idle.append(memory_mib(family(server.pid)))
-        if number:  # the first one reads the files
+        if number:  # the first one fills the disk cache
             helps.append(took)
             readies.append(ready)
             burnt.append(cpu)
-    print("\nstart, least and median of the rounds")
+    print("\nstart, minimum and median of the rounds")
     for name, values in (("bookgen --help", helps), ("serve, ready", readies), ("serve, ready: CPU", burnt)):
         print(f"  {name:<22}{min(values):8.2f}{statistics.median(values):8.2f} s")
     scores.at_most("bookgen --help", statistics.median(helps), 0.3, "s")

@@ -1,4 +1,4 @@
-"""Writing: what a chapter and a call cost, many books at once, a kill; beside DBOS and Celery with the same calls."""
+"""Writing: the cost of a chapter and a call, many books at once, a kill; compared with DBOS and Celery."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from bench.service.scorecard import Scorecard
 
 LONG, SHORT, CALL = BookSizes(8, 4, 3_000), BookSizes(16, 4, 1_000), BookSizes(32, 6, 250)
 QUICK = {LONG: BookSizes(4, 2, 3_000), SHORT: BookSizes(4, 2, 1_000), CALL: BookSizes(8, 3, 250)}
-TOKEN = 5  # characters of an event
-PARTS = (1, 820, 2, 750, 3, 700, 4, 730)  # of a chapter of 3,000 words, as ours is asked for: number, words
-SETTLED = 0.2  # seconds between two looks at a recovery
-MOST_SECONDS = 300.0
+TOKEN = 5  # characters per event
+PARTS = (1, 820, 2, 750, 3, 700, 4, 730)  # of a chapter of 3,000 words, as the service requests them: number, words
+SETTLED = 0.2  # seconds between two checks of a recovery
+MAX_SECONDS = 300.0
 PeerWrote: TypeAlias = dict[str, float]  # `wall` and `cpu` in seconds, `chapters`
 
 
@@ -47,29 +47,29 @@ async def measure(bench: Bench, scores: Scorecard) -> None:
 
 
 class WritingRows:
-    """The rows, one after the other. `dsn` leads to the service's database, `dbos` to that of DBOS."""
+    """Runs the rows one after the other. `dsn` is that of the service's database, `dbos` that of DBOS."""
 
     def __init__(self, bench: Bench, scores: Scorecard, folder: Path, dsn: str, dbos: str) -> None:
         self._bench, self._scores, self._folder, self._dsn, self._dbos = bench, scores, folder, dsn, dbos
 
     async def costs(self) -> None:
-        """CPU time of the service alone, as the bars are meant; PostgreSQL's stands beside it."""
+        """CPU time of the service alone, to which the bars apply. PostgreSQL's is shown next to it."""
         print("\nCPU of writing, medians of the rounds; service + PostgreSQL")
         async with self._author(piece=TOKEN) as author:
             tokens = await self._rounds(author, LONG)
-            self._show_cost("chapter of 3,000 words, an event a token", tokens, lambda each: each.chapters)
+            self._show_cost("chapter of 3,000 words, small events", tokens, lambda each: each.chapters)
         async with self._author() as author:
             long, short, call = [await self._rounds(author, shape) for shape in (LONG, SHORT, CALL)]
         self._show_cost("chapter of 3,000 words, large events", long, lambda each: each.chapters)
         self._show_cost("chapter of 1,000 words, large events", short, lambda each: each.chapters)
         self._show_cost("call of 250 words", call, lambda each: each.calls)
         at_most = self._scores.at_most
-        at_most("CPU of a chapter of 3,000 words, an event a token", _ms(tokens, lambda each: each.chapters), 100, "ms")
+        at_most("CPU of a chapter of 3,000 words, small events", _ms(tokens, lambda each: each.chapters), 100, "ms")
         at_most("CPU of a chapter of 3,000 words, large events", _ms(long, lambda each: each.chapters), 60, "ms")
         at_most("CPU of one call of 250 words", _ms(call, lambda each: each.calls), 6, "ms")
 
     async def beside_peers(self) -> None:
-        """Chapters of 18 KB with no model time, in turn. The peers make the same calls and check nothing."""
+        """Chapters of 18 KB without model time, in turn. The peers make the same calls and check nothing."""
         shape = self._sized(LONG)
         pairs = list[tuple[WrittenBooks, dict[str, PeerWrote]]]()
         async with self._author() as author:
@@ -85,8 +85,8 @@ class WritingRows:
             cost = statistics.median(
                 peers[name]["cpu"] / peers[name]["chapters"] / (ours.server / ours.chapters) for ours, peers in pairs
             )
-            print(f"  ours / {name}: chapters a second {rates[name]:.2f}; by CPU {cost:.2f}", flush=True)
-        self._scores.at_least("chapters a second of 18 KB / DBOS", rates["DBOS"], 1)
+            print(f"  ours / {name}: chapters per second {rates[name]:.2f}; by CPU {cost:.2f}", flush=True)
+        self._scores.at_least("chapters of 18 KB per second / DBOS", rates["DBOS"], 1)
 
     async def hundred_books(self) -> None:
         await self._many(BookSizes(100, 4, 1_000), 0.05)
@@ -99,7 +99,7 @@ class WritingRows:
         self._scores.at_most("  a start's p99", written.start(0.99), 0.5, "s")
 
     async def _many(self, shape: BookSizes, seconds: float) -> tuple[WrittenBooks, float]:
-        """Ours, and how many times as long it took as the calls of one book in a row."""
+        """Write the books, and print the time divided by that of one book's calls in sequence."""
         async with self._author(ms=seconds * 1000) as author:
             written = await author.write(shape)
             peers = await self._peers(author.model, shape)
@@ -115,8 +115,8 @@ class WritingRows:
         return written, over
 
     async def killed(self, books: int) -> None:
-        """From exec to the moment at which every run that was killed has its call in flight again."""
-        async with model_process(ms=MOST_SECONDS * 1000) as model:
+        """The time from exec until every interrupted run has its call in flight again."""
+        async with model_process(ms=MAX_SECONDS * 1000) as model:
             async with self._service(model, books) as server:
                 author = BookWriter(server, model, await asyncpg.connect(self._dsn), self._bench.postmaster)
                 made = await author.make(BookSizes(books, 2, 1_000))
@@ -160,7 +160,7 @@ class WritingRows:
         return await self._peer("dbos_peer", what, dsn, *_asked(model, shape))
 
     async def _peers(self, model: ModelProcess, shape: BookSizes) -> dict[str, PeerWrote]:
-        """The same books written by each peer that there is: without Redis there is no Celery."""
+        """Write the same books with each available peer. Without Redis, Celery is left out."""
         told = {"DBOS": await _told(await self._dbos_process("write", self._dbos, model, shape))}
         if shutil.which("redis-server"):
             told["Celery"] = await _told(await self._peer("celery_peer", *_asked(model, shape)))
@@ -175,7 +175,7 @@ class WritingRows:
         async with model_process(**model) as running, self._service(running, 1_000) as server:
             database = await asyncpg.connect(self._dsn)
             author = BookWriter(server, running, database, self._bench.postmaster)
-            await author.write(BookSizes(2, 2, 250))  # the SDK is imported, connections know their statements
+            await author.write(BookSizes(2, 2, 250))  # warm-up: imports the SDK and prepares statements
             yield author
             await database.close()
 
@@ -196,7 +196,7 @@ class WritingRows:
 
 
 def _asked(model: ModelProcess, shape: BookSizes) -> list[str]:
-    """What a peer is told: whom to ask, and how many parts of how many words."""
+    """The arguments of a peer: the model server, the numbers of books and chapters, and the parts with their words."""
     parts = [*PARTS, 5, 200] if shape.words > 1_000 else [1, shape.words]
     return [f"http://127.0.0.1:{model.port}", str(shape.books), str(shape.chapters), json.dumps(parts)]
 
@@ -208,7 +208,7 @@ async def _told(process: asyncio.subprocess.Process) -> PeerWrote:
 
 
 def _ms(written: Sequence[WrittenBooks], of: Callable[[WrittenBooks], int]) -> float:
-    """Milliseconds of the service's CPU for each of what `of` counts."""
+    """The service's CPU milliseconds per unit of `of`."""
     return statistics.median(each.server / of(each) for each in written) * 1000
 
 
@@ -217,8 +217,8 @@ async def _in_flight(model: ModelProcess, calls: int) -> bool:
 
 
 async def _until(condition: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + MOST_SECONDS
+    deadline = time.monotonic() + MAX_SECONDS
     while not await condition():
         if time.monotonic() > deadline:
-            raise SystemExit("The calls do not get in flight.")
+            raise SystemExit("The calls do not start.")
         await asyncio.sleep(SETTLED)

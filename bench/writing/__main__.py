@@ -1,6 +1,6 @@
-"""Does writing keep its word? A scripted model on both protocols, through the real SDKs, measured against the bars.
+"""Checks writing against its bars, with a scripted model on both protocols and the real SDKs.
 
-python -m bench.writing            everything, some minutes
+python -m bench.writing            everything; a few minutes
 python -m bench.writing --quick    smaller books, about a minute
 """
 
@@ -39,7 +39,7 @@ async def rows(size: Size, names: Sequence[str]) -> AsyncIterator[Measure]:
 async def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.writing")
     parser.add_argument("--quick", action="store_true", help="smaller books")
-    parser.add_argument("scenarios", nargs="*", help=f"{', '.join(SCENARIOS)}; all of them when none is named")
+    parser.add_argument("scenarios", nargs="*", help=f"{', '.join(SCENARIOS)}; all if none is given")
     options = parser.parse_args()
     size = QUICK if options.quick else FULL
     telemetry.configure_logs("console", "critical")

@@ -1,4 +1,4 @@
-"""What the server saw of the book in every call that writes."""
+"""How much of the book the server gets in each call that writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens and money: the ledger, the cache, the estimate."""
+"""Tokens and cost: the ledger, the cache and the estimate."""
 
 from __future__ import annotations
 
@@ -36,12 +36,13 @@ async def _cache(size: Size, protocol: str) -> Measure:
         "cache_write": used.cache_write_tokens,
         "cache_read": used.cache_read_tokens,
     }
-    # A chapter is one call and its notes another: what is new to them is the chapter's task, text and notes.
+    # A chapter takes one call and its notes another. New input of these calls: the chapter's task, its text and its
+    # notes.
     new = (used.input_tokens + used.cache_write_tokens) / used.output_tokens
     name = f"{protocol}:{MODELS[protocol]}"
     share = (price(name, replace(used, output_tokens=0)) or 0) / (price(name, used) or 1)
     return Measure(
-        "input that is paid for in full",
+        "uncached input",
         protocol,
         f"{new:.2f} x the output, all input {share:.0%} of the cost, ledger {'equal' if equal else 'differs'}",
         "<= 1.35 x, <= 35 %, equal",
@@ -50,7 +51,7 @@ async def _cache(size: Size, protocol: str) -> Measure:
 
 
 def price(name: str, usage: Usage) -> int | None:
-    """Like that of many small calls: a price that depends on the size of a single call does not apply to a sum."""
+    """The price as that of many small calls: a surcharge for a large call does not apply to a sum of calls."""
     found = prices().of(name)
     return None if found is None else replace(found, above=None).of(usage)
 

@@ -1,4 +1,4 @@
-"""Books by models that drift by -30 % to +30 % from the lengths they are asked for, always alike or each time anew."""
+"""Books by models whose lengths deviate by -30 % to +30 % from the request, constantly or by chapter."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.writing.misbehaved import writes
 from tests.writing.scripted import Scripted, some_material
 
 DRIFT = 0.3
-WORDS = 800  # a chapter
+WORDS = 800  # per chapter
 BAR = ">= 95 % within 10 %, 0 endings cut, 0 chapters bent by more than a quarter"
 
 
 async def rows(size: Size) -> AsyncIterator[Measure]:
-    """Half of the books have a model with one drift, half one that drifts anew in every chapter."""
+    """For half of the books the deviation is constant; for the others it is drawn anew for each chapter."""
     rng = random.Random(1)
     near = cut = bent = 0
     books = size.books * 4

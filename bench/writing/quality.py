@@ -17,7 +17,7 @@ async def rows(size: Size) -> AsyncIterator[Measure]:
         material = some_material(size.chapters, words=size.words)
         async with authored(repeats(random.Random(1)), protocol) as (_, steps):
             plain = []
-            for chapter in material.chapters:  # each as if it were the first: nothing is known to be worn
+            for chapter in material.chapters:  # each one as the first chapter: no phrase has been used before
                 alone = replace(material, chapters=(chapter,))
                 drafts, _ = await write_book(alone, steps)
                 plain.append(drafts[0].content)

@@ -1,4 +1,4 @@
-"""Structured replies that are malformed in twelve ways; one repair or fresh reply in ten is malformed again."""
+"""Structured replies malformed in twelve ways. One in ten repairs or repeated replies is malformed again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A line of the table, and how large the measurement is."""
+"""A row of the table, and the size of the measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model of whose replies 40 % are cut and 5 % are cut but flagged as finished."""
+"""A model that cuts off 40 % of its replies, and cuts off another 5 % but reports them as finished."""
 
 from __future__ import annotations
 

@@ -29,6 +29,14 @@ from bookgen.services.proofreading import PAGE_SIZE
 from bookgen.store import reports
 from bookgen.store.suggestions import Filter
 
+may_refuse_a_report = refuses(
+    errors.NotFound,
+    errors.GenerationInProgress,
+    errors.Conflict,
+    errors.PlanUpgradeRequired,
+    errors.QuotaExceeded,
+)
+
 
 @docs(
     "proofreading",
@@ -37,13 +45,7 @@ from bookgen.store.suggestions import Filter
 )
 @json_schema(shapes.ReportRequestSchema)
 @response_schema(shapes.ReportSchema, 202)
-@refuses(
-    errors.NotFound,
-    errors.GenerationInProgress,
-    errors.Conflict,
-    errors.PlanUpgradeRequired,
-    errors.QuotaExceeded,
-)
+@may_refuse_a_report
 @grows
 @repeatable
 @asks_model
@@ -61,13 +63,7 @@ async def create_report(request: web.Request) -> web.Response:
     "finding that you mend yourself. The text is not changed. Counts as a proofreading check.",
 )
 @response_schema(shapes.ReportSchema, 202)
-@refuses(
-    errors.NotFound,
-    errors.GenerationInProgress,
-    errors.Conflict,
-    errors.PlanUpgradeRequired,
-    errors.QuotaExceeded,
-)
+@may_refuse_a_report
 @grows
 @repeatable
 @asks_model

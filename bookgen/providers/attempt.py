@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,7 +12,7 @@ from typing import Any
 from bookgen.models import Usage
 from bookgen.providers.deadlines import Deadlines
 from bookgen.providers.loops import first_round
-from bookgen.providers.text import CALL_SECONDS, ShownSpeed, TextReply, TextRequest
+from bookgen.providers.text import NamedModel, TextReply, TextRequest
 
 
 class FailureKind(StrEnum):
@@ -132,13 +132,8 @@ def counted(told: Any) -> int:
     return min(max(int(told or 0), 0), MAX_REPORTED_TOKENS)
 
 
-class Provider(ABC):
-    """The base of every provider: a model without retries. The defaults are those of TextModel."""
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The model's name, as in TextModel."""
+class Provider(NamedModel):
+    """The base of every provider: a model without retries."""
 
     @abstractmethod
     async def attempt(self, request: TextRequest) -> TextReply:
@@ -149,24 +144,6 @@ class Provider(ABC):
         """Return the most that an attempt can use."""
 
     @property
-    def shown_speed(self) -> ShownSpeed | None:
-        """The measured speed; None before the first reply."""
-        return None
-
-    @property
     def calls_at_once(self) -> int | None:
         """How many concurrent calls the provider's rate limits allow; None if it reports no limits."""
         return None
-
-    @property
-    def call_seconds(self) -> float:
-        """The longest bound of the calls in flight, or the bound of the last call if there are none."""
-        return CALL_SECONDS
-
-    async def find_name(self) -> None:
-        """Ask the server for the model's name if it is unknown. After any failure it stays unknown."""
-        return
-
-    async def close(self) -> None:
-        """Close the connections."""
-        return

@@ -191,16 +191,38 @@ class ShownSpeed:
 CALL_SECONDS = 180.0  # the bound of a call unless another one is set or measured
 
 
-class TextModel(ABC):
-    """The base of every text model. The defaults describe a model without a remote provider.
-
-    Subclasses override what they know better, so callers never ask which kind of model they have.
-    """
+class NamedModel(ABC):
+    """What a text model and the provider behind it share. The defaults describe a model without a remote provider."""
 
     @property
     @abstractmethod
     def name(self) -> str:
         """The name in settings, the ledger and the price table. It ends in THE_ONLY_ONE until the server tells it."""
+
+    @property
+    def shown_speed(self) -> ShownSpeed | None:
+        """The measured speed; None before the first reply."""
+        return None
+
+    @property
+    def call_seconds(self) -> float:
+        """The longest time limit of the calls in flight, or that of the last call if there are none."""
+        return CALL_SECONDS
+
+    async def find_name(self) -> None:
+        """Ask the server for the model's name if it is unknown. After any failure it stays unknown."""
+        return
+
+    async def close(self) -> None:
+        """Close the connections."""
+        return
+
+
+class TextModel(NamedModel):
+    """The base of every text model. The defaults describe a model without a remote provider.
+
+    Subclasses override what they know better, so callers never ask which kind of model they have.
+    """
 
     @abstractmethod
     async def complete(self, request: TextRequest) -> TextReply:
@@ -225,20 +247,6 @@ class TextModel(ABC):
         """By model name: since when and why its provider refuses this server's key or credit."""
         return {}
 
-    @property
-    def shown_speed(self) -> ShownSpeed | None:
-        """The measured speed; None before the first reply."""
-        return None
-
-    @property
-    def call_seconds(self) -> float:
-        """The longest time limit of the calls in flight, or that of the last call if there are none."""
-        return CALL_SECONDS
-
-    async def find_name(self) -> None:
-        """Ask the server for the model's name if it is unknown. After any failure it stays unknown."""
-        return
-
     def tell_busy(self, tell: Callable[[str, float], None]) -> None:
         """Call `tell` with the model's name and the seconds whenever its provider asks for a pause."""
         return
@@ -249,10 +257,6 @@ class TextModel(ABC):
 
     def hold_back(self, name: str, seconds: float) -> None:
         """Make no call of the model `name` for `seconds`, because its provider asked another process for a pause."""
-        return
-
-    async def close(self) -> None:
-        """Close the connections."""
         return
 
 

@@ -10,8 +10,8 @@ from PIL import Image, ImageOps
 from bookgen.errors import InvalidInput
 
 MAX_BYTES = 32 * 2**20
-_MOST_PIXELS = 40_000_000
-_LEAST_SIDE = 256
+_MAX_PIXELS = 40_000_000
+_MIN_SIDE = 256
 _FORMATS = ("PNG", "JPEG", "WEBP")
 
 
@@ -43,13 +43,13 @@ def _upright(image: Image.Image) -> Image.Image:
 
 
 def _check_size(width: int, height: int) -> None:
-    if width * height > _MOST_PIXELS:
+    if width * height > _MAX_PIXELS:
         raise InvalidInput(
-            image=[f"The picture is too large: {width} × {height} pixels. At most {_MOST_PIXELS:,} in all are allowed."]
+            image=[f"The picture is too large: {width} × {height} pixels. At most {_MAX_PIXELS:,} in all are allowed."]
         )
-    if min(width, height) < _LEAST_SIDE:
+    if min(width, height) < _MIN_SIDE:
         raise InvalidInput(
-            image=[f"The picture is too small: {width} × {height} pixels. Each side needs at least {_LEAST_SIDE}."]
+            image=[f"The picture is too small: {width} × {height} pixels. Each side needs at least {_MIN_SIDE}."]
         )
 
 

@@ -33,8 +33,8 @@ from tests.http.test_generation import HeldModel
 from tests.service import environment
 
 __all__ = ["open_api", "visitor"]
-MOST_TOOLS = 10
-MOST_CHARACTERS = 13_500  # 3,400 tokens, a third of which are the schemas of the answers
+MAX_TOOLS = 10
+MAX_CHARACTERS = 13_500  # 3,400 tokens, a third of which are the schemas of the answers
 SMALL = {"title": "The Salt Road", "idea": "A widow smuggles salt.", "chapters": 2, "words": 400}
 
 
@@ -171,8 +171,8 @@ async def test_the_tools_are_few_and_short() -> None:
     tools = await build(None, sample=False).list_tools()  # type: ignore[arg-type]
 
     told = json.dumps([tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools])
-    assert len(tools) <= MOST_TOOLS
-    assert len(told) <= MOST_CHARACTERS
+    assert len(tools) <= MAX_TOOLS
+    assert len(told) <= MAX_CHARACTERS
 
 
 async def test_an_agent_creates_a_book(tmp_path: Path, account: Api) -> None:

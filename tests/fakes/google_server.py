@@ -1,4 +1,4 @@
-"""A Google of our own: tokeninfo and userinfo as the real ones answer them."""
+"""A fake Google, with the responses of the real tokeninfo and userinfo."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from aiohttp.test_utils import TestServer
 
 @dataclass
 class GoogleServer:
-    """`grants` maps an access token to the person who gave it and the client it was given to.
+    """`grants` maps an access token to the person who granted it and the client that got it.
 
-    `queried`: tokeninfo takes the token from the query alone, as Google documents it.
+    `queried`: tokeninfo accepts the token only in the query string, as Google documents it.
     """
 
     grants: dict[str, dict[str, Any]] = field(default_factory=dict)

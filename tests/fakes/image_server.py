@@ -1,13 +1,13 @@
-"""An image provider to talk to: OpenAI's Images API, told what to answer.
+"""A fake image provider with OpenAI's Images API, whose responses the test chooses.
 
     async with ImageServer() as server:
         server.url                                     # the base URL for the SDK
         server.script(refused(), status(500), sent(b"<svg/>"))
         server.requests                                # the bodies so far
-    server.edits = False                           # it knows no way to take reference pictures
+    server.edits = False                           # reference pictures are not supported
 
-Without a script each call is answered with a new picture of the size that was asked for. The body of an edit is its
-form, with the files under `image[]`.
+Without a script, each call gets a new picture of the requested size. The body of an edit is its form, with the files
+under `image[]`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def painted(width: int, height: int, *, format: str = "PNG") -> bytes:
 
 
 def sent(data: bytes) -> Answer:
-    """Whatever it is, said to be a picture."""
+    """Any bytes, sent as a picture."""
 
     async def answer(_body: dict[str, Any]) -> web.StreamResponse:
         coded = base64.b64encode(data).decode()
@@ -72,7 +72,7 @@ async def well(body: dict[str, Any]) -> web.StreamResponse:
 
 
 def held_until(gate: asyncio.Event) -> Answer:
-    """A picture, once the gate is open."""
+    """A picture that is sent once the gate is open."""
 
     async def answer(body: dict[str, Any]) -> web.StreamResponse:
         await gate.wait()
@@ -114,7 +114,7 @@ class ImageServer:
         if not self.edits:
             return await status(404, "Not found")({})
         body: dict[str, Any] = {"image[]": []}
-        async for part in await request.multipart():  # not `post`, which leaves a file open where the caller goes away
+        async for part in await request.multipart():  # not `post`, which leaves a file open if the client disconnects
             assert isinstance(part, BodyPartReader)
             if part.name == "image[]":
                 body["image[]"].append(bytes(await part.read(decode=True)))

@@ -1,4 +1,4 @@
-"""What a call asks for, whatever its protocol: its last words, its schema, and the text that answers it."""
+"""The request of a call in any protocol: its last message, its schema, and a text that answers it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SCHEMA = re.compile(r"<schema>(.*)</schema>", re.DOTALL)
 
 def text_for(call: Call, factor: float) -> str:
     fields = {**call.brief}
-    fields.pop("total", None)  # else the sample story, which has a length of its own
+    fields.pop("total", None)  # otherwise the reply would be the sample story, which has a fixed length
     for name in ("words", "characters"):
         if fields.get(name):
             fields[name] = max(1, round(fields[name] * factor))

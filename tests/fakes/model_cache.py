@@ -1,4 +1,4 @@
-"""What providers keep of prompts: Anthropic's marked prefixes, OpenAI's longest common prefix."""
+"""The prompt caches of providers: Anthropic's marked prefixes, OpenAI's longest common prefix."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-LEAST_CACHED_TOKENS = 1024
+MIN_CACHED_TOKENS = 1024
 OPENAI_STEP = 128
 
 
 def tokens(text: str) -> int:
-    """The servers' token rule: four characters each, never 0 for a text."""
+    """Tokens as the fake servers count them: one per four characters, and at least 1 for a text."""
     return -(-len(text) // 4)
 
 
@@ -21,12 +21,12 @@ class PrefixCache:
         self._prompts: dict[str, list[str]] = {}
 
     def anthropic(self, model: str, blocks: Sequence[tuple[str, bool]]) -> tuple[int, int]:
-        """(tokens written, tokens read) for the text blocks of a prompt and which of them end a marked prefix."""
+        """(tokens written, tokens read) for a prompt: its text blocks, each with whether it ends a marked prefix."""
         digest, size, read, last = hashlib.sha256(model.encode()), 0, 0, 0
         for text, marked in blocks:
             digest.update(f"{len(text)}:{text}".encode())
             size += tokens(text)
-            if not marked or size < LEAST_CACHED_TOKENS:
+            if not marked or size < MIN_CACHED_TOKENS:
                 continue
             last = size
             if digest.hexdigest() in self._marked:
@@ -35,12 +35,12 @@ class PrefixCache:
         return last - read, read
 
     def openai(self, model: str, prompt: str) -> int:
-        """Tokens read: the longest prefix that this prompt shares with an earlier one, in steps of 128."""
+        """Tokens read: the longest prefix shared with an earlier prompt, in steps of 128."""
         earlier = self._prompts.setdefault(model, [])
         shared = max((_common(prompt, one) for one in earlier), default=0) // 4 // OPENAI_STEP * OPENAI_STEP
         earlier.append(prompt)
         del earlier[:-64]
-        return shared if shared >= LEAST_CACHED_TOKENS else 0
+        return shared if shared >= MIN_CACHED_TOKENS else 0
 
 
 def _common(one: str, other: str) -> int:

@@ -1,4 +1,4 @@
-"""How a model server turns a call away."""
+"""The error responses of model servers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _told(message: str, **fields: Any) -> dict[str, Any]:
     return {"error": {"message": message, **fields}}
 
 
-# How servers refuse a form of JSON, in their own words.
+# Refusals of a JSON mode, in the real servers' words.
 IN_REAL_WORDS: dict[str, tuple[int, dict[str, Any]]] = {
     "llama-cpp-python": (
         500,
@@ -118,8 +118,8 @@ IN_REAL_WORDS: dict[str, tuple[int, dict[str, Any]]] = {
     "not implemented": (501, {"error": "not implemented"}),
 }
 
-# How servers refuse a prompt that their window does not hold: the status, whether the reply's room counts, the body for
-# a window, the tokens of the prompt and those asked for.
+# Refusals of a prompt that exceeds the window: the status, whether the requested reply counts, and the body, which
+# depends on the window, the prompt's tokens and the requested tokens.
 OVER_THE_WINDOW: dict[str, tuple[int, bool, Callable[[int, int, int], dict[str, Any]]]] = {
     "llama.cpp": (
         400,
@@ -184,7 +184,7 @@ OVER_THE_WINDOW: dict[str, tuple[int, bool, Callable[[int, int, int], dict[str, 
 
 
 def over_the_window(style: str, window: int, prompt: int, reply: int) -> web.Response | None:
-    """The refusal of a prompt of so many tokens with a reply of so many; None when it fits."""
+    """The refusal of a prompt with this many tokens and requested reply tokens; None if it fits."""
     status, counts_reply, body = OVER_THE_WINDOW[style]
     if prompt + (reply if counts_reply else 1) <= window:
         return None

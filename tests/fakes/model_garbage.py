@@ -1,4 +1,4 @@
-"""What models make of JSON when they were asked for it."""
+"""Malformed JSON as models really send it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a good answer: its length, and the faults that change its text."""
+"""Turns a good reply into the sent one: its length, and the faults that change its text."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def factor_of(setting: float | list[float], call: Call) -> float:
 
 
 def shaped(text: str, protocol: str, kind: str, options: dict[str, Any]) -> tuple[str, str]:
-    """The text and why it stops: end, length, refusal or filter."""
+    """The text and its stop reason: end, length, refusal or filter."""
     match kind:
         case "refusal":
-            silent = protocol == "anthropic"  # tells a refusal in the stop reason; the others in words
+            silent = protocol == "anthropic"  # reports a refusal as the stop reason; the others send it as text
             return options.get("text", "" if silent else "I can't help with that."), "refusal"
         case "filter":
             return text[: options.get("after", 80)], "filter"

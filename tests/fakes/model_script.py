@@ -1,42 +1,45 @@
-"""What a model server is told to do, and what it notes of a call.
+"""The settings and the script of a fake model server, and what it records of a call.
 
-Settings (all calls): `length_factor` (a number, or [least, most] drawn by the prompt), `delay` (seconds before a
-reply), `streams` (false: whole replies only), `chunk` (characters an event), `chunk_delay`, `slots` (calls answered at
-once, as by llama.cpp; the others wait and hear nothing; 0: all), `models` (the names it lists), `usage` (false: none
-is told), `window` (tokens of its
-context; 0: endless), `window_as` ("ollama": reads that much of a prompt and drops the rest without a word; else one of
-OVER_THE_WINDOW: refuses it in those words, and ends a reply where the window or what was asked for ends), `reasoning`
-(text told as reasoning_content or thinking), `think_tags` (true: the reasoning stands in the text between <think>
-tags), `reasoning_tokens` (told as a part of the output's), `commentary` (said in a message before the answer, by
-Responses alone), `deltas` (false: Responses tell the text at the end alone), `protocols` (others answer 404),
-`headers` (of each reply that streams), `rejects` (fields that answer 400), `reject_style` ("openai" names the field in
-`param`, "plain" in the message alone, "pydantic" as FastAPI servers do with 422, or one of IN_REAL_WORDS).
+Settings, which apply to all calls:
 
-A step of the script is one fault, used up by the first `times` (1) calls that match its `stage`, `chapter_number` and
-`protocol` (absent: any). Without a match a call is answered well.
+    length_factor     a number, or [min, max] from which the prompt's hash chooses delay             seconds before a
+    reply streams           false: whole replies only chunk             characters per event chunk_delay       seconds
+    between events slots             concurrent calls, as in llama.cpp; the others wait without a response; 0: no limit
+    models            the names that it lists usage             false: none is sent window            tokens of its
+    context; 0: no limit window_as         "ollama": silently drops the rest of a prompt that is too long; or a key of
+    OVER_THE_WINDOW: refuses it in those words, and ends a reply at the end of the window or at the requested length
+    reasoning         text sent as reasoning_content or thinking think_tags        true: the reasoning is in the text,
+    between <think> tags reasoning_tokens  reported as part of the output tokens commentary        sent in a message
+    before the answer, only by Responses deltas            false: Responses send the text only at the end protocols
+    all others return 404 headers           of each streamed reply rejects           fields that are answered with 400
+    reject_style      "openai" names the field in `param`, "plain" only in the message, "pydantic" like FastAPI servers
+    with 422; or a key of IN_REAL_WORDS
+
+A step of the script is one fault. It is used up by the first `times` (default 1) calls that match its `stage`,
+`chapter_number` and `protocol` (absent: any). A call without a matching step gets a good reply.
 
     status        status (500), retry_after (seconds, or "date:SECONDS" for an HTTP date), message, param, code
-    hang          accepts and says nothing, not even headers, until released or left
-    hold          as hang, but answers well once released
-    drop          closes the connection without a word
-    stall         headers and `after` (80) characters, then silence
-    drip          one character each `interval` (0.2) seconds
+    hang          accepts the call and sends nothing, not even headers, until released or disconnected
+    hold          like hang, but sends a good reply once released
+    drop          closes the connection without a response
+    stall         headers and `after` (80) characters, then nothing
+    drip          one character every `interval` (0.2) seconds
     cut           closes the connection after `after` characters
     error_event   an error event after `after` characters, with `code` and `message`
     broken_event  an event whose data is not JSON after `after` characters
-    refusal       refuses, with `text`
+    refusal       a refusal with `text`
     filter        stopped by a content filter after `after` characters
-    truncate      `fraction` (0.6) of the text, said to be cut by length
-    stops         the whole text, said to end for `reason`, a protocol's own word
-    truncate_flagged_end   the same, said to be finished
-    empty         no text, finished
+    truncate      `fraction` (0.6) of the text, reported as cut by length
+    stops         the whole text, with the stop reason `reason` in the protocol's own words
+    truncate_flagged_end   like truncate, but reported as finished
+    empty         no text, reported as finished
     huge          `size` (50 MB) of text
-    no_usage      tells no usage
+    no_usage      sends no usage
     html          200 with a web page instead of JSON or events
     text          exactly `text`
     echo          the whole prompt
-    garbage       `kind`: one of GARBAGE, what models make of JSON
-    wait          answers well after `seconds`
+    garbage       malformed JSON; `kind` is a key of GARBAGE
+    wait          sends a good reply after `seconds`
 """
 
 from __future__ import annotations
@@ -92,8 +95,10 @@ class Settings:
 
 @dataclasses.dataclass
 class Call:
-    """`reply`: the whole text that the server answers with, whatever of it arrives. `ended`: "" while the call runs,
-    then "answered", or "left" if the caller closed the connection. `port`: the caller's, to tell connections apart.
+    """A recorded call.
+
+    `reply`: the complete text of the reply, even if only a part of it arrives. `ended`: "" while the call runs, then
+    "answered", or "left" if the client closed the connection. `port`: the client's, which identifies the connection.
     """
 
     number: int

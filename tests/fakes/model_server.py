@@ -1,36 +1,36 @@
-"""A model provider to talk to: Anthropic Messages, OpenAI Responses and OpenAI Chat on one address, told what to do.
+"""A fake model provider with Anthropic Messages, OpenAI Responses and OpenAI Chat at one address, which tests control.
 
 In the process of a test:
 
     async with ModelServer() as server:
-        server.anthropic_url, server.openai_url       # base URLs for the SDKs; any path before them works as well
+        server.anthropic_url, server.openai_url       # base URLs for the SDKs; any path prefix works
         server.script(fault("status", status=429, retry_after=2), fault("cut"))
-        await server.arrived(2)                       # until two calls have come in
+        await server.arrived(2)                       # until two calls have arrived
         server.requests[0].body, .headers, .path, .stage, .brief, .reply, .ended
-        server.arrivals                               # when each came, on the monotonic clock
-        server.ledger                                 # tokens as the server counted and told them
+        server.arrivals                               # when each arrived, by the monotonic clock
+        server.ledger                                 # tokens as the server counted and reported them
 
 As a process (prints one line, its address; ends with SIGTERM):
 
     python -m tests.fakes.model_server --port 0
 
-and over HTTP from anywhere, JSON in and out:
+It is controlled over HTTP, with JSON bodies:
 
     POST   /control/script     [{"fault": "status", "status": 500, "times": 2, "stage": "chapter"}, …]   appends
-    DELETE /control/script     forgets what is left of it
+    DELETE /control/script     removes the remaining steps
     POST   /control/settings   {"length_factor": 0.5, "delay": 0.2, …}                                   changes these
-    POST   /control/release    lets go of every call that `hold`, `hang` or `stall` keeps
-    POST   /control/reset      script, settings, requests, ledger and cache as at the start
+    POST   /control/release    releases every call of `hold`, `hang` or `stall`
+    POST   /control/reset      resets script, settings, requests, ledger and cache
     GET    /control/requests   ?since=N   the calls so far: number, protocol, path, stage, brief, body, headers, reply,
                                ended
     GET    /control/ledger     {"calls", "input", "output", "cache_write", "cache_read", "in_flight", "most_in_flight"}
 
-Replies. A call with a brief (in the header HEADER, which a service sends that was started with TEST_BRIEF_HEADER=HEADER
-in its environment) is answered as the offline model answers it: chapters of the asked length in the book's terms,
-outlines of the asked count, JSON of the asked schema (from the schema mode of each protocol, or from
-`<schema>{…}</schema>` in the last user message). A call without one gets prose.
+A call with a brief gets the reply of the offline model: chapters of the requested length about the book's people,
+outlines with the requested number of chapters, and JSON for the requested schema (from the schema mode of the protocol,
+or from `<schema>{…}</schema>` in the last user message). The brief is in the header HEADER, which a service sends if
+its environment has TEST_BRIEF_HEADER=HEADER. A call without a brief gets prose.
 
-What it can be told: `model_script`.
+`model_script` describes the settings and faults.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from tests.fakes.model_script import Call, ScriptedFault, Settings, fault
 from tests.fakes.model_wires import WIRES, ErrorEvent, Stream, WireReply
 
 HEADER = "X-Brief"
-LONGEST_HEADER = 1 << 20
+MAX_HEADER_BYTES = 1 << 20
 os.environ.setdefault(BRIEF_HEADER, HEADER)  # for the models of this process and the services that it starts
 
 
@@ -99,7 +99,7 @@ class ModelServer:
         self._released = asyncio.Event()
 
     async def arrived(self, count: int) -> Call:
-        """The call numbered `count`, once it is here."""
+        """Wait for call number `count`, and return it."""
         await self.until(lambda: len(self.requests) >= count)
         return self.requests[count - 1]
 
@@ -116,13 +116,13 @@ class ModelServer:
         return f"{self.url}/v1"
 
     async def start(self) -> None:
-        """Listens; after a stop on the same port as before."""
+        """Listen. After a stop, the port is the same as before."""
         app = web.Application(client_max_size=64 << 20)
         app.router.add_route("*", "/control/{what}", self._control)
         app.router.add_post("/{path:.*}", self._call)
         app.router.add_get("/{path:.*}", self._models)
         self._runner = web.AppRunner(
-            app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1, max_field_size=LONGEST_HEADER
+            app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1, max_field_size=MAX_HEADER_BYTES
         )
         await self._runner.setup()
         site = web.TCPSite(self._runner, self._host, self._port)
@@ -131,7 +131,7 @@ class ModelServer:
         self.url = f"http://{self._host}:{self._port}"
 
     async def stop(self) -> None:
-        """Closes every connection and listens no more."""
+        """Stop listening, and close every connection."""
         await self._runner.cleanup()
 
     async def __aenter__(self) -> Self:
@@ -160,7 +160,7 @@ class ModelServer:
         except _Cut:
             call.ended = "cut"
             if request.transport is not None:
-                request.transport.close()  # what was told before is delivered, unlike after an abort
+                request.transport.close()  # unlike `abort`, this delivers what was sent before
             return web.Response()
         except (asyncio.CancelledError, ConnectionError):
             call.ended = "left"
@@ -221,7 +221,7 @@ class ModelServer:
     ) -> web.StreamResponse:
         stream = Stream(request, self.settings.headers)
         await stream.open()
-        told = wire.name == "anthropic"  # the only one that tells the input's tokens before the text
+        told = wire.name == "anthropic"  # the only protocol that reports input tokens before the text
         started = {**reply.usage, "output": 1} if told and reply.usage is not None else None
         self._count(started, calls=1)
         await wire.stream(stream, reply, self._pieces(reply.text, call.fault, options, stream))

@@ -1,4 +1,4 @@
-"""How a reply looks on each protocol: Anthropic Messages, OpenAI Responses, OpenAI Chat."""
+"""The form of a reply in each protocol: Anthropic Messages, OpenAI Responses, OpenAI Chat."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ids = itertools.count(1)
 
 @dataclass
 class WireReply:
-    """`stop` is end, length, refusal or filter, or a protocol's own word. `usage` None leaves the usage out."""
+    """`stop`: end, length, refusal, filter, or a protocol's own word. `usage`: None sends no usage."""
 
     text: str
     stop: str
@@ -28,7 +28,7 @@ class WireReply:
 
 
 class ErrorEvent(Exception):
-    """The server says in mid-stream that it failed: a code, "" for the usual one, and a message."""
+    """An error that the server sends in mid-stream. `code`: "" for the usual one."""
 
     def __init__(self, code: str = "", message: str = "scripted") -> None:
         super().__init__(message)

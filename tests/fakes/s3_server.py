@@ -1,11 +1,11 @@
-"""A bucket to talk to: S3's wire protocol for what bookgen uses of it, with signatures that are checked.
+"""A fake bucket: the part of S3's protocol that bookgen uses, with verified signatures.
 
     async with S3Server() as server:
         server.url                         # for BOOKGEN_S3_ENDPOINT
-        server.environment                 # all settings that lead to it
+        server.environment                 # all settings to use it
         server.objects                     # bytes by key
-        server.before = wait               # an async function that is called with method and key before each answer
-        server.broken = 503                # the status of every answer
+        server.before = wait               # an async function called with method and key before each response
+        server.broken = 503                # the status of every response
 
 Only the bucket "books" exists, and only KEY_ID may use it.
 """
@@ -88,7 +88,7 @@ def _error(status: int, code: str) -> web.Response:
 
 
 def _is_signed(request: web.Request, body: bytes) -> bool:
-    """Whether the request has the AWS Signature Version 4 of KEY_ID, and of this body."""
+    """Whether the request has a valid AWS Signature Version 4 by KEY_ID for this body."""
     scheme, _, rest = request.headers.get("Authorization", "").partition(" ")
     parts = dict(part.strip().split("=", 1) for part in rest.split(",") if "=" in part)
     if scheme != "AWS4-HMAC-SHA256" or not parts.get("Credential", "").startswith(f"{KEY_ID}/"):

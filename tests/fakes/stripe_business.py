@@ -1,6 +1,6 @@
-"""What a payment processor knows and what happens to it: buyers pay, banks take back, time passes, events are sent.
+"""The state of a fake payment processor and what happens in it: payments, chargebacks, the passing of time, events.
 
-Events pile up in `events` as signed deliveries, for the test to hand over as it likes.
+Events collect in `events` as signed deliveries, which the test delivers as it likes.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ Object = dict[str, Any]
 
 
 class Business:
-    """What happens on hosted pages and with time is done by its methods."""
+    """Its methods act as buyers on hosted pages, as banks, and as the passing of time."""
 
     def __init__(self, secret: str, clock: Callable[[], float], account: str) -> None:
         self.secret = secret
-        self.account = account  # in every id, so that several may share a database
+        self.account = account  # part of every id, so that several processors can share a database
         self.clock = clock
         self.objects: dict[str, Object] = {}
         self.events: list[Object] = []
@@ -35,7 +35,7 @@ class Business:
     # --- what buyers, banks and time do -------------------------------------------------------------
 
     def pay(self, session_id: str, *, email: str = "guest@example.com", delayed: bool = False) -> None:
-        """The buyer pays on the hosted page; a delayed method confirms or fails later."""
+        """The buyer pays on the hosted page. A delayed payment method confirms or fails later."""
         session = self.objects[session_id]
         assert session["status"] == "open", "the page is closed"
         session["status"] = "complete"
@@ -72,7 +72,7 @@ class Business:
         self._emit("charge.refunded", charge)
 
     def fail_refund(self, session_id: str, *, lowers: bool = True) -> None:
-        """The buyer's bank sends the newest refund back. `lowers`: the charge shows it."""
+        """The buyer's bank returns the newest refund. `lowers`: the refunded amount of the charge decreases."""
         charge = self.charge_of(session_id)
         refund = next(each for each in self._all("refund") if each["charge"] == charge["id"])
         refund["status"] = "failed"
@@ -86,12 +86,12 @@ class Business:
 
     def dispute(self, session_id: str, *, status: str = "needs_response") -> None:
         charge = self.charge_of(session_id)
-        charge["disputed"] = True  # and stays so, however the dispute ends
+        charge["disputed"] = True  # stays true, however the dispute ends
         about = {"charge": charge["id"], "payment_intent": charge["payment_intent"], "status": status}
         self._emit("charge.dispute.created", self._new("dispute", "dp", **about))
 
     def close_dispute(self, session_id: str, status: str) -> None:
-        """The bank decides: `won` or `lost`; an inquiry without a chargeback ends as `warning_closed`."""
+        """The bank decides the dispute: `won` or `lost`. An inquiry without a chargeback ends as `warning_closed`."""
         charge = self.charge_of(session_id)
         dispute = next(each for each in self._all("dispute") if each["charge"] == charge["id"])
         dispute["status"] = status
@@ -109,7 +109,7 @@ class Business:
         self._emit("customer.subscription.updated", subscription)
 
     def pay_pending_update(self, subscription_id: str) -> None:
-        """The buyer pays the invoice of a change that was declined before."""
+        """The buyer pays the invoice of a change whose payment was declined before."""
         subscription = self.objects[subscription_id]
         [pending] = subscription["pending_update"]["subscription_items"]
         subscription["items"]["data"][0]["price"] = pending["price"]
@@ -117,7 +117,7 @@ class Business:
         self._emit("customer.subscription.updated", subscription)
 
     def cancel_later(self, subscription_id: str) -> None:
-        """The buyer cancels in the portal: it is not renewed."""
+        """The buyer cancels in the portal, so the subscription is not renewed."""
         subscription = self.objects[subscription_id]
         subscription["cancel_at_period_end"] = True
         self._emit("customer.subscription.updated", subscription)
@@ -136,7 +136,7 @@ class Business:
         return self.objects[intent["latest_charge"]]
 
     def forget_business(self) -> None:
-        """Everything but the catalogue is gone: a processor on its first day, cheaply."""
+        """Delete everything except the catalogue, as a cheap way to a new processor."""
         kept = ("product", "price", "billing_portal.configuration", "webhook_endpoint")
         self.objects = {name: each for name, each in self.objects.items() if each["object"] in kept}
         self.events.clear()
@@ -144,14 +144,14 @@ class Business:
     # --- events -------------------------------------------------------------------------------------
 
     def delivery(self, event: Object, *, at: float | None = None, secret: str | None = None) -> tuple[bytes, str]:
-        """Body and signature header, as Stripe sends them."""
+        """The body and signature header that Stripe would send."""
         payload = json.dumps(event)
         timestamp = int(self.clock() if at is None else at)
         signature = WebhookSignature.generate_signature_header(payload, secret or self.secret, timestamp)
         return payload.encode(), signature
 
     def _emit(self, type: str, about: Object) -> None:
-        # A copy: the event shows the object as it was then, however it changes later.
+        # A copy, because later changes of the object must not change the event.
         frozen = json.loads(json.dumps(about))
         event = self._new("event", "evt", type=type, api_version=STRIPE_VERSION, data={"object": frozen}, note=CANARY)
         self.events.append(event)
@@ -166,7 +166,7 @@ class Business:
         return made
 
     def _all(self, kind: str) -> list[Object]:
-        """Newest first, as every list is."""
+        """All objects, newest first, as in every list."""
         return [each for each in reversed(self.objects.values()) if each["object"] == kind]
 
     def _confirm(self, session: Object) -> None:
@@ -232,7 +232,7 @@ class Business:
 
 
 def later(moment: int, interval: str) -> int:
-    """A month or a year on; the day is the month's last where it is shorter."""
+    """One month or year later. The day is limited to the last day of the month."""
     start = datetime.fromtimestamp(moment, UTC)
     months = start.month - 1 + (12 if interval == "year" else 1)
     year, month = start.year + months // 12, months % 12 + 1

@@ -1,4 +1,4 @@
-"""Subscription schedules of the fake: made from a subscription, given phases, released, and entered by renewals."""
+"""Subscription schedules of the fake: creation, phases, release, and phase changes at renewals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LIVE = ("active", "not_started")
 
 
 class ScheduledBusiness(Business):
-    """A scheduled subscription takes no change of its price or its cancellation but from its schedule."""
+    """The price and cancellation of a scheduled subscription can only be changed by its schedule."""
 
     def schedule_routes(self) -> list[web.RouteDef]:
         return [
@@ -48,7 +48,7 @@ class ScheduledBusiness(Business):
     # --- the API ------------------------------------------------------------------------------------
 
     def with_schedule(self, subscription: Object) -> Object:
-        """As `expand` shows it."""
+        """The subscription with its schedule expanded."""
         return {**subscription, "schedule": self._schedule_of(subscription)}
 
     def refuses_change(self, subscription: Object, form: Object) -> web.Response | None:

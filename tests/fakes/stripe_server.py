@@ -1,4 +1,4 @@
-"""A Stripe of our own for the real library: what bookgen calls of it, with state, and a buyer's hand to play with."""
+"""A fake Stripe for the real library: the calls that bookgen uses, with state, and a way to act as a buyer."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class FakeStripe(ScheduledBusiness):
                 web.get("/v1/webhook_endpoints", self._list_endpoints),
                 web.post("/v1/webhook_endpoints", self._create_endpoint),
                 web.post("/v1/webhook_endpoints/{id}", self._update_endpoint),
-                # For tests in another process: the buyer's hand and the deliveries.
+                # For tests in another process: acting as a buyer, and the deliveries.
                 web.post("/hand/pay/{id}", self._hand_pay),
                 web.post("/hand/cancel-later/{id}", self._hand_cancel_later),
                 web.post("/hand/forget", self._hand_forget),

@@ -1,4 +1,4 @@
-"""How Stripe talks: bracketed forms in, JSON out, idempotency keys, error objects, lists, expansion."""
+"""Stripe's protocol: bracketed forms as input, JSON as output, idempotency keys, error objects, lists, expansion."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ STRIPE_VERSION = "2026-10-28.endive"
 
 
 class Wire:
-    """Requests seen, faults to inject and the answers that idempotency keys replay.
+    """Recorded requests, faults to inject, and the responses that idempotency keys replay.
 
-    A fault is a status, "drop" (the connection closes before the call is done), "lose" (the call is done and
-    its answer is lost), or an asyncio.Event that holds the answer, already made, back until it is set.
+    A fault is a status, "drop" (the connection closes before the call has an effect), "lose" (the call has its effect,
+    but the response is lost), or an asyncio.Event that delays the finished response until it is set.
     """
 
     def __init__(self) -> None:
@@ -89,12 +89,12 @@ def error(message: str, status: int, *, type: str | None = None, **fields: Any) 
 
 
 def missing(kind: str, name: str, param: str = "id") -> web.Response:
-    """Of what the path names 404, of what a parameter names 400."""
+    """The error for a missing object: 404 if the path names it, 400 if a parameter does."""
     return error(f"No such {kind}: '{name}'", 404 if param == "id" else 400, code="resource_missing", param=param)
 
 
 def page(url: str, newest_first: Iterable[Mapping[str, Any]], query: Mapping[str, Any]) -> web.Response:
-    """A list object: at most `limit` rows, from the one behind `starting_after`."""
+    """A list object: at most `limit` rows, starting after `starting_after`."""
     rows = list(newest_first)
     after = query.get("starting_after")
     if after:
@@ -104,7 +104,7 @@ def page(url: str, newest_first: Iterable[Mapping[str, Any]], query: Mapping[str
 
 
 def decoded(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """`line_items[0][price]=p` as `{"line_items": [{"price": "p"}]}`."""
+    """Decode a form: `line_items[0][price]=p` becomes `{"line_items": [{"price": "p"}]}`."""
     root: dict[str, Any] = {}
     for name, value in pairs:
         *path, last = [part for part in re.split(r"[\[\]]+", name) if part]

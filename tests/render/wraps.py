@@ -29,7 +29,7 @@ PAGE = {"white": 0.002252, "cream": 0.0025}  # inches, from the printer's own pa
 PAGES = range(24, 829)
 BLEED = 0.125
 BLURB = "A keeper writes down every ship. " * 9
-MOST_INK = 2.4
+MAX_INK = 2.4
 NO_INKS = {"rg", "RG", "cs", "CS", "sc", "scn", "SC", "SCN", "g", "G", "sh", "gs", "BI"}
 DRAWN = 10  # of this many sheets one is drawn
 
@@ -57,7 +57,7 @@ def _inks(page: pikepdf.Page) -> Iterator[str]:
     written = [(list(operands), str(operator)) for operands, operator in pikepdf.parse_content_stream(page)]
     if NO_INKS & {operator for _, operator in written}:
         yield "there is a colour that is none of a press"
-    if max(sum(map(float, operands)) for operands, operator in written if operator in ("k", "K")) > MOST_INK:
+    if max(sum(map(float, operands)) for operands, operator in written if operator in ("k", "K")) > MAX_INK:
         yield "there is too much ink"
     if any(image.ColorSpace != "/DeviceCMYK" for image in page.get_images().values()):
         yield "a picture is not in inks"

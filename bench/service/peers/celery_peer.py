@@ -1,9 +1,9 @@
-"""Celery with its gevent pool on a Redis of its own: a chain a book, a task a call, each a request to the model server.
+"""Celery with its gevent pool and its own Redis: one chain per book, one task per call of the model server.
 
     python -m bench.service.peers.celery_peer MODEL_URL BOOKS CHAPTERS [number, words, ...]
 
-Prints the seconds, the CPU seconds of the worker and of Redis, and the chapters. A task's reply is kept in Redis, which
-writes nothing to disk: the favourable case.
+Prints the seconds, the CPU seconds of the worker and of Redis, and the chapters. Redis keeps the replies and writes
+nothing to disk, which favours Celery.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from bench.service.machine import cpu_seconds, family
 from bench.service.processes import free_port
 
 REDIS = "CELERY_PEER_REDIS"
-MOST_TASKS_AT_ONCE = 1_000
+MAX_TASKS_AT_ONCE = 1_000
 PREFETCH = 4  # with 1, the pool's loop sleeps up to two seconds between tasks
 START_SECONDS = 60.0
 
 app = Celery("bench", broker=os.environ.get(REDIS), backend=os.environ.get(REDIS))
 app.conf.update(worker_prefetch_multiplier=PREFETCH, broker_connection_retry_on_startup=True, redis_max_connections=200)
-_model = urllib3.PoolManager(maxsize=MOST_TASKS_AT_ONCE, timeout=3_600)
+_model = urllib3.PoolManager(maxsize=MAX_TASKS_AT_ONCE, timeout=3_600)
 
 
 @app.task
@@ -59,7 +59,7 @@ def main() -> None:
 
 @contextlib.contextmanager
 def redis_server() -> Iterator[subprocess.Popen[bytes]]:
-    """A Redis on a port of its own, which this process and its worker speak to."""
+    """A Redis on its own port, for this process and its worker."""
     port = free_port()
     with tempfile.TemporaryDirectory(prefix="bookgen-bench-redis-") as folder:
         command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--dir", folder]
@@ -74,9 +74,9 @@ def redis_server() -> Iterator[subprocess.Popen[bytes]]:
 
 @contextlib.contextmanager
 def worker(books: int) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker that has done its first task."""
+    """A worker that has finished its first task."""
     command = [sys.executable, "-W", "ignore", "-m", "celery", "-A", "bench.service.peers.celery_peer", "worker"]
-    command += ["-P", "gevent", "-c", str(min(books, MOST_TASKS_AT_ONCE)), "-l", "ERROR"]
+    command += ["-P", "gevent", "-c", str(min(books, MAX_TASKS_AT_ONCE)), "-l", "ERROR"]
     command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     working = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
@@ -88,7 +88,7 @@ def worker(books: int) -> Iterator[subprocess.Popen[bytes]]:
 
 
 if __name__ == "__main__":
-    # As the module that the worker imports: a task is known by its module's name.
+    # Imported like in the worker, because a task's name contains the name of its module.
     from bench.service.peers import celery_peer
 
     celery_peer.main()

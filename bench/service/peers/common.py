@@ -1,4 +1,4 @@
-"""What all peers share: tables, queries, a rate limit in memory and the body of a status."""
+"""Shared by all peers: tables, queries, a rate limit in memory, and the body of a status."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _windows: dict[object, list[float]] = {}
 
 
 def take(caller: object) -> dict[str, str]:
-    """The headers of one more request of this caller; KeyError when it has none left."""
+    """Take one request from the caller's limit. Returns the headers. Raises KeyError if none is left."""
     now = time.monotonic()
     window = _windows.get(caller)
     if window is None or now >= window[0]:

@@ -1,9 +1,9 @@
-"""DBOS Transact: a workflow a book, a step a call, each a request to the scripted model server.
+"""DBOS Transact: one workflow per book, one step per call of the scripted model server.
 
     python -m bench.service.peers.dbos_peer write|recover DSN MODEL_URL BOOKS CHAPTERS [number, words, ...]
 
-`write` prints the seconds, the CPU seconds and the chapters. `recover` goes on with what a killed one has left. A
-step's reply is what is kept, the favourable case.
+`write` prints the seconds, the CPU seconds and the chapters. `recover` continues the workflows of a killed process.
+Only the replies of steps are stored, which favours DBOS.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dbos import DBOS, DBOSConfig
 
 WHAT, DSN, MODEL, BOOKS, CHAPTERS, ASKED = sys.argv[1:7]
 PARTS = json.loads(ASKED)
-_sessions: list[aiohttp.ClientSession] = []  # one, made on the loop
+_sessions: list[aiohttp.ClientSession] = []  # one, created on the event loop
 
 
 @DBOS.step()

@@ -1,4 +1,4 @@
-"""Django REST framework and SimpleJWT under gunicorn's threads, as their users write it: models and serializers."""
+"""Django REST framework and SimpleJWT under gunicorn with threads, in the usual style: models and serializers."""
 
 from __future__ import annotations
 

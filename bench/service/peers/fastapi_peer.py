@@ -1,4 +1,4 @@
-"""FastAPI, uvicorn and asyncpg, as their users write it: dependencies and response models."""
+"""FastAPI, uvicorn and asyncpg, in the usual style: dependencies and response models."""
 
 from __future__ import annotations
 

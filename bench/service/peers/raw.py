@@ -1,4 +1,4 @@
-"""aiohttp and asyncpg with nothing around them: the least that this stack costs. Also serves `hello`."""
+"""Plain aiohttp and asyncpg: the minimum cost of this stack. Also serves `hello`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def save(request: web.Request) -> web.Response:
 
 
 def _enter(request: web.Request) -> tuple[int, dict[str, str]]:
-    """The caller, and the headers of the answer."""
+    """Authenticate and rate-limit. Returns the caller and the headers of the response."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme != "Bearer":
         raise web.HTTPUnauthorized(headers=REALM)

@@ -20,13 +20,13 @@ from bookgen.render.layout.bidi import is_rtl
 MIN_CAPITAL_HEIGHT = 0.06  # of a title; a little more than 9 pixels in a thumbnail of 160
 _LARGEST_TITLE = 0.22
 _SUBTITLE, _AUTHOR = 0.043, 0.052
-_LEAST_BESIDE = 0.02
+_MIN_BESIDE = 0.02
 _LESSER = 0.5  # the factor for subtitle and author next to a very long title
 _GAP = 0.04
 
 # Shares of the sheet's height tried for the title, in this order, until it is large enough.
 _TITLE_SHARES = (0.5, 0.62, 0.8, 1.0)
-_LEAST_FIGURE = 0.15  # of the sheet's height; a smaller figure is lost next to the title
+_MIN_FIGURE = 0.15  # of the sheet's height; a smaller figure is lost next to the title
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Sheet:
         """Whether the title leaves no room for a figure, or is too small to be read in a thumbnail."""
         title = next((each for each in self.drawing.letterings if each.role == "title"), None)
         small = title is not None and title.height < MIN_CAPITAL_HEIGHT * self.drawing.width
-        return small or self._free < _LEAST_FIGURE * self.drawing.height
+        return small or self._free < _MIN_FIGURE * self.drawing.height
 
     def texts(self, measure: float, height: float, share: float, largest: float = _LARGEST_TITLE) -> Texts:
         """The texts in lines of width `measure`. The title gets `share` of the height, or more if it is too small."""
@@ -147,10 +147,10 @@ class Sheet:
             return None
         width = self.drawing.width
         setter = self._typesetter(face)
-        one_line = setter.fitted(text, measure, largest * width * 1.3, largest * width, _LEAST_BESIDE * width)
+        one_line = setter.fitted(text, measure, largest * width * 1.3, largest * width, _MIN_BESIDE * width)
         if one_line.size >= largest * width * 0.7:
             return one_line
-        return setter.fitted(text, measure, height * 0.12, largest * width * 0.8, _LEAST_BESIDE * width)
+        return setter.fitted(text, measure, height * 0.12, largest * width * 0.8, _MIN_BESIDE * width)
 
     def place(
         self,

@@ -20,7 +20,7 @@ _EMU = 12700
 _RULE = 'w:val="single" w:sz="6" w:space="0" w:color="auto"'
 _RULES = f"<w:tblBorders><w:top {_RULE}/><w:bottom {_RULE}/></w:tblBorders>"
 _HEAD_RULE = f"<w:tcBorders><w:bottom {_RULE}/></w:tcBorders>"
-_LONGEST_CELL = 40  # letters counted for a column's width; longer texts wrap
+_MAX_CELL = 40  # letters counted for a column's width; longer texts wrap
 _SAMPLE = 200  # rows read to choose the column widths
 
 
@@ -193,7 +193,7 @@ class BodyWriter:
             rows = (block.head, *block.rows[:_SAMPLE])
             texts = [text for row in rows for text in "".join(span.text for span in row[column]).split("\n")]
             least.append(letter * (3 + max(len(word) for text in texts for word in text.split() or [""])))
-            most.append(letter * (4 + min(_LONGEST_CELL, max(map(len, texts)))))
+            most.append(letter * (4 + min(_MAX_CELL, max(map(len, texts)))))
         most = [max(pair) for pair in zip(least, most, strict=True)]
         return [twips(width) for width in shares(least, most, self._geometry.measure)]
 

@@ -12,7 +12,7 @@ from bookgen.render.layout.words import Words
 
 LEAD_IN = 4  # words
 DEPTH = 3  # lines that a drop cap spans
-_LEAST_WORDS = 12
+_MIN_WORDS = 12
 _OPENING = "“‘„‚«»\"'¡¿([—–"
 _GAP = 0.12  # of the type size, between the letter and the text
 
@@ -20,7 +20,7 @@ _GAP = 0.12  # of the type size, between the letter and the text
 def set_lead_in(words: Words, typeface: Typeface) -> None:
     """Set the first words in small capitals, in place, if the paragraph is long enough and the face has them."""
     plain = typeface.style()
-    if len(words.tokens) < _LEAST_WORDS or not plain.face.has_small_capitals:
+    if len(words.tokens) < _MIN_WORDS or not plain.face.has_small_capitals:
         return
     for index in range(LEAD_IN):
         pieces = words.tokens[index].pieces
@@ -38,7 +38,7 @@ def take_initial(words: Words, shape: Shape, lead: float) -> tuple[Line, float, 
     Returns the letter as a line, its size, and the shape of the text around it. None if a drop cap would look wrong,
     for example in a short paragraph or without a letter.
     """
-    if len(words.tokens) < _LEAST_WORDS * 2 or words.rtl:
+    if len(words.tokens) < _MIN_WORDS * 2 or words.rtl:
         return None
     text, style = words.tokens[0].pieces[0]
     start = len(text) - len(text.lstrip(_OPENING))

@@ -11,7 +11,7 @@ from bookgen.render.layout.words import Words
 
 # How much of its width a line can gain or lose without looking stretched or squeezed. Only such changes are tried.
 _CAN_STRETCH, _CAN_SHRINK = 0.075, 0.035
-_LEAST_LAST_LINE = 0.1
+_MIN_LAST_LINE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Looseness:
             return None
         count = len(paragraph.lines)
         fill = paragraph.lines[-1].width / shape.measure
-        if change > 0 and fill < 1 + _LEAST_LAST_LINE - _CAN_STRETCH * count:
+        if change > 0 and fill < 1 + _MIN_LAST_LINE - _CAN_STRETCH * count:
             return None
         if change < 0 and (count < 3 or fill > _CAN_SHRINK * (count - 1)):
             return None

@@ -11,7 +11,7 @@ from bookgen.render.layout.setter import Setter
 from bookgen.render.model import Block, Section, Span
 
 _LONGEST = 0.4  # of a page; a longer note is set after the chapter
-_MOST_AT_A_LINE = 0.6  # of a page; if one line calls for more, its longest notes go there too
+_MAX_AT_A_LINE = 0.6  # of a page; if one line calls for more, its longest notes go there too
 
 
 class FootNotes:
@@ -39,7 +39,7 @@ class FootNotes:
                 self.elements[number] = element.child("Note")
         for row in rows:
             here = sorted({note for note in row.notes if note in self.lines}, key=self._height)
-            while here and sum(map(self._height, here)) > page * _MOST_AT_A_LINE:
+            while here and sum(map(self._height, here)) > page * _MAX_AT_A_LINE:
                 self._move_behind(here.pop())
         self.behind.sort()
 

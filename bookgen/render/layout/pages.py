@@ -13,8 +13,8 @@ from bookgen.render.layout.rows import Row
 WIDOW, ORPHAN, STRANDED, UNEVEN = 900.0, 500.0, 1500.0, 90.0
 SHORT, THIN_END, CHANGED = 4.0, 30.0, 12.0
 DEFECT = 80.0  # if the pages cost more, re-setting paragraphs is tried
-_MOST_SHORT = 3
-_LEAST_LAST = 4
+_MAX_SHORT = 3
+_MIN_LAST = 4
 # Keeping rows together may leave half a page empty. These bounds make that cheaper than STRANDED.
 _MAX_UNEVEN_LINES = 4
 _MAX_COUNTED_LINES = 18
@@ -144,7 +144,7 @@ class PageSearch:
                 end -= 1  # the same as the page that ends before the blank
                 continue
             short = room - self._used(start, end)
-            if end < count and short > _MOST_SHORT and any(not rows[page[2] - 1].keep for page in found):
+            if end < count and short > _MAX_SHORT and any(not rows[page[2] - 1].keep for page in found):
                 break  # a page that ends earlier is no better
             found.append((self._cost(start, end, short), start, end, self._seen_short(start, end, short), ()))
             if end >= count:
@@ -205,9 +205,9 @@ class PageSearch:
     def _cost(self, start: int, end: int, short: int) -> float:
         rows = self._rows
         if end >= len(rows):
-            return THIN_END if start and self._units[end] - self._units[start] < _LEAST_LAST else 0.0
+            return THIN_END if start and self._units[end] - self._units[start] < _MIN_LAST else 0.0
         above, below = rows[end - 1], rows[end]
-        cost = SHORT * min(short, 8) ** 2 + 40.0 * min(max(0, short - _MOST_SHORT), _MAX_COUNTED_LINES)
+        cost = SHORT * min(short, 8) ** 2 + 40.0 * min(max(0, short - _MAX_SHORT), _MAX_COUNTED_LINES)
         if short < 0:
             cost += 2000.0
         if above.keep:

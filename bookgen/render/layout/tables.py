@@ -13,10 +13,10 @@ from bookgen.render.model import Spans, Table, lines_by_hand
 
 _ALIGN = {"left": Align.START, "right": Align.END, "center": Align.CENTER}
 _GUTTER = 0.9  # ems between columns
-_MOST_GUTTERS = 0.3  # of the line width, for all gutters together
+_MAX_GUTTERS = 0.3  # of the line width, for all gutters together
 _LEAST = 6.0  # points
 _SAMPLE = 200  # rows read to choose the column widths
-_MOST_UNBROKEN = 6
+_MAX_UNBROKEN = 6
 MAX_WHOLE_SHARE = 0.5  # of a page's lines; a table up to this height stays on one page
 _HEAD_OF_COLUMN = "/O/Table/Scope/Column"
 
@@ -26,7 +26,7 @@ Notes = tuple[int, ...]
 def table_rows(table: Table, setter: Setter, left: float, measure: float, element: Element) -> list[Row]:
     geometry = setter.geometry
     for size in (geometry.note_size, geometry.note_size * 0.9, max(_LEAST, geometry.note_size * 0.8)):
-        gutter = min(_GUTTER * size, measure * _MOST_GUTTERS / len(table.aligns))
+        gutter = min(_GUTTER * size, measure * _MAX_GUTTERS / len(table.aligns))
         room = measure - gutter * (len(table.aligns) - 1)
         widths, fits = _column_widths(table, setter.maker, size, room)
         if fits:
@@ -75,7 +75,7 @@ def _row(
         for (x, shape), spans in zip(columns, cells, strict=True)
     ]
     depth = max([1, *map(len, set_cells)])
-    is_whole = depth <= _MOST_UNBROKEN
+    is_whole = depth <= _MAX_UNBROKEN
     closer = max(0.0, setter.geometry.lead - setter.geometry.note_lead) * is_whole
     rows = [
         Row(first=index == 0, last=index == depth - 1, keep=index < depth - 1 and is_whole) for index in range(depth)

@@ -21,7 +21,7 @@ MIN_WORDS = 6  # of a text whose share of rare words says something
 SHOWN = 6
 UNSPACED_SENTENCE = 1.6  # a character is a word there, and a sentence has more of them
 _NEEDS_A_TOKENIZER = frozenset({"zh", "ja", "ko"})
-_LEAST_LETTERS = 3
+_MIN_LETTERS = 3
 
 
 def difficulties(text: str, reading: Reading, language: str, known: Iterable[str]) -> list[Finding]:
@@ -48,7 +48,7 @@ def _long_sentences(text: str, reading: Reading, language: str) -> list[Finding]
 
 def _rare_words(text: str, reading: Reading, language: str, known: Iterable[str]) -> list[Finding]:
     listed = _listed(language)
-    said = [unit for unit in units(text) if len(unit) >= _LEAST_LETTERS]
+    said = [unit for unit in units(text) if len(unit) >= _MIN_LETTERS]
     if not listed or len(said) < MIN_WORDS:
         return []
     excused = {unit for each in known for unit in units(each)}
@@ -61,7 +61,7 @@ def _rare_words(text: str, reading: Reading, language: str, known: Iterable[str]
 
 def _is_known(unit: str, listed: str, common: float, excused: set[str]) -> bool:
     """Whether the word is known. Possessives and other endings of a name count as the name."""
-    if unit in excused or any(len(each) >= _LEAST_LETTERS and unit.startswith(each) for each in excused):
+    if unit in excused or any(len(each) >= _MIN_LETTERS and unit.startswith(each) for each in excused):
         return True
     return _frequency(unit, listed) >= common
 

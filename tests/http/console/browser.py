@@ -1,4 +1,4 @@
-"""A real Chromium, driven as a reader drives it, that keeps what it complained of and whom it asked."""
+"""A real Chromium, controlled like a user would, that records its console errors and its requests."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
     "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
-    # Above all the process that is started ahead of each navigation, and thrown away at the next.
+    # Mainly the spare process that Chromium would start before each navigation and discard at the next.
     "--disable-features=SpareRendererForSitePerProcess,BackForwardCache,Translate,OptimizationHints,MediaRouter",
 )  # fmt: skip
 PATIENCE_SECONDS = 30
-MOST_TABS = 150
+MAX_TABS = 150
 TABS_AT_ONCE = 15
 
-# What the page's policy refused, noted from its first moment on.
+# Records what the page's policy refused, from the start.
 WATCH = """
 window.refused = [];
 document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI, sample }) =>
   window.refused.push(`${violatedDirective} ${blockedURI} ${sample}`));
 """
-# Resolves as soon as the condition holds; it is looked at whenever the document changes.
+# Resolves as soon as the condition is true. It is checked whenever the document changes.
 UNTIL = """
 const [condition, values, done] = [new Function("values", `return (${arguments[0]})`), arguments[1], arguments[2]];
 const look = () => { const found = condition(values); if (found) { watcher.disconnect(); done(found); } return found; };
@@ -55,7 +55,7 @@ NAMED = """
   return name.trim() === values[0];
 })[0]
 """
-# A key goes by the browser to whatever has the focus then; once it is where it was to go, it stays.
+# Keys go to the element that has the focus at that moment. Once the wanted element gets the focus, it keeps it.
 STAY = f"""
 const values = [arguments[0]];
 window.stay = (event) => event.key === "Tab" && document.activeElement === {NAMED} && event.preventDefault();
@@ -82,29 +82,29 @@ def start() -> webdriver.Chrome:
 
 
 class BrowserPage:
-    """The page at `url` in a browser. Every step waits for what it needs to be there."""
+    """The page at `url` in a browser. Every step waits until the elements it needs exist."""
 
     def __init__(self, driver: webdriver.Chrome, url: str) -> None:
         self.driver = driver
         self.url = url
-        self.expected: list[str] = []  # parts of complaints that the test provokes
+        self.expected: list[str] = []  # parts of console errors that the test provokes
 
     async def open(self, view: str = "") -> None:
-        """A view in the page as it is; the first one loads it."""
+        """Open a view. Only the first call loads the page."""
         await self._do(self.driver.get, f"{self.url}/#/{view}")
         await self.until("document.querySelector('h1, dialog')")
 
     async def visit(self, path: str) -> None:
-        """A page of its own, beside that of the books."""
+        """Open a separate page, not a view of the console."""
         await self._do(self.driver.get, f"{self.url}/{path}")
 
     async def load(self, view: str = "") -> None:
-        """The page anew."""
+        """Reload the page."""
         await self._do(self.driver.get, "about:blank")
         await self.open(view)
 
     async def left(self) -> str:
-        """The address on another host that the page has gone to."""
+        """Wait until the page has navigated to another host. Returns the address."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             while (url := await self._do(lambda: self.driver.current_url)).startswith(self.url):  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
@@ -114,7 +114,7 @@ class BrowserPage:
         return await self._do(self.driver.execute_script, source, *values)
 
     async def wait_for(self, source: str, *values: Any) -> Any:
-        """What an asynchronous script hands to its last argument."""
+        """Run an asynchronous script. Returns what the script passes to its last argument."""
         return await self._do(self.driver.execute_async_script, source, *values)
 
     async def until(self, condition: str, *values: Any) -> Any:
@@ -130,14 +130,14 @@ class BrowserPage:
         await self.until("document.body.innerText.includes(values[0])", text)
 
     async def heads(self, title: str) -> None:
-        """The view of that title is open, and has the focus."""
+        """Wait until the view with that title is open and has the focus."""
         await self.until("document.title === `${values[0]} · bookgen`", title)
 
     async def misses(self, text: str) -> None:
         await self.until("!document.body.innerText.includes(values[0])", text)
 
     async def named(self, name: str) -> Any:
-        """The link, button or field of that name."""
+        """Wait for the link, button or field with that name."""
         return await self.until(NAMED, name)
 
     async def press(self, name: str) -> None:
@@ -156,23 +156,23 @@ class BrowserPage:
         return str(await self.script("return document.body.innerText"))
 
     async def keys(self, *keys: str) -> None:
-        """To whatever has the focus, also where the page replaces it between the look at it and the keys."""
+        """Send keys to the focused element, also if the page replaces it in the meantime."""
         while True:
             with contextlib.suppress(StaleElementReferenceException):
                 return await self._do(lambda: self.driver.switch_to.active_element.send_keys(*keys))
 
     async def tab_to(self, name: str) -> None:
-        """As far as it takes, from where the focus is."""
+        """Press Tab until the element with that name has the focus."""
         await self.named(name)
         await self.script(STAY, name)
-        for _ in range(MOST_TABS // TABS_AT_ONCE):
+        for _ in range(MAX_TABS // TABS_AT_ONCE):
             await self.keys(Keys.TAB * TABS_AT_ONCE)
             if await self.script(STAYED, name):
                 return
         raise AssertionError(f"the keyboard does not get to {name!r}")
 
     async def look(self) -> None:
-        """As if the tab had just come to the front: what is polled is asked for at once."""
+        """Make the page poll now, as if its tab had just become visible."""
         await self.script("document.dispatchEvent(new Event('visibilitychange'))")
 
     async def width(self, width: int, height: int = 900) -> None:
@@ -203,7 +203,7 @@ class BrowserPage:
         path.write_bytes(base64.b64decode(shot["data"]))
 
     async def findings(self, *rules: str) -> list[str]:
-        """What axe finds wrong with the view as it is, by all its rules or by those."""
+        """The violations that axe finds in the current view, by all rules or only by `rules`."""
         if await self.script("return typeof axe === 'undefined'"):
             await self._do(self.driver.execute_script, AXE.read_text())
         told = await self._do(self.driver.execute_async_script, JUDGE, rules)
@@ -211,14 +211,14 @@ class BrowserPage:
         return [f"{one['id']}: {node['html'][:160]}" for one in told["violations"] for node in one["nodes"]]
 
     async def complaints(self) -> list[str]:
-        """Errors of the console and refusals of the policy, but for those that the test provokes."""
+        """Console errors and policy violations, except for those that the test provokes."""
         entries = await self._do(self.driver.get_log, "browser")
         told = [entry["message"] for entry in entries if entry["level"] in ("SEVERE", "WARNING")]
         told += await self.script("return window.refused ?? []")
         return [one for one in told if not any(part in one for part in self.expected)]
 
     async def strangers(self) -> list[str]:
-        """Addresses of other hosts that were asked for anything."""
+        """Requested addresses on other hosts."""
         events = await self._do(self.driver.get_log, "performance")
         asked = [urlsplit(url) for url in _asked(events)]
         own = urlsplit(self.url).netloc

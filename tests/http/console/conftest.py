@@ -1,6 +1,6 @@
-"""The page in a real Chromium, before the real service. Without a browser its tests are skipped; in CI they fail.
+"""The page in a real Chromium, with the real service. Without a browser these tests are skipped; in CI they fail.
 
-It is Chromium's headless build: the same engine without windows takes a third less of the processor.
+Chromium's headless build is used: the same engine without windows needs a third less CPU.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def chromium() -> Iterator[Any]:
 
 
 def bound(port: int = 0) -> socket.socket:
-    """To an address that several may be bound to; what comes there goes to those who listen."""
+    """A socket bound to a reusable address. Only listening sockets get connections."""
     made = socket.socket()
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     made.bind(("127.0.0.1", port))
@@ -56,7 +56,10 @@ def bound(port: int = 0) -> socket.socket:
 
 @pytest.fixture(scope="session")
 def ports() -> Iterator[list[int]]:
-    """Of the services of a test. The browser keeps the page's files by address, and the next test is at the same."""
+    """The ports of a test's services.
+
+    All tests use the same ones, so the browser's cache of the page's files is reused.
+    """
     with contextlib.ExitStack() as kept:
         yield [kept.enter_context(bound()).getsockname()[1] for _ in range(3)]
 
@@ -76,9 +79,9 @@ async def open_api(database: Database, tmp_path: Path, ports: list[int]) -> Asyn
 
 @pytest.fixture
 async def open_page(chromium: Any, open_api: OpenApi) -> AsyncIterator[OpenPage]:
-    """Opens the page of a service, 1280 pixels wide and in the light; nothing may be wrong with it in the end.
+    """Open the page of a service, 1280 pixels wide, in light mode. At the end, there may be no console errors.
 
-    It is judged before the service closes, whose end would be a complaint.
+    This is checked before the service closes, since its end causes console errors.
     """
     pages: list[BrowserPage] = []
 
@@ -107,7 +110,7 @@ async def page(open_page: OpenPage, visitor: Api) -> BrowserPage:
 
 
 async def sign_in(page: BrowserPage, api: Api, name: str = "ada") -> Api:
-    """A new account's own page. (What a reader does for it is in test_session.py.)"""
+    """Sign a new account in on the page. test_session.py tests the sign-in itself."""
     account = await api.as_new_account(name)
     await page.wait_for(SIGN_IN, f"/console/{assets().version}", name, PASSWORD)
     return account

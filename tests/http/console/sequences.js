@@ -1,6 +1,6 @@
-// Editors over the real API. What they send may never arrive, or arrive and never be answered; others write as well,
-// even between an editor's look at the chapter and its save; a page may be closed and another opened. In the end every
-// word that was typed must be somewhere: in an editor, in the chapter, in its former texts, or on the device.
+// Random sequences of edits over the real API. A request may get lost, or its response may. Others edit the chapter as well,
+// even between an editor's read and its save. Pages are closed and opened. In the end, every typed word must be somewhere:
+// in an editor, in the chapter, in its history, or on the device.
 const [folder, chapter, token, from, count, done] = arguments;
 const store = new Map();
 const storage = {

@@ -1,4 +1,4 @@
-"""The story bible, read and changed on the page."""
+"""The story bible on the page: reading and changing it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import sign_in
 
 
-async def test_an_author_changes_the_bible_and_what_is_unsaved_is_kept(page: BrowserPage, visitor: Api) -> None:
+async def test_an_author_changes_the_bible_and_unsaved_changes_are_kept(page: BrowserPage, visitor: Api) -> None:
     account = await sign_in(page, visitor)
     book = await account.outlined()
     path = f"/books/{book['id']}/bible/"
@@ -33,7 +33,7 @@ async def test_an_author_changes_the_bible_and_what_is_unsaved_is_kept(page: Bro
     await page.sees("Written by you.")
 
 
-async def test_an_author_sees_which_passages_differ_from_the_bible_and_goes_there(
+async def test_an_author_sees_which_passages_contradict_the_bible_and_opens_them(
     page: BrowserPage, visitor: Api
 ) -> None:
     account = await sign_in(page, visitor)

@@ -1,4 +1,4 @@
-"""Covers: told apart by who does not see them, and the words for the next ones kept."""
+"""Covers: accessible names, titles on placeholders, and the description for the next ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ return words.getClientRects().length;
 """
 
 
-async def test_covers_of_one_style_are_told_apart_by_name(page: BrowserPage, visitor: Api) -> None:
+async def test_covers_of_the_same_style_have_different_names(page: BrowserPage, visitor: Api) -> None:
     account = await sign_in(page, visitor)
     book = await account.outlined()
     await account.post(f"/books/{book['id']}/generate-cover/", {"count": 2, "style": "woodcut"})
@@ -30,7 +30,7 @@ async def test_covers_of_one_style_are_told_apart_by_name(page: BrowserPage, vis
     assert [cover["is_selected"] for cover in covers] == [False, True]
 
 
-async def test_the_longest_word_of_a_title_stays_in_one_piece(page: BrowserPage, visitor: Api) -> None:
+async def test_the_longest_word_of_a_title_is_not_broken(page: BrowserPage, visitor: Api) -> None:
     await (await sign_in(page, visitor)).book(title="Incomprehensibilities")
     await page.load()
     await page.until("document.querySelector('.lettering b')?.firstChild")
@@ -40,7 +40,7 @@ async def test_the_longest_word_of_a_title_stays_in_one_piece(page: BrowserPage,
     assert await page.script(LINES, ".shelf .title") == 1
 
 
-async def test_the_words_for_covers_are_there_again(page: BrowserPage, visitor: Api) -> None:
+async def test_the_cover_description_is_kept(page: BrowserPage, visitor: Api) -> None:
     book = await (await sign_in(page, visitor)).outlined()
     await page.open(f"books/{book['id']}/cover")
     await page.fill("Style", "woodcut")

@@ -1,4 +1,4 @@
-"""The editor loses nothing that was typed: offline, reloaded, in two tabs, against another's edits."""
+"""The editor loses no typed text: offline, after a reload, in two tabs, and during edits by others."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def account(page: BrowserPage, visitor: Api) -> Api:
 
 @pytest.fixture
 async def chapter(account: Api, page: BrowserPage) -> dict[str, Any]:
-    """A written chapter, open in the editor."""
+    """A written chapter that is open in the editor."""
     book = await account.written()
     found = dict(book["chapters"][0])
     await account.patch(f"/chapters/{found['id']}/", {"content": "It rained."})
@@ -69,7 +69,7 @@ async def test_no_word_is_lost_in_random_sequences(page: BrowserPage, account: A
     assert lost == []
 
 
-async def test_what_is_typed_offline_survives_a_reload_and_is_saved_later(
+async def test_text_typed_offline_survives_a_reload_and_is_saved_later(
     page: BrowserPage, account: Api, chapter: dict[str, Any]
 ) -> None:
     page.expected += UNREACHABLE
@@ -88,7 +88,7 @@ async def test_what_is_typed_offline_survives_a_reload_and_is_saved_later(
     assert await stored(account, chapter) == "It snowed."
 
 
-async def test_a_chapter_that_changed_elsewhere_is_shown_as_two_texts(
+async def test_a_chapter_changed_elsewhere_is_shown_as_two_versions(
     page: BrowserPage, account: Api, chapter: dict[str, Any]
 ) -> None:
     await page.fill(FIELD, "It snowed.")
@@ -104,7 +104,7 @@ async def test_a_chapter_that_changed_elsewhere_is_shown_as_two_texts(
     assert await stored(account, chapter) == "It snowed."
 
 
-async def test_whoever_is_far_down_a_long_text_is_led_to_the_question(
+async def test_the_conflict_is_scrolled_into_view_from_far_down_a_long_text(
     page: BrowserPage, account: Api, chapter: dict[str, Any]
 ) -> None:
     long = "It snowed.\n\n" * 200
@@ -122,7 +122,7 @@ async def test_whoever_is_far_down_a_long_text_is_led_to_the_question(
     assert await page.script(IN_SIGHT)
 
 
-async def test_the_text_that_was_not_chosen_is_kept_aside(
+async def test_the_version_that_was_not_chosen_is_kept(
     page: BrowserPage, account: Api, chapter: dict[str, Any]
 ) -> None:
     await page.fill(FIELD, "It snowed.")
@@ -161,7 +161,9 @@ async def test_leaving_the_editor_saves(page: BrowserPage, account: Api, chapter
     assert await stored(account, chapter) == "It snowed."
 
 
-async def test_a_former_text_is_compared_and_put_back(page: BrowserPage, account: Api, chapter: dict[str, Any]) -> None:
+async def test_a_former_text_can_be_compared_and_restored(
+    page: BrowserPage, account: Api, chapter: dict[str, Any]
+) -> None:
     await page.fill(FIELD, "It snowed.")
     await page.press("Save")
     await page.sees("Saved.")
@@ -218,7 +220,7 @@ async def test_the_place_is_kept_between_reading_and_editing(
     assert (await page.script(FIRST)).startswith(f"{seen}. ")
 
 
-async def test_a_title_and_a_summary_of_the_model_that_lost_are_compared_and_put_back(
+async def test_a_title_and_summary_proposed_by_the_model_can_be_compared_and_restored(
     page: BrowserPage, account: Api, chapter: dict[str, Any], pool: asyncpg.Pool
 ) -> None:
     await pool.execute(

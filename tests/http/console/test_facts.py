@@ -1,4 +1,4 @@
-"""The facts of the story, read and decided about on the page."""
+"""The facts of the story on the page: reading them and deciding about them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from tests.http.conftest import Api
 from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import sign_in
 
-NARROW = 390  # pixels of a telephone
+NARROW = 390  # pixels, as on a phone
 
 
-async def test_an_author_corrects_a_fact_and_calls_it_intended(page: BrowserPage, visitor: Api) -> None:
+async def test_an_author_corrects_a_fact_and_marks_it_as_intended(page: BrowserPage, visitor: Api) -> None:
     account = await sign_in(page, visitor)
     book = await account.written(chapter_count=2, target_word_count=600)
     path = f"/books/{book['id']}/facts/"

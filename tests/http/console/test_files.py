@@ -1,4 +1,4 @@
-"""What is known of a book and how its files look: typed, left, found again, and taken away."""
+"""Book details and export settings: kept while unsaved, saved and discarded. Also downloads, copies and the blurb."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.http.conftest import Api
 from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import sign_in
 
-# Keeps the settings of each export that is asked for.
+# Records the settings of each requested export.
 HEARD = """
 window.asked = [];
 const send = window.fetch;
@@ -33,9 +33,7 @@ async def book(account: Api) -> dict[str, Any]:
     return await account.written(title="The Salt Road")
 
 
-async def test_what_is_typed_of_a_book_is_there_again_until_it_is_saved(
-    page: BrowserPage, account: Api, book: dict[str, Any]
-) -> None:
+async def test_unsaved_book_details_are_restored(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
     await page.open(f"books/{book['id']}/details")
     await page.fill("Title", "The Salt Roads")
     await page.open(f"books/{book['id']}/files")
@@ -52,7 +50,7 @@ async def test_what_is_typed_of_a_book_is_there_again_until_it_is_saved(
     assert "details-edit" not in await page.script("return JSON.stringify(localStorage)")
 
 
-async def test_the_files_say_which_chapters_they_lack(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
+async def test_the_download_view_lists_missing_chapters(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
     await page.open(f"books/{book['id']}/files")
     await page.sees("For e-readers and phones.")
     await page.misses("no text yet")
@@ -63,7 +61,7 @@ async def test_the_files_say_which_chapters_they_lack(page: BrowserPage, account
     await page.sees("Chapter 1 has no text yet and is left out of the files.")
 
 
-async def test_what_is_typed_of_a_book_is_undone(page: BrowserPage, book: dict[str, Any]) -> None:
+async def test_unsaved_book_details_can_be_discarded(page: BrowserPage, book: dict[str, Any]) -> None:
     await page.open(f"books/{book['id']}/details")
     await page.fill("Title", "The Salt Roads")
 
@@ -73,7 +71,7 @@ async def test_what_is_typed_of_a_book_is_undone(page: BrowserPage, book: dict[s
     assert await page.value("Title") == "The Salt Road"
 
 
-async def test_how_the_files_look_is_kept_with_the_book(
+async def test_export_settings_are_saved_with_the_book(
     page: BrowserPage, account: Api, book: dict[str, Any], tmp_path: Path
 ) -> None:
     look = {"dedication": "For Ada", "line_spacing": 1.5}
@@ -100,7 +98,7 @@ async def test_how_the_files_look_is_kept_with_the_book(
     assert (await account.get(f"/books/{book['id']}/")).body["export_settings"] == {}
 
 
-async def test_how_the_files_look_is_kept_on_the_device_until_it_is_saved(
+async def test_unsaved_export_settings_are_kept_on_the_device(
     page: BrowserPage, account: Api, book: dict[str, Any]
 ) -> None:
     page.expected.append("ERR_INTERNET_DISCONNECTED")
@@ -119,7 +117,9 @@ async def test_how_the_files_look_is_kept_on_the_device_until_it_is_saved(
     assert saved == {"publisher": "Set elsewhere", "dedication": "For Ada"}
 
 
-async def test_what_to_tell_publishers_about_ai_is_shown(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
+async def test_the_ai_declaration_for_publishers_is_shown(
+    page: BrowserPage, account: Api, book: dict[str, Any]
+) -> None:
     declared = (await account.get(f"/books/{book['id']}/declaration/")).body["statement"]
     await page.open(f"books/{book['id']}/files")
     await page.press("AI content: what to tell publishers")
@@ -128,7 +128,9 @@ async def test_what_to_tell_publishers_about_ai_is_shown(page: BrowserPage, acco
     await page.sees("Sample text")
 
 
-async def test_a_copy_is_told_from_its_original(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
+async def test_a_copy_has_a_different_title_from_its_original(
+    page: BrowserPage, account: Api, book: dict[str, Any]
+) -> None:
     await page.open(f"books/{book['id']}/details")
     await page.press("Duplicate")
     await page.sees("You are now in the copy.")
@@ -140,7 +142,7 @@ async def test_a_copy_is_told_from_its_original(page: BrowserPage, account: Api,
     await page.misses("Draft")
 
 
-async def test_the_cover_is_made_for_the_press_as_well(
+async def test_a_print_cover_can_be_downloaded(
     page: BrowserPage, account: Api, book: dict[str, Any], tmp_path: Path
 ) -> None:
     page.expected.append("400")
@@ -175,7 +177,7 @@ async def test_the_cover_is_made_for_the_press_as_well(
     assert (await account.get(f"/books/{book['id']}/")).body["export_settings"] == look
 
 
-async def test_the_blurb_of_a_finished_book_is_read_changed_and_emptied(
+async def test_the_blurb_of_a_finished_book_can_be_read_changed_and_cleared(
     page: BrowserPage, account: Api, book: dict[str, Any]
 ) -> None:
     path = f"/books/{book['id']}/"

@@ -1,4 +1,4 @@
-"""Where the focus is after each change, for who has no mouse and for who hears the page; and the way back."""
+"""The focus after each change, for users of a keyboard or a screen reader, and after going back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.http.conftest import Api
 from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import sign_in
 
-# What no change of the document tells of.
+# Polls, because a change of focus does not change the document.
 COMES = """
 const [condition, done] = [new Function(`return ${arguments[0]}`), arguments[1]];
 const look = () => (condition() ? done(true) : setTimeout(look, 20));
@@ -34,18 +34,18 @@ async def outline(page: BrowserPage, account: Api) -> dict[str, Any]:
 
 
 async def opened(page: BrowserPage, view: str) -> None:
-    """Whoever opens a view begins at its heading."""
+    """Open a view, and check that its heading gets the focus."""
     await page.open(view)
     await page.wait_for(COMES, "document.activeElement.tagName === 'H1'")
 
 
 async def pressed(page: BrowserPage, name: str) -> None:
-    """By the keyboard."""
+    """Press the button by keyboard."""
     await page.script("arguments[0].focus()", await page.named(name))
     await page.keys(Keys.ENTER)
 
 
-async def test_a_new_chapter_is_where_one_types_on(page: BrowserPage, outline: dict[str, Any]) -> None:
+async def test_a_new_chapter_gets_the_focus(page: BrowserPage, outline: dict[str, Any]) -> None:
     await pressed(page, "Add a chapter")
     await page.wait_for(COMES, "document.activeElement.tagName === 'INPUT'")
     await page.keys("The Last One")
@@ -54,7 +54,7 @@ async def test_a_new_chapter_is_where_one_types_on(page: BrowserPage, outline: d
 
 
 @pytest.mark.parametrize(("number", "there"), [(1, "Remove chapter 1"), (3, "Remove chapter 2")])
-async def test_a_chapter_that_goes_leaves_the_focus_beside_it(
+async def test_removing_a_chapter_moves_the_focus_to_its_neighbour(
     page: BrowserPage, outline: dict[str, Any], number: int, there: str
 ) -> None:
     await pressed(page, f"Remove chapter {number}")
@@ -62,15 +62,15 @@ async def test_a_chapter_that_goes_leaves_the_focus_beside_it(
     await page.wait_for(COMES, f"({FOCUSED}) === '{there}'")
 
 
-async def test_a_chapter_that_has_come_to_the_top_keeps_the_focus(page: BrowserPage, outline: dict[str, Any]) -> None:
+async def test_a_chapter_moved_to_the_top_keeps_the_focus(page: BrowserPage, outline: dict[str, Any]) -> None:
     await pressed(page, "Move chapter 2 up")
 
     await page.wait_for(COMES, f"({FOCUSED}) === 'Move chapter 1 up'")
-    await page.keys(Keys.ENTER)  # it can go no further
+    await page.keys(Keys.ENTER)  # it is already at the top
     assert await page.script(f"return {FOCUSED}") == "Move chapter 1 up"
 
 
-async def test_a_saved_outline_is_left_for_what_comes_next(page: BrowserPage, outline: dict[str, Any]) -> None:
+async def test_saving_the_outline_moves_the_focus_to_the_next_step(page: BrowserPage, outline: dict[str, Any]) -> None:
     await pressed(page, "Move chapter 2 up")
     await page.wait_for(COMES, f"({FOCUSED}) === 'Move chapter 1 up'")
     await pressed(page, "Save outline")
@@ -79,7 +79,7 @@ async def test_a_saved_outline_is_left_for_what_comes_next(page: BrowserPage, ou
     assert "Write the book" in await page.script("return document.activeElement.innerText")
 
 
-async def test_what_took_itself_away_leaves_the_focus_in_the_view(page: BrowserPage, account: Api) -> None:
+async def test_the_focus_stays_in_the_view_when_the_focused_element_disappears(page: BrowserPage, account: Api) -> None:
     book = await account.book()
     await account.post(f"/books/{book['id']}/generate-cover/", {"count": 1})
     await opened(page, f"books/{book['id']}/cover")
@@ -91,7 +91,7 @@ async def test_what_took_itself_away_leaves_the_focus_in_the_view(page: BrowserP
     await page.wait_for(COMES, "document.activeElement.tagName === 'H1'")
 
 
-async def test_the_next_suggestion_has_the_focus_of_the_one_before(page: BrowserPage, account: Api) -> None:
+async def test_the_focus_moves_to_the_next_suggestion(page: BrowserPage, account: Api) -> None:
     book = await account.written()
     await account.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": "She saw the the sea, and the the sky."})
     await page.open(f"books/{book['id']}/proof")
@@ -105,7 +105,7 @@ async def test_the_next_suggestion_has_the_focus_of_the_one_before(page: Browser
     await page.wait_for(COMES, "document.activeElement.classList.contains('suggestion')")
 
 
-async def test_the_way_back_leads_to_where_one_was(page: BrowserPage, account: Api) -> None:
+async def test_going_back_restores_the_focus_and_the_scroll_position(page: BrowserPage, account: Api) -> None:
     for number in range(20):
         await account.book(title=f"Book {number}")
     await page.load()

@@ -1,4 +1,4 @@
-"""Signing in by way of Google's own page, which sends the reader back with a token behind the #."""
+"""Signing in on Google's page, which redirects back with a token in the URL's fragment."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def page(open_api: OpenApi, open_page: OpenPage, google: GoogleServer) -> 
 
 
 async def sent_to_google(page: BrowserPage, view: str = "signin") -> dict[str, list[str]]:
-    """What the page asks Google for."""
+    """The parameters that the page sends to Google."""
     page.expected.append("accounts.google.com")
     await page.open(view)
     await page.press("Sign in with Google")
@@ -38,7 +38,7 @@ async def sent_to_google(page: BrowserPage, view: str = "signin") -> dict[str, l
     return parse_qs(address.query)
 
 
-async def test_who_comes_back_from_google_is_signed_in(page: BrowserPage, google: GoogleServer) -> None:
+async def test_returning_from_google_signs_the_user_in(page: BrowserPage, google: GoogleServer) -> None:
     google.grant("its-token", sub="1", email="ada.l@gmail.com", given_name="Ada")
     asked = await sent_to_google(page)
     assert asked["client_id"] == ["our-client-id"]
@@ -50,7 +50,7 @@ async def test_who_comes_back_from_google_is_signed_in(page: BrowserPage, google
     assert "its-token" not in await page.script("return location.href")
 
 
-async def test_a_token_that_the_page_did_not_ask_for_signs_nobody_in(page: BrowserPage, google: GoogleServer) -> None:
+async def test_an_unrequested_token_signs_nobody_in(page: BrowserPage, google: GoogleServer) -> None:
     google.grant("another's", sub="2", email="mallory@gmail.com")
     await sent_to_google(page)
 
@@ -60,7 +60,7 @@ async def test_a_token_that_the_page_did_not_ask_for_signs_nobody_in(page: Brows
     assert await page.script("return sessionStorage.getItem('bookgen:session')") is None
 
 
-async def test_a_sign_in_that_the_service_refuses_is_said_where_one_signs_in(page: BrowserPage) -> None:
+async def test_a_sign_in_refused_by_the_service_is_reported_in_the_sign_in_view(page: BrowserPage) -> None:
     page.expected.append("401")
     asked = await sent_to_google(page)
 
@@ -72,7 +72,7 @@ async def test_a_sign_in_that_the_service_refuses_is_said_where_one_signs_in(pag
     assert "nobody's" not in await page.script("return location.href")
 
 
-async def test_who_turns_back_at_google_signs_in_another_way(page: BrowserPage) -> None:
+async def test_a_user_who_cancels_at_google_can_sign_in_another_way(page: BrowserPage) -> None:
     asked = await sent_to_google(page)
 
     await page.visit(f"#error=access_denied&state={asked['state'][0]}")
@@ -80,14 +80,14 @@ async def test_who_turns_back_at_google_signs_in_another_way(page: BrowserPage) 
     await page.named("E-mail address or username")
 
 
-async def test_whose_sign_in_has_ended_goes_on_by_google_where_they_were(
+async def test_after_the_session_expires_a_sign_in_by_google_returns_to_the_same_view(
     page: BrowserPage, google: GoogleServer
 ) -> None:
     page.expected.append("401")
     google.grant("its-token", sub="1", email="ada.l@gmail.com", given_name="Ada")
     asked = await sent_to_google(page)
     await page.visit(f"#access_token=its-token&state={asked['state'][0]}")
-    await page.until("location.hash === '#/'")  # where a sign-in leads, once it is through
+    await page.until("location.hash === '#/'")  # the view after a successful sign-in
     await page.open("new")
     await page.fill("Title", "The Salt Road")
     await page.script(SPOILT)
@@ -103,7 +103,7 @@ async def test_whose_sign_in_has_ended_goes_on_by_google_where_they_were(
     assert await page.script("return location.hash") == "#/new"
 
 
-async def test_a_sign_in_that_google_refuses_is_said_over_the_view(page: BrowserPage, google: GoogleServer) -> None:
+async def test_a_sign_in_refused_by_google_is_reported_above_the_view(page: BrowserPage, google: GoogleServer) -> None:
     page.expected.append("401")
     google.grant("its-token", sub="1", email="ada.l@gmail.com", given_name="Ada")
     asked = await sent_to_google(page)

@@ -1,4 +1,4 @@
-"""A chapter's pictures: made, described, moved and removed, and what a plan without them is told."""
+"""A chapter's pictures: generating, describing, moving and removing them, and plans without them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def chapter(account: Api) -> dict[str, Any]:
 
 
 async def three_paragraphs(account: Api) -> dict[str, Any]:
-    """A chapter of three paragraphs under its title."""
+    """A chapter with a heading and three paragraphs."""
     chapter = (await account.written())["chapters"][0]
     content = TEXT.format(title=chapter["title"])
     return dict((await account.patch(f"/chapters/{chapter['id']}/", {"content": content})).body)
@@ -48,7 +48,7 @@ def view(chapter: dict[str, Any], mode: str = "pictures") -> str:
     return f"books/{chapter['book']}/chapters/{chapter['id']}/{mode}"
 
 
-async def test_a_chapter_is_given_a_picture_which_is_described_moved_and_removed(
+async def test_a_picture_can_be_generated_described_moved_and_removed(
     page: BrowserPage, account: Api, chapter: dict[str, Any]
 ) -> None:
     await page.open(view(chapter, "read"))
@@ -82,7 +82,7 @@ async def test_a_chapter_is_given_a_picture_which_is_described_moved_and_removed
     assert findings == []
 
 
-async def test_what_is_typed_of_a_picture_is_there_again_until_the_service_has_it(
+async def test_unsaved_picture_descriptions_are_restored(
     page: BrowserPage, account: Api, chapter: dict[str, Any]
 ) -> None:
     await account.post(f"/chapters/{chapter['id']}/generate-image/")
@@ -98,7 +98,7 @@ async def test_what_is_typed_of_a_picture_is_there_again_until_the_service_has_i
     assert await page.value("What it should show") == "A heron"
 
 
-async def test_a_picture_that_comes_when_its_view_is_left_takes_what_was_typed_for_it(
+async def test_a_picture_that_arrives_after_the_view_is_left_gets_the_text_typed_for_it(
     open_page: OpenPage, open_api: OpenApi
 ) -> None:
     asked, go = asyncio.Event(), asyncio.Event()
@@ -128,7 +128,7 @@ async def test_a_picture_that_comes_when_its_view_is_left_takes_what_was_typed_f
         assert await page.value("What it should show") == ""
 
 
-async def test_a_picture_that_was_removed_elsewhere_goes_here_as_well(
+async def test_a_picture_removed_elsewhere_disappears_here(
     page: BrowserPage, account: Api, chapter: dict[str, Any]
 ) -> None:
     page.expected.append("404")
@@ -143,7 +143,7 @@ async def test_a_picture_that_was_removed_elsewhere_goes_here_as_well(
     await page.until("!document.querySelector('.illustration, dialog')")
 
 
-async def test_of_a_spread_the_newest_picture_is_shown_as_in_the_files(page: BrowserPage, account: Api) -> None:
+async def test_a_spread_shows_its_newest_picture_like_the_files(page: BrowserPage, account: Api) -> None:
     told = {"title": "Pip", "characters": ["Pip, a mouse"], "age_range": "3-5", "page_count": 8}
     book = (await account.post("/books/childrens/", told)).body
     spread = (await account.post(f"/books/{book['id']}/generate-outline/")).body["chapters"][0]
@@ -162,7 +162,7 @@ async def test_of_a_spread_the_newest_picture_is_shown_as_in_the_files(page: Bro
     assert await page.script(ORDER) == "FIGURE P"
 
 
-async def test_a_plan_without_pictures_is_told_so_before_anything_is_typed(open_page: OpenPage, shop: Api) -> None:
+async def test_a_plan_without_chapter_images_says_so_before_anything_is_typed(open_page: OpenPage, shop: Api) -> None:
     page = await open_page(shop)
     chapter = await three_paragraphs(await sign_in(page, shop))
 

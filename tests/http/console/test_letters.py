@@ -1,4 +1,4 @@
-"""The pages that mailed links open, in a browser."""
+"""The pages of mailed links, in a browser."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def test_axe_finds_nothing_on_a_page_outside_the_books(page: BrowserPage, 
     assert await page.findings() == []
 
 
-async def test_a_link_sets_a_password_once_and_then_shows_no_form(
+async def test_a_link_sets_a_password_only_once(
     page: BrowserPage, visitor: Api, database: Database, tmp_path: Path
 ) -> None:
     page.expected.append("400")
@@ -58,7 +58,7 @@ async def test_a_link_sets_a_password_once_and_then_shows_no_form(
     await page.sees("Turn an idea into a book")
 
 
-async def test_who_follows_the_link_of_a_new_address_signed_in_stays_so(
+async def test_following_the_link_of_a_new_address_keeps_the_user_signed_in(
     page: BrowserPage, visitor: Api, database: Database, tmp_path: Path
 ) -> None:
     account = await sign_in(page, visitor)
@@ -74,7 +74,7 @@ async def test_who_follows_the_link_of_a_new_address_signed_in_stays_so(
     assert (await account.get("/auth/profile/")).body["email"] == "ada@example.org"
 
 
-async def test_a_change_is_confirmed_by_the_password_of_the_account(
+async def test_a_change_of_address_is_confirmed_with_the_password(
     page: BrowserPage, visitor: Api, database: Database, tmp_path: Path
 ) -> None:
     account = await visitor.as_new_account("ada")
@@ -97,7 +97,7 @@ async def test_a_change_is_confirmed_by_the_password_of_the_account(
 
 
 async def mailed(database: Database, folder: Path, page: str = "verify-email", to: str = "ada@example.org") -> str:
-    """The page of that kind that a letter to the address leads to."""
+    """The page of that kind whose link was mailed to the address."""
     mailer = OutboxMailer(folder / "letters", sender="books@books.example")
     await Mailing(database.http, mailer, public_url="http://books.example").deliver_due()
     letters = [message_from_bytes(file.read_bytes(), policy=default) for file in (folder / "letters").glob("*.eml")]

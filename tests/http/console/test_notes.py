@@ -1,4 +1,4 @@
-"""What the quality check changed is shown calmly, and one press puts it back."""
+"""Changes by the quality gate are listed, and one click undoes each of them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def stored(account: Api, chapter: dict[str, Any]) -> str:
     return str((await account.get(f"/chapters/{chapter['id']}/")).body["content"])
 
 
-async def test_the_page_of_the_book_counts_the_notes_of_each_chapter(
+async def test_the_book_view_shows_the_number_of_notes_of_each_chapter(
     page: BrowserPage, chapter: dict[str, Any]
 ) -> None:
     await page.open(f"books/{chapter['book']}/writing")
@@ -74,7 +74,7 @@ async def test_the_page_of_the_book_counts_the_notes_of_each_chapter(
     [(0, "It rained.\n\nThe bell rang.\n\nIt snowed."), (1, "It rained.\n\nEs schneite.")],
     ids=["removed", "repaired"],
 )
-async def test_one_press_puts_a_passage_back(
+async def test_one_click_restores_a_passage(
     page: BrowserPage, account: Api, chapter: dict[str, Any], place: int, content: str
 ) -> None:
     await page.open(read(chapter))
@@ -90,7 +90,7 @@ async def test_one_press_puts_a_passage_back(
     assert kept[0]["origin"] == "editor"
 
 
-async def test_a_passage_whose_place_is_gone_leads_to_the_former_texts(
+async def test_a_passage_whose_place_is_gone_links_to_the_history(
     page: BrowserPage, account: Api, chapter: dict[str, Any]
 ) -> None:
     await account.patch(f"/chapters/{chapter['id']}/", {"content": "It hailed."})

@@ -1,4 +1,4 @@
-"""The outline edited in a browser: no written chapter goes with a save unless its author says so."""
+"""Editing the outline in a browser: saving removes no written chapter without confirmation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def account(page: BrowserPage, visitor: Api) -> Api:
 
 @pytest.fixture
 async def book(page: BrowserPage, account: Api) -> dict[str, Any]:
-    """Of three chapters, of which the first is written; its outline is open."""
+    """A book of three chapters whose first one is written. Its outline is open."""
     book = await account.outlined(chapter_count=3)
     await account.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": "It rained."})
     await page.open(f"books/{book['id']}/outline")
@@ -38,7 +38,7 @@ async def saved(page: BrowserPage) -> None:
     await page.misses("Unsaved changes are stored on this device.")
 
 
-async def test_a_written_chapter_goes_only_when_its_author_says_so(
+async def test_a_written_chapter_is_removed_only_after_confirmation(
     page: BrowserPage, account: Api, book: dict[str, Any]
 ) -> None:
     await page.press("Remove chapter 1")
@@ -56,14 +56,16 @@ async def test_a_written_chapter_goes_only_when_its_author_says_so(
     assert [chapter["id"] for chapter in await stored(account, book)] == [one["id"] for one in book["chapters"][1:]]
 
 
-async def test_a_chapter_without_a_text_goes_unasked(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
+async def test_a_chapter_without_text_is_removed_without_confirmation(
+    page: BrowserPage, account: Api, book: dict[str, Any]
+) -> None:
     await page.press("Remove chapter 2")
     await saved(page)
 
     assert len(await stored(account, book)) == 2
 
 
-async def test_a_chapter_that_was_written_meanwhile_is_asked_for(
+async def test_removing_a_chapter_that_was_written_meanwhile_asks_for_confirmation(
     page: BrowserPage, account: Api, book: dict[str, Any]
 ) -> None:
     await page.press("Remove chapter 2")
@@ -76,7 +78,7 @@ async def test_a_chapter_that_was_written_meanwhile_is_asked_for(
 
 
 @pytest.mark.parametrize("reloaded", [False, True])
-async def test_chapters_that_were_added_meanwhile_stay_with_their_texts(
+async def test_saving_the_outline_keeps_chapters_that_were_added_meanwhile(
     page: BrowserPage, account: Api, book: dict[str, Any], reloaded: bool
 ) -> None:
     await page.press("Remove chapter 2")
@@ -94,7 +96,7 @@ async def test_chapters_that_were_added_meanwhile_stay_with_their_texts(
     assert [chapter["content"] for chapter in chapters] == ["It rained.", "", "The end."]
 
 
-async def test_a_chapter_that_was_added_meanwhile_is_removed_like_any_other(
+async def test_a_chapter_that_was_added_meanwhile_can_be_removed(
     page: BrowserPage, account: Api, book: dict[str, Any]
 ) -> None:
     await page.press("Move chapter 1 down")
@@ -108,7 +110,7 @@ async def test_a_chapter_that_was_added_meanwhile_is_removed_like_any_other(
     assert len(await stored(account, book)) == 3
 
 
-async def test_a_book_that_was_deleted_elsewhere_is_said_to_be_gone(
+async def test_the_page_says_that_a_book_was_deleted_elsewhere(
     page: BrowserPage, account: Api, book: dict[str, Any]
 ) -> None:
     page.expected.append("404")
@@ -120,12 +122,12 @@ async def test_a_book_that_was_deleted_elsewhere_is_said_to_be_gone(
     await page.sees("Not found. It was deleted")
 
 
-async def test_what_should_be_different_is_there_again_until_it_is(
-    page: BrowserPage, account: Api, book: dict[str, Any]
-) -> None:
+async def test_unsaved_rework_instructions_are_restored(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
     wish = "What should change? (1 chapter)"
     await page.press("Rework chapter 2")
-    await page.until("document.querySelectorAll('.entry')[1].querySelector('.rework')")  # where it was asked for
+    await page.until(
+        "document.querySelectorAll('.entry')[1].querySelector('.rework')"
+    )  # the editor of the chapter whose rework was requested
     await page.fill(wish, "More rain.")
     await page.load(f"books/{book['id']}/outline")
 
@@ -145,7 +147,7 @@ PLAN = {
 }
 
 
-async def test_the_plan_of_a_chapter_is_opened_changed_and_saved_and_others_keep_theirs(
+async def test_saving_the_plan_of_a_chapter_leaves_other_plans_unchanged(
     page: BrowserPage, account: Api, book: dict[str, Any]
 ) -> None:
     numbers = [{"chapter_number": number, "plan": PLAN} for number in (2, 3)]

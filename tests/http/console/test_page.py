@@ -1,4 +1,4 @@
-"""How the page is served: its policy, its addresses, its weight."""
+"""How the page is served: its content security policy, URLs, caching and size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bookgen.http.console.static import CONTENT_TYPES, assets
 from tests.http.conftest import Api, OpenApi
 from tests.http.console.conftest import OpenPage
 
-MOST_BYTES = 60_000
+MAX_BYTES = 60_000
 
 
 def folder() -> str:
@@ -21,7 +21,7 @@ def folder() -> str:
 
 
 def imports(name: str, pattern: str) -> set[str]:
-    """Files that a module names, as names of ours."""
+    """The modules that a module imports, as names of our files."""
     source, here = assets().files[name].plain.decode(), PurePosixPath(name).parent
     found = re.findall(pattern, source, re.MULTILINE)
     return {str(PurePosixPath(*_flat((here / one).parts))) for one in found}
@@ -41,7 +41,7 @@ STATIC = r"""^(?:import|export) [^;'"]*from ["'](\.[^"']+)["']"""
 DYNAMIC = r"""import\(["'](\.[^"']+)["']\)"""
 
 
-async def test_the_page_lets_nothing_inline_run_and_asks_no_other_host(visitor: Api) -> None:
+async def test_the_page_runs_no_inline_code_and_contacts_no_other_host(visitor: Api) -> None:
     reply = await visitor.get("/", prefix="")
 
     policy = reply.headers["Content-Security-Policy"]
@@ -51,7 +51,7 @@ async def test_the_page_lets_nothing_inline_run_and_asks_no_other_host(visitor: 
     assert not re.search(rb"<script(?![^>]* src=)|<style| on[a-z]+=| style=|https?://", reply.raw)
 
 
-async def test_the_page_is_asked_for_anew_and_its_files_never_again(visitor: Api) -> None:
+async def test_the_page_is_revalidated_and_its_files_are_cached_for_ever(visitor: Api) -> None:
     page = await visitor.get("/", prefix="")
     names = re.findall(r'(?:href|src)="(/console/[^"]+)"', page.raw.decode())
     files = [await visitor.get(name, prefix="") for name in names]
@@ -61,22 +61,22 @@ async def test_the_page_is_asked_for_anew_and_its_files_never_again(visitor: Api
     assert {file.headers["Cache-Control"] for file in files} == {"public, max-age=31536000, immutable"}
 
 
-async def test_a_file_of_another_version_is_not_there(visitor: Api) -> None:
+async def test_a_file_of_another_version_is_not_found(visitor: Api) -> None:
     assert (await visitor.get(f"{folder()}/app.js", prefix="")).status == 200
     assert (await visitor.get("/console/0123456789abcdef/app.js", prefix="")).code == "NOT_FOUND"
     assert (await visitor.get(f"{folder()}/../page.py", prefix="")).code == "NOT_FOUND"
 
 
-async def test_a_file_is_compressed_for_who_can_read_that(visitor: Api) -> None:
+async def test_a_file_is_compressed_if_the_client_accepts_it(visitor: Api) -> None:
     plain = await visitor.get(f"{folder()}/app.js", prefix="", headers={"Accept-Encoding": "identity"})
     packed = await visitor.get(f"{folder()}/app.js", prefix="", headers={"Accept-Encoding": "gzip"})
 
     assert "Content-Encoding" not in plain.headers
     assert packed.headers["Content-Encoding"] == "gzip"
-    assert plain.raw == packed.raw == assets().files["app.js"].plain  # the client has unpacked it
+    assert plain.raw == packed.raw == assets().files["app.js"].plain  # the client has decompressed it
 
 
-async def test_an_address_that_there_is_not_is_a_page_for_people_and_json_for_programs(visitor: Api) -> None:
+async def test_an_unknown_address_returns_a_page_to_browsers_and_json_to_programs(visitor: Api) -> None:
     browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
     shown = await visitor.get("/nope", prefix="", headers=browser)
     answers = [await visitor.get("/nope", prefix=""), await visitor.get("/nope/", headers=browser)]
@@ -86,14 +86,14 @@ async def test_an_address_that_there_is_not_is_a_page_for_people_and_json_for_pr
     assert [answer.code for answer in answers] == ["NOT_FOUND"] * 2
 
 
-async def test_the_page_is_left_out_where_the_operator_says_so(open_api: OpenApi) -> None:
+async def test_the_operator_can_turn_the_page_off(open_api: OpenApi) -> None:
     api = await open_api(console="off")
 
     assert (await api.get("/", prefix="")).code == "NOT_FOUND"
     assert (await api.get("/verify-email/MQ/token/", prefix="")).status == 200
 
 
-async def test_the_page_works_below_a_path(open_api: OpenApi) -> None:
+async def test_the_page_works_under_a_path_prefix(open_api: OpenApi) -> None:
     api = await open_api(public_url="https://example.org/books")
 
     page = (await api.get("/", prefix="")).raw.decode()
@@ -101,24 +101,24 @@ async def test_the_page_works_below_a_path(open_api: OpenApi) -> None:
     assert f'src="/books{folder()}/app.js"' in page
 
 
-def test_a_first_visit_weighs_no_more_than_sixty_kilobytes() -> None:
+def test_a_first_visit_loads_at_most_sixty_kilobytes() -> None:
     files = [*(f"{module}.js" for module in PRELOADED), "console.css", "icon.svg"]
 
-    assert sum(len(assets().files[name].compressed) for name in files) <= MOST_BYTES
+    assert sum(len(assets().files[name].compressed) for name in files) <= MAX_BYTES
 
 
-def test_what_a_first_visit_imports_is_preloaded() -> None:
+def test_the_modules_of_a_first_visit_are_preloaded() -> None:
     preloaded = {f"{module}.js" for module in PRELOADED}
 
     assert {found for name in preloaded for found in imports(name, STATIC)} <= preloaded
 
 
 @pytest.mark.parametrize("name", [name for name in assets().files if name.endswith(".js")])
-def test_a_module_imports_what_there_is(name: str) -> None:
+def test_every_import_of_a_module_exists(name: str) -> None:
     assert imports(name, STATIC) | imports(name, DYNAMIC) <= assets().files.keys()
 
 
-def test_every_file_is_served_as_what_it_is() -> None:
+def test_every_file_has_its_content_type() -> None:
     for name, asset in assets().files.items():
         assert asset.content_type == CONTENT_TYPES[PurePosixPath(name).suffix]
         assert gzip.decompress(asset.compressed) == asset.plain

@@ -1,4 +1,4 @@
-"""Where billing is on: plans, credits and bills, and the way to the payment processor's own page and back."""
+"""The page with billing on: plans, credits, bills, and the payment processor's hosted page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.http.console.conftest import OpenPage, sign_in
 
 
 async def bought(page: BrowserPage, shop: Api, stripe: FakeStripe, name: str) -> None:
-    """Presses the button, pays on the hosted page, and lets the events arrive."""
+    """Press the button, pay on the hosted page, and deliver the events."""
     page.expected.append("checkout.stripe.test")
     await page.press(name)
     address = urlsplit(await page.left())
@@ -25,7 +25,7 @@ async def bought(page: BrowserPage, shop: Api, stripe: FakeStripe, name: str) ->
     await page.load("plan")
 
 
-async def test_a_plan_is_chosen_and_paid_for_and_its_bill_is_shown(
+async def test_a_plan_can_be_chosen_and_paid_for_and_its_bill_is_shown(
     shop: Api, stripe: FakeStripe, open_page: OpenPage
 ) -> None:
     page = await open_page(shop)
@@ -43,7 +43,7 @@ async def test_a_plan_is_chosen_and_paid_for_and_its_bill_is_shown(
     await page.named("Manage billing")
 
 
-async def test_credits_are_bought_and_what_came_and_went_is_listed(
+async def test_credits_can_be_bought_and_their_transactions_are_listed(
     shop: Api, stripe: FakeStripe, open_page: OpenPage
 ) -> None:
     page = await open_page(shop)
@@ -124,7 +124,7 @@ async def test_a_visitor_compares_the_plans_before_signing_up(shop: Api, open_pa
     await page.heads("Create an account")
 
 
-async def test_a_payment_that_failed_says_for_how_long_the_plan_is_kept(shop: Api, open_page: OpenPage) -> None:
+async def test_a_failed_payment_shows_how_long_the_plan_is_kept(shop: Api, open_page: OpenPage) -> None:
     page = await open_page(shop)
     await sign_in(page, shop)
     await shop.services.database.http.execute(
@@ -137,9 +137,7 @@ async def test_a_payment_that_failed_says_for_how_long_the_plan_is_kept(shop: Ap
     await page.sees("Your last payment failed. Your plan stays active for 7 days")
 
 
-async def test_what_is_known_of_a_book_is_changed_when_no_other_book_can_be_made(
-    shop: Api, open_page: OpenPage
-) -> None:
+async def test_book_details_can_be_changed_without_an_allowance_for_new_books(shop: Api, open_page: OpenPage) -> None:
     page = await open_page(shop)
     account = await sign_in(page, shop)
     book = await account.written(title="The Salt Road")
@@ -156,7 +154,7 @@ async def test_what_is_known_of_a_book_is_changed_when_no_other_book_can_be_made
     assert (await account.get(f"/books/{book['id']}/")).body["title"] == "The Salt Roads"
 
 
-async def test_whoever_pays_already_is_asked_before_a_change_is_charged(
+async def test_a_subscriber_confirms_a_change_before_it_is_charged(
     shop: Api, stripe: FakeStripe, open_page: OpenPage
 ) -> None:
     page = await open_page(shop)
@@ -177,7 +175,7 @@ async def test_whoever_pays_already_is_asked_before_a_change_is_charged(
     assert (await account.get("/auth/profile/")).body["subscription"]["plan"]["slug"] == "pro"
 
 
-async def test_a_smaller_plan_waits_for_the_end_of_the_period_and_can_be_called_off(
+async def test_a_downgrade_waits_for_the_end_of_the_period_and_can_be_cancelled(
     shop: Api, stripe: FakeStripe, open_page: OpenPage
 ) -> None:
     page = await open_page(shop)
@@ -197,7 +195,7 @@ async def test_a_smaller_plan_waits_for_the_end_of_the_period_and_can_be_called_
     assert (await account.get("/auth/subscriptions/current/")).body["next_plan"] is None
 
 
-async def test_axe_finds_nothing_where_billing_is_on(shop: Api, open_page: OpenPage) -> None:
+async def test_axe_finds_nothing_with_billing_on(shop: Api, open_page: OpenPage) -> None:
     page = await open_page(shop)
     await sign_in(page, shop)
     await page.open("plan")

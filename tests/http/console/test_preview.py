@@ -1,4 +1,4 @@
-"""The pages of the PDF, as the chosen look has them."""
+"""The preview of the PDF's pages with the chosen settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.http.console.conftest import sign_in
 SHOWN = "return [...document.querySelectorAll('.leaf img')].map((one) => one.alt)"
 
 
-async def test_the_preview_shows_the_pages_of_the_pdf_in_the_chosen_look(page: BrowserPage, visitor: Api) -> None:
+async def test_the_preview_shows_the_pages_of_the_pdf_with_the_chosen_settings(page: BrowserPage, visitor: Api) -> None:
     account = await sign_in(page, visitor)
     book = await account.written(title="The Salt Road")
     await page.open(f"books/{book['id']}/files")
@@ -42,14 +42,14 @@ def alt(markup: str) -> str:
     return unescape(re.search('alt="([^"]*)"', markup).group(1))  # type: ignore[union-attr]
 
 
-# From the start of the line to its end: the numbers of the pages that stand beside each other, and their places.
+# The numbers and positions of the pages in a row, from the start of the line to its end.
 SPREAD = """
 return [...document.querySelectorAll(".leaf img")]
   .map((one) => ({ text: one.alt, left: one.getBoundingClientRect().left, width: one.naturalWidth }));
 """
 
 
-async def test_a_right_to_left_book_is_previewed_from_right_to_left_and_in_its_own_look(
+async def test_a_right_to_left_book_is_previewed_from_right_to_left_with_its_own_settings(
     page: BrowserPage, visitor: Api
 ) -> None:
     account = await sign_in(page, visitor)

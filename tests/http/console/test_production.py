@@ -1,4 +1,4 @@
-"""The whole book in one run, and a picture book, by keyboard alone."""
+"""Productions and picture books on the page."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SPREADS = "document.querySelectorAll('.spreads img').length === 4"
 
 @pytest.fixture
 async def painting(open_api: OpenApi) -> AsyncIterator[Api]:
-    """A service whose pictures come from a server of their own."""
+    """A service with a separate image server."""
     async with ImageServer() as server:
         settings = ModelSettings(access={"openai": Access("key", server.url)})
         yield await open_api(images=build_image_model("openai:gpt-image-2.5-flare", settings))
 
 
-async def test_a_picture_book_is_made_by_keyboard_alone(open_page: OpenPage, painting: Api) -> None:
+async def test_a_picture_book_can_be_made_by_keyboard_alone(open_page: OpenPage, painting: Api) -> None:
     page = await open_page(painting)
     account = await sign_in(page, painting)
     await page.open("new")
@@ -68,7 +68,7 @@ async def test_a_picture_book_is_made_by_keyboard_alone(open_page: OpenPage, pai
     assert findings == []
 
 
-async def test_a_production_tells_its_phase_and_goes_on_as_one_after_a_stop(
+async def test_a_production_shows_its_phase_and_resumes_as_a_production_after_a_stop(
     open_page: OpenPage, open_api: OpenApi
 ) -> None:
     author = HeldModel()
@@ -93,7 +93,7 @@ async def test_a_production_tells_its_phase_and_goes_on_as_one_after_a_stop(
     assert (status["generation_status"], status["mode"]) == ("running", "automated")
 
 
-# Tells of a book that is written what is told while it is proofread.
+# Replaces the status of a finished book with that of a book being proofread.
 PROOFREAD = """
 const send = window.fetch;
 window.fetch = async (url, told) => {
@@ -109,7 +109,7 @@ window.fetch = async (url, told) => {
 """
 
 
-async def test_no_time_is_promised_after_a_chapter_that_has_come(open_page: OpenPage, open_api: OpenApi) -> None:
+async def test_no_remaining_time_is_shown_once_all_chapters_are_written(open_page: OpenPage, open_api: OpenApi) -> None:
     api = await open_api()
     page = await open_page(api)
     book = await (await sign_in(page, api)).written()
@@ -122,7 +122,7 @@ async def test_no_time_is_promised_after_a_chapter_that_has_come(open_page: Open
     await page.misses("known after the first chapter")
 
 
-def test_the_page_knows_the_phases_by_what_the_status_says() -> None:
+def test_the_page_has_a_label_for_every_phase_of_the_status() -> None:
     told = re.findall(r'\["[A-Z]\w+", "([a-z ]+)"\]', assets().files["produce.js"].plain.decode())
 
     assert told == list(DOING.values())

@@ -1,4 +1,4 @@
-"""A proofreading report, worked through by keyboard."""
+"""Proofreading reports on the page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.http.test_proofreading import Editor, finding
 SLIPS = "She walked to the the river. The boat was was gone. Nobody had had seen it leave the the quay."
 
 
-async def test_each_change_is_seen_and_then_applied_or_dismissed(page: BrowserPage, visitor: Api) -> None:
+async def test_each_suggestion_is_shown_and_then_applied_or_dismissed(page: BrowserPage, visitor: Api) -> None:
     account = await sign_in(page, visitor)
     book = await account.written()
     chapter = book["chapters"][0]
@@ -22,7 +22,9 @@ async def test_each_change_is_seen_and_then_applied_or_dismissed(page: BrowserPa
     await page.sees("This service has no language model, so a check runs only the built-in rules")
     await check(page, account, book["id"], "Have an editor read it")
     await page.sees("Nobody has read the book")
-    assert await page.script("return document.querySelectorAll('select').length") == 0  # nothing to filter
+    assert (
+        await page.script("return document.querySelectorAll('select').length") == 0
+    )  # no filters for so few suggestions
     await page.press("Check the book again")
     await page.until("document.querySelector('.suggestion ins')")
     count = await left(page)
@@ -39,7 +41,7 @@ async def test_each_change_is_seen_and_then_applied_or_dismissed(page: BrowserPa
     assert {one["status"] for one in listed} >= {"applied", "dismissed"}
 
 
-async def test_what_is_safe_is_applied_with_one_button(page: BrowserPage, visitor: Api) -> None:
+async def test_one_button_applies_all_safe_suggestions(page: BrowserPage, visitor: Api) -> None:
     account = await sign_in(page, visitor)
     book = await account.written()
     path = f"/chapters/{book['chapters'][0]['id']}/"
@@ -55,7 +57,7 @@ async def test_what_is_safe_is_applied_with_one_button(page: BrowserPage, visito
     assert content == "She walked, alone. to the the river.\n\nThe boat was gone, they said."
 
 
-async def test_a_finding_without_a_replacement_is_mended_by_its_author(open_page: OpenPage, open_api: OpenApi) -> None:
+async def test_the_author_corrects_a_finding_without_a_replacement(open_page: OpenPage, open_api: OpenApi) -> None:
     editor = Editor()
     api = await open_api(model=editor)
     page = await open_page(api)
@@ -86,7 +88,7 @@ async def test_a_finding_without_a_replacement_is_mended_by_its_author(open_page
     await page.until("document.querySelector('.suggestion ins')?.textContent === 'No boat'")
 
 
-async def test_a_rewritten_passage_is_compared_and_applied(page: BrowserPage, visitor: Api) -> None:
+async def test_a_rewritten_passage_can_be_compared_and_applied(page: BrowserPage, visitor: Api) -> None:
     account = await sign_in(page, visitor)
     book = await account.written()
     path = f"/chapters/{book['chapters'][0]['id']}/"
@@ -105,7 +107,7 @@ async def test_a_rewritten_passage_is_compared_and_applied(page: BrowserPage, vi
 
 
 async def check(page: BrowserPage, account: Api, book_id: int, button: str = "Check the book") -> None:
-    """Looks for the report as soon as it is there: the page itself asks every 15 seconds."""
+    """Make the page poll as soon as the report is ready; by itself it polls every 15 seconds."""
     await page.press(button)
     reports = f"/proofreading-reports/?book={book_id}"
     async with asyncio.timeout(30):

@@ -1,4 +1,4 @@
-"""A chapter is read on the page with the scene breaks and line breaks that its files have."""
+"""The page shows scene breaks and line breaks of chapters like the exported files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MARKS = ["*", "~", "#", "-", "•••", "* * *", "⁂", "_ _ _", "<hr>", "<cen
 WORDS = ["…", "?!", "1", "★★★★☆", "♥", "A*", "...", "```", "> *"]
 
 
-async def test_breaks_are_read_as_the_files_show_them(page: BrowserPage, visitor: Api) -> None:
+async def test_the_page_shows_breaks_like_the_files(page: BrowserPage, visitor: Api) -> None:
     account = await sign_in(page, visitor)
     chapter = (await account.written())["chapters"][0]
     await account.patch(f"/chapters/{chapter['id']}/", {"content": TEXT})
@@ -54,7 +54,7 @@ async def test_breaks_are_read_as_the_files_show_them(page: BrowserPage, visitor
     assert await page.script(READ) == shown
 
 
-async def test_the_page_and_the_files_take_the_same_lines_for_breaks(page: BrowserPage) -> None:
+async def test_the_page_and_the_files_recognise_the_same_breaks(page: BrowserPage) -> None:
     texts = [f"One.\n\n{mark}\n\nTwo." for mark in (*MARKS, *WORDS)]
     of_the_files = ["***" in list(with_markdown_breaks(text.split("\n"))) for text in texts]
 

@@ -1,4 +1,4 @@
-"""Signing in, its end, and a service that goes away and comes back: nothing is lost, nothing is loaded anew."""
+"""Sign-in, expired sessions, and restarts of the service: nothing is lost, and no reload is needed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ const session = JSON.parse(sessionStorage.getItem("bookgen:session"));
 session.tokens.access = session.tokens.access.slice(0, -3) + "xyz";
 sessionStorage.setItem("bookgen:session", JSON.stringify(session));
 """
-# What a GET answers to who asked, and what is known of its path to who has signed in while it was on its way.
+# Starts a GET, and signs in as another account before the response arrives. Returns the title in the response, and the
+# title remembered for the new account.
 ANSWERED_TOO_LATE = """
 const [folder, path, username, password, done] = arguments;
 (async () => {
@@ -49,7 +50,7 @@ const [folder, path, username, password, done] = arguments;
 """
 
 
-async def test_a_sign_in_that_ended_is_renewed_over_the_view_that_one_is_in(page: BrowserPage, visitor: Api) -> None:
+async def test_an_expired_session_is_renewed_without_leaving_the_view(page: BrowserPage, visitor: Api) -> None:
     page.expected.append("401")
     account = await sign_in(page, visitor)
     book = await account.outlined(title="The Salt Road")
@@ -64,7 +65,7 @@ async def test_a_sign_in_that_ended_is_renewed_over_the_view_that_one_is_in(page
     await page.misses("Your session has expired")
 
 
-async def test_who_has_no_password_gets_one_and_goes_on(
+async def test_a_user_without_a_password_can_set_one_and_continue(
     open_page: OpenPage, open_api: OpenApi, database: Database, tmp_path: Path
 ) -> None:
     visitor = await open_api(site={"sends_mail": True})
@@ -90,7 +91,7 @@ async def test_who_has_no_password_gets_one_and_goes_on(
     assert await page.value("Title") == "The Salt Road"
 
 
-async def test_a_wrong_password_is_said_and_what_was_typed_stays(page: BrowserPage, visitor: Api) -> None:
+async def test_a_wrong_password_is_reported_and_the_typed_text_stays(page: BrowserPage, visitor: Api) -> None:
     page.expected.append("401")
     await visitor.as_new_account("ada")
     await page.open("signin")
@@ -104,7 +105,7 @@ async def test_a_wrong_password_is_said_and_what_was_typed_stays(page: BrowserPa
 
 
 @pytest.mark.parametrize("name", ["@ada", "ada@example.com"])
-async def test_one_signs_in_by_username_or_address(page: BrowserPage, visitor: Api, name: str) -> None:
+async def test_a_user_can_sign_in_by_username_or_address(page: BrowserPage, visitor: Api, name: str) -> None:
     form = {"username": "@ada", "email": "ada@example.com", "password": PASSWORD}
     assert (await visitor.post("/auth/register/", form)).status == 201
     await page.open("signin")
@@ -115,7 +116,9 @@ async def test_one_signs_in_by_username_or_address(page: BrowserPage, visitor: A
     await page.named("Account")
 
 
-async def test_tokens_are_kept_for_the_tab_alone_unless_the_reader_asks(page: BrowserPage, visitor: Api) -> None:
+async def test_tokens_are_kept_only_in_the_tab_unless_the_user_chooses_otherwise(
+    page: BrowserPage, visitor: Api
+) -> None:
     await sign_in(page, visitor)
 
     assert await page.script("return localStorage.getItem('bookgen:session')") is None
@@ -135,7 +138,7 @@ async def test_signing_out_leaves_no_token_behind(page: BrowserPage, visitor: Ap
 
 
 @pytest.mark.parametrize("form", ["new", "picture"])
-async def test_signing_out_leaves_no_idea_to_whoever_comes_next(page: BrowserPage, visitor: Api, form: str) -> None:
+async def test_signing_out_removes_the_typed_idea(page: BrowserPage, visitor: Api, form: str) -> None:
     await sign_in(page, visitor)
     await page.open(form)
     await page.fill("Title", "My secret")
@@ -149,7 +152,7 @@ async def test_signing_out_leaves_no_idea_to_whoever_comes_next(page: BrowserPag
     assert await page.value("Title") == ""
 
 
-async def test_an_account_is_deleted_with_its_password(page: BrowserPage, visitor: Api) -> None:
+async def test_deleting_an_account_needs_its_password(page: BrowserPage, visitor: Api) -> None:
     account = await sign_in(page, visitor)
     page.expected.append("400")
     await page.open("account")
@@ -165,7 +168,7 @@ async def test_an_account_is_deleted_with_its_password(page: BrowserPage, visito
 
 
 @pytest.mark.parametrize("form", ["new", "picture"])
-async def test_who_makes_an_account_for_what_was_typed_returns_to_it(page: BrowserPage, form: str) -> None:
+async def test_the_typed_idea_is_still_there_after_registration(page: BrowserPage, form: str) -> None:
     await page.open(form)
     await page.fill("Title", "The Salt Road")
     await page.press("Create an account to continue")
@@ -178,7 +181,7 @@ async def test_who_makes_an_account_for_what_was_typed_returns_to_it(page: Brows
     assert await page.value("Title") == "The Salt Road"
 
 
-async def test_the_way_to_the_sign_in_leads_there_from_a_new_account(page: BrowserPage) -> None:
+async def test_the_registration_view_links_to_the_sign_in_view(page: BrowserPage) -> None:
     await page.open("signin/new")
     await page.sees("Create an account")
 
@@ -187,7 +190,7 @@ async def test_the_way_to_the_sign_in_leads_there_from_a_new_account(page: Brows
     await page.named("E-mail address or username")
 
 
-async def test_who_has_to_verify_an_address_is_told_which_and_what_to_do_without_a_letter(
+async def test_an_unverified_user_sees_the_address_and_what_to_do_without_an_email(
     open_api: OpenApi, open_page: OpenPage
 ) -> None:
     page = await open_page(await open_api(email_verification="mandatory", site={"sends_mail": True}))
@@ -200,7 +203,7 @@ async def test_who_has_to_verify_an_address_is_told_which_and_what_to_do_without
     await page.sees("No e-mail?")
 
 
-async def test_an_answer_to_another_account_is_not_kept(page: BrowserPage, visitor: Api) -> None:
+async def test_a_late_response_for_another_account_is_discarded(page: BrowserPage, visitor: Api) -> None:
     ada = await sign_in(page, visitor)
     await visitor.as_new_account("bea")
     path = f"/books/{(await ada.book())['id']}/"
@@ -210,7 +213,7 @@ async def test_an_answer_to_another_account_is_not_kept(page: BrowserPage, visit
     assert kept == ["A Book", None]
 
 
-async def test_a_form_says_which_field_is_wrong(page: BrowserPage, visitor: Api) -> None:
+async def test_a_form_marks_the_invalid_field(page: BrowserPage, visitor: Api) -> None:
     page.expected.append("400")
     await visitor.as_new_account("ada")
     await page.open("signin/new")
@@ -226,7 +229,7 @@ async def test_a_form_says_which_field_is_wrong(page: BrowserPage, visitor: Api)
     await page.misses("Correct the marked fields.")
 
 
-async def test_no_reset_link_is_promised_where_no_mail_is_sent(page: BrowserPage, visitor: Api) -> None:
+async def test_no_reset_link_is_offered_without_a_mail_server(page: BrowserPage, visitor: Api) -> None:
     asked = await visitor.post("/auth/forgot-password/", {"email": "ada@example.com"})
     await page.open("signin")
     await page.press("Forgot password?")
@@ -235,7 +238,7 @@ async def test_no_reset_link_is_promised_where_no_mail_is_sent(page: BrowserPage
     assert "on its way" not in asked.body["message"]
 
 
-async def test_a_restart_of_the_service_needs_no_reload(chromium: Any, tmp_path: Path) -> None:
+async def test_a_restart_of_the_service_needs_no_reload_of_the_page(chromium: Any, tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

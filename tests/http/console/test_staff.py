@@ -1,4 +1,4 @@
-"""The service at a glance, for its staff alone."""
+"""The overview of the service, for staff only."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ return Object.fromEntries([...document.querySelectorAll("section.card")].map((ca
 """
 ROWS = "return [...document.querySelectorAll('tbody tr')].map((row) => [...row.children].map((one) => one.innerText))"
 
-# How much of the table is out of sight.
+# How many pixels of the table are hidden.
 HIDDEN = "const table = document.querySelector('.scroll'); return table.scrollWidth - table.clientWidth"
 
-# Cells whose numbers are broken into more than one line.
+# Cells whose numbers take more than one line.
 BROKEN = """
 return [...document.querySelectorAll("tbody td")].filter((one) => {
   const words = document.createRange();
@@ -66,7 +66,7 @@ async def sign_in_again(page: BrowserPage) -> None:
     await page.until("location.hash === '#/'")
 
 
-async def test_others_do_not_see_the_service(page: BrowserPage, visitor: Api) -> None:
+async def test_only_staff_see_the_overview(page: BrowserPage, visitor: Api) -> None:
     page.expected.append("403")
     await sign_in(page, visitor)
     await page.misses("Staff")

@@ -1,4 +1,4 @@
-"""The writing, watched and steered in a browser, and what a reader is told when it waits or fails."""
+"""Following and controlling a run in a browser, and the messages when it waits or fails."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tests.http.test_generation import HeldModel
 
 
 class MoodyModel(HeldModel):
-    """Writes when the test lets it, or fails in the second chapter."""
+    """Writes once the test opens the gate, or fails in the second chapter."""
 
     fails = False
-    denied = ""  # what the provider says of any call, whatever is asked
+    denied = ""  # the provider's message if it refuses every call
 
     async def complete(self, request: TextRequest) -> TextReply:
         if self.fails and request.chapter_number == 2 and request.stage not in ("outline", "rework"):
@@ -51,7 +51,7 @@ async def account(page: BrowserPage, service: Api) -> Api:
 
 @pytest.fixture
 async def running(page: BrowserPage, account: Api, author: MoodyModel) -> dict[str, Any]:
-    """A book whose first chapter is being written, started in the page."""
+    """A book whose first chapter is being written. The run was started on the page."""
     book = await account.outlined(title="The Salt Road")
     await page.open(f"books/{book['id']}/writing")
     await page.press("Write the book")
@@ -75,9 +75,7 @@ async def test_a_run_is_paused_resumed_and_stopped(page: BrowserPage, account: A
     await page.named("Resume")
 
 
-async def test_the_plans_of_chapters_are_read_while_they_are_written(
-    page: BrowserPage, account: Api, author: MoodyModel
-) -> None:
+async def test_chapter_plans_can_be_read_during_writing(page: BrowserPage, account: Api, author: MoodyModel) -> None:
     book = await account.outlined()
     plan = {"scenes": [{"place": "The quay", "people": "Mara", "turn": "She stays"}], "last_image": "A lamp goes out."}
     await account.post(f"/books/{book['id']}/update-outline/", {"chapters": [{"chapter_number": 2, "plan": plan}]})
@@ -94,7 +92,7 @@ async def test_the_plans_of_chapters_are_read_while_they_are_written(
     assert await page.findings() == []
 
 
-async def test_chapters_are_seen_as_they_are_finished(
+async def test_chapters_appear_as_they_are_finished(
     page: BrowserPage, account: Api, author: MoodyModel, running: dict[str, Any]
 ) -> None:
     await page.sees("in progress")
@@ -108,7 +106,7 @@ async def test_chapters_are_seen_as_they_are_finished(
     await page.named("Download")
 
 
-async def test_a_book_with_a_new_outline_is_offered_to_be_written(
+async def test_a_book_with_a_new_outline_can_be_written_again(
     page: BrowserPage, account: Api, author: MoodyModel
 ) -> None:
     author.gate.set()
@@ -126,7 +124,7 @@ async def test_a_book_with_a_new_outline_is_offered_to_be_written(
     await page.sees("Completed. All 2 chapters are written.")
 
 
-async def test_a_rewrite_that_is_stopped_shows_which_chapters_are_new(
+async def test_a_stopped_rewrite_shows_which_chapters_are_new(
     page: BrowserPage, account: Api, author: MoodyModel
 ) -> None:
     author.gate.set()
@@ -149,7 +147,7 @@ async def test_a_rewrite_that_is_stopped_shows_which_chapters_are_new(
     await page.named("Rewrite book")
 
 
-async def test_a_book_in_the_queue_is_told_its_place(page: BrowserPage, account: Api, running: dict[str, Any]) -> None:
+async def test_a_queued_book_shows_its_place(page: BrowserPage, account: Api, running: dict[str, Any]) -> None:
     second = await account.outlined(title="The Second")
     await page.open(f"books/{second['id']}/writing")
     await page.sees("Nothing has been written yet.")
@@ -160,9 +158,7 @@ async def test_a_book_in_the_queue_is_told_its_place(page: BrowserPage, account:
     await page.sees("Your account writes one book at a time")
 
 
-async def test_a_run_that_failed_says_why_and_goes_on_when_told(
-    page: BrowserPage, account: Api, author: MoodyModel
-) -> None:
+async def test_a_failed_run_says_why_and_can_be_resumed(page: BrowserPage, account: Api, author: MoodyModel) -> None:
     author.fails = True
     author.gate.set()
     book = await account.outlined()
@@ -182,7 +178,7 @@ async def test_a_run_that_failed_says_why_and_goes_on_when_told(
     await page.until("document.querySelector('.run .state')?.innerText.includes('Completed.')")
 
 
-async def test_what_only_the_operator_can_put_right_is_not_blamed_on_the_book(
+async def test_a_problem_for_the_operator_is_not_blamed_on_the_book(
     page: BrowserPage, account: Api, author: MoodyModel
 ) -> None:
     author.fails, author.denied = True, "The model provider does not accept this server's key."
@@ -199,7 +195,7 @@ async def test_what_only_the_operator_can_put_right_is_not_blamed_on_the_book(
     await page.named("Resume")
 
 
-async def test_a_run_that_goes_on_tells_the_words_of_all_chapters_that_it_tells(
+async def test_a_resumed_run_counts_the_words_of_all_its_chapters(
     page: BrowserPage, account: Api, author: MoodyModel
 ) -> None:
     author.fails, author.denied = True, "The model refused to write this."
@@ -216,7 +212,7 @@ async def test_a_run_that_goes_on_tells_the_words_of_all_chapters_that_it_tells(
     await page.until("document.querySelector('.facts').innerText.includes(values[0])", f"Words\n{words}")
 
 
-async def test_a_book_that_was_written_too_often_goes_on_once_another_can_be_taken(
+async def test_a_book_rewritten_too_often_continues_with_another_allowance(
     open_api: OpenApi, open_page: OpenPage, author: MoodyModel, pool: asyncpg.Pool
 ) -> None:
     service = await open_api(model=author, billing="on")
@@ -226,7 +222,7 @@ async def test_a_book_that_was_written_too_often_goes_on_once_another_can_be_tak
     book = await account.outlined()
     await account.post(f"/books/{book['id']}/generate/")
     await author.asked.wait()
-    await pool.execute("UPDATE hold SET words_before = -60000")  # three of the longest books of the plan
+    await pool.execute("UPDATE hold SET words_before = -60000")  # three times the plan's maximum words per book
     author.gate.set()
     await account.until(book["id"], "error")
 
@@ -242,7 +238,7 @@ async def test_a_book_that_was_written_too_often_goes_on_once_another_can_be_tak
     await account.until(book["id"], "completed")
 
 
-async def test_the_shelf_says_which_book_needs_its_author(page: BrowserPage, account: Api, author: MoodyModel) -> None:
+async def test_the_shelf_shows_which_book_needs_attention(page: BrowserPage, account: Api, author: MoodyModel) -> None:
     author.fails = True
     author.gate.set()
     book = await account.outlined()
@@ -254,7 +250,7 @@ async def test_the_shelf_says_which_book_needs_its_author(page: BrowserPage, acc
     await page.sees("Failed. Action needed")
 
 
-async def test_a_failed_call_is_told_where_it_was_asked_for(
+async def test_a_failed_call_is_reported_where_it_was_requested(
     page: BrowserPage, account: Api, author: MoodyModel
 ) -> None:
     page.expected.append("502")

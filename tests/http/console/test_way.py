@@ -1,4 +1,4 @@
-"""The whole way in a browser, by keyboard alone: from an idea to files."""
+"""From an idea to files in a browser, by keyboard alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import sign_in
 
 PDF = b"%PDF-"
-NARROWEST = 320  # pixels; the other tests of the page are 1280 wide
+NARROWEST = 320  # pixels; the other tests use 1280
 
 
 async def test_an_idea_becomes_files_by_keyboard_alone(page: BrowserPage, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ async def test_a_visitor_reads_the_sample_book(page: BrowserPage, visitor: Api) 
 
 
 async def _files(folder: Path, number: int) -> list[Path]:
-    """What the browser has stored, once it is all there."""
+    """The files that the browser has downloaded, once they are complete."""
     async with asyncio.timeout(20):
         while True:
             files = [path for path in folder.iterdir() if path.suffix not in (".crdownload", ".tmp", ".pem")]

@@ -1,6 +1,7 @@
-"""Clients that strangers' generators make of the document make a book and save its files.
+"""Clients generated from the OpenAPI document by other projects' generators make a book and save its files.
 
-`make contract` (CONTRACT=all) runs every generator and linter, `make test` one of each: they take seconds to start.
+`make contract` (CONTRACT=all) runs every generator and linter, `make test-all` one of each, since each takes seconds to
+start.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tests.http.conftest import PREFIX, Api
 
 ALL = os.environ.get("CONTRACT") == "all"
 DRIVERS = Path(__file__).parent / "generated"
-# openapi-python-client knows no media type of a file but this one.
+# The only media type that openapi-python-client treats as a file.
 AS_BYTES = json.dumps(
     {
         "post_hooks": [],
@@ -35,12 +36,12 @@ AS_BYTES = json.dumps(
 )
 
 
-# Of openapi-generator: the client alone.
+# For openapi-generator: generate only the client.
 NO_PAGES = "apiTests=false,modelTests=false,apiDocs=false,modelDocs=false"
 
 
 async def run(*command: str | Path, folder: Path, **environment: str) -> str:
-    """What the command prints; it fails with all of it."""
+    """Run a command and return its output. If it fails, the error has all of the output."""
     process = await asyncio.create_subprocess_exec(
         *map(str, command),
         cwd=folder,
@@ -107,7 +108,7 @@ async def test_a_generated_client_makes_a_book_and_saves_its_files(
 
 
 @pytest.mark.parametrize(("linter", "command"), LINTERS)
-async def test_a_linter_of_apis_finds_nothing_but_the_contracts_trailing_slashes(
+async def test_api_linters_find_only_the_contracts_trailing_slashes(
     visitor: Api, tmp_path: Path, linter: str, command: tuple[str, ...]
 ) -> None:
     require(linter)

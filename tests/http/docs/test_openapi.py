@@ -1,4 +1,4 @@
-"""The document says what the server does."""
+"""The OpenAPI document describes the server correctly and completely."""
 
 import re
 from collections.abc import Iterator
@@ -40,14 +40,14 @@ async def test_the_served_document_is_valid_openapi_3_1(visitor: Api) -> None:
     assert reply.raw == (await visitor.get("/schema/", prefix="/api")).raw == dump(DOCUMENT)
 
 
-def test_every_route_is_documented_and_nothing_else() -> None:
+def test_exactly_the_routes_are_documented() -> None:
     documented = {(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods}
 
     assert documented == {(route.method, route.path) for route in ROUTES}
 
 
 @pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS)
-def test_every_operation_says_what_it_is_for(path: str, method: str, operation: dict[str, Any]) -> None:
+def test_every_operation_has_a_summary_and_a_description(path: str, method: str, operation: dict[str, Any]) -> None:
     assert operation["summary"]
     assert operation["description"]
     assert set(operation["tags"]) <= openapi.TAGS.keys()
@@ -61,7 +61,7 @@ def test_operation_ids_are_unique() -> None:
 
 
 @pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS)
-def test_every_answer_names_its_headers(path: str, method: str, operation: dict[str, Any]) -> None:
+def test_every_response_lists_its_headers(path: str, method: str, operation: dict[str, Any]) -> None:
     for status, response in operation["responses"].items():
         assert ALWAYS | {"Deprecation", "Sunset", "Link"} <= response["headers"].keys()
         assert ("WWW-Authenticate" in response["headers"]) is (status == "401")
@@ -69,7 +69,7 @@ def test_every_answer_names_its_headers(path: str, method: str, operation: dict[
 
 
 @pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS)
-def test_every_refusal_shows_its_codes_as_they_are_sent(path: str, method: str, operation: dict[str, Any]) -> None:
+def test_every_error_response_has_examples_with_its_codes(path: str, method: str, operation: dict[str, Any]) -> None:
     for status, response in operation["responses"].items():
         if not status.startswith(("4", "5")):
             continue
@@ -91,7 +91,7 @@ GATES = {
         "POST /chapters/{id}/generate-image/",
         "POST /proofreading-reports/",
     ),
-    "CONFLICT": (  # the payment processor may refuse whatever it is asked
+    "CONFLICT": (  # the payment processor may refuse any request
         "POST /auth/subscriptions/portal/",
         "GET /auth/subscriptions/payments/",
         "POST /auth/subscriptions/checkout/",
@@ -104,21 +104,21 @@ GATES = {
 
 
 @pytest.mark.parametrize(("code", "call"), [(code, call) for code, calls in GATES.items() for call in calls])
-def test_what_passes_a_gate_names_its_refusal(code: str, call: str) -> None:
+def test_an_operation_behind_a_check_lists_the_errors_of_the_check(code: str, call: str) -> None:
     method, path = call.split(" ")
     answers = DOCUMENT["paths"][path][method.lower()]["responses"][str(BY_CODE[code].status)]
 
     assert code in answers["content"]["application/json"]["examples"]
 
 
-def test_every_error_code_can_be_met_somewhere() -> None:
+def test_every_error_code_occurs_in_some_operation() -> None:
     named = set(re.findall(r"`(\w+)`:", str(DOCUMENT["paths"])))
 
     assert BY_CODE.keys() - named == {"METHOD_NOT_ALLOWED"}
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
-def test_the_example_of_a_body_passes_its_own_validation(route: Any) -> None:
+def test_the_example_of_a_body_is_valid(route: Any) -> None:
     schema = openapi.contract.body_schema(route.handler)
     if schema is None:
         return
@@ -127,24 +127,24 @@ def test_the_example_of_a_body_passes_its_own_validation(route: Any) -> None:
     load(schema, body["content"]["application/json"].get("example", {}))
 
 
-async def test_a_draft_is_made_from_the_documents_own_example(api: Api) -> None:
+async def test_a_book_can_be_created_from_the_documents_example(api: Api) -> None:
     example = DOCUMENT["paths"]["/books/"]["post"]["requestBody"]["content"]["application/json"]["example"]
 
     assert (await api.post("/books/", example)).status == 201
 
 
-def test_headers_that_are_on_every_answer_are_required() -> None:
+def test_headers_of_every_response_are_required() -> None:
     headers = DOCUMENT["components"]["headers"]
 
     assert {name for name, header in headers.items() if not header["required"]} == OPTIONAL
     assert headers.keys() >= ALWAYS
 
 
-def test_no_shape_is_a_union_that_generated_clients_take_for_anything() -> None:
+def test_no_schema_is_a_union_that_generated_clients_cannot_type() -> None:
     assert not [name for name, shape in DOCUMENT["components"]["schemas"].items() if {"anyOf", "oneOf"} & shape.keys()]
 
 
-def test_every_error_code_has_a_constants_name_of_its_own() -> None:
+def test_every_error_code_gets_a_unique_constant_name() -> None:
     code = DOCUMENT["components"]["schemas"]["Error"]["properties"]["error"]["properties"]["code"]
 
     names = code["x-enum-varnames"]
@@ -152,13 +152,13 @@ def test_every_error_code_has_a_constants_name_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("name", [*(each.path for each in FORMATS.values()), "preview_pdf"])
-def test_a_file_is_said_to_be_bytes(name: str) -> None:
+def test_a_file_is_documented_as_binary(name: str) -> None:
     (content,) = DOCUMENT["paths"][f"/books/{{id}}/{name}/"]["post"]["responses"]["200"]["content"].values()
 
     assert content["schema"] == {"type": "string", "format": "binary"}
 
 
-def test_links_lead_to_operations_and_fill_their_paths() -> None:
+def test_links_name_operations_and_fill_their_path_parameters() -> None:
     paths_of = {case.values[2]["operationId"]: case.values[0] for case in OPERATIONS}  # type: ignore[index]
     links = [
         link
@@ -181,12 +181,12 @@ BODIES = [
 
 
 @pytest.mark.parametrize("schema", BODIES)
-def test_a_body_says_all_that_a_client_has_to_know_to_fill_it(schema: dict[str, Any]) -> None:
+def test_the_schema_of_a_body_is_complete(schema: dict[str, Any]) -> None:
     assert list(gaps(schema, "body")) == []
 
 
 def gaps(schema: dict[str, Any], place: str) -> Iterator[str]:
-    """What the schema leaves open: types, the fields of objects, the bounds of lists, texts and numbers."""
+    """What the schema does not specify: types, fields of objects, bounds of lists, texts and numbers."""
     if "$ref" in schema:
         schema = DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
     choices = [*schema.get("anyOf", ()), *schema.get("allOf", ())]
@@ -211,7 +211,7 @@ def gaps(schema: dict[str, Any], place: str) -> Iterator[str]:
         yield f"{place} is a number without bounds"
 
 
-def test_the_settings_of_an_export_are_documented_with_their_values() -> None:
+def test_export_settings_are_documented_with_their_values() -> None:
     settings = DOCUMENT["components"]["schemas"]["ExportSettings"]["properties"]
 
     assert settings.keys() == {each.name for each in fields(ExportSettings)}

@@ -15,7 +15,7 @@ from typing import Any
 from calibre.ebooks import covers  # type: ignore[import-not-found]
 
 THUMBNAIL = 160
-LEAST_CAPITAL = 9  # pixels in the thumbnail
+MIN_CAPITAL = 9  # pixels in the thumbnail
 
 
 def judged(book: dict[str, str]) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def faults(blocks: list[Any], width: int, height: int) -> Iterator[str]:
         if block.position.y < below or block.position.y + block.height > height:
             yield f"the {role} overlaps another text or runs off the page"
         below = block.position.y + block.height
-        if role == "title" and capital_height(block) * THUMBNAIL / width < LEAST_CAPITAL:
+        if role == "title" and capital_height(block) * THUMBNAIL / width < MIN_CAPITAL:
             yield "the title is too small in a thumbnail"
 
 

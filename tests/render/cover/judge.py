@@ -17,7 +17,7 @@ from bookgen.render.cover.make import HEIGHT, WIDTH
 from bookgen.render.pdf.raster import letters, raster
 
 THUMBNAIL = 160
-LEAST_CAPITAL = 9  # pixels in the thumbnail
+MIN_CAPITAL = 9  # pixels in the thumbnail
 MARGIN = 0.025  # share of the width
 LOOKED_AT = 400  # pixels of width at which pixels are judged
 SEEN = 24  # distance of a pixel of ink from its ground, in the strongest channel
@@ -42,7 +42,7 @@ def boxes(drawing: Drawing, copy: Copy) -> Iterator[str]:
             yield f"the {each.role} has {each.missing} letters that no font has"
         if contrast(each.ink, each.ground) < _least(each):
             yield f"the {each.role} has a contrast of {contrast(each.ink, each.ground):.1f}"
-        if each.role == "title" and each.height * THUMBNAIL / drawing.width < LEAST_CAPITAL:
+        if each.role == "title" and each.height * THUMBNAIL / drawing.width < MIN_CAPITAL:
             yield f"the title is {each.height * THUMBNAIL / drawing.width:.1f} pixels high in a thumbnail"
     for one, other in itertools.combinations(drawing.letterings, 2):
         if _overlap(one.box, other.box):

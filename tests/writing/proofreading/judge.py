@@ -30,7 +30,7 @@ PLAIN = (
 WORDS = (*PLAIN, "*so*", "**oh**", "`x`", "[a](b)")
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 BETWEEN = (" ", " ", " ", " ", " ", ", ", "\n", "\n\n", "\n\n- ", "\n\n# ")
-MOST_WORDS, MOST_SUGGESTIONS, MOST_STEPS = 40, 8, 5
+MAX_WORDS, MAX_SUGGESTIONS, MAX_STEPS = 40, 8, 5
 ENOUGH = 24  # this many equal characters make two passages the same
 PARSED = 8  # for one in this many, the Markdown is parsed as a whole before and after
 
@@ -62,8 +62,8 @@ class Case:
 def made(seed: int) -> Case:
     """A chapter with suggestions, some of which overlap as those of two reports may."""
     case = Case(random.Random(seed))
-    case.splice(0, 0, case.text(MOST_WORDS))
-    for number in range(1, case.rng.randint(1, MOST_SUGGESTIONS) + 1):
+    case.splice(0, 0, case.text(MAX_WORDS))
+    for number in range(1, case.rng.randint(1, MAX_SUGGESTIONS) + 1):
         start, end = _passage(case)
         text = case.rng.choice((*PLAIN, "", case.text(3)))
         case.standing.append(suggestion(number, case.content, start, end, text))
@@ -104,7 +104,7 @@ def suggestion(number: int, content: str, start: int, end: int, text: str, versi
 def judge(seed: int) -> tuple[list[str], Counter[str]]:
     """The faults of a case, and what happened in it."""
     case, happened = made(seed), Counter[str]()
-    for _ in range(case.rng.randint(1, MOST_STEPS)):
+    for _ in range(case.rng.randint(1, MAX_STEPS)):
         if case.rng.random() < 0.4:
             _edit(case)
             happened["edits"] += 1

@@ -17,7 +17,7 @@ from bookgen.render.scenes.telling import first_mentioned
 _LIGHT, _NIGHT = colour("#fff3cf"), colour("#1c1440")
 _POSES = ("wave", "walk", "jump")
 _TALL = 128.0  # units of a figure, with ears or a hat
-_LEAST_PLACE = 0.66  # of the sheet's width: the height that a place takes
+_MIN_PLACE = 0.66  # of the sheet's width: the height that a place takes
 _PAIR = re.compile(r"(-?\d+(?:\.\d+)?) (-?\d+(?:\.\d+)?)")
 
 
@@ -48,7 +48,7 @@ def _in_a_place(sheet: Sheet, free: Box, hour: Hour) -> None:
     size = min(scale, free.height / 1300)
     light = things.moon if hour.dark else things.sun
     light(Brush(drawing, page.width * chance.choice((0.14, 0.86)), free.top + 130 * size, size), hour.top)
-    if free.height < _LEAST_PLACE * page.width:
+    if free.height < _MIN_PLACE * page.width:
         _hill(sheet, free, hour)
     else:
         scene = Scenery(Drawing(SCENE_SIDE, SCENE_SIDE), hour, chance)

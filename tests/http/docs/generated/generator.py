@@ -1,4 +1,4 @@
-"""A book made and saved through the client that openapi-generator makes: `generator.py BASE_URL FOLDER`."""
+"""Make and save a book with the client of openapi-generator: `generator.py BASE_URL FOLDER`."""
 
 # mypy: ignore-errors
 
@@ -53,7 +53,7 @@ def main(base_url: str, folder: Path) -> None:
 
 
 def send_back(client: ApiClient, book_id: int) -> None:
-    """Whatever a GET answers can be sent back by PATCH, as the types say and as the service takes it.
+    """The response of each GET can be sent back by PATCH: its types allow it, and the service accepts it.
 
     Each call raises an ApiException if it is refused.
     """

@@ -1,4 +1,4 @@
-"""A book made and saved through the client that openapi-python-client makes: `python_client.py BASE_URL FOLDER`."""
+"""Make and save a book with the client of openapi-python-client: `python_client.py BASE_URL FOLDER`."""
 
 # mypy: ignore-errors
 
@@ -65,7 +65,7 @@ def main(base_url: str, folder: Path) -> None:
 
 
 def send_back(client: AuthenticatedClient, book_id: int) -> None:
-    """Whatever a GET answers can be sent back by PATCH, as the types say and as the service takes it."""
+    """The response of each GET can be sent back by PATCH: its types allow it, and the service accepts it."""
 
     def again(answer, change, form, *path) -> None:
         sent = change.sync(*path, client=client, body=form.from_dict(answer.to_dict()))

@@ -1,4 +1,4 @@
-// A book made and saved through openapi-fetch and the types that openapi-typescript makes: BASE_URL FOLDER.
+// Make and save a book with openapi-fetch and the types of openapi-typescript: BASE_URL FOLDER.
 
 import { writeFile } from "node:fs/promises";
 import createClient from "openapi-fetch";
@@ -45,7 +45,7 @@ for (const [name, path] of Object.entries(exports) as [string, (typeof exports)[
   await writeFile(`${folder}/book.${name}`, Buffer.from(file as unknown as ArrayBuffer));
 }
 
-// Whatever a GET answers can be sent back by PATCH, as the types say and as the service takes it.
+// The response of each GET can be sent back by PATCH: its types allow it, and the service accepts it.
 const settings = { isbn: "978-3-16-148410-0", font: "sans", font_size: 12 } as const;
 done(await client.PATCH("/books/{id}/", { params, body: { export_settings: settings } }));
 const [listed] = done(await client.GET("/books/"));
