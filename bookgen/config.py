@@ -162,11 +162,11 @@ class Config(BaseSettings):
         "an amount like 12.50",
         "The most that all accounts together may cost per day. Default: 50.00 in the same case.",
     )
-    revision: Literal["off", "report", "apply"] = setting(
+    revision: Literal["off", "report", "apply", "compare"] = setting(
         "apply",
-        "off, report or apply",
-        "What a production does with the findings of its editor's reading. `apply`: the model answers them with small "
-        "edits. `report`: they are only listed. `off`: no reading is made.",
+        "off, report, apply or compare",
+        "What a production does with its editor's findings. `report`: list them. `apply`: make small edits. "
+        "`compare`: make only edits that win two blind comparisons with the draft. `off`: no reading is made.",
     )
     models_file: Folder | None = setting(
         None,

@@ -88,9 +88,8 @@ class Production:
             return PhaseResult()
         if await self._has_report(run, ReportKind.REVIEW):
             return PhaseResult()
-        revise = resources.revision is RevisionMode.APPLY
         try:
-            edited = await review.edited(resources, run.account_id, run.book_id, steps, revise=revise)
+            edited = await review.edited(resources, run.account_id, run.book_id, steps, mode=resources.revision)
         except (ModelRefused, UnusableReply) as error:
             log.warning("book_not_reviewed", book_id=run.book_id, reason=str(error))
             return PhaseResult(remark=NOT_REVIEWED)

@@ -13,8 +13,8 @@ from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps
 from bookgen.billing.checks import most_bytes
 from bookgen.errors import ProofreadingFailed, must_exist
-from bookgen.models import BookKind, Chapter, RevisionOrigin, SuggestionStatus
-from bookgen.store import books, chapters, facts, illustrations
+from bookgen.models import BookKind, Chapter, RevisionMode, RevisionOrigin, SuggestionStatus
+from bookgen.store import books, chapters, facts, illustrations, revisions
 from bookgen.store import material as store
 from bookgen.store.suggestions import NewSuggestion
 from bookgen.threads import compute
@@ -28,7 +28,7 @@ from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.placing import fingerprint
 from bookgen.writing.refusal import ModelRefused
 from bookgen.writing.review import bounds
-from bookgen.writing.review.calls import read_book, revise_book
+from bookgen.writing.review.calls import compare_book, read_book, revise_book
 from bookgen.writing.review.entries import AuthorsAnswer, ReportEntry, entries, without_edits_of
 from bookgen.writing.review.findings import BookReview, with_findings
 from bookgen.writing.structured import UnusableReply
@@ -54,12 +54,14 @@ class EditedBook:
     """What an editor's reading has brought. `rows` are the report's.
 
     `unanswered` are the rows without the author's answer, for a book whose author changed it in the meantime.
+    `proposed` are texts with edits that a comparison rejected.
     """
 
     material: Material
     rows: Sequence[NewSuggestion]
     unanswered: Sequence[NewSuggestion]
     revised: Sequence[RevisedText] = ()
+    proposed: Sequence[RevisedText] = ()
 
     @property
     def chapter_ids(self) -> list[int]:
@@ -68,16 +70,25 @@ class EditedBook:
     async def save_texts(self, connection: asyncpg.Connection) -> Sequence[NewSuggestion]:
         """Save the new texts in the caller's transaction, or none if one of these chapters has changed.
 
-        Returns the rows of the report. The former texts are kept as revisions.
+        Returns the rows of the report. The former texts are kept as revisions, and so are the rejected ones.
         """
         book = self.material.book
-        for revised in self.revised:
-            version = await chapters.lock_version(connection, book.account_id, revised.chapter.id)
-            if version != revised.chapter.content_version:
+        concerned = {each.chapter.id: each.chapter for each in (*self.revised, *self.proposed)}
+        for chapter in sorted(concerned.values(), key=lambda each: each.chapter_number):
+            version = await chapters.lock_version(connection, book.account_id, chapter.id)
+            if version != chapter.content_version:
                 return self.unanswered
+        for proposed in self.proposed:
+            await self._keep_aside(connection, proposed)
         for revised in self.revised:
             await self._save_text(connection, revised)
         return self.rows
+
+    async def _keep_aside(self, connection: asyncpg.Connection, proposed: RevisedText) -> None:
+        """Keep a rejected text as a revision, which counts as the model's exactly if the draft does."""
+        chapter = proposed.chapter
+        told = chapter.id, RevisionOrigin.NOT_PREFERRED, proposed.content, proposed.words, chapter.writer
+        await revisions.add(connection, *told, written_at=chapter.written_at)
 
     async def _save_text(self, connection: asyncpg.Connection, revised: RevisedText) -> None:
         """Save one text. Its growth is bounded (`review.room`), so the account's storage is not checked.
@@ -94,9 +105,14 @@ class EditedBook:
 
 
 async def edited(
-    resources: Resources, account_id: int, book_id: int, steps: StoredSteps, *, revise: bool = False
+    resources: Resources,
+    account_id: int,
+    book_id: int,
+    steps: StoredSteps,
+    *,
+    mode: RevisionMode = RevisionMode.REPORT,
 ) -> EditedBook:
-    """Have an editor read the book, and with `revise` have the author's model answer the findings.
+    """Have an editor read the book and, if the mode says so, have the author's model answer the findings.
 
     Contradictions between facts of the story are among the findings.
 
@@ -108,14 +124,17 @@ async def edited(
     noted = await resources.health.through_outages(lambda: facts.of_book(resources.pool, book_id))
     review = await read_book(material, steps, resources.context_tokens)
     review = with_findings(review, await compute(editor_findings, material.book, noted, material.chapters))
-    answer = await _answer(material, review, steps, resources.context_tokens) if revise else None
+    answer = await _answer(material, review, steps, resources.context_tokens) if mode.revises else None
+    if answer and mode is RevisionMode.COMPARE:
+        answer = await _compared(material, review, answer, steps, resources.context_tokens)
     await steps.settle()
     unanswered = await compute(_rows, material, review, None)
     if answer is None:
         return EditedBook(material, unanswered, unanswered)
     notes = await resources.health.through_outages(lambda: chapters.findings(resources.pool, book_id))
     revised = await compute(_revised, material, answer.revised.texts, notes)
-    return EditedBook(material, await compute(_rows, material, review, answer), unanswered, revised)
+    proposed = await compute(_revised, material, answer.proposed, ())
+    return EditedBook(material, await compute(_rows, material, review, answer), unanswered, revised, proposed)
 
 
 async def _load(resources: Resources, account_id: int, book_id: int) -> Material:
@@ -162,6 +181,22 @@ async def _answer(
     by_hand = {chapter.chapter_number for chapter in material.chapters if not chapter.writer}
     revision = without_edits_of(revision, by_hand)
     return AuthorsAnswer(revision, await bounds.apply(material, review.findings, revision))
+
+
+async def _compared(
+    material: Material, review: BookReview, answer: AuthorsAnswer, steps: StoredSteps, context_tokens: int
+) -> AuthorsAnswer:
+    """The answer without the changes that blind comparisons do not prefer to the draft."""
+    weighed = await compare_book(material, review, answer.revised, steps, context_tokens)
+    rejected = {number for number, each in weighed.items() if not each.is_kept}
+    if not rejected:
+        return answer
+    left = await bounds.without(material, review.findings, answer.revised, rejected)
+    contents = {chapter.chapter_number: chapter.content for chapter in material.chapters}
+    texts = answer.revised.texts
+    proposed = {number: texts[number] for number in texts if texts[number] != left.texts.get(number, contents[number])}
+    log.info("changes_rejected", book_id=material.book.id, rejected=len(rejected), of=len(weighed))
+    return replace(answer, revised=left, weighed=weighed, proposed=proposed)
 
 
 def _revised(material: Material, texts: Mapping[int, str], notes: Sequence[Mapping[str, object]]) -> list[RevisedText]:

@@ -296,6 +296,7 @@ def _services(
             image_model_name=base.images.name if base.images else "",
             picture_tokens=prices().picture_tokens,
             context_tokens=base.context_tokens,
+            revision=RevisionMode(config.revision),
             speed=lambda: model.shown_speed,
         ),
         unready=lambda: supervisor.unready,

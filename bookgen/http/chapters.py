@@ -167,7 +167,8 @@ async def list_revisions(request: web.Request) -> web.Response:
 @docs(
     "revisions",
     "Read an earlier version",
-    "`origin` says what replaced it; `quality_gate`: the text is the model's own, before the quality gate changed it.",
+    "`origin` says what replaced it. `quality_gate`: the text is the model's own, before the quality gate changed it. "
+    "`not_preferred`: the text is a revision that was never in the book, because comparisons did not prefer it.",
 )
 @response_schema(shapes.RevisionSchema)
 @conditional

@@ -56,6 +56,7 @@ class RevisionOrigin(StrEnum):
     RESTORE = "restore"
     PROOFREADING = "proofreading"
     REVIEW = "review"  # the author's model answered an editor's findings
+    NOT_PREFERRED = "not_preferred"  # no former text: a revision to which a comparison preferred the draft
     QUALITY_GATE = "quality_gate"  # the former text is the model's, before the quality gate changed it
 
 

@@ -52,6 +52,12 @@ class RevisionMode(StrEnum):
     OFF = "off"  # no reading is made
     REPORT = "report"
     APPLY = "apply"  # the author's model answers them with small edits
+    COMPARE = "compare"  # the same, and only edits that two blind comparisons prefer to the draft are kept
+
+    @property
+    def revises(self) -> bool:
+        """Whether the author's model answers the findings."""
+        return self in (RevisionMode.APPLY, RevisionMode.COMPARE)
 
 
 @dataclass(frozen=True, slots=True)

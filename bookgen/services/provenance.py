@@ -18,7 +18,8 @@ from bookgen.models import SAMPLE_WRITER, Chapter, RevisionOrigin
 from bookgen.store.origins import FormerText
 from bookgen.words import split, weight
 
-NO_AUTHORS = (RevisionOrigin.PROOFREADING, RevisionOrigin.REVIEW)  # of changes that nobody wrote by hand
+# Of changes that nobody wrote by hand.
+NO_AUTHORS = (RevisionOrigin.PROOFREADING, RevisionOrigin.REVIEW, RevisionOrigin.NOT_PREFERRED)
 RUN = 5  # words: fewer are often the same by chance
 _PARAGRAPHS = re.compile(r"\n\s*\n")
 

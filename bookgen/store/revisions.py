@@ -1,7 +1,7 @@
 """Revisions of chapters. The newest 20 of each chapter are kept.
 
-A revision is a former text, a model's text that lost to an author's edit, or a model's text before the quality gate
-changed it.
+A revision is a former text, a model's text that lost to an author's edit or to the draft, or a model's text before the
+quality gate changed it.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ revise     passage: what to put differently; words: its length; so has `passage`
 blurb      nothing more
 design     portrait: what is told of the book to choose its cover from
 digest     threads: the open threads, numbered from 1
-review     nothing more; so has revision
+review     nothing more; so have revision and comparison
 support    question
 
 `chapter`, `revise`, `passage` and `digest` also have `chapter_title`, `chapter_summary` and `people` (names).

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from bookgen.models import Book, BookKind, Chapter, Estimate, Usage
+from bookgen.models import SAMPLE_WRITER, Book, BookKind, Chapter, Estimate, RevisionMode, Usage
 from bookgen.providers.text import ShownSpeed
 from bookgen.words import tokens
 from bookgen.writing import context
 from bookgen.writing.blurb import MAX_CHAPTERS_TOKENS, MAX_OPENING_TOKENS
 from bookgen.writing.budget import Lengths
 from bookgen.writing.language import ProseLanguage, language
+from bookgen.writing.review.parts import text_tokens
 from bookgen.writing.view import HEADING_TOKENS, first_shown, is_read_alone
 from bookgen.writing.window import WINDOW
 
@@ -29,6 +30,11 @@ NOTES = 500  # of the turn that asks for the digest
 DIGEST_REPLY = 450
 BLURB_TASK, BLURB_REPLY = 450, 200
 DESIGN_TASK, DESIGN_REPLY = 1_600, 60  # of the call that chooses a cover to draw
+# Of the calls about the whole book: an editor's reading, the author's answer, comparisons.
+REVIEW_TASK = 1_500
+WORDS_PER_FINDING = 300
+FINDING_REPLY, EDITS_REPLY, VERDICT_REPLY = 160, 150, 70  # of one finding
+VERSIONS = 120  # of one finding: what a comparison is shown of both versions
 EXTRA_CALLS = 0.05  # writing calls beyond the plan: cut replies, repairs
 EXTRA_WORDS = 0.02  # written and not kept
 MIN_CACHED_TOKENS = 1_024  # a shorter prefix is not cached
@@ -66,8 +72,11 @@ def estimate(
     image_model_name: str = "",
     picture_tokens: int = 0,
     context_tokens: int = WINDOW,
+    revision: RevisionMode = RevisionMode.OFF,
 ) -> Estimate:
     """Estimate a full run with `model_name`, and with the image model if the book is a picture book.
+
+    `revision`: with the editor's reading that a production makes, and what follows from it.
 
     Without an image model the service draws the pictures itself, at no cost. `picture_tokens`: tokens of one picture.
     `context_tokens`: what a call may have, with the text of earlier chapters.
@@ -82,6 +91,8 @@ def estimate(
             asked.append((model_name, _reading(0, NOTES + prose.usual_tokens(max(basis.budgets[-1], 1)))))
     if chapters and basis.kind is BookKind.PROSE and not image_model_name:
         asked.append((model_name, Usage(calls=1, input_tokens=DESIGN_TASK, output_tokens=DESIGN_REPLY)))
+    if chapters and model_name != SAMPLE_WRITER:
+        asked += [(model_name, usage) for usage in _review(basis, revision, context_tokens)]
     if basis.kind is BookKind.CHILDRENS and image_model_name:
         asked.append((image_model_name, _pictures(chapters, picture_tokens)))
     known = [cost for name, usage in asked if (cost := _priced(usage, name, prices)) is not None]
@@ -95,6 +106,23 @@ def _blurb(prose: ProseLanguage, budgets: Sequence[int]) -> Usage:
     if read > MAX_CHAPTERS_TOKENS:
         read = MAX_OPENING_TOKENS + len(budgets) * DIGEST
     return Usage(calls=1, input_tokens=BLURB_TASK + read, output_tokens=BLURB_REPLY)
+
+
+def _review(basis: Basis, revision: RevisionMode, context_tokens: int) -> Iterator[Usage]:
+    """The calls of an editor's reading, of the answer to it, and of comparisons, as the mode says."""
+    text = language(basis.content_language).usual_tokens(max(sum(basis.budgets), 1))
+    findings = sum(basis.budgets) // WORDS_PER_FINDING + 1
+    parts = -(-text // text_tokens(context_tokens))
+    read = text + parts * (basis.static + REVIEW_TASK)
+    if revision is not RevisionMode.OFF:
+        yield Usage(calls=parts, input_tokens=read, output_tokens=findings * FINDING_REPLY)
+    if revision.revises:
+        answered = read + findings * FINDING_REPLY
+        yield Usage(calls=parts, input_tokens=answered, output_tokens=findings * EDITS_REPLY)
+    if revision is RevisionMode.COMPARE:
+        told, new = findings * VERDICT_REPLY, findings * VERSIONS
+        yield Usage(calls=parts, input_tokens=new, output_tokens=told, cache_write_tokens=read)
+        yield Usage(calls=parts, input_tokens=new, output_tokens=told, cache_read_tokens=read)
 
 
 def _pictures(spreads: int, tokens_each: int) -> Usage:
@@ -229,11 +257,12 @@ class Estimates:
         image_model_name: str = "",
         picture_tokens: int = 0,
         context_tokens: int = WINDOW,
+        revision: RevisionMode = RevisionMode.OFF,
         speed: Callable[[], ShownSpeed | None] = lambda: None,
     ) -> None:
         self._model_name = model_name
         self._image_model_name, self._picture_tokens = image_model_name, picture_tokens
-        self._speed, self._context_tokens = speed, context_tokens
+        self._speed, self._context_tokens, self._revision = speed, context_tokens, revision
         self._prices = prices
         self._most = most
         self._known: dict[int, tuple[Any, Basis, Estimate]] = {}  # by the book's id; Any: its version
@@ -256,4 +285,4 @@ class Estimates:
 
     def work_out(self, basis: Basis) -> Estimate:
         pictures = self._image_model_name, self._picture_tokens
-        return estimate(basis, self._model_name, self._prices, *pictures, self._context_tokens)
+        return estimate(basis, self._model_name, self._prices, *pictures, self._context_tokens, self._revision)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -39,6 +39,7 @@ class DropReason(StrEnum):
     OTHER_LANGUAGE = "other_language"
     WORSE_BY_CHECKS = "worse_by_checks"
     INCOMPLETE = "incomplete"  # another edit that answers the same finding is dropped
+    NOT_PREFERRED = "not_preferred"  # to the draft, by a comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,25 @@ async def apply(material: Material, findings: Sequence[EditorFinding], revision:
         for index in halves:
             edit = edits.pop(index)
             dropped[index] = EditOutcome(edit, outcomes[index].dropped or DropReason.INCOMPLETE)
+
+
+async def without(
+    material: Material, findings: Sequence[EditorFinding], revised: RevisedBook, rejected: Collection[int]
+) -> RevisedBook:
+    """The revised book without the edits that answer these findings, by number.
+
+    The other edits are checked again: the checks may have allowed one only together with what is gone now.
+    """
+    edits = tuple(each.edit for each in revised.outcomes if each.is_kept and each.edit.finding not in rejected)
+    again = await apply(material, findings, BookRevision(edits, {}))
+    left = iter(again.outcomes)
+    outcomes = [
+        each if not each.is_kept
+        else EditOutcome(each.edit, DropReason.NOT_PREFERRED) if each.edit.finding in rejected
+        else next(left)
+        for each in revised.outcomes
+    ]  # fmt: skip
+    return RevisedBook(again.texts, tuple(outcomes))
 
 
 def _half_answers(outcomes: Mapping[int, EditOutcome], findings: Sequence[EditorFinding]) -> list[int]:

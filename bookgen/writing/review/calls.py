@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from bookgen.errors import UpstreamAIError
-from bookgen.providers.text import TextRequest
+from bookgen.providers.text import PromptTooLong, TextRequest
 from bookgen.threads import compute
 from bookgen.writing import structured
 from bookgen.writing.material import Material
 from bookgen.writing.refusal import ModelRefused
+from bookgen.writing.review.bounds import RevisedBook
+from bookgen.writing.review.changes import ComparedPart, changes_of, compared_parts
+from bookgen.writing.review.comparison import (
+    Judgement,
+    Preference,
+    WeighedChange,
+    comparison_request,
+    max_changes,
+    read_judgements,
+    weighed,
+)
 from bookgen.writing.review.findings import BookReview, review_of
 from bookgen.writing.review.reading import FindingClaim, read_claims, reading_requests
 from bookgen.writing.review.revision import BookRevision, joined, read_revision, revision_requests
@@ -41,6 +53,52 @@ async def revise_book(material: Material, review: BookReview, steps: Steps, wind
         return await _answers(await compute(revision_requests, material, review, window), steps, read_revision)
 
     return joined(await fitted(revise, window))
+
+
+async def compare_book(
+    material: Material, review: BookReview, revised: RevisedBook, steps: Steps, window: int = WINDOW
+) -> Mapping[int, WeighedChange]:
+    """What blind comparisons in both orders say about each change, by the number of its finding.
+
+    A change about which the model gives no usable answer is not compared. Raises UpstreamAIError.
+    """
+    changes = await compute(changes_of, material, review.findings, revised)
+
+    async def compare(window: int) -> dict[int, WeighedChange]:
+        most = max_changes(material.book, window)
+        parts = await compute(compared_parts, material, changes, most, window)
+        return {
+            number: each for part in parts for number, each in (await _weighed(material, part, steps, window)).items()
+        }
+
+    try:
+        return await fitted(compare, window)
+    except PromptTooLong:
+        return {change.finding: weighed(None, None) for change in changes}
+
+
+async def _weighed(material: Material, part: ComparedPart, steps: Steps, window: int) -> dict[int, WeighedChange]:
+    """The results for the changes of a part. The second call is only made if the first one prefers any of them."""
+    first = await _judged(material, part, steps, window, swapped=False)
+    is_open = any(each.preference is Preference.REVISED for each in first.values())
+    second = await _judged(material, part, steps, window, swapped=True) if is_open else {}
+    numbers = [change.finding for change in part.changes]
+    return {number: weighed(first.get(number), second.get(number)) for number in numbers}
+
+
+async def _judged(
+    material: Material, part: ComparedPart, steps: Steps, window: int, *, swapped: bool
+) -> Mapping[int, Judgement]:
+    """What the model says about the changes of a part; nothing if it refuses or its reply cannot be used."""
+
+    def read(reply: Mapping[str, Any]) -> dict[int, Judgement]:
+        return read_judgements(reply, part, swapped=swapped)
+
+    try:
+        request = await compute(partial(comparison_request, material, part, swapped=swapped, window=window))
+        return await structured.ask(request, steps, read, rescue=read)
+    except (ModelRefused, UnusableReply):
+        return {}
 
 
 async def _answers(requests: Sequence[TextRequest], steps: Steps, read: Callable[[Mapping[str, Any]], T]) -> list[T]:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from bookgen.models import Chapter
 from bookgen.writing.material import Material
 from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.review.bounds import DropReason, EditOutcome, RevisedBook
+from bookgen.writing.review.comparison import ComparisonResult, WeighedChange
 from bookgen.writing.review.findings import SOURCE, BookReview, EditorFinding, TextSpan, as_correction
 from bookgen.writing.review.kinds import SUGGESTION_TYPES
 from bookgen.writing.review.revision import BookRevision
 
 DECLINED = "Left as it is: {reason}"
+COMPARED: Mapping[ComparisonResult, str] = {
+    ComparisonResult.DRAFT: "A blind comparison preferred the draft to the revision, so the draft stays. {why}",
+    ComparisonResult.UNDECIDED: "Two blind comparisons did not both prefer the revision, so the draft stays.",
+    ComparisonResult.NOT_COMPARED: "The revision could not be compared with the draft, so the draft stays.",
+}
+IN_HISTORY = "The revision is in the chapter's history."
 OTHER_PLACE = "Chapter {chapter}: “{quote}”"
 
 
@@ -32,10 +39,16 @@ class ReportEntry:
 
 @dataclass(frozen=True, slots=True)
 class AuthorsAnswer:
-    """The answers of the author's model to the findings, and which of them were applied."""
+    """The answers of the author's model to the findings, and which of them were applied.
+
+    With comparisons: `weighed` has their result by finding, and `proposed` the texts of chapters in which an answer was
+    rejected, as they would have been.
+    """
 
     revision: BookRevision
     revised: RevisedBook
+    weighed: Mapping[int, WeighedChange] = field(default_factory=dict)
+    proposed: Mapping[int, str] = field(default_factory=dict)
 
 
 def without_edits_of(revision: BookRevision, chapters: set[int]) -> BookRevision:
@@ -52,9 +65,20 @@ def entries(material: Material, review: BookReview, answer: AuthorsAnswer | None
         outcomes = _outcomes(answer, number)
         listed += _changes(finding, outcomes, chapters)
         if not outcomes or not all(outcome.is_kept for outcome in outcomes):
-            declined = answer.revision.declined.get(number, "") if answer else ""
-            listed.append(_open(finding, declined, chapters))
+            listed.append(_open(finding, _why_open(answer, number), chapters))
     return listed
+
+
+def _why_open(answer: AuthorsAnswer | None, number: int) -> list[str]:
+    """Why the text does not answer this finding: the model's reason to decline it, and the result of a comparison."""
+    if answer is None:
+        return []
+    declined = answer.revision.declined.get(number)
+    weighed = answer.weighed.get(number)
+    told = [DECLINED.format(reason=declined)] if declined else []
+    if weighed and not weighed.is_kept:
+        told.append(f"{COMPARED[weighed.result].format(why=weighed.why).strip()} {IN_HISTORY}")
+    return told
 
 
 def _outcomes(answer: AuthorsAnswer | None, number: int) -> Sequence[EditOutcome]:
@@ -76,13 +100,12 @@ def _changes(
             yield ReportEntry(chapter, correction, has_replacement=True, is_applied=True)
 
 
-def _open(finding: EditorFinding, declined: str, chapters: Mapping[int, Chapter]) -> ReportEntry:
-    """The finding as an open entry for the author, with its other passages and the model's reason for declining it."""
+def _open(finding: EditorFinding, why_open: Sequence[str], chapters: Mapping[int, Chapter]) -> ReportEntry:
+    """The finding as an open entry for the author, with its other passages and why the text does not answer it."""
     chapter = chapters[finding.place.chapter]
     correction = as_correction(finding, chapter.content)
     more = [OTHER_PLACE.format(chapter=each.chapter, quote=_text(each, chapters)) for each in finding.others]
-    more += [DECLINED.format(reason=declined)] if declined else []
-    explanation = "\n".join([correction.reason.explanation, *more])
+    explanation = "\n".join([correction.reason.explanation, *more, *why_open])
     correction = replace(correction, reason=replace(correction.reason, explanation=explanation))
     return ReportEntry(chapter, correction, has_replacement=finding.replacement is not None)
 

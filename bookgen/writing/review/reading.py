@@ -257,12 +257,13 @@ def _summary(material: Material, chapter: Chapter) -> str:
 
 def text_of(part: BookPart, pictures: Mapping[int, str]) -> str:
     """The text of a part, chapter by chapter, fenced, each with what its picture shows."""
-    return "\n\n".join(fenced("chapter", _shown(each, pictures)) for each in part.portions)
+    return "\n\n".join(fenced("chapter", shown(each, pictures, each.text)) for each in part.portions)
 
 
-def _shown(portion: Portion, pictures: Mapping[int, str]) -> str:
+def shown(portion: Portion, pictures: Mapping[int, str], text: str) -> str:
+    """The portion under the heading of its chapter, with what the chapter's picture shows. `text`: how it reads."""
     picture = pictures.get(portion.chapter.chapter_number, "")
-    lines = (_heading(portion), PICTURE.format(shown=picture) if picture else "", portion.text.strip())
+    lines = (_heading(portion), PICTURE.format(shown=picture) if picture else "", text.strip())
     return "\n\n".join(filter(None, lines))
 
 

@@ -15,6 +15,7 @@ const REPLACED_BY = {
   restore: "before another version was restored",
   proofreading: "before proofreading",
   review: "before the editor's revision",
+  not_preferred: "the editor’s revision, to which the draft was preferred",
   quality_gate: "the model’s text, before the quality check",
 };
 
