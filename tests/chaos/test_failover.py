@@ -1,6 +1,6 @@
 """The primary dies and its synchronous standby takes over while books are written, with and without a pooler.
 
-CHAOS_FAILOVERS=20 CHAOS_FAILOVER_BOOKS=200 CHAOS_FAILOVER_CALL=30 is the long run: failovers, books in flight at each,
+CHAOS_FAILOVERS=20 CHAOS_FAILOVER_BOOKS=200 CHAOS_FAILOVER_CALL=60 is the long run: failovers, books in flight at each,
 seconds of a model call.
 """
 
@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,7 @@ CALL_SECONDS = float(os.environ.get("CHAOS_FAILOVER_CALL", "1"))
 AUTHORS = BOOKS + BOOKS // 5 + 2
 CHAPTERS = 5
 PROCESSES = 2
-HANDS = 8
+HANDS, REST = 8, 0.5
 REST_SECONDS = (1.0, 4.0)  # between two failovers, once the standby is in sync
 GO_ON_SECONDS = 30.0
 POOLER = "default_pool_size = 20\nserver_login_retry = 1"
@@ -42,6 +43,22 @@ POOLER = "default_pool_size = 20\nserver_login_retry = 1"
 RUNNING = "SELECT id, book_id, call_no FROM run WHERE status = 'running'"
 LEASES = "SELECT boot_id, lease_until FROM process WHERE lease_until > now()"
 ENOUGH = f"SELECT cardinality(ARRAY({IN_FLIGHT})) >= $1"
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """Seconds from the end of the primary. `waiting`: runs that were between two model calls at that moment."""
+
+    waiting: int
+    promoted: float
+    served: float
+    all_on: float
+
+    def __str__(self) -> str:
+        return (
+            f"the standby took writes after {self.promoted:.1f} s, both processes served and held their leases after "
+            f"{self.served:.1f} s, all runs went on after {self.all_on:.1f} s ({self.waiting} were between two calls)"
+        )
 
 
 @dataclass
@@ -64,8 +81,9 @@ class FailoverWorld:
             }
         self.processes = [await self.world.serve(**settings) for _ in range(PROCESSES)]
 
-    async def fail_over(self) -> tuple[float, float]:
-        """Fail over. Returns the seconds from the primary's end until the standby took writes, and all runs went on."""
+    async def fail_over(self) -> Outage:
+        """Fail over, and wait until every run goes on."""
+        waiting = len(await self._waiting(None))
         began = time.monotonic()
         leases = {row["boot_id"]: row["lease_until"] for row in await self.world.pool.fetch(LEASES)}
         await self.pair.fail_over()
@@ -73,17 +91,21 @@ class FailoverWorld:
             await self.pooler.lead_to(self.pair.primary.dsn_of(NAME, NAME))
         promoted = time.monotonic() - began
         before = {row["id"]: row["call_no"] for row in await self._read(RUNNING)}
-        while not await self._all_go_on(before) or not await self._leases_renewed(leases):  # noqa: ASYNC110 (signals: rows)
+        while not await self._leases_renewed(leases):  # noqa: ASYNC110 (the signal is a row)
             await asyncio.sleep(0.05)
-        return promoted, time.monotonic() - began
+        served = time.monotonic() - began
+        while await self._waiting(before):  # noqa: ASYNC110 (the signal is a row)
+            await asyncio.sleep(0.05)
+        return Outage(waiting, promoted, served, time.monotonic() - began)
 
-    async def _all_go_on(self, before: dict[object, int]) -> bool:
-        """Whether no run waits: each has made progress since, or its model call is under way."""
+    async def _waiting(self, before: dict[object, object] | None) -> list[object]:
+        """The runs that have made no progress since `before`, if given, and have no model call under way."""
         calling = {call.brief.get("title") for call in self.world.model.requests if not call.ended}
-        return not any(
-            before.get(run["id"]) == run["call_no"] and f"Book {run['book_id']}" not in calling
+        return [
+            run["id"]
             for run in await self._read(RUNNING)
-        )
+            if (before is None or before.get(run["id"]) == run["call_no"]) and f"Book {run['book_id']}" not in calling
+        ]
 
     async def _leases_renewed(self, before: dict[object, object]) -> bool:
         """Whether every process has written since: commands are taken, and its runs stay with it."""
@@ -128,7 +150,9 @@ async def test_a_failover_loses_no_answered_command_and_no_chapter(
         await world.pool.execute("""UPDATE plan SET features = features || '{"books_per_month": 100000}'""")
         writers = [await world.author() for _ in range(AUTHORS)]
         calls = HeardCalls(world, forgets=True)
-        traffic = Traffic(world, dice, writers, CHAPTERS, hands=HANDS, ahead=2, blurb="A ferry.", calls=calls)
+        traffic = Traffic(
+            world, dice, writers, CHAPTERS, hands=HANDS, ahead=2, rest=REST, blurb="A ferry.", calls=calls
+        )
         traffic.meet(*fleet.processes)
         world.model.configure(delay=CALL_SECONDS)
         await traffic.start()
@@ -139,18 +163,14 @@ async def test_a_failover_loses_no_answered_command_and_no_chapter(
             await world.until(ENOUGH, BOOKS)
             await traffic.note_hit()
             world.kills += 1
-            promoted, all_on = await fleet.fail_over()
+            outage = await fleet.fail_over()
             await traffic.note_hit()
-            took.append(all_on)
+            took.append(outage.all_on)
             async with traffic.at_rest():
                 await traffic.compare()
             assert not authors.done(), authors.result()
             assert not watch.done(), watch.result()
-            print(
-                f"{way}, failover {number + 1}: the standby took writes after {promoted:.1f} s, all runs went on after "
-                f"{all_on:.1f} s; load {os.getloadavg()[0]:.1f}",
-                flush=True,
-            )
+            print(f"{way}, failover {number + 1}: {outage}; load {os.getloadavg()[0]:.1f}", flush=True)
             await fleet.pair.add_standby()
 
         traffic.finish()

@@ -28,12 +28,14 @@ BOOKS = int(os.environ.get("CHAOS_FLEET_BOOKS", "40"))
 CALL_SECONDS = float(os.environ.get("CHAOS_FLEET_CALL", "1"))
 KILLS = int(os.environ.get("CHAOS_FLEET_KILLS", "1"))
 LIFE_SECONDS = float(os.environ.get("CHAOS_FLEET_LIFE", "2"))
+# More than the target, because an author whose book was just finished has none in flight until the next one starts.
+AUTHORS = BOOKS + BOOKS // 20 + 2
 CHAPTERS = 5
 HANDS = 8
 ENOUGH = f"SELECT cardinality(ARRAY({IN_FLIGHT})) >= $1"
 GO_ON_SECONDS = 60.0
 # No process has much more than its share: a surplus of up to a quarter is kept.
-EVEN_SHARE = 1.25 * BOOKS / 2 + 2
+EVEN_SHARE = 1.25 * AUTHORS / 2 + 2
 EVEN_SECONDS = 30.0 + 2 * CALL_SECONDS  # a process hands over runs between two chapters
 
 
@@ -49,7 +51,7 @@ async def begun(folder: Path) -> AsyncIterator[tuple[World, Fleet, ModelProcess]
         stack.callback(pool.terminate)
         world = World(pool, server.dsn_of(NAME, NAME), unused, folder)
         stack.push_async_callback(world.close)
-        at_once = {"BOOKGEN_CHAPTERS_AT_ONCE": str(2 * BOOKS), "BOOKGEN_MODEL_CONCURRENCY": str(4 * BOOKS)}
+        at_once = {"BOOKGEN_CHAPTERS_AT_ONCE": str(AUTHORS), "BOOKGEN_MODEL_CONCURRENCY": str(2 * AUTHORS)}
         fleet = Fleet(world, server, model.settings | at_once)
         await fleet.serve()
         yield world, fleet, model
@@ -61,11 +63,12 @@ async def test_a_fleet_loses_and_doubles_nothing_while_its_processes_are_killed(
 ) -> None:
     async with begun(tmp_path) as (world, fleet, model):
         await world.pool.execute("""UPDATE plan SET features = features || '{"books_per_month": 100000}'""")
-        writers = [await world.author() for _ in range(BOOKS)]
+        writers = [await world.author() for _ in range(AUTHORS)]
         traffic = Traffic(world, dice, writers, CHAPTERS, hands=HANDS, ahead=1, rest=1.0, blurb="A ferry.")
         traffic.meet(*fleet.web)
-        await traffic.start()
-        await world.until(ENOUGH, BOOKS, seconds=300)
+        traffic.steers = False
+        authors = asyncio.ensure_future(traffic.run())
+        await world.until(ENOUGH, BOOKS, seconds=600)
         print(
             f"{BOOKS} books in flight, calls of {CALL_SECONDS:g} s, {(await model.stats())['in_flight']} at the model"
         )
@@ -76,7 +79,7 @@ async def test_a_fleet_loses_and_doubles_nothing_while_its_processes_are_killed(
         connections = [await fleet.connections()]
         print(f"without kills: {calm.since(began)}; {connections[0]} connections", flush=True)
 
-        authors = asyncio.ensure_future(traffic.run())
+        traffic.steers = True
         killed = await kill_in_turn(world, fleet, traffic, dice, authors, connections)
         await even(fleet)
         traffic.finish()

@@ -78,6 +78,7 @@ class Traffic:
         self._unanswered: dict[int, Author] = {}
         self._texts: dict[tuple[int, int], str] = {}
         self._shown: dict[str, int] = {}
+        self.steers = True  # whether authors pause, resume and poll, beside starting books
         self.promised: dict[int, str] = {}
         self.answers: Counter[str] = Counter()
         self.least_in_flight = len(authors)
@@ -121,7 +122,8 @@ class Traffic:
             return
         active = {row["account_id"]: row["runs"] for row in await self._world.pool.fetch(ACTIVE)}
         await self._each(self._begin, [author for author in self._authors if active.get(author.id, 0) < self._ahead])
-        if running := await self._world.pool.fetch("SELECT book_id FROM run WHERE status = 'running' ORDER BY 1"):
+        running = await self._world.pool.fetch("SELECT book_id FROM run WHERE status = 'running' ORDER BY 1")
+        if self.steers and running:
             books = [row["book_id"] for row in running]
             count = min(self._hands, len(books))
             await self._each(self._pause, self._dice.sample(books, count))
