@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import random
 from dataclasses import dataclass
 
@@ -64,6 +66,7 @@ class Fleet:
         self._server = server
         self._settings = settings
         self.processes: list[Process] = []
+        self._starting: set[asyncio.Task[None]] = set()
 
     @property
     def web(self) -> list[Process]:
@@ -71,9 +74,10 @@ class Fleet:
 
     async def serve(self) -> None:
         self.processes = [await self._start(role) for role in ROLES]
+        await asyncio.gather(*self._starting)
 
     async def kill_one(self, dice: random.Random) -> str:
-        """Kill a process and start another one in its place. Returns the role of the one that died."""
+        """Kill a process and start another one in its place, without waiting for it. Returns the role."""
         spared = [await self._world.value(WOULD_SURVIVE, process.pid) for process in self.processes]
         place = dice.choice([place for place, survives in enumerate(spared) if survives])
         await self._world.kill(self.processes[place])
@@ -97,4 +101,15 @@ class Fleet:
         )  # fmt: skip
 
     async def _start(self, role: str) -> Process:
-        return await self._world.serve(BOOKGEN_ROLE=role, **self._settings)
+        process = await self._world.serve(wait=False, BOOKGEN_ROLE=role, **self._settings)
+        starting = asyncio.create_task(_until_ready_or_dead(process))
+        self._starting.add(starting)
+        starting.add_done_callback(self._starting.discard)
+        return process
+
+
+async def _until_ready_or_dead(process: Process) -> None:
+    """On a busy machine a start may take as long as a life."""
+    while not process.dead and not process.url:
+        with contextlib.suppress(TimeoutError, AssertionError):
+            await process.until_ready()

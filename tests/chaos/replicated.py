@@ -105,6 +105,11 @@ class PostgresServer:
             os.kill(pid, signal.SIGKILL)
         self._process.wait()
 
+    def signal(self, number: signal.Signals) -> None:
+        """Freeze all its processes, or wake them."""
+        for pid in self.processes():
+            os.kill(pid, number)
+
     async def value(self, sql: str, *arguments: object) -> object:
         """The answer to a query of its superuser, in the superuser's own database."""
         return await self.value_of(SUPERUSER, sql, *arguments)

@@ -1,6 +1,6 @@
 """Two web processes and two actors write many books on one PostgreSQL, and one after the other is killed.
 
-CHAOS_FLEET_BOOKS=2000 CHAOS_FLEET_CALL=90 CHAOS_FLEET_KILLS=30 CHAOS_FLEET_LIFE=20 is the long run: books in flight,
+CHAOS_FLEET_BOOKS=2000 CHAOS_FLEET_CALL=120 CHAOS_FLEET_KILLS=30 CHAOS_FLEET_LIFE=20 is the long run: books in flight,
 seconds of a model call, kills, seconds between two of them.
 """
 
@@ -21,7 +21,7 @@ from bookgen.store.database import open_pool
 from tests.chaos.fleet import Fleet
 from tests.chaos.replicated import NAME, PostgresServer, one_server
 from tests.chaos.traffic import IN_FLIGHT, Traffic
-from tests.chaos.world import AT_REST, INVARIANTS, UNWRITTEN, World
+from tests.chaos.world import AT_REST, INVARIANTS, UNWRITTEN, Author, World
 from tests.fakes.model_server import ModelServer
 
 BOOKS = int(os.environ.get("CHAOS_FLEET_BOOKS", "40"))
@@ -30,10 +30,11 @@ KILLS = int(os.environ.get("CHAOS_FLEET_KILLS", "1"))
 LIFE_SECONDS = float(os.environ.get("CHAOS_FLEET_LIFE", "2"))
 # More than the target, because an author whose book was just finished has none in flight until the next one starts.
 AUTHORS = BOOKS + BOOKS // 20 + 2
-CHAPTERS = 5
-HANDS = 8
+CHAPTERS = 3
+HANDS = 24
 ENOUGH = f"SELECT cardinality(ARRAY({IN_FLIGHT})) >= $1"
-GO_ON_SECONDS = 60.0
+MORE_WRITTEN = "SELECT count(*) >= $1 FROM chapter WHERE content <> ''"
+GO_ON_SECONDS = 120.0
 # No process has much more than its share: a surplus of up to a quarter is kept.
 EVEN_SHARE = 1.25 * AUTHORS / 2 + 2
 EVEN_SECONDS = 30.0 + 2 * CALL_SECONDS  # a process hands over runs between two chapters
@@ -63,7 +64,9 @@ async def test_a_fleet_loses_and_doubles_nothing_while_its_processes_are_killed(
 ) -> None:
     async with begun(tmp_path) as (world, fleet, model):
         await world.pool.execute("""UPDATE plan SET features = features || '{"books_per_month": 100000}'""")
-        writers = [await world.author() for _ in range(AUTHORS)]
+        writers = list[Author]()
+        while len(writers) < AUTHORS:
+            writers += await asyncio.gather(*(world.author() for _ in range(HANDS)))
         traffic = Traffic(world, dice, writers, CHAPTERS, hands=HANDS, ahead=1, rest=1.0, blurb="A ferry.")
         traffic.meet(*fleet.web)
         traffic.steers = False
@@ -74,7 +77,7 @@ async def test_a_fleet_loses_and_doubles_nothing_while_its_processes_are_killed(
         )
 
         began = await fleet.odometer()
-        await asyncio.sleep(2 * CALL_SECONDS)  # so that every book finishes a chapter or two
+        await world.until(MORE_WRITTEN, began.chapters + BOOKS, seconds=600)
         calm = await fleet.odometer()
         connections = [await fleet.connections()]
         print(f"without kills: {calm.since(began)}; {connections[0]} connections", flush=True)
