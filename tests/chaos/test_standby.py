@@ -19,7 +19,7 @@ HANGS_SECONDS = max(SILENCE_SECONDS, HTTP_SILENCE_SECONDS) + 10.0
 
 
 @pytest.mark.long
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1200)
 async def test_a_command_that_the_standby_does_not_have_is_never_answered(tmp_path: Path) -> None:
     async with setting("several hosts", tmp_path) as fleet:
         world, pair = fleet.world, fleet.pair
