@@ -8,6 +8,7 @@ answered.
 
     POST …/chat/completions             a reply as a stream of events
     GET  /text/BOOK/CHAPTER/PART/WORDS  such a text by itself, after the same time, for the peers
+    GET  /ms/MS                         calls that begin from now on take so long
     GET  /stats                         calls, calls in flight and cut, CPU seconds of this process
 
 No two chapters of a book share a sentence, so that no quality gate finds a repetition.
@@ -165,6 +166,8 @@ class ModelConnection(asyncio.Protocol):
             _book, chapter, part, words = map(int, path.split("/")[2:6])
             self._call(lambda: self._send("text/plain", prose(chapter, part, words).encode()))
         else:
+            if path.startswith("/ms/"):
+                self._options.ms = float(path.removeprefix("/ms/"))
             told = {**asdict(self._stats), "cpu": time.process_time()}
             self._send("application/json", json.dumps(told).encode())
 

@@ -1,6 +1,6 @@
 """Two web processes and two actors write many books on one PostgreSQL, and one after the other is killed.
 
-CHAOS_FLEET_BOOKS=2000 CHAOS_FLEET_CALL=120 CHAOS_FLEET_KILLS=30 CHAOS_FLEET_LIFE=20 is the long run: books in flight,
+CHAOS_FLEET_BOOKS=2000 CHAOS_FLEET_CALL=240 CHAOS_FLEET_KILLS=30 CHAOS_FLEET_LIFE=20 is the long run: books in flight,
 seconds of a model call, kills, seconds between two of them.
 """
 
@@ -31,7 +31,7 @@ LIFE_SECONDS = float(os.environ.get("CHAOS_FLEET_LIFE", "2"))
 # More than the target, because an author whose book was just finished has none in flight until the next one starts.
 AUTHORS = BOOKS + BOOKS // 20 + 2
 CHAPTERS = 3
-HANDS = 24
+HANDS = 32
 ENOUGH = f"SELECT cardinality(ARRAY({IN_FLIGHT})) >= $1"
 MORE_WRITTEN = "SELECT count(*) >= $1 FROM chapter WHERE content <> ''"
 GO_ON_SECONDS = 120.0
@@ -71,13 +71,13 @@ async def test_a_fleet_loses_and_doubles_nothing_while_its_processes_are_killed(
         traffic.meet(*fleet.web)
         traffic.steers = False
         authors = asyncio.ensure_future(traffic.run())
-        await world.until(ENOUGH, BOOKS, seconds=600)
+        await world.until(ENOUGH, BOOKS, seconds=1200)
         print(
             f"{BOOKS} books in flight, calls of {CALL_SECONDS:g} s, {(await model.stats())['in_flight']} at the model"
         )
 
         began = await fleet.odometer()
-        await world.until(MORE_WRITTEN, began.chapters + BOOKS, seconds=600)
+        await world.until(MORE_WRITTEN, began.chapters + BOOKS, seconds=1200)
         calm = await fleet.odometer()
         connections = [await fleet.connections()]
         print(f"without kills: {calm.since(began)}; {connections[0]} connections", flush=True)
@@ -86,6 +86,7 @@ async def test_a_fleet_loses_and_doubles_nothing_while_its_processes_are_killed(
         killed = await kill_in_turn(world, fleet, traffic, dice, authors, connections)
         await even(fleet)
         traffic.finish()
+        await model.answer_within(ms=500)
         await authors
         await traffic.at_the_end()
         await world.check_rows(INVARIANTS | AT_REST)
