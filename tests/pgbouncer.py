@@ -9,6 +9,7 @@ import socket
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -18,7 +19,7 @@ from tests.databases import command
 
 SETTINGS = """
 [databases]
-* = host={host} port={port} user={user} password='{password}'
+{name} = host={host} port={port} user={user}{password}
 
 [pgbouncer]
 listen_addr = 127.0.0.1
@@ -34,20 +35,56 @@ logfile = {folder}/pgbouncer.log
 DROP_ROLE_SETTINGS = "ALTER ROLE CURRENT_USER IN DATABASE {} RESET ALL"
 
 
+@dataclass
+class Pooler:
+    """A running PgBouncer. `dsn`: the database through it."""
+
+    dsn: str
+    folder: Path
+    more: str = ""
+
+    @property
+    def port(self) -> int:
+        return urlsplit(self.dsn).port or 0
+
+    def write_settings(self, server: str) -> None:
+        """Write its file, which leads to the database of this DSN."""
+        parts = urlsplit(server)
+        settings = SETTINGS.format(
+            host=parts.hostname, port=parts.port, user=parts.username,
+            password=f" password='{unquote(parts.password)}'" if parts.password else "",
+            name=parts.path.strip("/"), own_port=self.port, folder=self.folder, more=self.more,
+        )  # fmt: skip
+        (self.folder / "pgbouncer.ini").write_text(settings)
+
+    async def lead_to(self, server: str) -> None:
+        """Lead to another server from now on, as an operator does after a failover."""
+        self.write_settings(server)
+        await _admin(self.dsn, "RELOAD")
+
+
 @asynccontextmanager
 async def pgbouncer(dsn: str, more: str = "") -> AsyncIterator[str]:
     """The DSN of a pool of four connections in transaction mode.
 
     `dsn` leads to the server by TCP. Settings that the service stores on the role are removed at the end.
     """
+    try:
+        async with running_pooler(dsn, more) as pooler:
+            yield pooler.dsn
+    finally:
+        await command(dsn, DROP_ROLE_SETTINGS.format(urlsplit(dsn).path.strip("/")))
+
+
+@asynccontextmanager
+async def running_pooler(dsn: str, more: str = "") -> AsyncIterator[Pooler]:
+    """Like `pgbouncer`, but the settings of the role stay."""
     parts = urlsplit(dsn)
     folder = Path(tempfile.mkdtemp(prefix="bookgen-pgbouncer-"))
     own_port = _free_port()
-    settings = SETTINGS.format(
-        host=parts.hostname, port=parts.port, user=parts.username, password=unquote(parts.password or ""),
-        own_port=own_port, folder=folder, more=more,
-    )  # fmt: skip
-    (folder / "pgbouncer.ini").write_text(settings)
+    pooled = f"postgresql://{parts.username}@127.0.0.1:{own_port}{parts.path}?sslmode=disable"
+    pooler = Pooler(pooled, folder, more)
+    pooler.write_settings(dsn)
     if os.getuid() == 0:  # PgBouncer refuses to run as root
         shutil.chown(folder, "nobody")
     as_nobody = ("-u", "nobody") if os.getuid() == 0 else ()
@@ -57,20 +94,22 @@ async def pgbouncer(dsn: str, more: str = "") -> AsyncIterator[str]:
     )  # fmt: skip
     try:
         await _until_it_listens(own_port, folder)
-        yield f"postgresql://{parts.username}@127.0.0.1:{own_port}{parts.path}?sslmode=disable"
+        yield pooler
     finally:
         process.kill()
         await process.wait()
         shutil.rmtree(folder, ignore_errors=True)
-        await command(dsn, DROP_ROLE_SETTINGS.format(parts.path.strip("/")))
 
 
 async def reconnect(pooled: str) -> None:
     """Make the pooler open all its server connections again."""
-    parts = urlsplit(pooled)
-    admin = await asyncpg.connect(parts._replace(path="/pgbouncer").geturl(), statement_cache_size=0)
+    await _admin(pooled, "RECONNECT")
+
+
+async def _admin(pooled: str, order: str) -> None:
+    admin = await asyncpg.connect(urlsplit(pooled)._replace(path="/pgbouncer").geturl(), statement_cache_size=0)
     try:
-        await admin.execute("RECONNECT")
+        await admin.execute(order)
     finally:
         await admin.close()
 

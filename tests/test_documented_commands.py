@@ -35,6 +35,10 @@ NOT_RUN = {
     "install: cd /opt/bookgen && python3 -m venv .venv && .venv/bin/pip install --require-hashes -r requirements.lock":
         "changes the machine, as root; `make boot` runs it on a machine of its own",
     "configure: BOOKGEN_FILES=s3://books/service": "settings of another server: tests/http/test_files.py",
+    "operate: ALTER SYSTEM SET synchronous_standby_names = 'standby';":
+        "a second server: tests/chaos/replicated.py does it, for tests/chaos/test_failover.py",
+    "operate: export BOOKGEN_DATABASE_URL='postgresql://bookgen:secret@db1.example.org,db2.example.org/bookgen"
+    "?target_session_attrs=read-write'": "servers of other machines: tests/chaos/test_failover.py uses such a URL",
     "operate: [Definition]": "no command: tests/http/test_metrics.py reads the log with this expression",
     "upgrade: git pull": "needs a remote repository and an index of packages",
 }  # fmt: skip
@@ -55,6 +59,8 @@ PROGRAMS_NOT_RUN = {
     "apt install python3-venv": "changes the machine",
     "make pythons": "runs this suite on other versions of Python",
     "python3 -m venv": "what `make` does without uv: tests/test_makefile.py",
+    "pg_basebackup -R": "tests/chaos/replicated.py runs it",
+    "pg_ctl promote": "tests/chaos/replicated.py runs it",
     "systemctl edit bookgen": "needs a running systemd",
     "systemctl restart bookgen": "needs a running systemd: `make boot`",
 }

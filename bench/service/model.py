@@ -8,6 +8,7 @@ text `silent` is never answered.
 
     POST …/chat/completions             a reply as a stream of events
     GET  /text/BOOK/CHAPTER/PART/WORDS  the text alone, after the same time, for the peers
+    GET  /ms/MS                         sets the duration of calls that begin from now on
     GET  /stats                         calls, calls in flight, cancelled calls, CPU seconds of this process
 
 No two chapters of a book share a sentence, so the quality gate finds no repetition.
@@ -165,6 +166,8 @@ class ModelConnection(asyncio.Protocol):
             _book, chapter, part, words = map(int, path.split("/")[2:6])
             self._call(lambda: self._send("text/plain", prose(chapter, part, words).encode()))
         else:
+            if path.startswith("/ms/"):
+                self._options.ms = float(path.removeprefix("/ms/"))
             told = {**asdict(self._stats), "cpu": time.process_time()}
             self._send("application/json", json.dumps(told).encode())
 

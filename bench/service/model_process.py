@@ -26,10 +26,14 @@ class ModelProcess:
         return {"BOOKGEN_MODEL": "openai:bench", "OPENAI_BASE_URL": f"http://127.0.0.1:{self.port}/v1"}
 
     async def stats(self) -> dict[str, Any]:
-        return await asyncio.to_thread(self._stats)
+        return await asyncio.to_thread(self._told, "stats")
 
-    def _stats(self) -> dict[str, Any]:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/stats") as answer:
+    async def answer_within(self, ms: float) -> None:
+        """Set how long calls take that begin from now on."""
+        await asyncio.to_thread(self._told, f"ms/{ms}")
+
+    def _told(self, what: str) -> dict[str, Any]:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{what}") as answer:
             told: dict[str, Any] = json.load(answer)
             return told
 

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 import aiohttp
-import asyncpg
 
 from bookgen import config, telemetry
 from bookgen.app.database import postgres
@@ -29,6 +28,7 @@ from bookgen.providers.text import Message, PromptTooLong, TextModel, TextReply,
 from bookgen.render.fonts.missing import to_install
 from bookgen.render.fonts.typeface import without_font
 from bookgen.store import backups, run_list, stored_files
+from bookgen.store.connecting import connect
 from bookgen.store.database import LEASE_CONNECTIONS, LISTENERS, room
 from bookgen.store.migrate import pending
 from bookgen.store.pooler import require_prepared_statements
@@ -133,7 +133,7 @@ async def _database(settings: Config) -> str:
         missing = await pending(address.direct_dsn, migrations())
         if address.pooled and settings.database_statement_cache == "on":
             await require_prepared_statements(address.dsn)
-        connection = await asyncpg.connect(address.direct_dsn)
+        connection = await connect(address.direct_dsn, timeout=60)
         try:
             version = await connection.fetchval("SHOW server_version")
             connections = _connections(settings, address.pooled, await room(connection))
@@ -248,7 +248,7 @@ async def _runs(settings: Config, writer: str) -> str:
     async with postgres(settings, create=False) as address:
         if await pending(address.direct_dsn, migrations()):
             return "not checked: apply the migrations first"
-        connection = await asyncpg.connect(address.direct_dsn)
+        connection = await connect(address.direct_dsn, timeout=60)
         try:
             others = await run_list.of_other_models(connection, writer)
         finally:
@@ -282,7 +282,7 @@ async def backup(settings: Config) -> str:
 
 async def _age_of_backup(settings: Config) -> float | None:
     async with postgres(settings, create=False) as address:
-        connection = await asyncpg.connect(address.direct_dsn)
+        connection = await connect(address.direct_dsn, timeout=60)
         try:
             return await backups.age_seconds(connection)
         finally:
@@ -315,7 +315,7 @@ async def _samples(settings: Config) -> list[StoredFile]:
         async with postgres(settings, create=False) as address:
             if await pending(address.direct_dsn, migrations()):
                 return []
-            connection = await asyncpg.connect(address.direct_dsn)
+            connection = await connect(address.direct_dsn, timeout=60)
             try:
                 return await stored_files.samples(connection)
             finally:

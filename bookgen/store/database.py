@@ -11,6 +11,7 @@ import orjson
 
 from bookgen.errors import Unavailable
 from bookgen.store import pooler
+from bookgen.store.connecting import connect
 from bookgen.store.outages import UNREACHABLE, PoolExhausted, is_passing, passing_as_unavailable, raise_as_unavailable
 
 DB: TypeAlias = asyncpg.Pool | asyncpg.Connection
@@ -217,6 +218,7 @@ async def open_pool(
         max_queries=50_000,
         max_inactive_connection_lifetime=300.0,
         loop=None,
+        connect=connect,
         connection_class=Connection,
         record_class=asyncpg.Record,
         init=_teach_jsonb,
@@ -234,7 +236,7 @@ async def connect_unbounded(dsn: str) -> Connection:
     """A connection outside the pools, for work that takes longer than their time limits. `dsn` bypasses any pooler."""
     unbounded = dict.fromkeys(BOUNDS.keys() - {"plan_cache_mode"}, "0")
     with passing_as_unavailable():
-        connection: Connection = await asyncpg.connect(
+        connection: Connection = await connect(
             dsn,
             connection_class=Connection,
             timeout=CONNECT_SECONDS,

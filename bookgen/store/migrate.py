@@ -18,6 +18,7 @@ import asyncpg
 import structlog
 
 from bookgen.errors import NoDatabase, StartupError
+from bookgen.store.connecting import connect
 
 log = structlog.get_logger()
 
@@ -82,7 +83,7 @@ async def migrate(dsn: str, folder: Path) -> list[str]:
     `dsn` must bypass any transaction pooler, because the lock and the settings belong to the session.
     """
     migrations = read_migrations(folder)
-    connection = await asyncpg.connect(dsn, timeout=10)
+    connection = await connect(dsn, timeout=10)
     try:
         await connection.execute(UNBOUNDED)
         await lock(connection)
@@ -108,7 +109,7 @@ async def lock(connection: asyncpg.Connection) -> None:
 async def pending(dsn: str, folder: Path) -> list[str]:
     """The names of the migrations that `migrate` would apply. Changes nothing."""
     migrations = read_migrations(folder)
-    connection = await asyncpg.connect(dsn, timeout=10)
+    connection = await connect(dsn, timeout=10)
     try:
         begun = await require_a_home(connection)
         return [migration.name for migration in _missing(migrations, await applied(connection) if begun else {})]
@@ -261,7 +262,7 @@ HOLDERS = """
 
 async def _holders(dsn: str, pid: int) -> str:
     """A description of the sessions that hold the lock for which session `pid` waits."""
-    connection = await asyncpg.connect(dsn, timeout=10)
+    connection = await connect(dsn, timeout=10)
     try:
         return str(await connection.fetchval(HOLDERS, pid))
     finally:

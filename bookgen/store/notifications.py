@@ -13,6 +13,7 @@ from typing import Any
 import asyncpg
 import structlog
 
+from bookgen.store.connecting import connect
 from bookgen.store.outages import is_passing
 
 log = structlog.get_logger()
@@ -71,7 +72,7 @@ async def listen(
 
     while True:
         try:
-            connection = await asyncpg.connect(dsn, timeout=5.0)
+            connection = await connect(dsn, timeout=5.0)
             try:
                 gone = asyncio.Event()
                 connection.add_termination_listener(lambda _connection, gone=gone: gone.set())

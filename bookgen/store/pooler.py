@@ -11,6 +11,7 @@ import asyncpg
 import structlog
 
 from bookgen.errors import StartupError
+from bookgen.store.connecting import connect
 from bookgen.store.notifications import NOTIFY
 
 log = structlog.get_logger()
@@ -83,7 +84,7 @@ async def hears(listening_dsn: str, dsn: str) -> bool:
 
 @asynccontextmanager
 async def _client(dsn: str) -> AsyncIterator[asyncpg.Connection]:
-    connection = await asyncpg.connect(dsn, timeout=10, statement_cache_size=0)
+    connection = await connect(dsn, timeout=10, statement_cache_size=0)
     try:
         yield connection
     finally:

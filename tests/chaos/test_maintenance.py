@@ -17,6 +17,7 @@ import pytest
 
 from bookgen.commands.backup_file import verify
 from bookgen.store.postgres.embedded import EmbeddedPostgres
+from tests.chaos.calls import HeardCalls
 from tests.chaos.maintenance import BOOKS, PASSPHRASE, DataFolder, Killer
 from tests.chaos.small_disk import on_a_small_disk
 from tests.chaos.traffic import Traffic
@@ -40,7 +41,7 @@ async def test_kills_during_backups_leave_no_half_file_and_books_go_on(
     """Of the command, of the service that writes the books, and of the command's connection to the database."""
     world.model.configure(delay=0.4)
     await world.pool.execute("""UPDATE plan SET features = features || '{"books_per_month": 100000}'""")
-    traffic = Traffic(world, dice, [await world.author() for _ in range(BOOKS)], chapters=3)
+    traffic = Traffic(world, dice, [await world.author() for _ in range(BOOKS)], chapters=3, calls=HeardCalls(world))
     process = await world.serve()
     traffic.meet(process)
     await traffic.start()

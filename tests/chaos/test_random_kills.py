@@ -8,6 +8,7 @@ import random
 
 import pytest
 
+from tests.chaos.calls import HeardCalls
 from tests.chaos.process import Process
 from tests.chaos.traffic import Traffic
 from tests.chaos.world import World
@@ -28,7 +29,7 @@ async def test_random_kills_lose_nothing(world: World, dice: random.Random, prov
     world.provider = provider
     world.model.configure(delay=0.4)
     await world.pool.execute("""UPDATE plan SET features = features || '{"books_per_month": 100000}'""")
-    traffic = Traffic(world, dice, [await world.author() for _ in range(AUTHORS)], CHAPTERS)
+    traffic = Traffic(world, dice, [await world.author() for _ in range(AUTHORS)], CHAPTERS, calls=HeardCalls(world))
     process = await world.serve()
     traffic.meet(process)
     await traffic.start()

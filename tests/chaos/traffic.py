@@ -1,19 +1,22 @@
-"""Authors who keep books in flight while processes are killed, and remember every answer."""
+"""Authors who keep books in flight while processes and servers are killed, and remember every answer."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import random
-from collections import Counter, defaultdict
-from typing import Any
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import TypeVar
 
 import aiohttp
-import orjson
 
+from bookgen.errors import Unavailable
+from tests.chaos.calls import HeardCalls
 from tests.chaos.process import Process
 from tests.chaos.world import INVARIANTS, Author, World
+
+T = TypeVar("T")
 
 AHEAD = 3  # accepted books per author: one is written and the others wait, so that a slot is never empty
 LOOK_SECONDS = 0.1
@@ -29,8 +32,10 @@ IN_FLIGHT = """
 BLURBS_DRAFTED = "SELECT NOT EXISTS (SELECT FROM blurb_draft)"
 
 TEXTS = "SELECT book_id, chapter_number, md5(content) AS text FROM chapter WHERE content <> ''"
+NEW_TEXTS = f"{TEXTS} AND written_at > now() - interval '10 seconds'"
 
-SUMMED_UP = "SELECT c.book_id, c.chapter_number FROM chapter c JOIN digest d ON d.chapter_id = c.id"
+# What a client sees of a process that dies during the call, and what we see of a server that does.
+CUT_OFF = (aiohttp.ClientError, TimeoutError, Unavailable)
 
 
 class Traffic:
@@ -40,43 +45,61 @@ class Traffic:
     answered promises nothing until the next answer.
     """
 
-    def __init__(self, world: World, dice: random.Random, authors: list[Author], chapters: int) -> None:
+    def __init__(
+        self,
+        world: World,
+        dice: random.Random,
+        authors: list[Author],
+        chapters: int,
+        *,
+        hands: int = 1,
+        ahead: int = AHEAD,
+        rest: float = LOOK_SECONDS,
+        blurb: str = "",
+        calls: HeardCalls | None = None,
+    ) -> None:
+        """`hands`: commands at the same time. `ahead`: accepted books per author. `rest`: seconds between two rounds.
+
+        `blurb`: what each book has, so that none is drafted. `calls`: checks the model calls.
+        """
         self._world = world
         self._dice = dice
         self._authors = authors
         self._chapters = chapters
-        self._process: Process | None = None
+        self._hands = hands
+        self._ahead = ahead
+        self._rest = rest
+        self._blurb = blurb
+        self._calls = calls
+        self._processes: list[Process] = []
         self._finishing = False
+        self._round_ends = asyncio.Lock()
         self._owners: dict[int, Author] = {}
         self._unanswered: dict[int, Author] = {}
         self._texts: dict[tuple[int, int], str] = {}
-        self._heard = 0
-        self._asked: defaultdict[int, Counter[bytes]] = defaultdict(Counter)
-        # The requests for each chapter's digest that were seen.
-        self._sums: defaultdict[tuple[int, int], set[bytes]] = defaultdict(set)
-        self._hit: set[int] = set()
         self._shown: dict[str, int] = {}
+        self.steers = True  # whether authors pause, resume and poll, beside starting books
         self.promised: dict[int, str] = {}
         self.answers: Counter[str] = Counter()
-        self.repeated = 0
         self.least_in_flight = len(authors)
 
     # What authors do
 
-    def meet(self, process: Process | None) -> None:
-        """Set the process that commands go to, or None."""
-        self._process = process
+    def meet(self, *processes: Process) -> None:
+        """Set the processes that commands go to."""
+        self._processes = list(processes)
 
     async def run(self) -> None:
         """Run until `finish` was called and no run is active."""
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            if self._process is None or not self._process.url:
+            await asyncio.sleep(self._rest)
+            if not any(process.url for process in self._processes):
                 continue
-            with contextlib.suppress(aiohttp.ClientError, TimeoutError):
-                await self._round(self._process)
-            if self._finishing and not await self._world.pool.fetch(ACTIVE) and not self._unanswered:
-                return
+            with contextlib.suppress(*CUT_OFF):
+                async with self._round_ends:
+                    await self._round()
+                if self._finishing and not await self._world.pool.fetch(ACTIVE) and not self._unanswered:
+                    return
 
     def finish(self) -> None:
         """Start no more books, and resume the paused ones."""
@@ -84,33 +107,54 @@ class Traffic:
 
     async def start(self) -> None:
         """Have every author's books accepted."""
-        assert self._process
         while not await self._filled():
-            await self._round(self._process)
+            await self._round()
 
     async def _filled(self) -> bool:
         active = {row["account_id"]: row["runs"] for row in await self._world.pool.fetch(ACTIVE)}
-        return all(active.get(author.id, 0) >= AHEAD for author in self._authors)
+        return all(active.get(author.id, 0) >= self._ahead for author in self._authors)
 
-    async def _round(self, process: Process) -> None:
-        for book, author in list(self._unanswered.items()):
-            await self._generate(process, author, book)
-        for row in await self._world.pool.fetch("SELECT book_id FROM run WHERE status = 'paused'"):
-            await self._steer(process, row["book_id"], "resume", "resumed")
+    async def _round(self) -> None:
+        await self._each(self._generate, list(self._unanswered))
+        paused = await self._world.pool.fetch("SELECT book_id FROM run WHERE status = 'paused'")
+        await self._each(self._resume, [row["book_id"] for row in paused])
         if self._finishing:
             return
         active = {row["account_id"]: row["runs"] for row in await self._world.pool.fetch(ACTIVE)}
-        for author in self._authors:
-            if active.get(author.id, 0) < AHEAD:
-                book = await self._world.book(author, self._chapters)
-                self._owners[book] = author
-                await self._generate(process, author, book)
-        if running := await self._world.pool.fetch("SELECT book_id FROM run WHERE status = 'running' ORDER BY 1"):
-            await self._steer(process, self._dice.choice(running)["book_id"], "pause", "paused")
-            await self._poll(process, self._dice.choice(running)["book_id"])
+        await self._each(self._begin, [author for author in self._authors if active.get(author.id, 0) < self._ahead])
+        running = await self._world.pool.fetch("SELECT book_id FROM run WHERE status = 'running' ORDER BY 1")
+        if self.steers and running:
+            books = [row["book_id"] for row in running]
+            count = min(self._hands, len(books))
+            await self._each(self._pause, self._dice.sample(books, count))
+            await self._each(self._poll, self._dice.sample(books, count))
 
-    async def _generate(self, process: Process, author: Author, book: int) -> None:
+    async def _each(self, work: Callable[[T], Awaitable[None]], items: Iterable[T]) -> None:
+        """Do the work for each item, `hands` at a time. A call that is cut off has no answer; the others go on."""
+        left = iter(items)
+
+        async def hand() -> None:
+            for item in left:
+                with contextlib.suppress(*CUT_OFF):
+                    await work(item)
+
+        await asyncio.gather(*(hand() for _ in range(self._hands)))
+
+    def _any_process(self) -> Process:
+        """A process that has said where it listens. It may be dead. Raises Unavailable if there is none."""
+        ready = [process for process in self._processes if process.url]
+        if not ready:
+            raise Unavailable("no process")
+        return self._dice.choice(ready)
+
+    async def _begin(self, author: Author) -> None:
+        book = await self._world.book(author, self._chapters, blurb=self._blurb)
+        self._owners[book] = author
+        await self._generate(book)
+
+    async def _generate(self, book: int) -> None:
         """Retry only after reading the status, like a client whose response was lost."""
+        author, process = self._owners[book], self._any_process()
         if book in self._unanswered:
             code, body = await self._world.call(process, author, "GET", f"/books/{book}/generation-status/")
         else:
@@ -125,7 +169,14 @@ class Traffic:
         del self._unanswered[book]
         self.promised[book] = "accepted"
 
-    async def _steer(self, process: Process, book: int, verb: str, state: str) -> None:
+    async def _pause(self, book: int) -> None:
+        await self._steer(book, "pause", "paused")
+
+    async def _resume(self, book: int) -> None:
+        await self._steer(book, "resume", "resumed")
+
+    async def _steer(self, book: int, verb: str, state: str) -> None:
+        process = self._any_process()
         self.promised.pop(book, None)
         code, body = await self._world.steer(process, self._owners[book], book, verb)
         match code:
@@ -135,36 +186,62 @@ class Traffic:
             case 409:  # it completed in the meantime
                 self.promised[book] = "accepted"
             case 503:  # it may or may not have been done
-                pass
+                self.answers["answered 503"] += 1
             case _:
                 raise AssertionError((book, verb, code, body))
 
-    async def _poll(self, process: Process, book: int) -> None:
+    async def _poll(self, book: int) -> None:
         """A run's finished work never shrinks, whichever process is asked."""
-        status = await self._world.status(process, self._owners[book], book)
+        path = f"/books/{book}/generation-status/"
+        code, status = await self._world.call(self._any_process(), self._owners[book], "GET", path)
+        if code == 503:
+            return
+        assert code == 200, status
         run, done = status["task_id"], status["completed_chapters"]
         assert done >= self._shown.get(run, 0), f"book {book} went back from {self._shown[run]} to {done} chapters"
         self._shown[run] = done
 
     # What must hold
 
+    @contextlib.asynccontextmanager
+    async def at_rest(self) -> AsyncIterator[None]:
+        """A context in which no command is on its way. Books are written on."""
+        async with self._round_ends:
+            yield
+
     async def after_kill(self) -> None:
         """The process is dead and nothing changes, so the database is complete."""
-        self._process = None
+        self._processes = []
         await self._world.model.until(lambda: self._world.model.in_flight == 0)
-        self._count_calls()
+        await self.compare()
+        await self.note_hit()
+
+    async def note_hit(self) -> None:
+        """Note which books a fault hits: each may repeat a model call."""
+        in_flight = {row["book_id"] for row in await self._world.pool.fetch(IN_FLIGHT)}
+        self.least_in_flight = min(self.least_in_flight, len(in_flight))
+        if self._calls:
+            self._calls.hit |= in_flight
+
+    async def compare(self) -> None:
+        """Compare the database with every answer and every text seen. No command is on its way."""
+        if self._calls:
+            self._calls.count()
         await self._keep_promises()
         await self._compare_texts()
         await self._world.check_rows(INVARIANTS)
-        in_flight = {row["book_id"] for row in await self._world.pool.fetch(IN_FLIGHT)}
-        self.least_in_flight = min(self.least_in_flight, len(in_flight))
-        self._hit |= in_flight
+
+    async def watch(self) -> None:
+        """Note every chapter as soon as another session can see it, until cancelled."""
+        while True:
+            with contextlib.suppress(Unavailable):
+                new = await self._world.pool.fetch(NEW_TEXTS)
+                self._texts |= {(row["book_id"], row["chapter_number"]): row["text"] for row in new}
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def at_the_end(self) -> None:
         await self._world.until(BLURBS_DRAFTED, seconds=120)
-        self._count_calls()
-        await self._keep_promises()
-        await self._compare_texts()
+        await self.compare()
         await self._nothing_lost_or_doubled()
 
     async def _keep_promises(self) -> None:
@@ -179,23 +256,11 @@ class Traffic:
 
     async def _compare_texts(self) -> None:
         """Finished chapters stay byte for byte the same."""
+        seen = dict(self._texts)  # before the rows are read, since `watch` notes more
         texts = {(row["book_id"], row["chapter_number"]): row["text"] for row in await self._world.pool.fetch(TEXTS)}
-        changed = [place for place, text in self._texts.items() if texts.get(place) != text]
+        changed = [place for place, text in seen.items() if texts.get(place) != text]
         assert not changed, f"finished chapters changed: {changed}"
-        self._texts = texts
-
-    def _count_calls(self) -> None:
-        """A book may repeat one call after a kill that hit it in flight. No other book may repeat any."""
-        for call in self._world.model.requests[self._heard :]:
-            book, asked = _book(call.brief), _fingerprint(call.body)
-            if asked in self._asked[book]:
-                assert book in self._hit, f"book {book} repeated a call that no kill had cut off"
-                self._hit.discard(book)
-                self.repeated += 1
-            self._asked[book][asked] += 1
-            if call.stage == "digest":
-                self._sums[book, call.brief["chapter_number"]].add(asked)
-        self._heard = len(self._world.model.requests)
+        self._texts |= texts
 
     async def _nothing_lost_or_doubled(self) -> None:
         world, books = self._world, sorted(self._owners)
@@ -205,31 +270,14 @@ class Traffic:
         assert set(self._texts) == {(book, n) for book in books for n in range(1, self._chapters + 1)}
         charged = "SELECT r.book_id FROM consumption c JOIN run r ON r.id = c.run_id ORDER BY r.book_id"
         assert [row["book_id"] for row in await world.pool.fetch(charged)] == books
-        # Every reply was either stored and paid for once or requested again in the same words, except digests.
-        # If a kill cuts off a digest and the book is paused before it is requested again, it is later requested
-        # in other words if it is needed, which it never is for the last chapter.
-        paid = "SELECT book_id, count(*) AS calls FROM model_call GROUP BY book_id"
-        calls = {row["book_id"]: row["calls"] for row in await world.pool.fetch(paid)}
-        summed_up = {tuple(row) for row in await world.pool.fetch(SUMMED_UP)}
-        for book, asked in self._asked.items():
-            kept = len(asked) - sum(
-                len(words) - ((book, number) in summed_up) for (of, number), words in self._sums.items() if of == book
-            )
-            assert kept <= calls[book] <= len(asked), f"book {book}: {calls[book]} of {len(asked)} calls are paid"
+        if self._calls:
+            await self._calls.check_paid()
 
     def figures(self) -> str:
-        calls = sum(asked.total() for asked in self._asked.values())
         said = ", ".join(f"{times} {what}" for what, times in sorted(self.answers.items()))
+        calls = f", {self._calls.figures()}" if self._calls else ""
         return (
             f"{self._world.kills} kills, {self.least_in_flight} or more books in flight at each, "
-            f"{len(self._owners)} books, {len(self._texts)} chapters, {calls} model calls, {self.repeated} repeated; "
+            f"{len(self._owners)} books, {len(self._texts)} chapters{calls}; "
             f"answered commands: {said}; lost commands 0, duplicate chapters 0, duplicate charges 0"
         )
-
-
-def _book(brief: dict[str, Any]) -> int:
-    return int(str(brief["title"]).removeprefix("Book "))
-
-
-def _fingerprint(body: dict[str, Any]) -> bytes:
-    return hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).digest()

@@ -105,15 +105,16 @@ class World:
         )
         return Author(account, Tokens(SECRET).sign(TokenType.ACCESS, account))
 
-    async def book(self, author: Author, chapters: int = 3, words: int = 200) -> int:
-        """A book with an outline. `words` is the budget of a chapter."""
+    async def book(self, author: Author, chapters: int = 3, words: int = 200, blurb: str = "") -> int:
+        """A book with an outline. `words` is the budget of a chapter. With a `blurb` none is drafted."""
         book_id = await self.pool.fetchval(
             """INSERT INTO book (account_id, title, chapter_count, target_word_count, trim_size, content_language,
-                                 status)
-               VALUES ($1, '', $2, $3, '6x9', 'en', 'outline') RETURNING id""",
+                                 status, blurb)
+               VALUES ($1, '', $2, $3, '6x9', 'en', 'outline', $4) RETURNING id""",
             author.id,
             chapters,
             chapters * words,
+            blurb,
         )
         await self.pool.execute("UPDATE book SET title = 'Book ' || id WHERE id = $1", book_id)
         await self.pool.execute(

@@ -13,6 +13,7 @@ import asyncpg
 
 from bookgen.errors import StartupError
 from bookgen.store import pooler
+from bookgen.store.connecting import connect, hosts_of
 from bookgen.store.database import NAMED, SESSION
 from bookgen.store.postgres.binaries import OLDEST
 from bookgen.store.postgres.embedded import EmbeddedPostgres
@@ -70,7 +71,7 @@ async def _reach(setting: str, url: str, session: Mapping[str, str]) -> None:
         try:
             if "@" in urlsplit(url).path:  # an unescaped slash in the password was parsed as the end of the host
                 raise ValueError(url)
-            connection = await asyncpg.connect(url, timeout=10, statement_cache_size=0, server_settings=dict(session))
+            connection = await connect(url, timeout=10, statement_cache_size=0, server_settings=dict(session))
             break
         except asyncpg.CannotConnectNowError as error:
             if asyncio.get_running_loop().time() > deadline:
@@ -78,6 +79,10 @@ async def _reach(setting: str, url: str, session: Mapping[str, str]) -> None:
                     f"{setting}: {_name(url)} was still starting up after {STARTING_SECONDS:.0f} seconds."
                 ) from error
             await asyncio.sleep(1)
+        except asyncpg.TargetServerAttributeNotMatched as error:
+            raise StartupError(
+                f"{setting}: no server at {_name(url)} takes writes. Is one of them a primary?"
+            ) from error
         except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             reason = str(error) or type(error).__name__
             if "unsupported startup parameter" in reason:
@@ -116,9 +121,9 @@ def _behind_a_pooler(setting: str, url: str) -> StartupError:
 
 
 def _name(url: str) -> str:
-    """The host and database of the URL, without the password, for messages."""
+    """The hosts and the database of the URL, without the password, for messages."""
     try:
-        parts = urlsplit(url)
+        hosts = ",".join(urlsplit(each).hostname or "the local socket" for each in hosts_of(url))
+        return f"{hosts}{urlsplit(url).path}"
     except ValueError:
         return "the address"
-    return f"{parts.hostname or 'the local socket'}{parts.path}"

@@ -1,0 +1,58 @@
+"""Connects to PostgreSQL by a URL, which may name several hosts: a primary and its standbys."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import asyncpg
+
+ATTRIBUTE = "target_session_attrs"
+
+
+async def connect(dsn: str, *, timeout: float, **options: Any) -> Any:  # noqa: ASYNC109 (asyncpg's)
+    """Like `asyncpg.connect`. Of several hosts, the first one wins that takes writes, whichever comes first in the URL.
+
+    All hosts are asked at once, because a dead machine may not even refuse a connection: asyncpg would ask it first
+    each time and wait until `timeout`. If none takes writes, the most telling error is raised.
+    """
+    hosts = hosts_of(dsn)
+    if len(hosts) == 1:
+        return await asyncpg.connect(dsn, timeout=timeout, **options)
+    if ATTRIBUTE not in parse_qs(urlsplit(dsn).query):
+        options |= {ATTRIBUTE: "read-write"}
+    return await _first([asyncio.create_task(asyncpg.connect(each, timeout=timeout, **options)) for each in hosts])
+
+
+def hosts_of(dsn: str) -> list[str]:
+    """A DSN for each host of the URL, or the DSN itself if it names only one."""
+    parts = urlsplit(dsn)
+    login, at, hosts = parts.netloc.rpartition("@")
+    return [parts._replace(netloc=f"{login}{at}{host}").geturl() for host in hosts.split(",")] if hosts else [dsn]
+
+
+async def _first(attempts: list[asyncio.Task[Any]]) -> Any:
+    """The first connection that is made. The others are closed."""
+    waiting = set(attempts)
+    try:
+        while waiting:
+            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            if made := [attempt for attempt in done if attempt.exception() is None]:
+                attempts.remove(made[0])
+                return made[0].result()
+        raise _most_telling([error for attempt in attempts if (error := attempt.exception())])
+    finally:
+        for attempt in attempts:
+            attempt.add_done_callback(_close)
+            attempt.cancel()
+
+
+def _close(attempt: asyncio.Task[Any]) -> None:
+    if not attempt.cancelled() and attempt.exception() is None:
+        attempt.result().terminate()
+
+
+def _most_telling(errors: list[BaseException]) -> BaseException:
+    """A refused password says more than a host that is away, and that more than a standby."""
+    return min(errors, key=lambda error: (not isinstance(error, asyncpg.PostgresError), not isinstance(error, OSError)))
