@@ -97,4 +97,4 @@ def _section(chapter: Chapter, polish: Polish, illustrations: Sequence[PlacedPic
     label = sample_text.label(chapter)
     blocks = (*label, *without_needless_breaks(illustrated))
     title = one_line(polish(chapter.title))
-    return Section(chapter.id, chapter.chapter_number, title, blocks, notes, labelled=bool(label))
+    return Section(chapter.id, chapter.chapter_number, title, blocks, notes, labelled=bool(label), verse=verse)

@@ -16,9 +16,12 @@ from mdit_py_plugins.footnote import footnote_plugin
 from bookgen.render import bounds, model
 from bookgen.render.characters import clean, is_wide
 from bookgen.render.model import Block, Span, Spans, lines_by_hand
+from bookgen.render.numbered import numbered_paragraphs
 from bookgen.render.ornaments import as_break, with_markdown_breaks
+from bookgen.render.verse_lines import with_marked_indent, with_spaces, without_indents
 
 MAX_BOLD_HEADING_LETTERS = 80
+MAX_STANZA_LINE_LETTERS = 120  # of a stanza of one line; more is a paragraph of prose
 _NO_HEADING_ENDS = tuple(".!?…,;\"'”’“»«。！？」")
 MAX_NESTING = 6  # deeper quotes and lists are set at this depth
 
@@ -48,11 +51,16 @@ def _small_tag(state: StateInline, silent: bool) -> bool:
     return True
 
 
-_PARSER = (
-    MarkdownIt("commonmark", {"html": False, "maxNesting": 60}).enable(["table", "strikethrough"]).use(footnote_plugin)
-)
-_PARSER.inline.ruler.before("autolink", "break_tag", _break_tag)
-_PARSER.inline.ruler.before("autolink", "small_tag", _small_tag)
+def _parser(*, without: Sequence[str] = ()) -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 60}).enable(["table", "strikethrough"])
+    parser.use(footnote_plugin).disable(list(without))
+    parser.inline.ruler.before("autolink", "break_tag", _break_tag)
+    parser.inline.ruler.before("autolink", "small_tag", _small_tag)
+    return parser
+
+
+_PARSER = _parser()
+_VERSE_PARSER = _parser(without=("list", "code", "lheading"))  # "1953. The mark": a line, whatever it begins with
 _ENUMERATION = re.compile(
     r"^(chapter|kapitel|chapitre|cap[íi]tulo|capitolo|hoofdstuk|rozdział|kapitola|глава|розділ)\b", re.I
 )
@@ -80,7 +88,9 @@ def parse(
     become plain text.
     """
     text = clean(source)
-    tokens = [] if bounds.explodes(text) else _PARSER.parse("\n".join(with_markdown_breaks(text.split("\n"))))
+    lines = with_markdown_breaks(text.split("\n"))
+    marked = "\n".join(map(with_marked_indent, lines) if verse else lines)
+    tokens = [] if bounds.explodes(text) else (_VERSE_PARSER if verse else _PARSER).parse(marked)
     if not tokens or bounds.chains(tokens):
         return tuple(bounds.plain(text)), ()
     reader = _Reader(tokens, polish, verse=verse)
@@ -95,16 +105,25 @@ def parse(
 
 def _as_heading(block: Block, following: Sequence[Block]) -> Block:
     """Turn a bold line above other text into a heading, unless it is a sentence or all in capitals."""
-    if not isinstance(block, model.Paragraph) or not following:
+    line = _sole_line(block)
+    if not line or not following:
         return block
-    spans = [span for span in block.spans if span.text.strip() or span.note is not None]
-    text = "".join(span.text for span in block.spans).strip()
+    spans = [span for span in line if span.text.strip() or span.note is not None]
+    text = "".join(span.text for span in line).strip()
     is_plain = all(span.bold and not span.href and span.note is None for span in spans)
     if not is_plain or len(text) > MAX_BOLD_HEADING_LETTERS or text.isupper() or text.endswith(_NO_HEADING_ENDS):
         return block
     if isinstance(following[0], model.Heading | model.SceneBreak):
         return block
-    return model.Heading(3, tuple(replace(span, bold=False) for span in block.spans))
+    return model.Heading(3, tuple(replace(span, bold=False) for span in line))
+
+
+def _sole_line(block: Block) -> Spans:
+    """The spans of a paragraph or of a stanza of one line; none for all other blocks."""
+    match block:
+        case model.Paragraph(spans) | model.Verse((spans,)):
+            return spans
+    return ()
 
 
 def _is_empty(block: Block) -> bool:
@@ -138,6 +157,7 @@ class _Reader:
         self._verse = verse
         self._depth = 0
         self._lists = 0
+        self._numbered = numbered_paragraphs(tokens)
         self.notes: dict[int, tuple[Block, ...]] = {}
 
     def blocks(self, until: str) -> Iterator[Block]:
@@ -151,9 +171,11 @@ class _Reader:
     def _block(self, token: Token) -> Iterator[Block]:
         match token.type:
             case "paragraph_open":
-                yield self._paragraph(self._inline())
+                yield self._paragraph(*self._lines())
             case "heading_open":
                 yield model.Heading(min(4, max(2, int(token.tag[1]))), self._inline())
+            case "ordered_list_open" if self._at - 1 in self._numbered:
+                yield from self._numbered_paragraphs(token)
             case "blockquote_open":
                 yield from self._quote()
             case "bullet_list_open" | "ordered_list_open":
@@ -161,24 +183,46 @@ class _Reader:
             case "table_open":
                 yield self._table()
             case "fence" | "code_block":
-                yield model.Code(tuple(line.expandtabs(4).rstrip() for line in token.content.rstrip("\n").split("\n")))
+                code = with_spaces(token.content).rstrip("\n").split("\n")
+                yield model.Code(tuple(line.expandtabs(4).rstrip() for line in code))
             case "hr":
                 yield model.SceneBreak()
             case "footnote_open":
                 self.notes[token.meta["id"]] = tuple(self.blocks("footnote_close"))
 
     def _inline(self) -> Spans:
+        return self._lines()[0]
+
+    def _lines(self) -> tuple[Spans, tuple[int, ...]]:
+        """The spans of a text, and in a book of verse the indents of its lines if any line is indented."""
         token = self._tokens[self._at]
         self._at += 2  # the inline token and the closing one
-        spans = _spans(token.children or [], soft="\n" if self._verse else " ")
-        return polished(_with_whole_lines(tuple(spans)), self._polish)
+        spans = tuple(_spans(token.children or [], soft="\n" if self._verse else " "))
+        spans, indents = without_indents(spans) if self._verse else (spans, ())
+        return polished(_with_whole_lines(spans), self._polish), indents
 
-    def _paragraph(self, spans: Spans) -> Block:
-        """A paragraph, or verse if it has three lines or more (two in a book of verse) and is not in a list."""
+    def _paragraph(self, spans: Spans, indents: tuple[int, ...]) -> Block:
+        """A paragraph, or verse if it has three lines or more and is not in a list. In a book of verse two lines are
+        enough, or a line that is no longer than verses are.
+        """
         breaks = sum(span.text == "\n" for span in spans)
-        if breaks >= (1 if self._verse else 2) and not self._lists:
-            return model.Verse(lines_by_hand(spans))
+        is_line = self._verse and sum(len(span.text) for span in spans) <= MAX_STANZA_LINE_LETTERS
+        if (breaks >= (1 if self._verse else 2) or is_line) and not self._lists:
+            return model.Verse(lines_by_hand(spans), indents)
         return model.Paragraph(spans)
+
+    def _numbered_paragraphs(self, token: Token) -> Iterator[Block]:
+        """The paragraphs of what Markdown takes for a list, with their numbers."""
+        start = token.attrGet("start")
+        number = 1 if start is None else int(start)
+        while self._tokens[self._at].type == "list_item_open":
+            self._at += 1
+            sign: Spans = (Span(f"{number}. "),)
+            for block in self.blocks("list_item_close"):
+                yield model.Paragraph((*sign, *block.spans)) if isinstance(block, model.Paragraph) else block
+                sign = ()
+            number += 1
+        self._at += 1
 
     def _quote(self) -> Iterator[Block]:
         """A quotation. If it consists only of verse, the verse itself is returned."""

@@ -31,6 +31,7 @@ Spans = tuple[Span, ...]
 MAX_ROW_LETTERS = 66  # letters of small type in a line
 MAX_SHORT_TABLE_LINES = 18
 MAX_HAND_LINE_LETTERS = 50
+EMS_A_SPACE = 0.4  # of a verse line's indent
 
 
 def lines_by_hand(spans: Spans) -> tuple[Spans, ...]:
@@ -109,9 +110,17 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Verse:
-    """Lines whose breaks are kept, such as a poem, a song or an inscription."""
+    """Lines whose breaks are kept, such as a poem, a song or an inscription.
+
+    `indents`: the spaces before each line; empty if no line is indented.
+    """
 
     lines: tuple[Spans, ...]
+    indents: tuple[int, ...] = ()
+
+    def indent(self, line: int) -> float:
+        """The indent of a line in ems."""
+        return self.indents[line] * EMS_A_SPACE if self.indents else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +200,7 @@ class Section:
     """A chapter. `id` is its id in the service.
 
     A book's only chapter is not `numbered`. `repeats_book_title`: its title is the book's. `labelled`: its first block
-    is a label above the text.
+    is a label above the text. `verse`: it belongs to a book of verse.
     """
 
     id: int
@@ -202,6 +211,7 @@ class Section:
     numbered: bool = True
     repeats_book_title: bool = False
     labelled: bool = False
+    verse: bool = False
 
     @property
     def name(self) -> str:

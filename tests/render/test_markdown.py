@@ -67,6 +67,33 @@ def test_lists_and_quotes_and_tables_and_code_keep_their_structure() -> None:
     assert code.lines == ("g", "  h")
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("29. März. Der Wind dreht.\n\nNoch nichts.", ["29. März. Der Wind dreht.", "Noch nichts."]),
+        ("1. Mai. Regen.\n\n2. Mai. Mehr.", ["1. Mai. Regen.", "2. Mai. Mehr."]),
+        ("1953. Nobody asked.\n\nSo.", ["1953. Nobody asked.", "So."]),
+    ],
+    ids=["a date", "a diary", "a year"],
+)
+def test_a_paragraph_that_begins_with_a_date_is_no_list(text: str, said: list[str]) -> None:
+    found = blocks(text)
+
+    assert ["".join(span.text for span in each.spans) for each in found if isinstance(each, Paragraph)] == said
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1. Maismehl\n2. Marinade", "1. Knead.\n\nWait.\n\n2. Bake.", "7. Eggs\n8. Milk", "1) Eggs"],
+    ids=["words like months", "steps with text between", "a list that goes on", "another sign"],
+)
+def test_a_numbered_list_stays_one(text: str) -> None:
+    found = blocks(text)
+
+    assert any(isinstance(each, ItemList) for each in found)
+    assert not any(isinstance(each, Paragraph) and each.spans[0].text[:1].isdigit() for each in found)
+
+
 def test_hard_line_breaks_make_verse() -> None:
     (verse,) = blocks("> Roses  \n> are  \n> red")
 

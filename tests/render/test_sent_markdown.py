@@ -106,7 +106,7 @@ def test_a_soft_line_break_is_a_space(make: Make) -> None:
 def test_every_line_in_a_book_of_poems_is_a_line_of_its_own(make: Make) -> None:
     book = render(make("The tide\ncomes in\n\nand goes\nout", genre="Poetry"))
 
-    assert '<p class="verse">The tide<br/>comes in</p>' in chapter(book)
+    assert '<p class="verse poem"><span>The tide</span><br/><span>comes in</span></p>' in chapter(book)
     assert [text for _, text in lines(book.layout)][-4:] == ["The tide", "comes in", "and goes", "out"]
 
 

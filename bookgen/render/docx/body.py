@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from html import escape
 
 from bookgen.render import model
@@ -22,6 +22,41 @@ _RULES = f"<w:tblBorders><w:top {_RULE}/><w:bottom {_RULE}/></w:tblBorders>"
 _HEAD_RULE = f"<w:tcBorders><w:bottom {_RULE}/></w:tcBorders>"
 _MAX_CELL = 40  # letters counted for a column's width; longer texts wrap
 _SAMPLE = 200  # rows read to choose the column widths
+
+
+_KEPT_LINES = 8  # a stanza of up to this many lines is kept on one page
+_TITLE_LINES = 3  # of a poem, with the space around it
+_LETTERS_AN_EM = 2.1
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a block is in its poem. `is_whole`: the poem is to stay on one page."""
+
+    is_whole: bool
+    begins: bool
+    ends: bool
+
+
+_IN_LONG_POEM = _Place(is_whole=False, begins=False, ends=False)
+
+
+def _places(blocks: Sequence[Block], geometry: Geometry) -> dict[int, _Place]:
+    """The place of each block of a chapter of poems, by its index. A poem begins with its heading."""
+    letters = geometry.measure / geometry.size * _LETTERS_AN_EM  # in a line; an estimate, since Word sets the lines
+    titles = [index for index, block in enumerate(blocks) if isinstance(block, model.Heading)]
+    places = {}
+    for first, end in zip([0, *titles], [*titles, len(blocks)], strict=True):
+        stanzas = [block.lines for block in blocks[first:end] if isinstance(block, model.Verse)]
+        lines = _TITLE_LINES + sum(1 + sum(1 + _length(line) // letters for line in stanza) for stanza in stanzas)
+        for index in range(first, end):
+            begins = index == 0 or (index - 1 == first and isinstance(blocks[first], model.Heading))
+            places[index] = _Place(lines <= geometry.lines, begins, index == end - 1)
+    return places
+
+
+def _length(spans: Spans) -> int:
+    return sum(len(span.text) for span in spans)
 
 
 class BodyWriter:
@@ -43,13 +78,18 @@ class BodyWriter:
         self._in_note = False
         self._flush = True
         self._announces = False
+        self._in_verse = False
+        self._place = _IN_LONG_POEM  # of the current block, in a book of verse
         self.notes: list[str] = []
 
     def chapter(self, section: Section) -> str:
         self._first_note = len(self.notes)
         self._flush = True
+        self._in_verse = section.verse
+        places = _places(section.blocks, self._geometry) if section.verse else {}
         body = ""
         for index, block in enumerate(section.blocks):
+            self._place = places.get(index, _IN_LONG_POEM)
             self._announces = announces(block, section.blocks[index + 1 : index + 2])
             body += self._block(block, 0)
         texts = [note_spans(blocks) for blocks in section.notes]
@@ -121,8 +161,8 @@ class BodyWriter:
                 inner = "".join(self._block(each, depth + 1) for each in blocks)
             case model.ItemList():
                 inner = self._list(block, 0)
-            case model.Verse(lines):
-                inner = self._verse(lines)
+            case model.Verse():
+                inner = self._verse(block)
             case model.Code(lines):
                 inner = "".join(paragraph("BookCode", text(line)) for line in lines)
             case model.Table():
@@ -157,15 +197,27 @@ class BodyWriter:
         hang = f' w:hanging="{twips(-first)}"' if first < 0 else f' w:firstLine="{twips(first)}"'
         return f'<w:tabs><w:tab w:val="left" w:pos="{left}"/></w:tabs><w:ind w:left="{left}"{hang}/>'
 
-    def _verse(self, lines: Sequence[Spans]) -> str:
-        lead = twips(self._geometry.lead)
-        rtl, way = self._way(lines)
+    def _verse(self, verse: model.Verse) -> str:
+        """Lines of verse. A short stanza stays on one page, and in a book of verse a short poem does."""
+        lead, last, place = twips(self._geometry.lead), len(verse.lines) - 1, self._place
+        rtl, way = self._way(verse.lines)
         out = []
-        for index, line in enumerate(lines):
-            before = lead if index == 0 else 0
-            after = lead if index == len(lines) - 1 else 0
-            out.append(paragraph("BookVerse", self.spans(line, rtl=rtl), way + spacing(before, after)))
+        for index, line in enumerate(verse.lines):
+            before = 0 if index or place.begins else lead
+            after = lead if index == last and not self._in_verse else 0
+            goes_on = (place.is_whole or last < _KEPT_LINES) if index < last else place.is_whole and not place.ends
+            ways = "<w:keepNext/>" * goes_on + way + spacing(before, after) + self._verse_indent(verse.indent(index))
+            out.append(paragraph("BookVerse", self.spans(line, rtl=rtl), ways))
         return "".join(out)
+
+    def _verse_indent(self, ems: float) -> str:
+        """The indents of a verse line where they are not those of the style, whose inset is for verse among prose."""
+        if not (ems or self._in_verse):
+            return ""
+        geometry = self._geometry
+        inset = 0.0 if self._in_verse else geometry.indent * 1.2
+        turned = geometry.size * 1.5
+        return f'<w:ind w:left="{twips(inset + turned + ems * geometry.size)}" w:hanging="{twips(turned)}"/>'
 
     def _table(self, block: model.Table) -> str:
         widths = self._column_widths(block)

@@ -27,7 +27,10 @@ li p, td p {{ text-indent: 0 }}
 blockquote p + p, li p + p {{ text-indent: {indent}em }}
 p.lines {{ text-indent: 0; text-align: start }}
 p.verse {{ margin: 1em 1.6em; text-align: start; text-indent: 0; {whole} }}
-blockquote p.verse {{ margin: 1em 0 }}
+p.verse > span {{ display: block; padding-inline-start: 1.5em; text-indent: -1.5em }}
+p.verse > br {{ display: none }}
+p.poem {{ break-inside: avoid; page-break-inside: avoid }}
+p.poem, blockquote p.verse {{ margin: 1em 0 }}
 ul.boxes {{ list-style: none; padding-left: 1em }}
 pre {{ white-space: pre-wrap; font-size: 0.85em; margin: 1em 0 }}
 table {{ margin: 1em auto; border-collapse: collapse; font-size: 0.9em }}

@@ -221,14 +221,11 @@ class EpubWriter:
         body = (
             '<nav epub:type="toc" role="doc-toc" id="toc" aria-labelledby="toc-title">'
             f'<h1 id="toc-title">{heading}</h1><ol>\n{toc}</ol></nav>\n'
-            f'<nav epub:type="landmarks" hidden="hidden" aria-label="Landmarks"><ol>\n{marks}</ol></nav>\n'
+            f'<nav epub:type="landmarks" hidden="hidden"><ol>\n{marks}</ol></nav>\n'
         )
         if self._page_list:
             pages = "".join(f'<li><a href="{place}">{label}</a></li>\n' for place, label in self._page_list)
-            body += (
-                '<nav epub:type="page-list" role="doc-pagelist" hidden="hidden" aria-label="Pages">'
-                f"<ol>\n{pages}</ol></nav>\n"
-            )
+            body += f'<nav epub:type="page-list" role="doc-pagelist" hidden="hidden"><ol>\n{pages}</ol></nav>\n'
         return self._page(self._language.contents, body, "frontmatter")
 
     def _page(self, title: str, body: str, kind: str) -> bytes:

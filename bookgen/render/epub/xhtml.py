@@ -81,9 +81,8 @@ class ChapterWriter:
                 return f"<blockquote>{''.join(self._block(each) for each in blocks)}</blockquote>"
             case model.ItemList():
                 return self._list(block)
-            case model.Verse(lines):
-                text = "<br/>".join(self._spans(line) for line in lines)
-                return f'<p class="verse"{self._direction(lines)}>{self._marks()}{text}</p>'
+            case model.Verse():
+                return self._verse(block)
             case model.Code(lines):
                 marks = self._marks()
                 code = "\n".join(escape(line, quote=False) for line in lines)
@@ -94,6 +93,16 @@ class ChapterWriter:
                 return _aside(self._marks()) + self._figure(block)
             case model.SceneBreak():
                 return "<hr/>"
+
+    def _verse(self, verse: model.Verse) -> str:
+        """Each line in an element, so that its continuation can be indented. The breaks are for readers without CSS."""
+        texts = []
+        for index, line in enumerate(verse.lines):
+            indent = verse.indent(index)
+            style = f' style="margin-inline-start: {indent:g}em"' if indent else ""
+            texts.append(f"<span{style}>{self._spans(line)}</span>")
+        kind = "verse poem" if self._section.verse else "verse"
+        return f'<p class="{kind}"{self._direction(verse.lines)}>{self._marks()}{"<br/>".join(texts)}</p>'
 
     def _direction(self, lines: Sequence[Spans]) -> str:
         """The `dir` attribute of a text whose direction differs from the book's. List items follow their list."""

@@ -31,11 +31,13 @@ def chapter_pages(setter: Setter, section: Section, structure: Element, before: 
     flow = Flow(setter, element)
     flow.chapter(section)
     notes = FootNotes(setter, section, element, flow.rows)
+    poems = flow.headings if section.verse else []
     if notes.behind:
         _set_behind(setter, section, notes, flow)
     notes.adopt(flow.rows)
-    rows += flow.rows
     geometry, looseness = setter.geometry, flow.looseness
+    _keep_whole(flow.rows, poems, geometry.lines, sum(row.units for row in rows))
+    rows += flow.rows
 
     def can_change(paragraph: int, change: int) -> bool:
         return looseness.variant(paragraph, change) is not None
@@ -43,6 +45,20 @@ def chapter_pages(setter: Setter, section: Section, structure: Element, before: 
     search = PageSearch(rows, geometry.lines, geometry.lead, notes.heights(), notes.gap, can_change)
     pages = [_page_rows(rows, cut, looseness) for cut in search.cuts(first_is_recto=before % 2 == 0)]
     return ChapterPages(section, before, pages, notes)
+
+
+def _keep_whole(rows: list[Row], poems: list[int], lines: int, above: int) -> None:
+    """Keep each poem that fits a page on one. `poems`: the rows of their titles. `above`: lines above the first row.
+
+    A page may end short after any poem.
+    """
+    for first, end in zip(poems, [*poems[1:], len(rows)], strict=False):
+        while end > first and rows[end - 1].blank:
+            end -= 1
+        if sum(row.units for row in rows[first:end]) <= lines - (above if first == 0 else 0):
+            for row in rows[first : end - 1]:
+                row.keep = True
+        rows[end - 1].loose = True
 
 
 def _page_rows(rows: list[Row], cut: Cut, looseness: Looseness) -> list[Row]:

@@ -20,6 +20,7 @@ from bookgen.render.ornaments import SCENE_BREAK
 
 _NARROW = 13  # ems; narrower lines are not justified
 _TURNED = 1.5  # ems; the indent of the continuation of a long verse line
+_MAX_INDENT_SHARE = 0.4  # of the line width; a verse line is indented no further
 _KEPT_LINES = 8  # verse or code of up to this many lines is kept on one page
 _HEADING_SCALE = {2: 1.18, 3: 1.06, 4: 1.0}
 
@@ -47,11 +48,14 @@ class Flow:
         self._flush = True  # the next paragraph has no indent, unless the language indents all paragraphs
         self._in_item = False
         self._level = 1  # the level of the last heading; 1 is the chapter's own
+        self._in_verse = False
+        self.headings: list[int] = []  # the row at which each heading begins
         self.rows: list[Row] = []
         self._rows_above = 0  # rows of the label above the text
         self.looseness = Looseness(setter.breaker)
 
     def chapter(self, section: Section) -> None:
+        self._in_verse = section.verse
         for index, block in enumerate(section.blocks):
             self.block(block, self.outermost)
             if index == 0 and section.labelled:
@@ -83,8 +87,8 @@ class Flow:
         self.space()
         self._block += 1
         match block:
-            case model.Verse(lines):
-                self._verse(lines, frame)
+            case model.Verse():
+                self._verse(block, frame)
             case model.Code(lines):
                 self._code(lines, frame)
             case model.Table():
@@ -175,6 +179,7 @@ class Flow:
     def _heading(self, level: int, spans: Spans, frame: TextFrame) -> None:
         self._block += 1
         self.space(keep=True)
+        self.headings.append(len(self.rows))
         size = self.geometry.size * _HEADING_SCALE[level]
         self._level = min(level, self._level + 1)  # tagged headings must not skip a level
         heading = replace(frame, element=frame.element.child(f"H{self._level}"))
@@ -252,19 +257,24 @@ class Flow:
         x = self.geometry.measure - frame.left + self._gap if self._rtl else frame.left - before
         self.rows[at].marks.insert(0, TextMark(label, x, self.geometry.size, element))
 
-    def _verse(self, verses: Sequence[Spans], frame: TextFrame) -> None:
-        """Add verse. The continuation of a long line is indented. Verse in a quotation gets no further inset."""
-        size = self.geometry.size
+    def _verse(self, verse: model.Verse, frame: TextFrame) -> None:
+        """Add verse. The continuation of a long line is indented, and no word is divided. Only verse among prose gets
+        an inset.
+        """
+        size, verses = self.geometry.size, verse.lines
         hang = _TURNED * size
-        inset = hang if frame.right else self._step(frame) + hang
-        verse = TextFrame(frame.left + inset, frame.right, frame.element.child("P"))
+        inset = hang if frame.right or self._in_verse else self._step(frame) + hang
+        element = frame.element.child("P")
         for index, spans in enumerate(verses):
+            left = frame.left + inset + min(verse.indent(index) * size, self.geometry.measure * _MAX_INDENT_SHARE)
+            line = TextFrame(left, frame.right, element)
             words = self._words(spans, verses)
-            lines = self._breaker.lines(words, Shape(self._measure(verse), size, -hang, Align.START))
+            shape = Shape(self._measure(line), size, -hang, Align.START, hyphenated=False)
+            lines = self._breaker.lines(words, shape)
             kept = index < len(verses) - 1 and len(verses) <= _KEPT_LINES
             if lines and index < len(verses) - 1:
                 lines[-1].tail = Tail.SPACE
-            self._put(lines, words, verse, size, keep=kept)
+            self._put(lines, words, line, size, keep=kept)
 
     def _code(self, lines: Sequence[str], frame: TextFrame) -> None:
         size = self.geometry.size

@@ -72,6 +72,7 @@ class Shape:
     align: Align = Align.JUSTIFY
     notch: float = 0.0  # the first `notch_lines` lines are this much shorter, for a drop cap
     notch_lines: int = 0
+    hyphenated: bool = True  # of lines that are not justified
 
 
 class LineBreaker:
@@ -103,7 +104,7 @@ class LineBreaker:
     def _ends(self, words: Words, shape: Shape) -> list[Breakpoint]:
         measures = _measures(shape)
         if shape.align is not Align.JUSTIFY:
-            divided = shape.align is Align.START and len(words.tokens) > 12
+            divided = shape.align is Align.START and shape.hyphenated and len(words.tokens) > 12
             full = first_fit(words, measures, self._hyphens if divided else None)
             return _balanced(words, measures, full) if shape.align is Align.CENTER else full
         if shape.notch_lines:

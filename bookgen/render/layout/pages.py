@@ -199,14 +199,17 @@ class PageSearch:
         return self._units[end] - self._units[start] + extra
 
     def _seen_short(self, start: int, end: int, short: int) -> int:
-        """The visibly empty lines at the foot of a page. 0 if it has notes, which are at the foot anyway."""
-        return 0 if self._notes[end] > self._notes[start] else max(0, short)
+        """The visibly empty lines at the foot of a page. 0 if it has notes, which are at the foot, or may be short."""
+        full = self._notes[end] > self._notes[start] or self._rows[end - 1].loose
+        return 0 if full else max(0, short)
 
     def _cost(self, start: int, end: int, short: int) -> float:
         rows = self._rows
         if end >= len(rows):
             return THIN_END if start and self._units[end] - self._units[start] < _MIN_LAST else 0.0
         above, below = rows[end - 1], rows[end]
+        if above.loose:
+            return float(short)  # with fewer pages fewer lines are empty
         cost = SHORT * min(short, 8) ** 2 + 40.0 * min(max(0, short - _MAX_SHORT), _MAX_COUNTED_LINES)
         if short < 0:
             cost += 2000.0

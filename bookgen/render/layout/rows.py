@@ -71,13 +71,14 @@ Mark = TextMark | Rule | Image | Fill
 class Row:
     """A row. `first` and `last`: a paragraph begins or ends here. `keep`: the next row stays on the same page.
 
-    `block` and `word` identify the text that begins here, `notes` the notes it refers to. `head` is repeated above the
-    row if a page starts with it.
+    `loose`: a page may end after it however short it is. `block` and `word` identify the text that begins here, `notes`
+    the notes it refers to. `head` is repeated above the row if a page starts with it.
     """
 
     marks: list[Mark] = field(default_factory=list)
     units: int = 1
     keep: bool = False
+    loose: bool = False
     first: bool = True
     last: bool = True
     blank: bool = False

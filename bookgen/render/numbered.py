@@ -1,0 +1,49 @@
+"""Tells paragraphs that begin with a number from lists: "29. März. Der Wind dreht." is no list of one item."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from markdown_it.token import Token
+
+# Months as they follow a day's number in the languages that write it with a full stop.
+_MONTH = re.compile(
+    r"(?:jan(?:uar|úar|uára)|jänner|feb(?:ruar|rúar|ruára|er)|märz|mar(?:ts|s|ca)|apr(?:il|íl|íla)|ma[ijí]|mája|jún[aí]?|"
+    r"jun[ij]|júl[aí]?|jul[ij]|august[ai]?|ágúst|september|septembra|o[kc]tober|októbra|október|november|novembra|"
+    r"nóvember|de[czs]ember|decembra|desember|\w+kuuta|ledna|února|března|dubna|května|června|července|srpna|září|října|"
+    r"listopadu?|prosince|siječnja|veljače|ožujka|travnja|svibnja|lipnja|srpnja|kolovoza|rujna|listopada|studenog[a]?|"
+    r"prosinca)\b",
+    re.IGNORECASE,
+)
+_List = tuple[int, int, list[str]]  # the index of its first token, its first number, the text of each item
+
+
+def numbered_paragraphs(tokens: Sequence[Token]) -> frozenset[int]:
+    """The indexes of the tokens that begin a list which is none.
+
+    That is one whose items all begin with a date, or a single item whose number no other list leads up to or continues.
+    """
+    lists = list(_lists(tokens))
+    starts = {first for _, first, _ in lists}
+    ends = {first + len(items) for _, first, items in lists}
+    return frozenset(
+        index
+        for index, first, items in lists
+        if all(map(_MONTH.match, items)) or (len(items) == 1 and first not in ends and first + 1 not in starts)
+    )
+
+
+def _lists(tokens: Sequence[Token]) -> Iterator[_List]:
+    """The outermost numbered lists, as far as a full stop follows their numbers."""
+    found: _List | None = None
+    for index, token in enumerate(tokens):
+        if token.type == "ordered_list_open" and token.level == 0 and token.markup == ".":
+            start = token.attrGet("start")
+            found = (index, 1 if start is None else int(start), [])
+        elif token.type == "ordered_list_close" and token.level == 0 and found:
+            yield found
+            found = None
+        elif found and token.type == "list_item_open" and token.level == 1:
+            following = tokens[index + 2] if index + 2 < len(tokens) else token
+            found[2].append(following.content if following.type == "inline" else "")
