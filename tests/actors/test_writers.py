@@ -21,7 +21,7 @@ from .conftest import Model, Shelf, crash, supervising
 REAL, OTHER, OFFLINE = "anthropic:claude-test", "openai:gpt-test", "offline"
 
 
-class NamedModel(Model):
+class ModelOfWriter(Model):
     """A test model with a name, which it records with its chapters."""
 
     def __init__(self, name: str) -> None:
@@ -33,7 +33,7 @@ class NamedModel(Model):
         return ChapterDraft(draft.content, draft.word_count, draft.digest, writer=self.name)
 
 
-Process = Callable[..., Awaitable[tuple[Supervisor, NamedModel]]]
+Process = Callable[..., Awaitable[tuple[Supervisor, ModelOfWriter]]]
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ async def process(database: Database) -> AsyncIterator[Process]:
     """Starts a process with this model. `named`: the operator has named it; `free`: it answers at once."""
     async with contextlib.AsyncExitStack() as running:
 
-        async def process(name: str, *, named: bool = False, free: bool = False) -> tuple[Supervisor, NamedModel]:
-            model = NamedModel(name)
+        async def process(name: str, *, named: bool = False, free: bool = False) -> tuple[Supervisor, ModelOfWriter]:
+            model = ModelOfWriter(name)
             model.free = free
             started = supervising(database, model, model.write_chapter, names_model=named)
             return await running.enter_async_context(started), model
@@ -212,7 +212,7 @@ async def test_processes_with_different_models_do_not_take_each_others_runs(proc
     assert third.chapters.surplus == 0
 
 
-class UnnamedModel(NamedModel):
+class UnnamedModel(ModelOfWriter):
     """The only model of a local server, which reports its name once it is `there`."""
 
     def __init__(self, *, there: bool) -> None:

@@ -45,7 +45,7 @@ ENOUGH = f"SELECT cardinality(ARRAY({IN_FLIGHT})) >= $1"
 
 
 @dataclass(frozen=True, slots=True)
-class Outage:
+class Failover:
     """Seconds from the end of the primary.
 
     `waiting`: runs that were between two model calls at that moment. `held_up`: those that were so at any moment until
@@ -86,7 +86,7 @@ class FailoverWorld:
             }
         self.processes = [await self.world.serve(**settings) for _ in range(PROCESSES)]
 
-    async def fail_over(self) -> Outage:
+    async def fail_over(self) -> Failover:
         """Fail over, and wait until every run goes on."""
         waiting = len(await self._waiting(None))
         began = time.monotonic()
@@ -103,7 +103,7 @@ class FailoverWorld:
         served = time.monotonic() - began
         while held_up & set(await self._waiting(before)):  # noqa: ASYNC110 (the signal is a row)
             await asyncio.sleep(0.05)
-        return Outage(waiting, len(held_up), promoted, served, time.monotonic() - began)
+        return Failover(waiting, len(held_up), promoted, served, time.monotonic() - began)
 
     async def _waiting(self, before: dict[object, object] | None) -> list[object]:
         """The runs that have made no progress since `before`, if given, and have no model call under way."""
