@@ -138,7 +138,7 @@ def test_small_texts_share_a_piece_and_a_large_text_has_its_own() -> None:
 
 
 def test_the_bytes_counted_for_a_piece_hold_the_longest_chapter() -> None:
-    assert MAX_PIECE_BYTES >= len("🖋".encode()) * MAX_CONTENT
+    assert len("🖋".encode()) * MAX_CONTENT <= MAX_PIECE_BYTES
 
 
 async def test_the_size_of_an_answer_is_limited(
