@@ -114,6 +114,7 @@ ATTACKS = {
     "type is a list": forged(claims(token_type=["access"])),
     "user is text": forged(claims(user_id="7")),
     "user is true": forged(claims(user_id=True)),
+    "user is zero": forged(claims(user_id=0)),
     "user is negative": forged(claims(user_id=-7)),
     "user is too large": forged(claims(user_id=2**63)),
     "expiry is text": forged(claims(exp="never")),

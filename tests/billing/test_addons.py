@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from bookgen.billing.addons import count_use, hold_use, release_use, uses_remaining
+from bookgen.billing.addons import CHILDRENS_BOOK, count_use, hold_use, release_use, require, uses_remaining
 from bookgen.billing.checkout import ReturnUrls
 from bookgen.billing.quota import Quota
 from bookgen.errors import PlanUpgradeRequired
@@ -19,8 +19,8 @@ SLUG = "automated-production"
 
 @pytest.fixture
 def buy(payments, stripe, deliver):
-    async def buy(account, billing_type):
-        session = await payments.buy_addon(account, SLUG, billing_type, NOWHERE)
+    async def buy(account, billing_type, slug=SLUG):
+        session = await payments.buy_addon(account, slug, billing_type, NOWHERE)
         stripe.pay(session.session_id)
         await deliver()
         return session.session_id
@@ -127,6 +127,17 @@ async def test_a_monthly_addon_is_used_before_single_uses(pool, quota, make_acco
     await count_use(pool, quota, await hold(account))
 
     assert await remaining(account) == [("monthly", -1, 1), ("per_use", 1, 0)]
+
+
+@pytest.mark.parametrize(("bought", "needed"), [(SLUG, CHILDRENS_BOOK), (CHILDRENS_BOOK, SLUG)])
+async def test_an_addon_does_not_pay_for_another(pool, quota, make_account, buy, bought, needed):
+    account = await make_account()
+    await buy(account, "monthly", bought)
+    standing = await quota.standing(pool, account)
+
+    assert (await require(pool, quota, standing, bought)).addon.slug == bought
+    with pytest.raises(PlanUpgradeRequired):
+        await require(pool, quota, standing, needed)
 
 
 async def test_a_cancelled_monthly_addon_ends_with_the_paid_month(stripe, clock, make_account, buy, deliver, remaining):

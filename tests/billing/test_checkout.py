@@ -430,6 +430,14 @@ async def test_an_archived_or_foreign_price_is_not_used(pool, payments, stripe, 
     assert stripe.objects[bought.session_id]["line_items"] != [{"price": price["id"], "quantity": "1"}]
 
 
+async def test_a_return_url_may_have_any_visible_character(payments, stripe, make_account):
+    url = "https://books.test/!~?a=(1)"
+
+    bought = await payments.buy_credits(await make_account(), "single", ReturnUrls(None, url))
+
+    assert stripe.objects[bought.session_id]["cancel_url"] == url
+
+
 async def test_a_return_url_to_another_site_is_refused(payments, make_account):
     account = await make_account()
     urls = [

@@ -66,6 +66,21 @@ async def test_a_signed_event_with_a_null_character_is_refused(
         await payments.receive(*stripe.delivery(event))
 
 
+async def test_the_end_of_a_paid_plan_leaves_a_plan_that_the_operator_granted(
+    pool, quota, stripe, clock, make_account, subscribe, deliver
+):
+    account = await make_account()
+    paid = await subscribe(account, "starter")
+    await deliver()
+    await subscriptions.set_plan(pool, account, "pro")
+    clock.now += timedelta(days=40)
+
+    stripe.cancel(paid)
+    await deliver()
+
+    assert (await quota.plan(pool, account)).slug == "pro"
+
+
 async def test_an_escaped_backslash_before_u0000_is_ordinary_text(pool, make_account, buy_credits, deliver, stripe):
     account = await make_account()
     await buy_credits(account)

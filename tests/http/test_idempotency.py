@@ -19,7 +19,7 @@ from tests.fakes.model_script import fault
 from tests.fakes.model_server import ModelServer
 from tests.fakes.stripe_server import FakeStripe
 from tests.http.blackbox import BlackboxCaller
-from tests.http.conftest import Api, OpenApi, pause
+from tests.http.conftest import PREFIX, Api, OpenApi, pause
 from tests.http.document import DOCUMENT
 from tests.service import ServiceProcess
 
@@ -149,6 +149,15 @@ async def test_an_invalid_key_is_refused(api: Api, key: str) -> None:
     refused = await api.post("/books/", FORM, headers={"Idempotency-Key": key})
 
     assert (refused.status, refused.code) == (400, "VALIDATION_ERROR")
+    assert (await api.get("/books/")).body == []
+
+
+async def test_two_keys_in_one_request_are_refused(api: Api) -> None:
+    headers = [("Authorization", f"Bearer {api.access}"), *KEY.items(), *KEY.items()]
+
+    reply = await api.client.post(f"{PREFIX}/books/", json=FORM, headers=headers)
+
+    assert reply.status == 400
     assert (await api.get("/books/")).body == []
 
 

@@ -188,8 +188,10 @@ class _Length(validate.Length):
         except ValidationError:
             if not value:
                 raise ValidationError("Must not be empty.") from None
-            bounds = f"at most {self.max:,}" if (self.min or 0) <= 1 else f"{self.min:,} to {self.max:,}"
-            raise ValidationError(f"Must have {bounds} {self._unit} (got {len(value):,}).") from None
+            # Too long a value was refused before, when it was read.
+            raise ValidationError(
+                f"Must have {self.min:,} to {self.max:,} {self._unit} (got {len(value):,})."
+            ) from None
 
 
 class String(fields.String):
