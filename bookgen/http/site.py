@@ -105,8 +105,13 @@ async def public_settings(request: web.Request) -> web.Response:
 async def ask(request: web.Request) -> web.Response:
     asked = request[BODY]
     address = address_bucket(clients.address(request, request.app))
-    has_budget = (await take_from_shared(request.app, "model answers", address, MODEL_ANSWERS)).allowed
-    found = await request.app[SERVICES].support.ask(asked["question"], asked["history"], by_model=has_budget)
+    budget = await take_from_shared(request.app, "model answers", address, MODEL_ANSWERS)
+    found = await request.app[SERVICES].support.ask(
+        asked["question"],
+        asked["history"],
+        by_model=budget.allowed,
+        asked_by_caller=budget.limit - budget.remaining,
+    )
     return replies.json(asdict(found))
 
 

@@ -25,6 +25,7 @@ MAX_TOKENS, MIN_TOKENS = 900, 250  # MIN_TOKENS: in a small context window
 AT_ONCE = 4  # model calls of the assistant; a further question waits
 MAX_WAIT_SECONDS = 10.0  # for a place among them, and for a provider that is away
 MAX_CALLS_A_DAY = 2_000  # model calls: anybody may ask, and nobody pays
+CALLERS = 40  # no caller may have more calls than this part of what is left of the day, so no few can use it up
 MIN_COVERAGE = 0.5  # of the weight of a question's words that a passage has, if it is to answer
 EXTRACT = 4  # statements of a passage that answers by itself
 MAX_STATEMENT_CHARACTERS = 400
@@ -104,13 +105,21 @@ class Support:
         return cls(_index_of(folder, url), model, ledger, facts=facts, db=db)
 
     async def ask(
-        self, question: str, history: Sequence[Mapping[str, str]] = (), *, by_model: bool = True
+        self,
+        question: str,
+        history: Sequence[Mapping[str, str]] = (),
+        *,
+        by_model: bool = True,
+        asked_by_caller: int = 1,
     ) -> SupportAnswer:
-        """Answer a question. Without `by_model` the answer quotes the documents."""
+        """Answer a question. Without `by_model` the answer quotes the documents.
+
+        `asked_by_caller`: the caller's questions of the day, with this one.
+        """
         whole = " ".join([*_asked_before(history), question])
         found = self._index.best(whole, PASSAGES)
         known = await self._known(question, history)
-        if self._model and by_model and self._may_ask_model():
+        if self._model and by_model and self._may_ask_model(asked_by_caller):
             try:
                 return await self._from_model(self._model, question, history, known, found)
             except (UpstreamAIError, Unavailable, TimeoutError):
@@ -148,12 +157,15 @@ class Support:
         unknown: str = topics.languages()[known.language]["unknown"]
         return SupportAnswer(unknown, _sources(self._index.first(SOURCES)))
 
-    def _may_ask_model(self) -> bool:
+    def _may_ask_model(self, asked_by_caller: int) -> bool:
         today = self._now().date()
         if today != self._day:
             self._day, self._asked = today, 0
+        left = self._most_a_day - self._asked
+        if left <= 0 or asked_by_caller > max(1, left // CALLERS):
+            return False
         self._asked += 1
-        return self._asked <= self._most_a_day
+        return True
 
     async def _from_model(
         self,

@@ -193,6 +193,20 @@ async def test_a_day_has_a_bounded_number_of_model_calls(passages):
     assert len(model.requests) == 3
 
 
+async def test_forty_callers_cannot_use_up_the_model_calls_of_a_day(passages):
+    model = AssistantModel()
+    support = Support(PassageIndex(passages), model, most_a_day=200)
+
+    for asked in range(1, 11):
+        for _ in range(40):
+            await support.ask("exports", asked_by_caller=asked)
+    by_forty = len(model.requests)
+    await support.ask("exports")
+
+    assert 40 < by_forty < 200
+    assert len(model.requests) == by_forty + 1
+
+
 async def test_a_follow_up_question_uses_the_conversation(passages):
     history = [{"role": "user", "content": "How do I pause a run?"}, {"role": "assistant", "content": "Like this."}]
 
