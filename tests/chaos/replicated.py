@@ -125,6 +125,7 @@ class PostgresServer:
 
     def stop(self) -> None:
         if self._process and self._process.poll() is None:
+            self.signal(signal.SIGCONT)  # it may be frozen
             self._process.send_signal(signal.SIGQUIT)
             self._process.wait()
 

@@ -1,68 +1,66 @@
-"""The synchronous standby hangs: nothing is answered that it does not have."""
+"""The synchronous standby hangs: nobody sees what it does not have, since a failover would lose it."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import signal
-from pathlib import Path
+from collections.abc import AsyncIterator
 
 import pytest
 
-from bookgen.store.database import HTTP_SILENCE_SECONDS, SILENCE_SECONDS
-from tests.chaos.test_failover import FailoverWorld, setting
-from tests.chaos.traffic import CUT_OFF
-from tests.chaos.world import Author
+from bookgen.errors import Unavailable
+from bookgen.store.database import Pool, open_pool
+from tests.chaos.replicated import NAME, ReplicatedPostgres, replicated_postgres
 
-# Longer than the service waits for an answer of the database, so that it gives up and tries again.
-HANGS_SECONDS = max(SILENCE_SECONDS, HTTP_SILENCE_SECONDS) + 10.0
+WAITS_FOR_IT = "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+SEEN = "SELECT count(*) FROM word"
 
 
-@pytest.mark.long
-@pytest.mark.timeout(1200)
-async def test_a_command_that_the_standby_does_not_have_is_never_answered(tmp_path: Path) -> None:
-    async with setting("several hosts", tmp_path) as fleet:
-        world, pair = fleet.world, fleet.pair
-        await fleet.serve()
-        author = await world.author()
-        book = await world.book(author)
-        world.model.configure(delay=3600)
-        await world.generate(fleet.processes[0], author, book)
-        await world.model.arrived(1)
-        world.stops[book] += 1
-
+@pytest.fixture
+async def pair() -> AsyncIterator[ReplicatedPostgres]:
+    """A pair whose standby hangs, and a table that it still has."""
+    async with replicated_postgres() as pair:
+        await pair.primary.value_of(NAME, "CREATE TABLE word (said text)")
+        await pair.primary.value_of(NAME, f"ALTER TABLE word OWNER TO {NAME}")
         pair.standby.signal(signal.SIGSTOP)
-        seen = await asyncio.gather(pause(fleet, author, book), look(fleet, author, book))
-        pair.primary.kill()
+        yield pair
         pair.standby.signal(signal.SIGCONT)
-        await pair.standby.promote()
-
-        there = await pair.standby.value_of("bookgen", "SELECT status FROM run")
-        print(f"answers of the command: {seen[0]}; statuses that were shown: {seen[1]}; after the failover: {there}")
-        assert "paused" not in (seen[0] | seen[1]) or there == "paused"
 
 
-async def pause(fleet: FailoverWorld, author: Author, book: int) -> set[str]:
-    """Ask one process again and again to pause the book. Returns the statuses that it confirmed."""
-    confirmed = set[str]()
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(HANGS_SECONDS):
-            while True:
-                with contextlib.suppress(*CUT_OFF):
-                    code, body = await fleet.world.steer(fleet.processes[0], author, book, "pause")
-                    confirmed |= {body["generation_status"]} if code == 200 else set()
-                await asyncio.sleep(1)
-    return confirmed
+async def say(pool: Pool) -> None:
+    async with pool.acquire() as connection, connection.transaction():
+        await connection.execute("INSERT INTO word VALUES ('sent')")
 
 
-async def look(fleet: FailoverWorld, author: Author, book: int) -> set[str]:
-    """Ask the other process for the status. Returns those that it showed."""
-    shown, path = set[str](), f"/books/{book}/generation-status/"
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(HANGS_SECONDS):
-            while True:
-                with contextlib.suppress(*CUT_OFF):
-                    code, body = await fleet.world.call(fleet.processes[1], author, "GET", path)
-                    shown |= {body["generation_status"]} if code == 200 else set()
-                await asyncio.sleep(0.5)
-    return shown
+async def seen(pair: ReplicatedPostgres) -> object:
+    """How many words another session sees, after a request to cancel the first one would have arrived."""
+    for _ in range(5):
+        await pair.primary.value("SELECT 1")
+    assert await pair.primary.value(WAITS_FOR_IT)
+    return await pair.primary.value_of(NAME, SEEN)
+
+
+async def test_a_commit_that_the_standby_does_not_confirm_in_time_is_not_seen(pair: ReplicatedPostgres) -> None:
+    pool = await open_pool(pair.url, size=1, silence=2.0)
+
+    with pytest.raises(Unavailable):
+        await say(pool)
+
+    assert await seen(pair) == 0
+    pair.standby.signal(signal.SIGCONT)
+    await pair.primary.until(f"SELECT NOT ({WAITS_FOR_IT})")
+    assert await pair.primary.value_of(NAME, SEEN) == 1
+    pool.terminate()
+
+
+async def test_a_commit_whose_task_is_cancelled_is_not_seen_before_the_standby_has_it(pair: ReplicatedPostgres) -> None:
+    pool = await open_pool(pair.url, size=1)
+
+    saying = asyncio.create_task(say(pool))
+    await pair.primary.until(WAITS_FOR_IT)
+    saying.cancel()
+    await asyncio.wait({saying})
+
+    assert saying.cancelled()
+    assert await seen(pair) == 0
+    pool.terminate()

@@ -23,9 +23,9 @@ FOREVER = 3600.0
 
 
 @pytest.fixture
-async def address(dsn: str) -> AsyncIterator[str]:
-    """The database by TCP."""
-    async with PgProxy(dsn) as proxy:
+async def address(empty_dsn: str) -> AsyncIterator[str]:
+    """A database by TCP."""
+    async with PgProxy(empty_dsn) as proxy:
         yield proxy.dsn
 
 
