@@ -26,7 +26,8 @@ IN_FLIGHT = """
      WHERE status = 'running' OR status IN ('queued', 'paused') AND call_started_at IS NOT NULL
     UNION SELECT book_id FROM blurb_draft WHERE owner IS NOT NULL
 """
-BLURBS_DRAFTED = "SELECT NOT EXISTS (SELECT FROM blurb_draft)"
+BLURBS_LEFT = "SELECT count(*) FROM blurb_draft"
+FEWER_BLURBS_LEFT = "SELECT count(*) < $1 FROM blurb_draft"
 
 TEXTS = "SELECT book_id, chapter_number, md5(content) AS text FROM chapter WHERE content <> ''"
 
@@ -161,7 +162,8 @@ class Traffic:
         self._hit |= in_flight
 
     async def at_the_end(self) -> None:
-        await self._world.until(BLURBS_DRAFTED, seconds=120)
+        while left := await self._world.value(BLURBS_LEFT):
+            await self._world.until(FEWER_BLURBS_LEFT, left, seconds=120)
         self._count_calls()
         await self._keep_promises()
         await self._compare_texts()
