@@ -119,7 +119,9 @@ WORKING_PROCESSES = Gauge("bookgen_processes_taking_work", "Living processes on 
 BACKUP_AGE = Gauge(
     "bookgen_backup_age_seconds", "Age of the newest backup that was restored in a drill; +Inf if there is none."
 )
-BACKUPS = Counter("bookgen_backups_total", "Scheduled backups of this process.", ["outcome"])
+BACKUPS = Counter("bookgen_backups_total", "Scheduled backups of this process: ok, incomplete or failed.", ["outcome"])
+for outcome in ("ok", "incomplete", "failed"):
+    BACKUPS.labels(outcome)  # from 0: an increase is only seen of a series that is there
 
 # Caches, because finding a labelled counter takes longer than counting. There are few combinations of labels.
 answers = cache(ANSWERS.labels)

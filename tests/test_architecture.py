@@ -10,7 +10,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "bookgen"
 
-NOUNS = {"models", "errors", "words", "names", "cover_words", "threads", "processes"}
+NOUNS = {"models", "errors", "words", "names", "cover_words", "threads", "processes", "durable"}
 PROTOCOLS = {"providers.text", "providers.images"}
 OUTSIDE = {"providers.google", "providers.mail"}
 # Choices offered to callers: data next to the code that uses it.
@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "cover_words": set(),
     "threads": set(),
     "processes": set(),
+    "durable": set(),
     "error_base": set(),
     "errors": {"error_base"},
     "models": {"errors", "words"},

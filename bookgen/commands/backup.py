@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +22,7 @@ from bookgen.commands import passphrase
 from bookgen.commands.backup_file import counted, files_of, new_file, require_database
 from bookgen.commands.backup_stored import write_outside
 from bookgen.commands.drill import FORMAT, DrillReport, drill, export_of_a_book
+from bookgen.commands.exit_codes import INCOMPLETE
 from bookgen.config import Config
 from bookgen.store import backups, stored_files
 from bookgen.store.backup.frames import FrameKind, FrameWriter
@@ -34,11 +36,19 @@ from bookgen.store.migrate import read_migrations
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", type=Path, help="the file to make; it must not exist yet")
     parser.add_argument("--no-drill", dest="drill", action="store_false", help="do not restore the backup to prove it")
+    parser.add_argument(
+        "--without-missing",
+        action="store_true",
+        help="if pictures are missing where they were stored, list them and back up everything else (exit code 3)",
+    )
     passphrase.add_option(parser)
 
 
 async def run(options: Namespace) -> int:
-    """Make the backup. Returns 0 once it is complete and, unless `--no-drill` is given, verified."""
+    """Make the backup. Returns 0 once it is complete and, unless `--no-drill` is given, verified.
+
+    INCOMPLETE: the same, but without the pictures that are missing.
+    """
     settings = config.load()
     secret = await passphrase.given(options, settings, new=True)
     require_database(settings)
@@ -56,14 +66,18 @@ async def run(options: Namespace) -> int:
             )
         finally:
             await connection.close()
+    for sentence in made.missing:
+        print(f"bookgen: {sentence}", file=sys.stderr)
     print(_told(options.file, made, report))
-    return 0
+    return INCOMPLETE if made.missing else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A written backup. `left_out`: tables that are not bookgen's. `why_no_export`: why no file was compared; empty if
-    one was.
+    """A written backup.
+
+    `left_out`: tables that are not bookgen's. `why_no_export`: why no file was compared; empty if one was. `missing`:
+    the pictures that it does not have, as sentences.
     """
 
     made_at: datetime
@@ -71,6 +85,7 @@ class Made:
     size: int
     left_out: str
     why_no_export: str
+    missing: Sequence[str]
     seconds: float
 
 
@@ -80,11 +95,13 @@ async def _make(
     # Released with the connection. Until then no file that the snapshot names is removed.
     await stored_files.hold_for_backup(connection)
     with new_file(options.file) as (file, partial):
-        made = await _write(file, settings, secret, connection)
+        made = await _write(file, settings, secret, connection, without_missing=options.without_missing)
         return made, await drill(partial, secret, settings) if options.drill else None
 
 
-async def _write(file: BinaryIO, settings: Config, secret: str, connection: asyncpg.Connection) -> Made:
+async def _write(
+    file: BinaryIO, settings: Config, secret: str, connection: asyncpg.Connection, *, without_missing: bool
+) -> Made:
     began = time.monotonic()
     sealed = SealedWriter(file, secret)
     frames, files, stored = FrameWriter(sealed), files_of(settings), build_files(settings)
@@ -94,24 +111,33 @@ async def _write(file: BinaryIO, settings: Config, secret: str, connection: asyn
         await write_files(frames, settings.data_dir, files)
         current = len(taken.migrations) == len(read_migrations(migrations()))
         export = await export_of_a_book(connection, stored) if current else None
-        trailer = {"sequences": await sequences(connection), "export": export}
+        ends = await sequences(connection)
         has_files = any(table.name == stored_files.TABLE for table in taken.tables)
         used = await stored_files.used(connection) if has_files else {}
     # After the transaction: to read many files of a bucket takes long.
-    outside = await write_outside(frames, connection, stored, used)
-    await frames.tell(FrameKind.TRAILER, trailer)
+    outside = await write_outside(frames, connection, stored, used, without_missing=without_missing)
+    lacking = export is not None and export["book"] in outside.books
+    export = None if lacking else export
+    await frames.tell(FrameKind.TRAILER, {"sequences": ends, "export": export, "missing": len(outside.missing)})
     sealed.close()
     file.flush()
     os.fsync(file.fileno())
     counts = {"tables": len(digests), "rows": sum(digest.rows for digest in digests.values()), "files": len(files)}
     return Made(
         taken.made_at,
-        counts | ({"files of books": outside} if outside else {}),
+        counts | ({"files of books": outside.written} if outside.written else {}),
         file.tell(),
         ", ".join(taken.left_out),
-        "" if export else "no book has text" if current else "this version's migrations were not applied yet",
+        "" if export else _why_no_export(current=current, lacking=lacking),
+        outside.missing,
         time.monotonic() - began,
     )
+
+
+def _why_no_export(*, current: bool, lacking: bool) -> str:
+    if lacking:
+        return "the newest book lacks a picture"
+    return "no book has text" if current else "this version's migrations were not applied yet"
 
 
 def _told(path: Path, made: Made, report: DrillReport | None) -> str:
@@ -119,6 +145,8 @@ def _told(path: Path, made: Made, report: DrillReport | None) -> str:
         f"{path}: {counted(made.counts)}, {made.size:,} bytes, as of {made.made_at:%Y-%m-%d %H:%M:%S} UTC, "
         f"in {made.seconds:.1f} s."
     ]
+    if made.missing:
+        lines.append(f"Incomplete: without the pictures that are missing, which are {len(made.missing)}.")
     if made.left_out:
         lines.append(f"Left out, because they are not bookgen's: {made.left_out}.")
     if report is None:

@@ -15,6 +15,7 @@ import asyncpg
 
 from bookgen.commands.backup_stored import StoredTarget
 from bookgen.config import Config, reveal
+from bookgen.durable import sync_folder
 from bookgen.errors import Conflict, InvalidInput, StartupError
 from bookgen.store.backup.frames import FrameKind, FrameReader
 from bookgen.store.backup.restoring import Contents, read_manifest, restore_rows, restore_sequences
@@ -99,15 +100,7 @@ def new_file(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
             raise Conflict(f"{path} can't be written: {error.strerror}.") from error
         finally:
             partial.unlink(missing_ok=True)
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_folder(path.parent)
 
 
 async def restore_contents(
@@ -124,7 +117,7 @@ async def restore_contents(
     while True:
         kind, told = await frames.next_told()
         if kind is FrameKind.TRAILER:
-            contents.export = told["export"]
+            contents.export, contents.missing = told["export"], told.get("missing", 0)
             await restore_sequences(connection, told["sequences"])
             await frames.read_to_end()
             return contents

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import os
 import secrets
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import asyncpg
 
+from bookgen.durable import sync_folder
 from bookgen.errors import Conflict, FilesUnavailable
 from bookgen.files.keeping import NAME_BYTES, Files, sha256
 from bookgen.files.place import FileMissing, FilePlace
@@ -22,14 +23,28 @@ from bookgen.store.backup.taking import write_stored
 from bookgen.store.stored_files import StoredFile
 
 
-async def write_outside(
-    frames: FrameWriter, connection: asyncpg.Connection, files: Files, used: Mapping[StoredFile, bool]
-) -> int:
-    """Write the files into the backup, and return how many. Raises Conflict if a picture is missing or damaged.
+@dataclass(slots=True)
+class OutsideFiles:
+    """The files that were written into a backup: how many, and what is missing, as sentences. `books`: whose it is."""
 
-    An export that is missing is left out: it can be made again.
+    written: int = 0
+    missing: list[str] = field(default_factory=list)
+    books: set[int | None] = field(default_factory=set)
+
+
+async def write_outside(
+    frames: FrameWriter,
+    connection: asyncpg.Connection,
+    files: Files,
+    used: Mapping[StoredFile, bool],
+    *,
+    without_missing: bool,
+) -> OutsideFiles:
+    """Write the files into the backup. A picture that is missing or damaged is noted `without_missing`.
+
+    Raises Conflict otherwise. An export that is missing is left out: it can be made again.
     """
-    written = 0
+    outside = OutsideFiles()
     for file, can_be_made_again in used.items():
         try:
             content = await files.get(file)
@@ -38,14 +53,18 @@ async def write_outside(
             wrong = "missing"
         if not wrong:
             await write_stored(frames, file, content)
-            written += 1
+            outside.written += 1
         elif not can_be_made_again:
             book = await stored_files.book_of(connection, file.id)
-            raise Conflict(
-                f"A picture of book {book} is {wrong}: {file.name} in {file.place}. Put the file back, or delete the "
-                "picture, then make the backup again."
-            )
-    return written
+            sentence = f"A picture of book {book} is {wrong}: {file.name} in {file.place}."
+            if not without_missing:
+                raise Conflict(
+                    f"{sentence} Put the file back, or delete the picture, then make the backup again. Or back up "
+                    "everything else with --without-missing."
+                )
+            outside.missing.append(sentence)
+            outside.books.add(book)
+    return outside
 
 
 class StoredTarget:
@@ -61,13 +80,11 @@ class StoredTarget:
     async def take(self, file_id: int, content: bytes) -> None:
         """Put one file. Its row changes with `settle`, or at once if it takes the bytes."""
         if self._place is None:
-            await stored_files.restore_into_row(self._connection, file_id, content)
+            await stored_files.into_row(self._connection, file_id, content)
             return
         name = self._names[file_id] = secrets.token_hex(NAME_BYTES)
         await asyncio.to_thread(_note, self._journal, f"{name} {self._place.address}")
-        await self._place.put(name, content)
-        if hashlib.sha256(await self._place.get(name)).digest() != hashlib.sha256(content).digest():
-            raise Conflict(f"{self._place.address} does not give back what was written to it.")
+        await self._place.put_checked(name, content)
 
     async def settle(self) -> None:
         """Let the rows say where the files are now. Rows of files that are not in the backup go."""
@@ -82,6 +99,12 @@ async def undo(journal: Path, places: Places) -> None:
             name, _, address = line.partition(" ")
             with contextlib.suppress(FilesUnavailable):
                 await places.at(address).delete(name)
+
+
+def forget(journal: Path) -> None:
+    """Remove the journal durably: from here on the database may name the files."""
+    journal.unlink(missing_ok=True)
+    sync_folder(journal.parent)
 
 
 def _note(journal: Path, line: str) -> None:

@@ -65,7 +65,8 @@ async def drill(path: Path, passphrase: str, settings: Config) -> DrillReport:
         try:
             return await _prove(path, passphrase, server, folder / "files")
         except asyncpg.PostgresError as error:
-            raise Conflict(f"The backup could not be restored into a scratch cluster: {error}") from error
+            said = " ".join(str(error).split())
+            raise Conflict(f"The backup could not be restored into a scratch cluster: {said}") from error
         finally:
             await server.stop()
 

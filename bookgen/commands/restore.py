@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import shutil
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -16,11 +15,11 @@ from bookgen.app.files import build_places
 from bookgen.app.folders import migrations
 from bookgen.commands import passphrase
 from bookgen.commands.backup_file import SECRET_KEY, counted, open_backup, restore_contents, verify
-from bookgen.commands.backup_stored import StoredTarget, undo
+from bookgen.commands.backup_stored import StoredTarget, forget, undo
 from bookgen.commands.scratch import left_behind, scratch_folder
 from bookgen.config import Config, reveal
 from bookgen.errors import Conflict, StartupError
-from bookgen.files.places import address_of
+from bookgen.files.places import Places, address_of
 from bookgen.store.backup.restoring import Contents, empty_target, mark_as_copy, read_manifest, schema_of
 from bookgen.store.database import connect_unbounded
 from bookgen.store.postgres.clusters import has_cluster
@@ -50,7 +49,8 @@ async def run(options: Namespace) -> int:
         try:
             print(await _restore(options.file, secret, settings, connection))
         except asyncpg.PostgresError as error:
-            raise Conflict(f"The backup could not be restored, and nothing was: {error}") from error
+            said = " ".join(str(error).split())
+            raise Conflict(f"The backup could not be restored, and nothing was: {said}") from error
         finally:
             await connection.close()
     return 0
@@ -58,16 +58,14 @@ async def run(options: Namespace) -> int:
 
 async def _restore(path: Path, secret: str, settings: Config, connection: asyncpg.Connection) -> str:
     places, address = build_places(settings), address_of(settings.files)
-    for left in left_behind(settings.data_dir, PREFIX):
-        await undo(left / JOURNAL, places)
-        shutil.rmtree(left, ignore_errors=True)
     place = places.at(address) if address else None
-    if place:
-        await place.prepare()
     with scratch_folder(settings.data_dir, PREFIX) as folder:
         target = StoredTarget(connection, place, folder / JOURNAL)
         try:
             async with empty_target(connection, _what_to_do(settings)):
+                await _undo_killed(settings, places)
+                if place:
+                    await place.prepare()
                 with open_backup(path, secret) as frames:
                     contents = await restore_contents(connection, frames, migrations(), target, folder / DATA)
                 await target.settle()
@@ -75,12 +73,18 @@ async def _restore(path: Path, secret: str, settings: Config, connection: asyncp
                 active: int = await connection.fetchval(ACTIVE)
                 # Before the commit: without its key, a database that is there would be served with a new one.
                 files = await asyncio.to_thread(_put_files, folder / DATA, settings)
-                with contextlib.suppress(FileNotFoundError):
-                    (folder / JOURNAL).unlink()  # from here on the database may name the files
+                await asyncio.to_thread(forget, folder / JOURNAL)
         except BaseException:
             await undo(folder / JOURNAL, places)
             raise
     return _told(path, contents, files, active)
+
+
+async def _undo_killed(settings: Config, places: Places) -> None:
+    """Remove what killed restores have left. Only for a target that is empty, and so names none of their files."""
+    for left in left_behind(settings.data_dir, PREFIX):
+        await undo(left / JOURNAL, places)
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def _what_to_do(settings: Config) -> str:
@@ -111,7 +115,9 @@ def _put_files(folder: Path, settings: Config) -> int:
 def _told(path: Path, contents: Contents, files: int, active: int) -> str:
     rows = sum(digest.rows for digest in contents.digests.values())
     counts = counted({"tables": len(contents.digests), "rows": rows, "files": files})
+    missing = f"Pictures that were missing when the backup was made: {contents.missing}.\n" if contents.missing else ""
     return (
         f"Restored {path}: {counts}, as of {contents.manifest.made_at:%Y-%m-%d %H:%M:%S} UTC.\n"
-        f"Its {active} active runs wait, and no book is written, until you let them continue: bookgen runs resume --all"
+        f"{missing}Its {active} active runs wait, and no book is written, until you let them continue: "
+        "bookgen runs resume --all"
     )

@@ -45,22 +45,22 @@ class Bucket(FilePlace):
 
     async def put(self, name: str, data: bytes) -> None:
         # In one request: an upload in parts that is interrupted would leave parts behind, which are paid for.
-        await self._asked(obstore.put_async(self._store, name, data, use_multipart=False))
+        await self._translated(obstore.put_async(self._store, name, data, use_multipart=False))
 
     async def get(self, name: str) -> bytes:
         try:
-            found = await self._asked(obstore.get_async(self._store, name))
-            return bytes(await self._asked(found.bytes_async()))
+            found = await self._translated(obstore.get_async(self._store, name))
+            return bytes(await self._translated(found.bytes_async()))
         except FileNotFoundError:
             raise FileMissing from None
 
     async def delete(self, name: str) -> None:
         try:
-            await self._asked(obstore.delete_async(self._store, name))
+            await self._translated(obstore.delete_async(self._store, name))
         except FileNotFoundError:
             return
 
-    async def _asked(self, call: Awaitable[T]) -> T:
+    async def _translated(self, call: Awaitable[T]) -> T:
         try:
             return await call
         except FileNotFoundError as error:

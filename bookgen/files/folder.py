@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from bookgen.durable import sync_folder
 from bookgen.errors import FilesUnavailable
 from bookgen.files.place import FileMissing, FilePlace, FilesRefused
 from bookgen.processes import give_to_owner_of
@@ -67,7 +68,7 @@ class Folder(FilePlace):
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
-        _sync(path.parent)
+        sync_folder(path.parent)
 
     def _get(self, path: Path) -> bytes:
         try:
@@ -81,7 +82,7 @@ class Folder(FilePlace):
         path.with_name(path.name + PARTIAL).unlink(missing_ok=True)
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
-            _sync(path.parent)
+            sync_folder(path.parent)
 
 
 def _make_folder(folder: Path) -> None:
@@ -97,12 +98,4 @@ def _make_folder(folder: Path) -> None:
             give_to_owner_of(folder.parent, descriptor)
         finally:
             os.close(descriptor)
-        _sync(folder.parent)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync_folder(folder.parent)

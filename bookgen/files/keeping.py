@@ -48,11 +48,15 @@ class Files:
         """Write a file for a row that is about to be committed. Raises FilesUnavailable."""
         return NewFile(data) if self.address is None else NewFile(None, (await self.put(db, self.address, data)).id)
 
-    async def put(self, db: asyncpg.Pool, address: str, data: bytes) -> StoredFile:
-        """Write a file to a place. A file to which no row refers is removed after some days."""
+    async def put(self, db: asyncpg.Pool, address: str, data: bytes, *, check: bool = False) -> StoredFile:
+        """Write a file to a place, and read it back if it is to be checked. Raises FilesUnavailable.
+
+        A file to which no row refers is removed after some days.
+        """
         name, digest = secrets.token_hex(NAME_BYTES), await sha256(data)
         file = await stored_files.announce(db, address, name, len(data), digest)
-        await self._told(address, self._places.at(address).put(name, data))
+        place = self._places.at(address)
+        await self._noting_losses(address, place.put_checked(name, data) if check else place.put(name, data))
         return file
 
     async def copy(self, db: asyncpg.Pool, originals: Sequence[StoredFile]) -> dict[int, NewFile | None]:
@@ -125,10 +129,10 @@ class Files:
 
     async def get(self, file: StoredFile) -> bytes:
         """The bytes of a file outside the database. Raises FileMissing and FilesUnavailable."""
-        return await self._told(file.place, self._places.at(file.place).get(file.name))
+        return await self._noting_losses(file.place, self._places.at(file.place).get(file.name))
 
     async def delete(self, file: StoredFile) -> None:
-        await self._told(file.place, self._places.at(file.place).delete(file.name))
+        await self._noting_losses(file.place, self._places.at(file.place).delete(file.name))
 
     async def try_out(self, address: str | None, samples: Callable[[], Awaitable[Sequence[StoredFile]]]) -> None:
         """Raise FilesUnavailable if the place can't store files, or has lost the newest one that it had.
@@ -149,7 +153,7 @@ class Files:
                     raise FilesRefused(f"{address} has lost the file {each.name}. Is the folder mounted?") from None
         await place.try_out()
 
-    async def _told(self, address: str, call: Awaitable[T]) -> T:
+    async def _noting_losses(self, address: str, call: Awaitable[T]) -> T:
         """Await the call. The log has one line when a place is lost, and one when it is back."""
         try:
             result = await call

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 import asyncpg
 import structlog
 
-from bookgen.errors import FilesUnavailable
 from bookgen.files.keeping import Files, sha256
 from bookgen.files.place import FileMissing
 from bookgen.files.upkeep import sweep
-from bookgen.store import exports, file_moves
+from bookgen.store import exports, file_moves, stored_files
 from bookgen.store.file_moves import Movable, MovableExport
 
 AT_ONCE = 8
@@ -40,9 +39,9 @@ class Move:
 class Mover:
     """Moves files to the place `target`, or into their rows if it is None."""
 
-    def __init__(self, db: asyncpg.Pool, files: Files, target: str | None, told: Callable[[Move], None]) -> None:
-        """`told` is called after each file."""
-        self._db, self._files, self._target, self._told = db, files, target, told
+    def __init__(self, db: asyncpg.Pool, files: Files, target: str | None, report: Callable[[Move], None]) -> None:
+        """`report` is called after each file."""
+        self._db, self._files, self._target, self._report = db, files, target, report
 
     async def run(self) -> Move:
         """Move what is elsewhere. Raises FilesUnavailable if a place can't be reached."""
@@ -77,7 +76,7 @@ class Mover:
             if moved:
                 move.files += 1
                 move.bytes += each.bytes
-            self._told(move)
+            self._report(move)
 
         outcomes = await asyncio.gather(*map(one, batch), return_exceptions=True)
         if errors := [each for each in outcomes if isinstance(each, BaseException)]:
@@ -91,10 +90,8 @@ class Mover:
         if self._target is None:
             if each.file is None:
                 return None
-            return True if await file_moves.to_row(self._db, each, each.file, body) else await self._unreadable(each)
-        written = await self._files.put(self._db, self._target, body)
-        if await sha256(await self._files.get(written)) != written.sha256:
-            raise FilesUnavailable(f"{self._target} does not give back what was written to it.")
+            return True if await stored_files.into_row(self._db, each.file.id, body) else await self._unreadable(each)
+        written = await self._files.put(self._db, self._target, body, check=True)
         if await file_moves.to_file(self._db, each, written.id):
             return True
         await self._files.discard(self._db, written)

@@ -34,6 +34,19 @@ class FilePlace(ABC):
     async def put(self, name: str, data: bytes) -> None:
         """Write a file. Once this returns, the file is durable and whole."""
 
+    async def put_checked(self, name: str, data: bytes) -> None:
+        """Write a file and read it back. Raises FilesRefused if it is not what was written."""
+        await self.put(name, data)
+        try:
+            same = await self.get(name) == data
+        except FileMissing:
+            same = False
+        if not same:
+            raise self._unfaithful()
+
+    def _unfaithful(self) -> FilesRefused:
+        return FilesRefused(f"{self.address} does not give back what was written to it.")
+
     @abstractmethod
     async def get(self, name: str) -> bytes:
         """Read a file. Raises FileMissing."""
@@ -51,7 +64,7 @@ class FilePlace(ABC):
 
         It is tried several times, because another process may try the same and remove the file.
         """
-        refused = FilesRefused(f"{self.address} does not give back what was written to it.")
+        refused = self._unfaithful()
         for _ in range(TRIALS):
             written = secrets.token_bytes(TRIAL_BYTES)
             try:

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bookgen.files.folder import Folder
+from bookgen.files.lost import LostFiles
 from bookgen.files.place import BUCKET, BucketAccess, FilePlace
+from bookgen.store.stored_files import LOST
 
 DATABASE = "database"  # the setting that keeps files in their rows
 
@@ -21,8 +23,14 @@ class Places:
     def at(self, address: str) -> FilePlace:
         """The place with this address."""
         if address not in self._open:
-            self._open[address] = _bucket(address, self.access) if address.startswith(BUCKET) else Folder(Path(address))
+            self._open[address] = _place(address, self.access)
         return self._open[address]
+
+
+def _place(address: str, access: BucketAccess) -> FilePlace:
+    if address == LOST:
+        return LostFiles(address)
+    return _bucket(address, access) if address.startswith(BUCKET) else Folder(Path(address))
 
 
 def _bucket(address: str, access: BucketAccess) -> FilePlace:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import asyncpg
@@ -14,6 +15,7 @@ from bookgen.store import covers, exports, stored_files
 
 EVERY_SECONDS = 60.0
 COVERS_EVERY = 60  # rounds: all covers are read for it
+MAX_BATCHES = 200  # a round, so that one kind of rows does not keep the others waiting
 
 log = structlog.get_logger(__name__)
 
@@ -46,12 +48,19 @@ class FileUpkeep:
             await asyncio.sleep(EVERY_SECONDS)
 
     async def forget_old(self, *, with_covers: bool) -> None:
-        """Delete one batch of rows of exports and of covers that are too old or too many."""
+        """Delete the rows of exports and of covers that are too old or too many."""
         times = self._times
-        if times.export_seconds is not None:
-            await exports.forget_older(self._db, times.export_seconds)
+        if (seconds := times.export_seconds) is not None:
+            await _in_batches(lambda: exports.forget_older(self._db, seconds))
         if with_covers and (times.covers is not None or times.cover_seconds is not None):
-            await covers.forget_unselected(self._db, times.covers, times.cover_seconds)
+            await _in_batches(lambda: covers.forget_unselected(self._db, times.covers, times.cover_seconds))
+
+
+async def _in_batches(delete: Callable[[], Awaitable[int]]) -> None:
+    """Delete batch after batch until nothing is left, or enough for this round."""
+    for _ in range(MAX_BATCHES):
+        if not await delete():
+            return
 
 
 async def sweep(db: asyncpg.Pool, files: Files) -> int:

@@ -168,7 +168,7 @@ class Artwork:
         await require_room(db, quota, await quota.standing(db, account_id), growth=pictures * PICTURE_BYTES)
 
     async def _sheet(self, book: Book) -> bytes | None:
-        key = await books.character_sheet(self._database.http, book.id) if book.character_sheet_key else None
+        key = book.character_sheet_key
         return await self._files.picture(self._database.http, key) if key else None
 
     async def _book(self, account_id: int, book_id: int) -> Book:

@@ -29,6 +29,7 @@ LOOK_SECONDS = 60.0
 RETRY_SECONDS = 900.0  # after a failure, unless backups are made more often
 ALIVE_SECONDS = 30.0  # between two signs of life on the connection that holds the claim
 END_SECONDS = 10.0
+INCOMPLETE = 3  # the exit code of a backup without the pictures that are missing
 NAME = re.compile(r"bookgen-\d{8}T\d{6}Z\.backup")
 PARTIAL = ".partial"
 
@@ -103,6 +104,11 @@ class BackupSchedule:
         path = folder / f"bookgen-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.backup"
         await asyncio.to_thread(_prepare, folder)
         code, errors = await self._backed_up(path, connection)
+        if code == INCOMPLETE:
+            # The older backups may have what is missing, so none is deleted.
+            metrics.BACKUPS.labels("incomplete").inc()
+            log.error("backup_incomplete", file=str(path), reason=errors)
+            return
         if code:
             self._failed(errors)
             return
@@ -113,7 +119,7 @@ class BackupSchedule:
     async def _backed_up(self, path: Path, connection: asyncpg.Connection) -> tuple[int, str]:
         """Run the command. Returns its exit code and what it wrote to standard error."""
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "bookgen", "backup", str(path),
+            sys.executable, "-m", "bookgen", "backup", str(path), "--without-missing",
             stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE, start_new_session=True,
         )  # fmt: skip
         with contextlib.suppress(OSError):

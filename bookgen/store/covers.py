@@ -102,12 +102,16 @@ FORGET_UNSELECTED = """
           JOIN LATERAL (SELECT id, created_at, row_number() OVER (ORDER BY id DESC) AS place
                           FROM cover WHERE book_id = b.id AND NOT is_selected) AS c
             ON c.place > $1 OR c.created_at < now() - $2 * interval '1 second'
-         LIMIT $3 FOR UPDATE OF b SKIP LOCKED
+         LIMIT $3 FOR NO KEY UPDATE OF b SKIP LOCKED
     )
     DELETE FROM cover USING old WHERE cover.id = old.id AND NOT cover.is_selected
 """
 
 
-async def forget_unselected(db: DB, keep: int | None, seconds: float | None) -> None:
-    """Delete one batch of covers that are not selected: all but the `keep` newest of a book, and older ones."""
-    await db.execute(FORGET_UNSELECTED, keep, seconds, BATCH)
+async def forget_unselected(db: DB, keep: int | None, seconds: float | None) -> int:
+    """Delete one batch of covers that are not selected: all but the `keep` newest of a book, and older ones.
+
+    Returns how many.
+    """
+    status: str = await db.execute(FORGET_UNSELECTED, keep, seconds, BATCH)
+    return int(status.split()[-1])

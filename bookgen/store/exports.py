@@ -83,9 +83,10 @@ FORGET_BEFORE = """
 """
 
 
-async def forget_older(db: DB, seconds: float) -> None:
-    """Delete one batch of files that were made longer ago."""
-    await db.execute(FORGET_BEFORE, seconds, BATCH)
+async def forget_older(db: DB, seconds: float) -> int:
+    """Delete one batch of files that were made longer ago. Returns how many."""
+    status: str = await db.execute(FORGET_BEFORE, seconds, BATCH)
+    return int(status.split()[-1])
 
 
 COUNT = """

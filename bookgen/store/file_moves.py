@@ -108,20 +108,3 @@ async def to_file(db: DB, each: Movable, file_id: int) -> bool:
     if isinstance(each, MovablePicture):
         return bool(await db.fetchval(PICTURE_TO_FILE, each.key, former, file_id))
     return bool(await db.fetchval(EXPORT_TO_FILE, each.book_id, each.digest, former, file_id))
-
-
-# Refuses in the same statement what the server has not stored as it was sent.
-PICTURE_TO_ROW = """
-    UPDATE media SET body = $3, file_id = NULL WHERE key = $1 AND file_id = $2 AND sha256($3) = $4 RETURNING true
-"""
-EXPORT_TO_ROW = """
-    UPDATE export_file SET body = $4, file_id = NULL
-     WHERE book_id = $1 AND digest = $2 AND file_id = $3 AND sha256($4) = $5 RETURNING true
-"""
-
-
-async def to_row(db: DB, each: Movable, former: StoredFile, body: bytes) -> bool:
-    """Put the bytes into the row. False if it has changed or is gone."""
-    if isinstance(each, MovablePicture):
-        return bool(await db.fetchval(PICTURE_TO_ROW, each.key, former.id, body, former.sha256))
-    return bool(await db.fetchval(EXPORT_TO_ROW, each.book_id, each.digest, former.id, body, former.sha256))

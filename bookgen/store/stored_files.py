@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bookgen.store.database import DB
 
 TABLE = "stored_file"
+LOST = "lost"  # the place of files that were missing when the backup was made from which the database was restored
 BATCH = 500
 
 
@@ -155,14 +156,23 @@ async def book_of(db: DB, file_id: int) -> int | None:
     return book_id
 
 
-PICTURE_INTO_ROW = "UPDATE media SET body = $2, file_id = NULL WHERE file_id = $1"
-EXPORT_INTO_ROW = "UPDATE export_file SET body = $2, file_id = NULL WHERE file_id = $1"
+# Refuses in the same statement what the server has not stored as it was sent.
+PICTURE_INTO_ROW = """
+    UPDATE media SET body = $2, file_id = NULL
+     WHERE file_id = $1 AND sha256($2) = (SELECT sha256 FROM stored_file WHERE id = $1) RETURNING true
+"""
+EXPORT_INTO_ROW = """
+    UPDATE export_file SET body = $2, file_id = NULL
+     WHERE file_id = $1 AND sha256($2) = (SELECT sha256 FROM stored_file WHERE id = $1) RETURNING true
+"""
 
 
-async def restore_into_row(connection: asyncpg.Connection, file_id: int, content: bytes) -> None:
-    """Put the bytes of a restored file into the row that refers to it."""
+async def into_row(db: DB, file_id: int, content: bytes) -> bool:
+    """Put the bytes of a file into the row that refers to it. False if no row does, or these are not its bytes."""
     for statement in (PICTURE_INTO_ROW, EXPORT_INTO_ROW):
-        await connection.execute(statement, file_id, content)
+        if await db.fetchval(statement, file_id, content):
+            return True
+    return False
 
 
 IS_TABLE = "SELECT to_regclass('stored_file') IS NOT NULL"
@@ -170,9 +180,14 @@ RENAME = """
     UPDATE stored_file f SET place = $1, name = n.name
       FROM unnest($2::bigint[], $3::text[]) AS n (id, name) WHERE f.id = n.id
 """
-# What is left names files of the database that was backed up, which are not ours to remove.
+# The others name files of the database that was backed up, which are not ours to remove. A picture without its file
+# stays, because covers and chapters refer to it.
+LOSE = """
+    UPDATE stored_file f SET place = $2
+     WHERE id <> ALL ($1) AND EXISTS (SELECT FROM media m WHERE m.file_id = f.id)
+"""
 FORGET_EXPORTS = "DELETE FROM export_file WHERE file_id <> ALL ($1)"
-FORGET_OTHERS = "DELETE FROM stored_file WHERE id <> ALL ($1)"
+FORGET_OTHERS = "DELETE FROM stored_file WHERE id <> ALL ($1) AND place <> $2"
 
 
 async def restored(connection: asyncpg.Connection, place: str, names: Mapping[int, str]) -> None:
@@ -180,14 +195,16 @@ async def restored(connection: asyncpg.Connection, place: str, names: Mapping[in
     if await connection.fetchval(IS_TABLE):
         await connection.execute(RENAME, place, list(names), list(names.values()))
         await connection.execute(FORGET_EXPORTS, list(names))
-        await connection.execute(FORGET_OTHERS, list(names))
+        await connection.execute(LOSE, list(names), LOST)
+        await connection.execute(FORGET_OTHERS, list(names), LOST)
 
 
 SAMPLES = f"""
-    SELECT DISTINCT ON (f.place) {COLUMNS} FROM stored_file f WHERE f.state = 'used' ORDER BY f.place, f.id DESC
+    SELECT DISTINCT ON (f.place) {COLUMNS}
+      FROM stored_file f WHERE f.state = 'used' AND f.place <> $1 ORDER BY f.place, f.id DESC
 """
 
 
 async def samples(db: DB) -> list[StoredFile]:
     """The newest file of each place that has any."""
-    return [file_of(row) for row in await db.fetch(SAMPLES)]
+    return [file_of(row) for row in await db.fetch(SAMPLES, LOST)]

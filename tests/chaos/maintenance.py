@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bookgen.store.database import open_pool
 from bookgen.store.postgres import roles, sockets
-from bookgen.store.postgres.clusters import address_of
+from bookgen.store.postgres.clusters import dsn_of
 from tests.chaos.process import Process
 from tests.chaos.world import INVARIANTS, World
 from tests.programs import Program
@@ -65,7 +65,7 @@ class DataFolder:
     async def open(self) -> None:
         """Let the world's pool be of this folder's database, whose server is running."""
         password = (self.data / "pg.password").read_text().strip()
-        dsn = address_of(roles.SUPERUSER, password, sockets.address(sockets.socket_folder(self.data)))
+        dsn = dsn_of(roles.SUPERUSER, password, sockets.address(sockets.socket_folder(self.data)))
         self.world.pool = await open_pool(dsn, size=3)
 
     async def begin_books(self) -> Texts:
@@ -112,7 +112,7 @@ class Killer:
 
     @property
     def kills(self) -> int:
-        return self.hits["process"] + self.hits["PostgreSQL"]
+        return self.hits.total()
 
     @contextlib.contextmanager
     def measuring(self) -> Iterator[None]:
@@ -144,14 +144,16 @@ class Killer:
         return was_ready
 
     def _strike(self, pid: int, data: Path) -> None:
-        servers = [number for each in data.glob("pg*/postmaster.pid") if (number := _alive(each))]
-        of_server = bool(servers) and self.dice.random() < 0.4
+        victims = {each.parent.name: number for each in data.glob("pg*/postmaster.pid") if (number := _alive(each))}
+        victims["the process"] = pid
+        victim = min(sorted(victims), key=self.hits.__getitem__)  # as often as the others
         with contextlib.suppress(ProcessLookupError):  # it has just ended
-            os.kill(self.dice.choice(servers) if of_server else pid, signal.SIGKILL)
-            self.hits["PostgreSQL" if of_server else "process"] += 1
+            os.kill(victims[victim], signal.SIGKILL)
+            self.hits[victim] += 1
 
     def figures(self) -> str:
-        return f"{self.kills} kills ({self.hits['process']} of the process, {self.hits['PostgreSQL']} of PostgreSQL)"
+        """The kills, of a server by the folder of its cluster."""
+        return f"{self.kills} kills ({', '.join(f'{number} of {victim}' for victim, number in self.hits.items())})"
 
 
 def _alive(pid_file: Path) -> int | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import random
 import shutil
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from bookgen.commands.backup_file import verify
 from bookgen.store.postgres.embedded import EmbeddedPostgres
 from tests.chaos.calls import HeardCalls
 from tests.chaos.maintenance import BOOKS, PASSPHRASE, DataFolder, Killer
-from tests.chaos.small_disk import on_a_small_disk
 from tests.chaos.traffic import Traffic
 from tests.chaos.world import World
 from tests.store.postgres.servers import OLDER, copied, needs_an_older
@@ -176,52 +174,3 @@ async def test_a_move_to_a_newer_postgres_that_is_killed_is_finished_by_the_next
 
     assert await folder.finish_books(texts) == BOOKS
     print(f"move from PostgreSQL {version}: {killer.figures()}, {moved} moved; {BOOKS} books finished, no chapter lost")
-
-
-OPEN = """
-import asyncio
-from bookgen import config
-from bookgen.app.database import open_database
-
-async def main():
-    async with open_database(config.load(), create=True):
-        print("open", flush=True)
-
-asyncio.run(main())
-"""
-# The disk fills up once the move has begun. Then there is room again.
-FILLED = """
-cp -a "$1/." "$2"
-"$3" -c "$4" 2>"$5" & pid=$!
-until [ -e "$2"/move-*/database.dump ]; do :; done
-cat /dev/zero > "$2/filler" 2>/dev/null
-wait $pid; echo "code $?"
-ls -d "$2"/pg[0-9]* "$2"/move-* 2>/dev/null
-rm "$2/filler"
-"$3" -c "$4" && ls -d "$2"/pg[0-9]*
-"""
-
-
-@needs_an_older
-@pytest.mark.small_disk
-async def test_a_disk_that_fills_up_during_a_move_leaves_the_older_database(tmp_path: Path, world: World) -> None:
-    assert OLDER is not None
-    server = EmbeddedPostgres(tmp_path / "former", OLDER[0])
-    await server.start()
-    await server.stop()
-    data, said = tmp_path / "data", tmp_path / "said"
-    data.mkdir()
-    script = ["sh", "-c", FILLED, "sh", str(tmp_path / "former"), str(data), sys.executable, OPEN, str(said)]
-    environment = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", **world.settings(), "BOOKGEN_DATABASE_URL": "",
-                   "BOOKGEN_DATA_DIR": str(data), "PYTHONPATH": str(Path(__file__).parents[2])}  # fmt: skip
-
-    done = await asyncio.create_subprocess_exec(
-        *on_a_small_disk(data, 260 << 20, script), env=environment, stdout=asyncio.subprocess.PIPE
-    )
-    lines = (await done.communicate())[0].decode().splitlines()
-    told = [line for line in lines if line.startswith(("code", "open", str(data)))]  # and no line of the log
-
-    assert "could not be moved" in said.read_text()
-    assert told[:2] == ["code 1", f"{data}/pg{OLDER[1]}"]
-    assert told[2:] == ["open", f"{data}/pg{OLDER[1]}", told[-1]]
-    assert len(told) == 5

@@ -29,7 +29,8 @@ IN_FLIGHT = """
      WHERE status = 'running' OR status IN ('queued', 'paused') AND call_started_at IS NOT NULL
     UNION SELECT book_id FROM blurb_draft WHERE owner IS NOT NULL
 """
-BLURBS_DRAFTED = "SELECT NOT EXISTS (SELECT FROM blurb_draft)"
+BLURBS_LEFT = "SELECT count(*) FROM blurb_draft"
+FEWER_BLURBS_LEFT = "SELECT count(*) < $1 FROM blurb_draft"
 
 TEXTS = "SELECT book_id, chapter_number, md5(content) AS text FROM chapter WHERE content <> ''"
 NEW_TEXTS = f"{TEXTS} AND written_at > now() - interval '10 seconds'"
@@ -240,7 +241,8 @@ class Traffic:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def at_the_end(self) -> None:
-        await self._world.until(BLURBS_DRAFTED, seconds=120)
+        while left := await self._world.value(BLURBS_LEFT):
+            await self._world.until(FEWER_BLURBS_LEFT, left, seconds=120)
         await self.compare()
         await self._nothing_lost_or_doubled()
 

@@ -16,6 +16,7 @@ from bookgen.files.keeping import Files
 from bookgen.files.place import BucketAccess
 from bookgen.files.places import Places
 from bookgen.files.upkeep import sweep
+from bookgen.store import stored_files
 from bookgen.store.database import Database
 from tests.composition import composed, settings
 from tests.fakes.s3_server import KEY_ID, REGION, SECRET, S3Server
@@ -118,6 +119,23 @@ async def test_a_backup_has_the_files_and_its_copy_has_files_of_its_own(
     await copy.close()
 
 
+async def test_a_restore_that_is_refused_removes_no_file(
+    pool: asyncpg.Pool, dsn: str, server: S3Server, places: Places, tmp_path: Path
+) -> None:
+    """A power failure can bring back the journal of a restore that was committed."""
+    keys, backup = await fill(pool, Files(places, TARGET)), str(tmp_path / "books.backup")
+    told = {**server.environment, **PASSPHRASE, "BOOKGEN_SECRET_KEY": "k" * 32, "BOOKGEN_DATABASE_URL": dsn}
+    assert (await run(tmp_path, "backup", backup, "--no-drill", **told))[0] == 0
+    journal = tmp_path / "data" / "restore-former" / "journal"
+    journal.parent.mkdir(parents=True)
+    journal.write_text("".join(f"{key.rpartition('/')[2]} {TARGET}\n" for key in server.objects))
+
+    code, _, errors = await run(tmp_path, "restore", backup, **told)
+
+    assert (code, "The target is not empty" in errors) == (2, True)
+    assert {key: await Files(places).picture(pool, key) for key in keys} == keys
+
+
 async def test_a_backup_without_a_picture_is_not_made(
     pool: asyncpg.Pool,
     dsn: str,
@@ -135,6 +153,38 @@ async def test_a_backup_without_a_picture_is_not_made(
     assert code == 1
     assert f"is missing: {lost.rpartition('/')[2]} in {TARGET}" in errors
     assert not (tmp_path / "books.backup").exists()
+    assert "Or back up everything else with --without-missing." in errors
+
+
+async def test_a_backup_without_what_is_missing_says_so_and_restores_everything_else(
+    pool: asyncpg.Pool, dsn: str, empty_dsn: str, server: S3Server, places: Places, tmp_path: Path
+) -> None:
+    keys, backup = await fill(pool, Files(places, TARGET)), str(tmp_path / "books.backup")
+    told = {**server.environment, **PASSPHRASE, "BOOKGEN_SECRET_KEY": "k" * 32, "BOOKGEN_DATABASE_URL": dsn}
+    lost = list(keys)[-1]
+    name = await pool.fetchval("SELECT name FROM media JOIN stored_file f ON f.id = file_id WHERE key = $1", lost)
+    server.objects.pop(f"of/ada/{name}")
+    (tmp_path / "data").mkdir()  # for the drill
+
+    code, out, errors = await run(tmp_path, "backup", backup, "--without-missing", **told)
+
+    assert code == 3, errors
+    assert errors == f"bookgen: A picture of book 1 is missing: {name} in {TARGET}.\n"
+    assert "Incomplete: without the pictures that are missing, which are 1." in out
+    assert "Drilled in" in out
+
+    there = told | {"BOOKGEN_DATABASE_URL": empty_dsn, "BOOKGEN_FILES": "s3://books/copy"}
+    code, out, errors = await run(tmp_path, "restore", backup, **there)
+    assert code == 0, errors
+    assert "Pictures that were missing when the backup was made: 1." in out
+    async with asyncpg.create_pool(empty_dsn, min_size=1, max_size=2) as copy:
+        files = Files(places, "s3://books/copy")
+        assert {key: await files.picture(copy, key) for key in keys} == keys | {lost: None}
+        await files.try_out("s3://books/copy", lambda: stored_files.samples(copy))
+        others = {key for key in server.objects if key.startswith("of/ada/")}
+        await copy.execute("DELETE FROM book")
+        assert await sweep(copy, files) == 5
+        assert set(server.objects) == others
 
 
 @pytest.fixture

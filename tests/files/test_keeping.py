@@ -12,7 +12,7 @@ from bookgen.errors import FilesUnavailable
 from bookgen.files.keeping import Files
 from bookgen.files.places import Places
 from bookgen.files.upkeep import FileUpkeep, KeepTimes, sweep
-from bookgen.store import exports, media, stored_files
+from bookgen.store import covers, exports, media, stored_files
 from bookgen.store.database import connect_unbounded
 from bookgen.store.exports import ExportLimits
 from bookgen.store.stored_files import NewFile
@@ -245,6 +245,28 @@ async def test_covers_are_kept_as_many_and_as_long_as_the_operator_says_and_the_
     assert await pool.fetchval("SELECT count(*) FROM cover") == left
     assert await pool.fetchval("SELECT count(*) FROM media") == 2 * left
     assert await pool.fetchval("SELECT count(*) FROM cover WHERE is_selected") == 1
+
+
+async def test_one_round_removes_more_than_one_batch(
+    pool: asyncpg.Pool, book_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exports, "BATCH", 2)
+    monkeypatch.setattr(covers, "BATCH", 2)
+    files = Files()
+    for at in range(5):
+        await files.keep_export(pool, book_id, f"file {at}", "pdf", b"%PDF")
+        keys = [await add_picture(pool, book_id, NewFile(PICTURE)) for _ in range(2)]
+        await pool.execute(
+            "INSERT INTO cover (book_id, style, image_key, thumbnail_key, width, height)"
+            " VALUES ($1, '', $2, $3, 16, 25)",
+            book_id, *keys,
+        )  # fmt: skip
+    await pool.execute(AN_HOUR_AGO)
+
+    await FileUpkeep(pool, files, KeepTimes(export_seconds=1800, covers=1)).forget_old(with_covers=True)
+
+    assert await pool.fetchval("SELECT count(*) FROM export_file") == 0
+    assert await pool.fetchval("SELECT count(*) FROM cover") == 1
 
 
 async def test_a_picture_in_its_row_needs_no_place(pool: asyncpg.Pool, book_id: int) -> None:

@@ -11,10 +11,13 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
+from bookgen.files.keeping import Files
+from bookgen.files.places import Places
 from bookgen.services import backup_schedule
 from bookgen.services.backup_schedule import BackupPlan, BackupSchedule, rotate
 from bookgen.store import backups
 from bookgen.store.database import Database, connect_unbounded
+from tests.files.conftest import add_book, add_picture
 
 PASSPHRASE = "a grey weighbridge in the rain"
 OLD = [f"bookgen-2026010{day}T000000Z.backup" for day in range(1, 4)]
@@ -75,6 +78,29 @@ async def test_a_failure_is_logged_and_counted_and_deletes_no_backup(
     told = [json.loads(line) for line in log_lines.getvalue().splitlines() if "backup_failed" in line]
     assert ["BOOKGEN_BACKUP_PASSPHRASE" in line["reason"] for line in told] == [True]
     assert sorted(path.name for path in folder.iterdir()) == OLD
+
+
+async def test_a_backup_without_a_missing_picture_is_a_warning_and_no_older_one_is_deleted(
+    database: Database, folder: Path, log_lines: io.StringIO, tmp_path: Path
+) -> None:
+    folder.mkdir()
+    for name in OLD:
+        (folder / name).touch()
+    pool, stored = database.http, tmp_path / "files"
+    stored.mkdir()
+    new = await Files(Places(), str(stored)).keep(pool, b"a picture")
+    await add_picture(pool, await add_book(pool), new)
+    next(path for path in stored.rglob("*") if path.is_file()).unlink()
+    before = counted("incomplete")
+
+    await schedule(database, folder).look()
+
+    assert counted("incomplete") - before == 1
+    told = [json.loads(line) for line in log_lines.getvalue().splitlines() if "backup_incomplete" in line]
+    assert ["A picture of book" in line["reason"] for line in told] == [True]
+    made = await backups.last_drilled(pool)
+    assert made is not None
+    assert sorted(path.name for path in folder.iterdir()) == [*OLD, Path(made.file).name]
 
 
 async def test_only_one_process_makes_the_backup(database: Database, folder: Path) -> None:

@@ -31,12 +31,17 @@ class Manifest:
 
 @dataclass(slots=True)
 class Contents:
-    """What was read from a backup. `export`: the digest of a file that was made of the book when it was backed up."""
+    """What was read from a backup.
+
+    `export`: the digest of a file that was made of the book when it was backed up. `missing`: how many pictures had no
+    file then.
+    """
 
     manifest: Manifest
     digests: dict[str, TableDigest] = field(default_factory=dict)
     sequences: Mapping[str, int] = field(default_factory=dict)
     export: Mapping[str, Any] | None = None
+    missing: int = 0
 
 
 async def read_manifest(frames: FrameReader) -> Manifest:

@@ -64,6 +64,6 @@ def make_cluster(folder: Path, programs: Path, runner: Runner, password: str) ->
             runner.run([str(programs / "initdb"), "-D", path, *options], descriptors)
 
 
-def address_of(role: str, password: str, folder: str) -> str:
+def dsn_of(role: str, password: str, folder: str) -> str:
     """The DSN of the database whose server has its socket in `folder`."""
     return f"postgresql://{role}:{quote(password)}@/postgres?host={quote(folder)}&port=5432"

@@ -19,7 +19,7 @@ import asyncpg
 from bookgen.errors import StartupError
 from bookgen.store.postgres import binaries, roles, sockets
 from bookgen.store.postgres.account import Runner
-from bookgen.store.postgres.clusters import address_of, current_major, init_cluster, require_cluster
+from bookgen.store.postgres.clusters import current_major, dsn_of, init_cluster, require_cluster
 from bookgen.store.postgres.keyfile import kept_secret, open_beside
 from bookgen.store.postgres.moving import RolePasswords, move
 from bookgen.store.postgres.postmaster import Postmaster
@@ -84,10 +84,10 @@ class EmbeddedPostgres:
             await asyncio.to_thread(init_cluster, server, passwords.superuser)
             await bring_up(server)
             address = server.keep_socket()
-            self.superuser_dsn = address_of(roles.SUPERUSER, passwords.superuser, address)
+            self.superuser_dsn = dsn_of(roles.SUPERUSER, passwords.superuser, address)
             await roles.give_to_service(self.superuser_dsn, passwords.service)
         self._watch = asyncio.create_task(self._keep_running(server))
-        return address_of(roles.SERVICE, passwords.service, address)
+        return dsn_of(roles.SERVICE, passwords.service, address)
 
     async def _joined(self) -> str | None:
         """The DSN of the server that another process runs on this folder, or None if none answers."""
@@ -95,7 +95,7 @@ class EmbeddedPostgres:
             require_cluster(self._root)
             folder = socket_folder(self._root)
             if (folder / sockets.NAME).exists():
-                dsn = address_of(roles.SERVICE, kept_secret(self._root / SERVICE_PASSWORD), sockets.address(folder))
+                dsn = dsn_of(roles.SERVICE, kept_secret(self._root / SERVICE_PASSWORD), sockets.address(folder))
                 if await _answers(dsn):
                     return dsn
             if not os.access(self._root, os.W_OK):
@@ -137,6 +137,17 @@ class EmbeddedPostgres:
             await move(former, server, chosen.programs, passwords)
         return server
 
+    async def _newest(self, server: Postmaster) -> Postmaster:
+        """The server of the folder's database, which another process may have moved to a newer PostgreSQL.
+
+        The caller holds the lock. What an older server stores after the move would be lost. Raises StartupError if this
+        process has no programs for the database.
+        """
+        if current_major(self._root) in (None, int(server.data.name.removeprefix("pg"))):
+            return server
+        passwords = await asyncio.to_thread(self._passwords)
+        return await self._prepare(passwords, may_move=False)
+
     def _postmaster(self, runner: Runner, bindir: Path) -> Postmaster:
         return Postmaster(
             programs=runner.executable(bindir),
@@ -167,6 +178,7 @@ class EmbeddedPostgres:
             log.warning("postgres is gone; starting it again")
             try:
                 async with self._lock():
+                    server = self._server = await self._newest(server)
                     await bring_up(server, rest)
                 rest = FIRST_REST_SECONDS
             except Exception as error:

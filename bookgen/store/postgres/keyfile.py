@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import tempfile
@@ -46,10 +47,11 @@ def open_beside(path: Path, flags: int) -> int:
 
 def _create(path: Path, text: str) -> None:
     """Write the file atomically, so that a reader never sees part of a secret."""
-    with tempfile.NamedTemporaryFile("w", dir=path.parent) as file:  # always created with mode 0600
+    # Created with mode 0600. Unbuffered: after a failed write, closing it would fail again and leave the file.
+    with tempfile.NamedTemporaryFile("wb", buffering=0, dir=path.parent) as file:
         give_to_owner_of(path.parent, file.fileno())
-        file.write(text)
-        file.flush()
+        if file.write(data := text.encode()) < len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         os.fsync(file.fileno())
         with contextlib.suppress(FileExistsError):
             os.link(file.name, path)

@@ -21,13 +21,14 @@ from urllib.parse import quote
 import asyncpg
 import structlog
 
+from bookgen.durable import sync_folder
 from bookgen.errors import StartupError, Unavailable
 from bookgen.store.backup.tables import TableDigest, copy_out, every_table
 from bookgen.store.backup.taking import sequences
 from bookgen.store.database import connect_unbounded
 from bookgen.store.postgres import roles, sockets
 from bookgen.store.postgres.account import failure
-from bookgen.store.postgres.clusters import address_of, make_cluster
+from bookgen.store.postgres.clusters import dsn_of, make_cluster
 from bookgen.store.postgres.postmaster import Postmaster
 from bookgen.store.postgres.space import disk_space
 from bookgen.store.postgres.starting import bring_up
@@ -78,7 +79,7 @@ async def move(former: Postmaster, server: Postmaster, clients: Path, passwords:
             await asyncio.to_thread(make_cluster, new.data, new.programs, new.runner, passwords.superuser)
             await _copy(old, new, Clients(clients, folder, passwords.superuser), passwords)
         new.data.rename(server.data)
-        _sync(server.data.parent)
+        sync_folder(server.data.parent)
     except (StartupError, Unavailable, OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise StartupError(
             f"The database in {former.data} could not be moved to {server.data.name}: {str(error).rstrip('.')}. "
@@ -93,11 +94,11 @@ async def move(former: Postmaster, server: Postmaster, clients: Path, passwords:
 async def _copy(old: Postmaster, new: Postmaster, clients: Clients, passwords: RolePasswords) -> None:
     """Dump the old cluster, restore it into the new one, and compare. Raises StartupError if anything differs."""
     async with _alone(old) as socket:
-        before = await _fingerprint(address_of(roles.SUPERUSER, passwords.superuser, socket))
+        before = await _fingerprint(dsn_of(roles.SUPERUSER, passwords.superuser, socket))
         await clients.run("pg_dumpall", socket, "--roles-only", f"--file={clients.roles}")
         await clients.run("pg_dump", socket, "--format=custom", f"--file={clients.dump}")
     async with _alone(new) as socket:
-        dsn = address_of(roles.SUPERUSER, passwords.superuser, socket)
+        dsn = dsn_of(roles.SUPERUSER, passwords.superuser, socket)
         await roles.give_to_service(dsn, passwords.service)
         # The two roles of the service are there already. psql says so and goes on.
         await clients.run("psql", socket, "--no-psqlrc", "--quiet", f"--file={clients.roles}")
@@ -200,12 +201,3 @@ def _work_folder(root: Path) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _sync(folder: Path) -> None:
-    """Make the names in the folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

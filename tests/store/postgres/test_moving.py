@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import io
+import os
 import shlex
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -178,6 +181,59 @@ async def test_a_move_that_is_killed_is_begun_again(server: EmbeddedPostgres, da
     assert await query(await server.start(), "SELECT count(*) FROM account") == 2
     assert await query(server.superuser_dsn, NOTES) == 500
     assert clusters(data) == [f"pg{older()[1]}", f"pg{binaries.major(binaries.find())}"]
+
+
+@needs_an_older
+async def test_a_process_that_stayed_during_a_move_does_not_start_the_older_server_again(
+    data: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    programs, version = older()
+    former, newer = EmbeddedPostgres(data, programs), EmbeddedPostgres(tmp_path / "newer")
+    await former.start()
+    await newer.start()
+    await newer.stop()
+    newest = f"pg{binaries.major(binaries.find())}"
+    pid = int((data / f"pg{version}" / "postmaster.pid").read_text().split()[0])
+
+    with (data / "pg.lock").open("ab") as lock:  # as the process has it that moves the database
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        os.kill(pid, signal.SIGKILL)
+        (tmp_path / "newer" / newest).rename(data / newest)
+
+    try:
+        async with asyncio.timeout(60):
+            while "postgres could not be started again" not in caplog.text:  # noqa: ASYNC110 (the signal is a line)
+                await asyncio.sleep(0.02)
+        assert f"the database in {newest} was made by PostgreSQL" in caplog.text
+    finally:
+        await former.stop()
+
+
+@needs_an_older
+@pytest.mark.parametrize("signal_of", ["roles.sql", "../*.new/postmaster.pid"], ids=["the older", "the newer"])
+async def test_a_move_whose_server_is_killed_leaves_the_older_database_and_is_begun_again(
+    server: EmbeddedPostgres, data: Path, signal_of: str
+) -> None:
+    """The older server is killed while it is dumped, the newer one while it is filled."""
+    moving_it = asyncio.ensure_future(server.start())
+    cluster = data / (f"pg{older()[1]}" if signal_of == "roles.sql" else f"pg{binaries.major(binaries.find())}.new")
+    async with asyncio.timeout(100):
+        while not [*data.glob(f"{moving.PREFIX}*/{signal_of}")] or not is_ready(cluster):  # noqa: ASYNC110 (files)
+            await asyncio.sleep(0.002)
+
+    os.kill(int((cluster / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+
+    with pytest.raises(StartupError, match=r"could not be moved .* The old database is unchanged"):
+        await moving_it
+    assert clusters(data) == [f"pg{older()[1]}"]
+    assert await query(await server.start(), "SELECT count(*) FROM account") == 2
+    assert await query(server.superuser_dsn, NOTES) == 500
+    assert clusters(data) == [f"pg{older()[1]}", f"pg{binaries.major(binaries.find())}"]
+
+
+def is_ready(cluster: Path) -> bool:
+    """Whether the cluster has a server that accepts connections."""
+    return "ready" in (cluster / "postmaster.pid").read_text()
 
 
 def with_clients(folder: Path) -> object:
