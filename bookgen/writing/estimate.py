@@ -31,10 +31,10 @@ DIGEST_REPLY = 450
 BLURB_TASK, BLURB_REPLY = 450, 200
 DESIGN_TASK, DESIGN_REPLY = 1_600, 60  # of the call that chooses a cover to draw
 # Of the calls about the whole book: an editor's reading, the author's answer, comparisons.
-REVIEW_TASK = 1_500
-WORDS_PER_FINDING = 300
-FINDING_REPLY, EDITS_REPLY, VERDICT_REPLY = 160, 150, 70  # of one finding
-VERSIONS = 120  # of one finding: what a comparison is shown of both versions
+REVIEW_TASK = 900
+WORDS_PER_FINDING = 340
+FINDING_REPLY, EDITS_REPLY, VERDICT_REPLY = 145, 80, 40  # of one finding
+VERSIONS = 60  # of one finding: what a comparison is shown of both versions
 EXTRA_CALLS = 0.05  # writing calls beyond the plan: cut replies, repairs
 EXTRA_WORDS = 0.02  # written and not kept
 MIN_CACHED_TOKENS = 1_024  # a shorter prefix is not cached

@@ -38,7 +38,11 @@ BLURB = 99  # used as a chapter number
 
 # For a signal that does come. With three test processes on two busy cores, what takes 0.4 s has taken more than 10.
 PATIENCE_SECONDS = 60.0
-READERS = {"review": -1, "revision": -2}  # the chapter numbers that stand for the calls which read the whole book
+READERS = {
+    "review": -1,
+    "revision": -2,
+    "comparison": -3,
+}  # the chapter numbers that stand for the calls which read the whole book
 
 
 class Model(TextModel):
@@ -46,8 +50,8 @@ class Model(TextModel):
 
     `free`: answer every call at once, except those in `kept`. `poison`: books whose replies never become a chapter; the
     work hangs, as if the process was killed at that moment. `given`: the material of each chapter, by book. `bound`:
-    the reported time limit of a call in seconds. A proofreader's calls count as calls of book 0, one per chapter; the
-    other readers are in READERS.
+    the reported time limit of a call in seconds. `latest`: the last request of each stage. A proofreader's calls count
+    as calls of book 0, one per chapter; the other readers are in READERS.
     """
 
     name = "scripted"
@@ -59,10 +63,12 @@ class Model(TextModel):
         self.edits = '{"edits": []}'
         self.findings = '{"findings": []}'
         self.answers = '{"edits": [], "declined": []}'
+        self.compares: Callable[[TextRequest], str] = lambda _: '{"verdicts": []}'
         self.bound: float | None = None
         self.poison: set[int] = set()
         self.stuck: Counter[int] = Counter()
         self.asked: Counter[tuple[int, int]] = Counter()
+        self.latest: dict[str, TextRequest] = {}
         self.cancelled: Counter[tuple[int, int]] = Counter()
         self.given: defaultdict[int, list[Material]] = defaultdict(list)
         self.open = 0
@@ -72,9 +78,12 @@ class Model(TextModel):
 
     async def complete(self, request: TextRequest) -> TextReply:
         read = {"proofreading": self.edits, "review": self.findings, "revision": self.answers}.get(request.stage)
+        if request.stage == "comparison":
+            read = self.compares(request)
         number = request.chapter_number or READERS.get(request.stage, 0)
         call = (0, number) if read else tuple(orjson.loads(request.messages[-1].text))
         self.asked[call] += 1
+        self.latest[request.stage] = request
         if self.bound is not None and request.on_bound:
             request.on_bound(self.bound)
         usage, call_id = Usage(calls=1, input_tokens=10, output_tokens=20), uuid4()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -11,13 +13,16 @@ import pytest
 from bookgen.actors.messages import Pause, Resume
 from bookgen.actors.production import NOT_REVIEWED
 from bookgen.actors.supervisor import Supervisor
-from bookgen.models import ReportKind, RevisionMode, RunStatus
-from bookgen.store import reports
+from bookgen.models import ReportKind, RevisionMode, RunStatus, SourceType
+from bookgen.providers.text import TextRequest
+from bookgen.services.provenance import share, sources
+from bookgen.store import chapters, illustrations, media, origins, reports
+from bookgen.store.stored_files import NewFile
 
 from .conftest import READERS, Model, Shelf, Start, Studio, crash, draft_blurb
 from .test_production import Idea, author  # noqa: F401 (a fixture)
 
-READING, ANSWER = (0, READERS["review"]), (0, READERS["revision"])
+READING, ANSWER, COMPARISON = ((0, READERS[stage]) for stage in ("review", "revision", "comparison"))
 SUGGESTIONS = """
     SELECT c.chapter_number, s.original_text, s.suggested_text, s.explanation, s.status, s.severity
       FROM suggestion s JOIN chapter c ON c.id = s.chapter_id JOIN report r ON r.id = s.report_id
@@ -39,6 +44,9 @@ REWRITTEN = """
     UPDATE chapter SET content = 'Words of her own.', content_version = content_version + 1
      WHERE book_id = $1 AND chapter_number = 2
 """
+
+TEXTS = "UPDATE chapter SET content = format('Text of (%s, %s).', book_id, chapter_number), word_count = 4"
+PICTURED = "UPDATE book SET kind = 'childrens', age_range = '3-5' WHERE id = $1"
 
 
 def finding(chapter: int, quote: str, **fields: Any) -> dict[str, Any]:
@@ -79,6 +87,11 @@ async def first_chapter_written(supervisor: Supervisor, author: Idea, model: Mod
     model.kept.add((author.book, 2))
     await author.ask(supervisor)
     await model.wait_until_asked(author.book, 2)
+
+
+async def until_reviewed(shelf: Shelf, book: int) -> None:
+    """Wait until the production's review is stored."""
+    await shelf.until("SELECT phase NOT IN ('outline', 'chapters', 'review') FROM run WHERE book_id = $1", book)
 
 
 async def listed(shelf: Shelf) -> list[tuple[Any, ...]]:
@@ -284,8 +297,7 @@ async def test_a_requested_review_changes_nothing_in_the_book(
     supervisor: Supervisor, shelf: Shelf, model: Model
 ) -> None:
     account, book = await shelf.outlined(2, "pro")
-    texts = "UPDATE chapter SET content = format('Text of (%s, %s).', book_id, chapter_number), word_count = 4"
-    await shelf.pool.execute(texts)
+    await shelf.pool.execute(TEXTS)
     found(model, book)
     ids = [row["id"] for row in await shelf.pool.fetch("SELECT id FROM chapter ORDER BY chapter_number")]
 
@@ -297,3 +309,235 @@ async def test_a_requested_review_changes_nothing_in_the_book(
     assert (model.asked[READING], model.asked[ANSWER]) == (1, 0)
     assert await shelf.value("SELECT sum(proofreading_checks_used) FROM usage_period") == 1
     assert await shelf.texts(book) == [f"Text of {(book, 1)}.", f"Text of {(book, 2)}."]
+
+
+async def test_the_editor_of_a_picture_book_is_told_what_its_pictures_show(
+    supervisor: Supervisor, shelf: Shelf, model: Model
+) -> None:
+    account, book = await shelf.outlined(2, "pro")
+    await shelf.pool.execute(PICTURED, book)
+    await shelf.pool.execute(TEXTS)
+    first = await shelf.chapter_id(book, 1)
+    for place, told in enumerate(("A badger on a ladder.", "The ladder is gone.")):
+        key = await media.add(shelf.pool, book, NewFile(b"picture"), 16, 25, SourceType.DRAWN)
+        shown = {"alt_text": told, "caption": "", "prompt": "", "image_key": key, "position": place}
+        await illustrations.add(shelf.pool, first, **shown, width=16, height=25)
+    ids = [first, await shelf.chapter_id(book, 2)]
+
+    await reports.add(shelf.pool, account, book, uuid4(), ids, ReportKind.REVIEW)
+    supervisor.reports.wake()
+    await shelf.until("SELECT status = 'completed' FROM report WHERE book_id = $1", book)
+
+    asked = model.latest["review"].messages[-1].text
+    assert f"[Picture: A badger on a ladder. The ladder is gone.]\n\nText of ({book}, 1)." in asked
+    assert asked.count("[Picture: ") == 1
+    assert asked.startswith("This is a picture book.")
+
+
+async def test_the_pictures_of_other_books_are_not_told(supervisor: Supervisor, shelf: Shelf, model: Model) -> None:
+    account, book = await shelf.outlined(1, "pro")
+    await shelf.pool.execute(TEXTS)
+    first = await shelf.chapter_id(book, 1)
+    key = await media.add(shelf.pool, book, NewFile(b"picture"), 16, 25, SourceType.DRAWN)
+    shown = {"alt_text": "A lamp.", "caption": "", "prompt": "", "image_key": key, "position": 0}
+    await illustrations.add(shelf.pool, first, **shown, width=16, height=25)
+
+    await reports.add(shelf.pool, account, book, uuid4(), [first], ReportKind.REVIEW)
+    supervisor.reports.wake()
+    await shelf.until("SELECT status = 'completed' FROM report WHERE book_id = $1", book)
+
+    assert "Picture:" not in model.latest["review"].messages[-1].text
+
+
+# Comparisons
+
+
+def prefers(*revised: int) -> Callable[[TextRequest], str]:
+    """The verdicts of a reader who prefers the revision of these findings, and else the draft."""
+
+    def verdicts(request: TextRequest) -> str:
+        listed = re.findall(r"Number (\d+)\nA:\n⟦[\d.]+⟧ (.*)", request.texts[-1])
+        told = [
+            {
+                "number": int(number),
+                "why": "The other one limps.",
+                "better": "A" if (first == "Text of") is not (int(number) in revised) else "B",
+            }
+            for number, first in listed
+        ]
+        return json.dumps({"verdicts": told})
+
+    return verdicts
+
+
+def answered_twice(model: Model, book: int) -> None:
+    """The editor finds something in each chapter, and the author model answers both."""
+    found(model, book)
+    model.answers = json.dumps({"edits": [edit(1, 1, "Text of", "Words of"), edit(2, 2, "Text of", "Tale of")]})
+
+
+Compare = Callable[..., Any]
+
+
+@pytest.fixture
+def comparing(start: Start, studio: Studio, model: Model) -> Callable[[], Any]:
+    """Starts a supervisor that compares revisions with their drafts."""
+
+    async def begin() -> Supervisor:
+        model.free = True
+        return await start(draft_blurb=draft_blurb, products=studio.products, revision=RevisionMode.COMPARE)
+
+    return begin
+
+
+async def test_changes_that_both_comparisons_prefer_are_made(
+    comparing: Compare,
+    author: Idea,  # noqa: F811
+    shelf: Shelf,
+    model: Model,
+) -> None:
+    answered_twice(model, author.book)
+    model.compares = prefers(1, 2)
+
+    await author.ask(await comparing())
+    await until_reviewed(shelf, author.book)
+
+    book = author.book
+    assert await shelf.texts(book) == [f"Words of {(book, 1)}.", f"Tale of {(book, 2)}."]
+    assert [row[4] for row in await listed(shelf)] == ["applied", "applied"]
+    assert {row["origin"] for row in await shelf.pool.fetch(REVISIONS, book)} == {"review"}
+    paid = "SELECT count(*), sum(input_tokens), sum(output_tokens) FROM model_call WHERE stage = 'comparison'"
+    assert tuple(await shelf.pool.fetchrow(paid)) == (2, 20, 40)
+
+
+async def test_a_change_that_a_comparison_rejects_is_listed_and_its_text_is_in_the_history(
+    comparing: Compare,
+    author: Idea,  # noqa: F811
+    shelf: Shelf,
+    model: Model,
+) -> None:
+    answered_twice(model, author.book)
+    model.compares = prefers(1)
+
+    await author.ask(await comparing())
+    await until_reviewed(shelf, author.book)
+
+    book = author.book
+    assert await shelf.texts(book) == [f"Words of {(book, 1)}.", f"Text of {(book, 2)}."]
+    assert [tuple(row) for row in await shelf.pool.fetch(REVISIONS, book)] == [
+        ("not_preferred", f"Tale of {(book, 2)}."),
+        ("review", f"Text of {(book, 1)}."),
+    ]
+    [first, second] = await listed(shelf)
+    assert (first[4], second[4]) == ("applied", "pending")
+    assert second[3].splitlines()[-1] == (
+        "A blind comparison preferred the draft to the revision, so the draft stays. The other one limps. "
+        "The revision is in the chapter's history."
+    )
+
+
+async def test_a_rejected_revision_leaves_a_chapter_the_models(
+    comparing: Compare,
+    author: Idea,  # noqa: F811
+    shelf: Shelf,
+    model: Model,
+) -> None:
+    answered_twice(model, author.book)
+    model.compares = prefers()
+
+    await author.ask(await comparing())
+    await until_reviewed(shelf, author.book)
+
+    assert model.asked[COMPARISON] == 1
+    former = await origins.revisions(shelf.pool, author.account, author.book)
+    assert {each.origin for each in former} == {"not_preferred"}
+    for chapter in await chapters.of_book(shelf.pool, author.book):
+        own = [each for each in former if each.chapter_id == chapter.id]
+        assert own
+        assert share(chapter, sources(chapter, own), {}).model == chapter.word_count
+
+
+async def test_without_usable_comparisons_the_draft_stays(
+    comparing: Compare,
+    author: Idea,  # noqa: F811
+    shelf: Shelf,
+    model: Model,
+) -> None:
+    answered_twice(model, author.book)
+
+    await author.ask(await comparing())
+    await until_reviewed(shelf, author.book)
+
+    assert await shelf.texts(author.book) == [f"Text of {(author.book, 1)}.", f"Text of {(author.book, 2)}."]
+    for row in await listed(shelf):
+        assert row[4] == "pending"
+        assert "The revision could not be compared with the draft" in row[3]
+
+
+async def test_nothing_is_compared_unless_the_operator_wants_it(
+    supervisor: Supervisor,
+    author: Idea,  # noqa: F811
+    shelf: Shelf,
+    model: Model,
+) -> None:
+    answered_twice(model, author.book)
+
+    await author.ask(supervisor)
+    await until_reviewed(shelf, author.book)
+
+    assert (model.asked[ANSWER], model.asked[COMPARISON]) == (1, 0)
+    assert [row[4] for row in await listed(shelf)] == ["applied", "applied"]
+
+
+async def test_a_crash_between_two_comparisons_does_not_pay_for_the_first_again(
+    comparing: Compare,
+    author: Idea,  # noqa: F811
+    shelf: Shelf,
+    model: Model,
+) -> None:
+    answered_twice(model, author.book)
+    judged, requests = prefers(1, 2), list[TextRequest]()
+
+    def judge(request: TextRequest) -> str:
+        requests.append(request)
+        if len(requests) == 2:
+            model.kept.add(COMPARISON)
+        return judged(request)
+
+    model.compares = judge
+    supervisor = await comparing()
+    await author.ask(supervisor)
+    await model.wait_until_asked(*COMPARISON, 2)
+
+    await crash(supervisor, shelf)
+    await comparing()
+    await model.wait_until_asked(*COMPARISON, 3)
+    model.kept.clear()
+    model.answer(*COMPARISON, text=judged(requests[-1]))
+    await until_reviewed(shelf, author.book)
+
+    assert requests[1].messages == requests[2].messages != requests[0].messages
+    assert (model.asked[READING], model.asked[ANSWER], model.asked[COMPARISON]) == (1, 1, 3)
+    assert await shelf.texts(author.book) == [f"Words of {(author.book, 1)}.", f"Tale of {(author.book, 2)}."]
+
+
+async def test_a_book_edited_during_the_comparison_gets_its_findings_as_a_list(
+    comparing: Compare,
+    author: Idea,  # noqa: F811
+    shelf: Shelf,
+    model: Model,
+) -> None:
+    answered_twice(model, author.book)
+    model.compares = prefers(1)
+    model.kept.add(COMPARISON)
+    await author.ask(await comparing())
+    await model.wait_until_asked(*COMPARISON)
+
+    await shelf.pool.execute(REWRITTEN, author.book)
+    model.kept.clear()
+    model.answer(*COMPARISON, text='{"verdicts": [{"number": 1, "better": "equal", "why": ""}]}')
+    await until_reviewed(shelf, author.book)
+
+    assert await shelf.texts(author.book) == [f"Text of {(author.book, 1)}.", "Words of her own."]
+    assert [row[4] for row in await listed(shelf)] == ["pending", "pending"]
+    assert await shelf.pool.fetch(REVISIONS, author.book) == []

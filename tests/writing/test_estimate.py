@@ -1,11 +1,14 @@
 """The cost and time of a book are estimated before it is written, and an unknown price is reported as unknown."""
 
+import json
+import re
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
-from bookgen.models import BookKind, Usage
+from bookgen.models import BookKind, RevisionMode, Usage
 from bookgen.providers.prices import prices
 from bookgen.providers.text import ShownSpeed
 from bookgen.words import count_words
@@ -13,8 +16,11 @@ from bookgen.writing.blurb import draft_blurb
 from bookgen.writing.estimate import DESIGN_REPLY, DESIGN_TASK, Basis, Estimates, estimate
 from bookgen.writing.language import language
 from bookgen.writing.notes import note_rest
+from bookgen.writing.review import bounds
+from bookgen.writing.review.calls import compare_book, read_book, revise_book
 from bookgen.writing.window import WINDOW
 from tests.writing.authored import PROTOCOLS, authored, write_book
+from tests.writing.review.recorded import answer, written_book
 from tests.writing.scripted import a_book, obedient, some_material
 
 
@@ -133,6 +139,56 @@ def test_the_estimate_includes_the_cover_design_if_no_image_model_paints_it():
     assert (drawn.calls - painted.calls, painted.usage.images) == (1, 0)
     assert drawn.usage.input_tokens - painted.usage.input_tokens == DESIGN_TASK
     assert drawn.usage.output_tokens - painted.usage.output_tokens == DESIGN_REPLY
+
+
+def test_the_estimate_includes_the_calls_of_the_editors_reading_that_the_mode_makes():
+    material = some_material(5)
+    basis = Basis.of(material.book, material.chapters)
+
+    plain, off, report, apply, compare = (
+        estimate(basis, "m", price, revision=mode) for mode in (RevisionMode.OFF, *RevisionMode)
+    )
+
+    assert plain == off
+    assert [each.calls - off.calls for each in (report, apply, compare)] == [1, 2, 4]
+    assert off.cost_micros < report.cost_micros < apply.cost_micros < compare.cost_micros
+    assert compare.usage.cache_read_tokens - apply.usage.cache_read_tokens > 5 * 600
+    assert estimate(basis, "offline", price, revision=RevisionMode.COMPARE).calls == off.calls
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("name", ["wrong-note", "name-day", "first-loaf"])
+async def test_the_estimate_of_a_compared_revision_is_close_to_the_actual_cost(protocol, name):
+    material, basis = written_book(name), basis_of(name)
+    without, foreseen = (
+        estimate(basis, "any", price, context_tokens=200_000, revision=mode)
+        for mode in (RevisionMode.OFF, RevisionMode.COMPARE)
+    )
+
+    async with authored(partial(recorded_editor, name), protocol) as (_, steps):
+        review = await read_book(material, steps, 200_000)
+        revised = await bounds.apply(material, review.findings, await revise_book(material, review, steps, 200_000))
+        weighed = await compare_book(material, review, revised, steps, 200_000)
+
+    assert len(steps.replies) == foreseen.calls - without.calls
+    assert len({each.result for each in weighed.values()}) == 1
+    cost = price("any", steps.usage)
+    assert foreseen.cost_micros - without.cost_micros == pytest.approx(cost, rel=0.35)
+
+
+def basis_of(name):
+    material = written_book(name)
+    return Basis.of(material.book, material.chapters)
+
+
+def recorded_editor(name, request, brief, call):
+    """The recorded answers of an editor and of the author, and of a judge who always names the first text."""
+    recorded = {"review": "reading", "revision": "revision"}.get(request.stage)
+    if recorded:
+        return json.dumps(answer(name, recorded))
+    why = "It keeps to what the second chapter says about the door, and sounds like the sentences around it."
+    numbers = re.findall(r"^Number (\d+)$", request.messages[-1].text, re.MULTILINE)
+    return json.dumps({"verdicts": [{"number": int(each), "why": why, "better": "A"} for each in numbers]})
 
 
 def test_the_estimate_for_the_offline_model_is_under_a_minute():

@@ -241,8 +241,8 @@ def read_judgements(reply: Mapping[str, Any], part: ComparedPart, *, swapped: bo
     found: dict[int, Judgement] = {}
     for entry in listed:
         number = number_of(entry.get("number")) if isinstance(entry, Mapping) else None
-        if number in changes and number not in found:
-            better = name_of(entry.get("better"))
+        better = name_of(entry.get("better")) if isinstance(entry, Mapping) else ""
+        if better and number in changes and number not in found:
             found[number] = Judgement(_preferred(better, changes[number], swapped=swapped), line_of(entry.get("why")))
     if not found:
         raise Malformed('no verdict has one of the numbers and a "better"')

@@ -1,5 +1,7 @@
 """Judge many covers: `python -m tests.render.cover [--from 0] [--count 10000]`, as `make covers` does.
 
+`--design hero` draws this design for each book, instead of all designs in turn.
+
 If calibre is installed, its generator also makes a cover for every seventh book, for comparison. A fault is printed
 with the number of its book, which draws the same cover again. Progress lines show how to continue with `--from`. The
 exit code is 1 if there was a fault, if two variants of a book look alike, or if a cover takes too long.
@@ -13,10 +15,11 @@ import shutil
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bookgen.render.cover.families import DESIGNS
+from bookgen.render.cover.families import DESIGNS, Family
 from bookgen.render.cover.front import draw_front
 from bookgen.render.cover.job import CoverJob
 from bookgen.render.cover.make import HEIGHT, WIDTH, make_cover
@@ -33,6 +36,7 @@ SECONDS = 1.0  # seconds of CPU that a cover may take
 class Findings:
     """The results so far. `cost`: seconds of CPU for each cover with its thumbnail."""
 
+    designs: Sequence[Family] = tuple(DESIGNS.values())
     judged: int = 0
     faults: Counter[str] = field(default_factory=Counter)
     covers: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -41,7 +45,7 @@ class Findings:
 
     def judge(self, number: int) -> None:
         seed, copy, _ = book(number)
-        family = list(DESIGNS.values())[number % len(DESIGNS)]
+        family = self.designs[number % len(self.designs)]
         drawing = draw_front(
             copy,
             seed=seed,
@@ -79,7 +83,7 @@ class Findings:
         cost = sorted(self.cost)
         rows = [
             ("covers judged", f"{self.judged}"),
-            ("families, each at least", f"{len(DESIGNS)}, {min(self._counts('family'))}"),
+            ("families, each at least", f"{len(self.designs)}, {min(self._counts('family'))}"),
             ("scripts, each at least", f"{len(WORDS)}, {min(self._counts('script'))}"),
             ("faults by boxes and pixels", f"{self.faults.total()}"),
             ("books with their variants compared", f"{len(cost)}, the nearest differ in {self.nearest} of 64 bits"),
@@ -116,8 +120,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.render.cover", description="Judges seeded covers.")
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first book's number")
     parser.add_argument("--count", type=int, default=10_000, help="how many books")
+    parser.add_argument("--design", choices=DESIGNS, help="draw only this design")
     asked = parser.parse_args()
-    found, end = Findings(), asked.first + asked.count
+    designs = (DESIGNS[asked.design],) if asked.design else tuple(DESIGNS.values())
+    found, end = Findings(designs), asked.first + asked.count
     for number in range(asked.first, end):
         found.judge(number)
         if found.judged % SAID == 0 and number + 1 < end:

@@ -44,6 +44,9 @@ def book(number: int) -> tuple[str, Copy, str]:
 FIGURES = (
     "Finn: a small fox with a red scarf", "Mila: a grey mouse with a yellow hat", "Otto: a big brown bear",
     "Nele: a girl with black hair and a green jacket", "Uhu: an owl", "Zap: a blue robot with a bow",
+    "Hoppel: a white rabbit", "Mauz: a ginger cat", "Rex: a dog with a hat", "Pip: a penguin with a scarf",
+    "Piep: a yellow bird", "Quak: a little frog", "Rosa: a pink pig", "Ella: a huge elephant", "Igor: a tiny hedgehog",
+    "Eik: a squirrel with a bow", "Grim: a badger in a red coat", "Fauch: a green dragon", "Oma: an old woman",
 )  # fmt: skip
 TOLD = ("a night by the river", "snow in the morning", "the sea in the evening", "a town", "a dark room", "")
 

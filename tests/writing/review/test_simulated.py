@@ -4,7 +4,16 @@ from random import Random
 
 import pytest
 
-from bench.revision import MAX_CALLS, VISIBLE, as_the_service_does, calls, gains, simulated
+from bench.revision import (
+    MAX_CALLS,
+    VISIBLE,
+    calls,
+    compared,
+    gain_of,
+    gains,
+    revised_by,
+    simulated,
+)
 from bookgen.writing.review import bounds
 from bookgen.writing.review.revision import BookRevision
 
@@ -12,12 +21,22 @@ from bookgen.writing.review.revision import BookRevision
 async def test_books_do_not_get_worse_if_half_of_the_findings_are_right() -> None:
     found = await gains(0.5, 120)
 
-    assert found["service"].mean - found["service"].error > 0
-    assert found["service"].mean > found["unchecked"].mean > found["always"].mean
+    assert found["apply"].mean - found["apply"].error > 0
+    assert found["apply"].mean > found["always"].mean
 
 
-def test_a_review_and_its_revision_need_few_calls_compared_with_a_draft() -> None:
-    assert 1 < calls() <= MAX_CALLS
+async def test_compared_books_do_not_get_worse_if_few_of_the_findings_are_right() -> None:
+    found = await gains(0.2, 120)
+
+    assert found["apply"].is_loss
+    for rule in ("compare", "biased"):
+        assert found[rule].mean > 0
+        assert found[rule].worse < found["apply"].worse / 2
+
+
+@pytest.mark.parametrize("comparing", [False, True])
+def test_a_review_and_its_revision_need_few_calls_compared_with_a_draft(comparing: bool) -> None:
+    assert 1 < calls(comparing=comparing) <= MAX_CALLS
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -44,5 +63,8 @@ async def test_the_checks_without_a_model_catch_most_formal_faults() -> None:
 
 async def test_the_simulation_gives_the_same_result_for_the_same_book() -> None:
     book = simulated(Random(1), 0.5)
+    revised = await revised_by(book)
 
-    assert await as_the_service_does(book) == await as_the_service_does(book)
+    assert gain_of(book, revised) == gain_of(book, await revised_by(book))
+    first, second = [await compared(book, revised, Random(2)) for _ in range(2)]
+    assert first == second
