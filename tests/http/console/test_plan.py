@@ -12,17 +12,26 @@ from tests.http.console.conftest import OpenPage, sign_in
 
 async def bought(page: BrowserPage, shop: Api, stripe: FakeStripe, name: str) -> None:
     """Press the button, pay on the hosted page, and deliver the events."""
+    await paid(shop, stripe, await checkout(page, name))
+    await page.load("plan")
+
+
+async def checkout(page: BrowserPage, name: str) -> str:
+    """Press the button and return the session of the hosted page to which it leads."""
     page.expected.append("checkout.stripe.test")
     await page.press(name)
     address = urlsplit(await page.left())
     assert address.hostname == "checkout.stripe.test"
     assert {urlsplit(url).hostname for url in await page.strangers()} == {address.hostname}
-    stripe.pay(address.path.rpartition("/")[2])
+    return address.path.rpartition("/")[2]
+
+
+async def paid(shop: Api, stripe: FakeStripe, session: str) -> None:
+    stripe.pay(session)
     for event in list(stripe.events):
         body, signature = stripe.delivery(event)
         assert (await shop.post("/webhooks/stripe/", data=body, headers={"Stripe-Signature": signature})).status == 200
     stripe.events.clear()
-    await page.load("plan")
 
 
 async def test_a_plan_can_be_chosen_and_paid_for_and_its_bill_is_shown(
@@ -77,11 +86,11 @@ async def test_an_add_on_is_bought_where_it_is_needed_and_its_use_is_counted(
     await page.named("Start")
 
 
-async def test_a_picture_book_names_its_add_on_before_it_is_filled_in_and_comes_back_from_the_payment(
-    shop: Api, open_page: OpenPage
+async def test_a_picture_book_names_its_add_on_before_it_is_filled_in_and_waits_for_the_payment(
+    shop: Api, stripe: FakeStripe, open_page: OpenPage
 ) -> None:
     page = await open_page(shop)
-    page.expected += ["402", "checkout.stripe.test"]
+    page.expected.append("402")
     await sign_in(page, shop)
     await page.open("picture")
     await page.sees("Picture books need the add-on “Children's books”.")
@@ -90,14 +99,17 @@ async def test_a_picture_book_names_its_add_on_before_it_is_filled_in_and_comes_
     await page.press("Create book")
     await page.until("document.querySelector('[role=alert]')")
     await page.misses("POST")
-    await page.press("Buy one use for $3.99, Children's books")
-    await page.left()
-    await page.visit("checkout/canceled/")
+    session = await checkout(page, "Buy one use for $3.99, Children's books")
+    await page.visit("checkout/success/")
     await page.press("Continue where you were")
-
     await page.heads("Create a picture book")
     assert await page.value("Title") == "Pip and the Dark"
-    await page.strangers()
+    await page.sees("Your payment is being confirmed.")
+    await page.misses("Buy one use")
+    await paid(shop, stripe, session)
+    await page.look()
+
+    await page.sees("This takes one use of your add-on “Children's books” (1 use left).")
 
 
 async def test_who_pays_for_a_plan_is_not_told_what_the_models_cost(shop: Api, open_page: OpenPage) -> None:
@@ -144,7 +156,8 @@ async def test_book_details_can_be_changed_without_an_allowance_for_new_books(sh
     assert (await account.get("/auth/subscriptions/book-creation-options/")).body["max_words"] == 0
 
     await page.open("new")
-    await page.sees("no books left in this billing period, and you have no credits. See your plan")
+    await page.sees("no books left in this billing period, and you have no credits. The next period begins on ")
+    await page.named("See your plan")
     await page.misses("At most 0")
     await page.open(f"books/{book['id']}/details")
     await page.fill("Title", "The Salt Roads")

@@ -4,6 +4,7 @@ import { post } from "./api.js";
 import { count, price } from "./format.js";
 import { html } from "./hooks.js";
 import { useResource } from "./live.js";
+import { Awaited, isAwaited, leave } from "./paying.js";
 import { current } from "./session.js";
 import { useSignal } from "./signal.js";
 import { settings } from "./site.js";
@@ -25,7 +26,7 @@ export function useNeeded(slug) {
   const session = useSignal(current);
   const billing = useSignal(settings)?.billing_enabled && session;
   const { data: sold } = useResource(billing ? "/auth/addons/available/" : null);
-  const { data: owned } = useResource(billing ? "/auth/addons/my_addons/" : null);
+  const { data: owned } = useResource(billing ? "/auth/addons/my_addons/" : null, isAnyAwaited);
   const { data: now } = useResource(billing ? "/auth/subscriptions/current/" : null);
   const addon = sold?.find((one) => one.slug === slug);
   if (!addon || !owned || !now || now.plan.slug === "self-hosted") return null;
@@ -35,17 +36,15 @@ export function useNeeded(slug) {
 export const usesText = ({ addon, uses }) =>
   (uses === UNLIMITED ? `Included in your add-on “${addon.name}”.` : `This takes one use of your add-on “${addon.name}” (${count(uses, "use")} left).`);
 
-/** One button for each way to pay. The payment page leads back to this view. */
-export function BuyAddon({ addon, kind = "" }) {
-  const buy = (type) => async () => leave((await post("/auth/addons/checkout/", { addon: addon.slug, billing_type: type })).url);
+/** Whether an add-on was paid for that the list does not show yet. */
+export const isAnyAwaited = (owned) => Boolean(owned) && [PRODUCTION, PICTURE_BOOKS].some((slug) => isAwaited(slug, usesLeft({ slug }, owned)));
+
+/** One button for each way to pay. The payment page leads back to this view. `uses`: those that are left. */
+export function BuyAddon({ addon, uses, kind = "" }) {
+  if (isAwaited(addon.slug, uses)) return html`<${Awaited} />`;
+  const buy = (type) => async () => leave((await post("/auth/addons/checkout/", { addon: addon.slug, billing_type: type })).url, addon.slug, uses);
   const button = (type, text) => html`<${Action} kind=${kind} aria-label="${text}, ${addon.name}" busy=${OPENING} work=${buy(type)}>${text}<//>`;
   return html`
     ${addon.price_per_use && button("per_use", `Buy one use for ${price(addon.price_per_use)}`)}
     ${addon.price_monthly && button("monthly", `Subscribe for ${price(addon.price_monthly)} per month`)}`;
-}
-
-/** To the payment processor's page, from which the page of the checkout leads back to the current view. */
-export function leave(url) {
-  sessionStorage.setItem("bookgen:return", location.hash);
-  location.assign(url);
 }

@@ -49,6 +49,7 @@ export default function Bible({ book, reload: reloadBook }) {
   return html`
     <${Heading}>Story bible<//>
     <p class="lead">Every chapter is written from this. Your entries stay when the outline is generated again. Chapters that are already written do not change.</p>
+    <p><button type="button" class="link" onClick=${() => document.querySelector("section.facts h2").scrollIntoView()}>Go to the facts of the story</button></p>
     <${Deviating} book=${book} />
     <form onSubmit=${run} ...${inLanguage(book)}>
       <${Field} as="select" label="Kind of book" value=${form.kind ?? ""} wrong=${wrong.kind} hint=${`${by("kind")}Each kind is written in its own way.`} onChange=${({ target }) => set("kind", target.value)}>
@@ -60,7 +61,7 @@ export default function Bible({ book, reload: reloadBook }) {
       ${LINES.map(([name, label, hint]) => html`
         <${Field} key=${name} as="textarea" rows="3" dir="auto" label=${label} hint=${`${by(name)}${hint} One per line.`} wrong=${wrong[name]} value=${[].concat(form[name]).join("\n")} onInput=${({ target }) => set(name, target.value.split("\n"))} />`)}
       <${Problem} error=${error} shown=${SHOWN} />
-      <div class="row"><button class="primary" aria-busy=${busy} aria-disabled=${changed.length === 0}>${changed.length ? "Save" : "Saved"}</button>
+      <div class="row ${changed.length ? "sticky" : ""}"><button class="primary" aria-busy=${busy} aria-disabled=${changed.length === 0}>${changed.length ? "Save" : "Saved"}</button>
         ${changed.length > 0 && html`<button type="button" onClick=${() => edit(null)}>Undo changes</button><span class="quiet">Unsaved changes are stored on this device.</span>`}</div>
     </form>
     <${Facts} book=${book} />`;

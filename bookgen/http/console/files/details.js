@@ -46,7 +46,7 @@ export default function Details({ book, set }) {
       <${BookFields} form=${form} put=${put} site=${site} wrong=${error?.fields ?? {}}
         most=${most} outlined=${book.chapters.length > 0} />
       <${Problem} error=${error} shown=${BOOK_FIELDS} />
-      <div class="row"><button class="primary" aria-busy=${busy} aria-disabled=${changed.length === 0}>${changed.length ? "Save" : "Saved"}</button>
+      <div class="row ${changed.length ? "sticky" : ""}"><button class="primary" aria-busy=${busy} aria-disabled=${changed.length === 0}>${changed.length ? "Save" : "Saved"}</button>
         ${changed.length > 0 && html`<button type="button" onClick=${() => edit(null)}>Undo changes</button><span class="quiet">Unsaved changes are stored on this device.</span>`}</div>
     </form>
     <h2>Duplicate or delete</h2>

@@ -49,7 +49,7 @@ function Fact({ fact, path, book, reload }) {
     <li>
       <p><span class="quiet">${KINDS[fact.kind]}</span> · <bdi ...${inLanguage(book)}><strong>${fact.subject}</strong></bdi>${fact.event ? ` ${EVENTS[fact.event]}` : ""}: <bdi ...${inLanguage(book)}>${fact.value}</bdi>
         ${DECIDED[fact.status] && html` <strong>${DECIDED[fact.status]}</strong>`} ${fact.reason && html`<span class="quiet">${fact.reason}</span>`}</p>
-      <blockquote ...${inLanguage(book)}>${fact.quote}</blockquote>
+      <blockquote ...${inLanguage(book)}>${fact.quote.replaceAll("*", "")}</blockquote>
       ${open
         ? html`<${Decision} path="${path}${fact.id}/" close=${close} book=${book} />`
         : html`<button type="button" aria-label="Change: ${fact.subject}, ${fact.value}" onClick=${() => show(true)}>Change</button>`}

@@ -1,7 +1,7 @@
 // Create a book: its idea and its other details. Input is kept until the book is created.
 
 import { post } from "./api.js";
-import { number, words } from "./format.js";
+import { date, number, words } from "./format.js";
 import { html, useState } from "./hooks.js";
 import { useResource } from "./live.js";
 import { go } from "./router.js";
@@ -19,6 +19,7 @@ export default function NewBook() {
   const session = useSignal(current);
   const site = useSignal(settings);
   const [form, fill] = useState(() => ({ ...DEFAULTS, ...keptIdea() }));
+  const { data: now } = useResource(session && site?.billing_enabled ? "/auth/subscriptions/current/" : null);
   const { data: options } = useResource(session ? "/auth/subscriptions/book-creation-options/" : null);
   const put = ({ target }) => {
     const next = { ...form, [target.name]: target.value };
@@ -38,7 +39,7 @@ export default function NewBook() {
     <div class="narrow wide">
       <${Heading}>Create a book<//>
       <p><a href="#/picture">Create a children’s picture book instead</a></p>
-      ${options && !options.can_create && html`<${Notice} kind="bad"><p>Your plan has no books left in this billing period, and you have no credits.${" "}
+      ${options && !options.can_create && html`<${Notice} kind="bad"><p>Your plan has no books left in this billing period, and you have no credits.${now && ` The next period begins on ${date(now.usage.period_end)}.`}${" "}
         <a href="#/plan">See your plan</a></p><//>`}
       <form onSubmit=${run}>
         <${BookFields} form=${form} put=${put} site=${site} wrong=${error?.fields ?? {}} most=${most} />

@@ -8,8 +8,7 @@ const signIn = form?.querySelector("fieldset"); // for links that only the accou
 
 document.documentElement.dataset.theme = localStorage.getItem("bookgen:theme") ?? "";
 const way = home ? addWayHome() : null;
-const start = sessionStorage.getItem("bookgen:return"); // the view from which a signed-in reader went to pay
-if (way && start !== null && location.pathname.includes("/checkout/")) leadBack();
+if (way && location.pathname.includes("/checkout/")) leadBack();
 form?.addEventListener("submit", async (event) => {
   event.preventDefault();
   try {
@@ -88,10 +87,12 @@ function addWayHome() {
   return link;
 }
 
-function leadBack() {
-  sessionStorage.removeItem("bookgen:return");
+/** A signed-in reader goes back to the view from which they went to pay. */
+async function leadBack() {
+  const { comeBack } = await import("./paying.js");
+  const start = comeBack(location.pathname.includes("/checkout/success"));
+  if (start === null) return;
   document.querySelector("[data-guests]")?.remove();
   way.href = home + start;
   way.textContent = "Continue where you were";
-  way.focus();
 }

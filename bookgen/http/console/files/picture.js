@@ -39,7 +39,7 @@ export default function NewPictureBook() {
       <p><a href="#/new">Create a book with chapters instead</a></p>
       ${needed?.uses === 0 && html`
         <${Notice}><p>Picture books need the add-on “${needed.addon.name}”. What you typed here is kept while you pay.</p>
-          <div class="row"><${BuyAddon} addon=${needed.addon} /></div><//>`}
+          <div class="row"><${BuyAddon} ...${needed} /></div><//>`}
       <form onSubmit=${run}>
         <${Field} label="Title" maxlength="200" required dir="auto" ...${field("title")} />
         <${Field} as="textarea" rows="3" label="What is it about?" maxlength="500" dir="auto" ...${field("theme")} hint="The story or its message. For example: being brave in the dark." />

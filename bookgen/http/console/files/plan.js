@@ -1,11 +1,12 @@
 // The account's plan and usage, the plans that are sold, and purchases. Payments are made on the payment
 // processor's own page. A visitor sees the prices.
 
-import { leave, OPENING, UNLIMITED } from "./addons.js";
+import { isAnyAwaited, OPENING, UNLIMITED } from "./addons.js";
 import { post } from "./api.js";
 import { count, date, number, price, words } from "./format.js";
 import { html, useState } from "./hooks.js";
 import { useResource } from "./live.js";
+import { Awaited, isAwaited, leave } from "./paying.js";
 import { Addons, Credits, Invoices } from "./purchases.js";
 import { go } from "./router.js";
 import { current } from "./session.js";
@@ -31,17 +32,18 @@ export default function Plan() {
 }
 
 function Own({ billing, plans }) {
-  const { data: now, error, reload } = useResource("/auth/subscriptions/current/");
-  const { data: wallet } = useResource(billing ? "/auth/credits/balance/" : null);
+  const { data: now, error, reload } = useResource("/auth/subscriptions/current/", (one) => isAwaited("plan", one?.plan.slug));
+  const { data: wallet } = useResource(billing ? "/auth/credits/balance/" : null, (one) => isAwaited("credits", one?.balance));
   const { data: packages } = useResource(billing ? "/auth/credits/packages/" : null);
   const { data: addons } = useResource(billing ? "/auth/addons/available/" : null);
-  const { data: owned } = useResource(billing ? "/auth/addons/my_addons/" : null);
+  const { data: owned } = useResource(billing ? "/auth/addons/my_addons/" : null, isAnyAwaited);
   if (!now) return html`<${Waiting} error=${error} />`;
   return html`
     <${Heading}>Plan<//>
     <section class="card" aria-label="Your plan">
       <h2>${now.plan.name}</h2>
       ${now.status === "past_due" && html`<${Notice} kind="bad"><p>Your last payment failed. Your plan stays active for 7 days. Check your card in the billing portal.</p><//>`}
+      ${isAwaited("plan", now.plan.slug) && html`<${Notice}><${Awaited} /><//>`}
       ${now.next_plan && html`<${Notice}><p>Your plan changes to ${now.next_plan.name} (${now.next_plan.interval}) on ${date(now.next_plan.effective_at)}.</p><//>`}
       <p class="quiet">${now.plan.description} The current period ends on ${date(now.usage.period_end)}.</p>
       <dl class="facts">${METERS.map(([used, limit, name]) => html`<${Meter} key=${used} name=${name} used=${now.usage[used]} limit=${now.limits[limit]} />`)}</dl>
@@ -116,7 +118,7 @@ function Choice({ plan, interval, now, reload }) {
   if (isFree(plan)) return null;
   const buy = async () => {
     const bought = await order(plan.slug, { interval });
-    if (!bought.upgraded) return leave(bought.url);
+    if (!bought.upgraded) return leave(bought.url, "plan", now.plan.slug);
     await reload();
     return spoken.set(bought.effective_at ? `Your plan changes to ${plan.name} on ${date(bought.effective_at)}.` : `Your plan is now ${plan.name}.`);
   };

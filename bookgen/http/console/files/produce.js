@@ -47,7 +47,7 @@ export function Produce({ book, reload }) {
       <${Dialog} ...${give}>
         <p>${text}</p>
         <p><${Estimate} book=${book} /> This needs the add-on “${needed.addon.name}”.</p>
-        <div class="row end"><button type="button" onClick=${give.onClose}>Cancel</button><${BuyAddon} addon=${needed.addon} kind="primary" /></div>
+        <div class="row end"><button type="button" onClick=${give.onClose}>Cancel</button><${BuyAddon} ...${needed} kind="primary" /></div>
       <//>`}
     ${asking && needed?.uses !== 0 && html`
       <${Question} ...${give} text=${text} yes="Start" work=${async () => { await begin(); give.onClose(); }}>

@@ -1,18 +1,20 @@
 // What is bought besides a plan: credits and add-ons, and the invoices of all purchases.
 
-import { BuyAddon, leave, OPENING, UNLIMITED, usesLeft } from "./addons.js";
+import { BuyAddon, OPENING, UNLIMITED, usesLeft } from "./addons.js";
 import { post } from "./api.js";
 import { count, date, price, words } from "./format.js";
 import { html } from "./hooks.js";
 import { useResource } from "./live.js";
+import { Awaited, isAwaited, leave } from "./paying.js";
 import { Action } from "./ui.js";
 
 export function Credits({ packages, wallet }) {
   const { data: rows } = useResource("/auth/credits/transactions/");
-  const buy = (one) => async () => leave((await post("/auth/credits/checkout/", { package: one.slug })).url);
+  const buy = (one) => async () => leave((await post("/auth/credits/checkout/", { package: one.slug })).url, "credits", wallet?.balance);
   return html`
     <h2>Credits</h2>
     <p>${wallet ? `You have ${count(wallet.balance, "credit")}.` : ""} One credit pays for one book beyond your plan.</p>
+    ${isAwaited("credits", wallet?.balance) && html`<${Awaited} />`}
     <ul class="plain formats">
       ${packages.map((one) => html`
         <li key=${one.id} class="card"><h3>${one.name}${one.is_popular && html` <span class="quiet">· popular</span>`}</h3>
@@ -38,7 +40,7 @@ export function Addons({ addons, owned }) {
 
 function Owned({ addon, uses }) {
   if (uses === UNLIMITED) return html`<p><b>Active</b></p>`;
-  return html`${uses > 0 && html`<p><b>${count(uses, "use")} left</b></p>`}<div class="row"><${BuyAddon} addon=${addon} /></div>`;
+  return html`${uses > 0 && html`<p><b>${count(uses, "use")} left</b></p>`}<div class="row"><${BuyAddon} addon=${addon} uses=${uses} /></div>`;
 }
 
 export function Invoices() {
