@@ -80,7 +80,7 @@ What is planned so far, {before}:
 {planned}"""
 NOTHING_PLANNED = "No chapter is planned yet."
 
-BRIEF_BIBLE = 160  # words, where it has a reply of its own
+BRIEF_BIBLE = 160  # words, if it has a separate reply
 
 
 async def draft_outline(book: Book, steps: Steps) -> Outline:

@@ -13,12 +13,15 @@ from bookgen.writing.draft import WorkingDraft
 from bookgen.writing.material import TextChange
 from bookgen.writing.task_words import refuses
 
-MIN_JUDGED_ASK_WORDS = 150  # a stretch that was asked for in fewer words may well be one sentence
-MIN_REPLY_SHARE, MAX_REFUSAL_SHARE = 0.1, 0.3  # of the words asked for: less is no chapter; less may be a refusal
-MIN_ENDED_SHARE = 0.75  # of a last part: a text that long which stops without a full stop has come to its own end
+MIN_JUDGED_ASK_WORDS = 150  # a stretch requested with fewer words may be a single sentence
+MIN_REPLY_SHARE, MAX_REFUSAL_SHARE = (
+    0.1,
+    0.3,
+)  # of the requested words: a text below the first is not a chapter, one below the second may be a refusal
+MIN_ENDED_SHARE = 0.75  # of a last part: a text of this length is complete even without a final full stop
 REFUSES = "it refuses"
 MAX_SIGNATURE_CHARS = 40  # a signature, a date, a line of a song
-OPEN_ENDINGS = ("—", "–", "-", "…")  # an author breaks off with these on purpose
+OPEN_ENDINGS = ("—", "–", "-", "…")  # authors use these to break off on purpose
 OVERLAP_REMOVED = "The model repeated the last words of its text before it continued. The repetition was removed."
 
 

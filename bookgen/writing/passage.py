@@ -22,7 +22,7 @@ from bookgen.writing.window import WINDOW, clip, fitted
 
 STAGE = "passage"
 SOURCE = "author"
-TIMES = 2  # how much longer than the passage a new text may become
+TIMES = 2  # the maximum length of the new text, as a multiple of the passage's
 AROUND_SHARE = 1 / 5  # of the window: the chapter's text before the passage, and as much after it
 
 REWRITE = """\

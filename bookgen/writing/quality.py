@@ -22,12 +22,12 @@ from bookgen.writing.residue import residue, without_residue
 from bookgen.writing.stock import moral, stock_paragraphs
 from bookgen.writing.voice import has_refrains, is_sung
 
-MIN_SHARE, MAX_SHARE = 0.75, 1.25  # of its budget: a chapter outside has a finding
+MIN_SHARE, MAX_SHARE = 0.75, 1.25  # of its budget: a chapter outside gets a finding
 
 RECENT = 15  # chapters
-MAX_OF_A_KIND = 8  # findings of one kind in a chapter: more say nothing new
+MAX_OF_A_KIND = 8  # findings of one kind per chapter: more would say nothing new
 
-# What harms a reader most stands first.
+# The findings that harm a reader most come first.
 ORDER = (
     "meta_text",
     "placeholder",

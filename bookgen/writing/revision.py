@@ -14,9 +14,10 @@ from bookgen.writing.refusal import ModelRefused, raise_if_refused
 from bookgen.writing.steps import Steps
 from bookgen.writing.window import clip
 
-# Kinds of which at least 99 of 100 findings in authored prose are right (docs/quality.md). All others are reported.
+# Kinds whose findings in authored prose are right in at least 99 of 100 cases (docs/quality.md). Others are only
+# reported.
 REPAIRED = frozenset({"wrong_language"})
-MAX_REPAIRS = 5  # of a chapter, one a paragraph
+MAX_REPAIRS = 5  # per chapter, and one per paragraph
 
 REVISE = """\
 One passage of chapter {number} has to be put differently. What is wrong with it:

@@ -16,7 +16,7 @@ _ASCII_UNIT = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 
 @by_sentence
 def units(text: str) -> tuple[str, ...]:
-    pattern = _ASCII_UNIT if text.isascii() else UNIT  # of ASCII both find the same, one sooner
+    pattern = _ASCII_UNIT if text.isascii() else UNIT  # for ASCII both patterns match the same, and this one is faster
     return tuple(pattern.findall(text.casefold()))
 
 

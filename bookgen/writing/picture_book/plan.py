@@ -15,7 +15,7 @@ from bookgen.writing.picture_book.ages import READINGS, Reading
 from bookgen.writing.steps import Steps
 
 MAX_TOKENS = 8_000
-MIN_TOKENS, MIN_SPREAD_TOKENS = 800, 120  # where the context window is small
+MIN_TOKENS, MIN_SPREAD_TOKENS = 800, 120  # if the context window is small
 
 AUTHOR = """\
 You are an experienced author and art director of picture books. You plan the book below in {language}: every title \

@@ -63,7 +63,7 @@ The earlier version:
 _FORM = structured.object_of(dict.fromkeys(("text", "picture", "alt"), structured.TEXT))
 
 
-_Spread = tuple[Cleaned, Scene]  # its text, and what its picture shows
+_Spread = tuple[Cleaned, Scene]  # the text, and the scene of the picture
 
 
 async def write_spread(material: Material, chapter: Chapter, steps: Steps) -> ChapterDraft:
