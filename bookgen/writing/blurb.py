@@ -20,12 +20,12 @@ from bookgen.writing.structured import UnusableReply
 from bookgen.writing.window import clip, fitted, scaled
 
 STAGE = "blurb"
-MIN_WORDS, MAX_WORDS = 80, 160  # that are asked for; half and twice as many are taken
-MIN_PICTURE_BOOK_WORDS, MAX_PICTURE_BOOK_WORDS = 40, 80  # of a book that has a few hundred words itself
-MAX_CHAPTERS_TOKENS = 24_000  # of the book's text, or of what is told of it
-MAX_OPENING_TOKENS = 2_500  # of the first chapter, where the rest is told in summaries
+MIN_WORDS, MAX_WORDS = 80, 160  # requested; half and twice as many are accepted
+MIN_PICTURE_BOOK_WORDS, MAX_PICTURE_BOOK_WORDS = 40, 80  # for a book of only a few hundred words
+MAX_CHAPTERS_TOKENS = 24_000  # of the book's text or its summaries
+MAX_OPENING_TOKENS = 2_500  # of the first chapter, if the others are summarised
 MAX_REPLY_TOKENS = 2_000
-PATIENCE_SECONDS = 60.0  # with a busy or absent provider: the files of a production wait for it
+PATIENCE_SECONDS = 60.0  # with a busy or unreachable provider, because the files of a production wait for the blurb
 
 BLURB = """\
 You write the blurb of a finished book: the text on its back cover and in shops, for people who have not read it.

@@ -32,9 +32,9 @@ from bookgen.writing.window import WINDOW, clip, smaller
 
 MAX_CONTINUATIONS = 3  # of one part
 MAX_FINDINGS = 40
-MIN_CHAPTER_SHARE = 0.3  # of its aim: a text with less is no chapter
+MIN_CHAPTER_SHARE = 0.3  # of its target; a shorter text is rejected
 MAX_EMPTY = 2  # replies in a row without a sentence that can be kept
-TIGHTER_SHARE = 0.9  # of a runaway: a second version that is longer is no tighter
+TIGHTER_SHARE = 0.9  # of a runaway; a longer second version does not count as tighter
 
 
 class UnusableText(UpstreamAIError):
@@ -86,7 +86,7 @@ async def write_chapter(
         return written
     try:
         digest = await _digest(draft, content, steps)
-    except CallsHalted:  # the chapter is written all the same; whoever needs the digest has it made then
+    except CallsHalted:  # the chapter is complete without it; the digest is made when it is needed
         return written
     except UpstreamAIError:
         digest = None

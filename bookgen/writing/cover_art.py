@@ -13,9 +13,9 @@ from bookgen.writing.material import Material
 from bookgen.writing.window import clip
 
 MAX_LINE_TOKENS = 110  # of each line of the portrait
-MAX_ENTRIES = 4  # places or things that are told
+MAX_ENTRIES = 4  # places or things
 MIN_PASSAGE_WORDS, MAX_PASSAGE_SENTENCES = 25, 3
-SPOILED_FROM = 3  # images and passages come from the first third of the book
+SPOILED_FROM = 3  # images and passages come from the first third of the book, to avoid spoilers
 MIN_KEY_CHARACTERS = 4
 
 PAINTING = """\
