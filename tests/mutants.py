@@ -63,7 +63,7 @@ FILES = (
     "billing/outlines", "billing/plans", "billing/quota", "billing/signature", "billing/standing", "billing/storage",
     "billing/webhook",
     "http/auth", "http/edge/admission", "http/edge/bodies", "http/edge/connection", "http/edge/headers",
-    "http/edge/lines", "http/edge/middleware", "http/edge/pieces",
+    "http/edge/concurrency", "http/edge/middleware", "http/edge/pieces",
 )  # fmt: skip
 # Tests that see a mutation: they run in the mutated process and wait for no timer.
 TESTS = [

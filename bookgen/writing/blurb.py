@@ -9,7 +9,7 @@ from bookgen.models import MAX_BLURB_CHARACTERS, Book, BookKind, Chapter
 from bookgen.providers.text import Block, Message, StopReason, TextReply, TextRequest
 from bookgen.threads import compute
 from bookgen.words import count_words, tokens
-from bookgen.writing import brief, clean, context, echo, nonsense, sentences
+from bookgen.writing import brief, context, echo, nonsense, reply_cleanup, sentences
 from bookgen.writing.continuity import stored_digest
 from bookgen.writing.language import language
 from bookgen.writing.material import Material
@@ -143,7 +143,7 @@ def _summed_up(material: Material, chapter: Chapter) -> str:
 def _plain(reply: str, material: Material) -> str:
     """The reply as plain paragraphs, without a label in front or quotation marks around it."""
     title = replace(material.chapters[0], title=material.book.title)
-    text = clean.prose(reply, title, opening=True).text
+    text = reply_cleanup.prose(reply, title, opening=True).text
     text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
     if any(text[:1] == pair[0] and text[-1:] == pair[1] and text[1:-1].find(pair[1]) < 0 for pair in _QUOTES):
         text = text[1:-1]

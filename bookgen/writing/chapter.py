@@ -16,7 +16,7 @@ from bookgen.writing import (
     conversation,
     notes,
     quality,
-    revision,
+    repair,
     sentences,
 )
 from bookgen.writing.budget import MAX_PART_WORDS, Part
@@ -237,7 +237,7 @@ async def _mended(draft: WorkingDraft, content: str, steps: Steps) -> tuple[str,
     content = cleaned.text
     draft.changes.extend(cleaned.changes)
     flaws = await quality.inspect(content, draft.material, draft.chapter)
-    if repairs := revision.to_repair(flaws):
+    if repairs := repair.to_repair(flaws):
         content = await _repaired(draft, content, repairs, steps)
         flaws = await quality.inspect(content, draft.material, draft.chapter)
     foreign = [each for each in flaws if each.kind == "wrong_language" and each.paragraph is None]
@@ -251,7 +251,7 @@ async def _repaired(draft: WorkingDraft, content: str, repairs: Mapping[int, Seq
     blocks, system = paragraphs(content), draft.system()
     for index, found in repairs.items():
         former = blocks[index]
-        blocks[index] = await revision.revise(blocks, index, found, draft.book, draft.chapter, system, steps)
+        blocks[index] = await repair.revise(blocks, index, found, draft.book, draft.chapter, system, steps)
         if blocks[index] != former:
             follows = anchor("\n\n".join(blocks[:index]))
             detail = f"{found[0].detail} The model wrote the passage again."

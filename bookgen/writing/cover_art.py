@@ -8,7 +8,7 @@ from typing import Any
 
 from bookgen.models import Chapter
 from bookgen.words import count_words, split
-from bookgen.writing import forms, sentences
+from bookgen.writing import not_prose, sentences
 from bookgen.writing.material import Material
 from bookgen.writing.window import clip
 
@@ -108,12 +108,12 @@ def passage(chapters: Sequence[Chapter], named: Sequence[str]) -> str:
     best, most = "", -1
     for chapter in chapters:
         blocks = sentences.PARAGRAPH.split(chapter.content.strip())
-        plain = forms.not_prose(blocks)
+        plain = not_prose.not_prose(blocks)
         for at, block in enumerate(blocks):
             if (
                 at in plain
                 or block.startswith("#")
-                or forms.has_speech(block)
+                or not_prose.has_speech(block)
                 or count_words(block) < MIN_PASSAGE_WORDS
             ):
                 continue

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 from bookgen.providers.text import TextRequest
 from bookgen.writing import sentences
-from bookgen.writing.clean import Cleaned
 from bookgen.writing.flaw import paragraphs
 from bookgen.writing.material import TextChange, anchor
+from bookgen.writing.reply_cleanup import Cleaned
 from bookgen.writing.units import units
 
 MIN_UNITS = 4  # for a whole sentence of the instructions

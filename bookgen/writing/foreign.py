@@ -6,12 +6,12 @@ import re
 
 from bookgen.models import Book
 from bookgen.words import count_words
-from bookgen.writing.announced import announces_language, is_bilingual, phrases
+from bookgen.writing.author_wishes import announces_language, is_bilingual, phrases
+from bookgen.writing.bounded_cache import by_paragraph
 from bookgen.writing.common_words import Tells, is_in_another
 from bookgen.writing.flaw import Flaw, paragraphs, without_code
-from bookgen.writing.forms import has_speech, not_prose
 from bookgen.writing.language import primary
-from bookgen.writing.remembering import by_paragraph
+from bookgen.writing.not_prose import has_speech, not_prose
 
 MIN_LETTERS = 40  # fewer may be a name, a title or an exclamation
 MIN_WORDS = 12

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bookgen.models import Book
 from bookgen.writing import sentences
-from bookgen.writing.announced import is_bilingual
+from bookgen.writing.author_wishes import is_bilingual
 from bookgen.writing.foreign import mostly_foreign
 from bookgen.writing.language import language
 from bookgen.writing.units import by_character, units

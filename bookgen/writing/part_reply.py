@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bookgen.providers.text import StopReason, TextReply, TextRequest
 from bookgen.words import count_words
-from bookgen.writing import clean, echo, nonsense, seam, sentences
+from bookgen.writing import echo, nonsense, reply_cleanup, seam, sentences
 from bookgen.writing.budget import Part
 from bookgen.writing.draft import WorkingDraft
 from bookgen.writing.material import TextChange
@@ -46,7 +46,7 @@ def read_stretch(draft: WorkingDraft, reply: TextReply, request: TextRequest, pa
 
     A reply that ended by itself is kept to its last word. One that broke off loses its unfinished last sentence.
     """
-    cleaned = clean.prose(reply.text, draft.chapter, opening=not draft.text)
+    cleaned = reply_cleanup.prose(reply.text, draft.chapter, opening=not draft.text)
     piece, changes = cleaned.text, cleaned.changes
     instructed = echo.instructions(request)
     sent_back = echo.echoed(piece, instructed)

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from bookgen import threads
 from bookgen.models import Book, Chapter
 from bookgen.words import count_words
-from bookgen.writing.clean import Cleaned
 from bookgen.writing.facts import settled
 from bookgen.writing.flaw import Flaw
 from bookgen.writing.foreign import foreign
 from bookgen.writing.material import Material
 from bookgen.writing.repetition import repeated, repeated_paragraphs, same_edges, to_avoid, without_doubles
+from bookgen.writing.reply_cleanup import Cleaned
 from bookgen.writing.residue import residue, without_residue
-from bookgen.writing.stock import moral, stock_paragraphs
+from bookgen.writing.stock_phrases import moral, stock_paragraphs
 from bookgen.writing.voice import has_refrains, is_sung
 
 MIN_SHARE, MAX_SHARE = 0.75, 1.25  # of its budget: a chapter outside gets a finding

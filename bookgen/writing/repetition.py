@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from bookgen.writing import sentences
-from bookgen.writing.clean import Cleaned
+from bookgen.writing.bounded_cache import by_sentence
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.flaw import Flaw, paragraphs
-from bookgen.writing.forms import is_quoted, is_verse, not_prose
 from bookgen.writing.material import TextChange, anchor
-from bookgen.writing.remembering import by_sentence
+from bookgen.writing.not_prose import is_quoted, is_verse, not_prose
+from bookgen.writing.reply_cleanup import Cleaned
 from bookgen.writing.units import by_character, units
 
 SENTENCE_WORDS = 6  # shorter sentences may be repeated on purpose

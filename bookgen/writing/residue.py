@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 
 from bookgen.models import Chapter
-from bookgen.writing.clean import Cleaned
+from bookgen.writing.bounded_cache import by_paragraph
 from bookgen.writing.flaw import Flaw, paragraphs, without_code
-from bookgen.writing.forms import is_marked_up, letters, not_prose
 from bookgen.writing.material import TextChange, anchor
-from bookgen.writing.remembering import by_paragraph
+from bookgen.writing.not_prose import is_marked_up, letters, not_prose
+from bookgen.writing.reply_cleanup import Cleaned
 from bookgen.writing.sentences import inside_quotation
 from bookgen.writing.task_talk import announces, closes
 from bookgen.writing.task_words import is_reported, speaks_of_task

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bookgen.writing.remembering import by_paragraph
+from bookgen.writing.bounded_cache import by_paragraph
 
 _CLOSERS = "\"'”’“‘»«›‹)\\]】」』｣）］〉》*_\u200e\u200f\u202c\u2069"
 _GREEK = "\u0370-\u03ff\u1f00-\u1fff"

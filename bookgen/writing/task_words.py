@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from bookgen.writing.forms import has_speech
 from bookgen.writing.language import primary
+from bookgen.writing.not_prose import has_speech
 
 EDGE_PARAGRAPHS = 2  # at the start and end of a chapter, where most of such remarks are
 MAX_CHARACTERS = 420  # of a paragraph: a model's remarks to its user are short

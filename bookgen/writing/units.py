@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from bookgen.words import MARKS
-from bookgen.writing.remembering import by_sentence
+from bookgen.writing.bounded_cache import by_sentence
 
 _UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _LETTERS = rf"[^\W_{_UNSPACED}]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bookgen.models import Book
-from bookgen.writing.announced import announces_refrains
+from bookgen.writing.author_wishes import announces_refrains
 from bookgen.writing.language import language
 
 CRAFT = """\

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bookgen.models import Book, Chapter
 from bookgen.providers.text import Block, Message, PromptTooLong, StopReason, TextRequest
 from bookgen.words import count_words
-from bookgen.writing import brief, clean, context, sentences
+from bookgen.writing import brief, context, reply_cleanup, sentences
 from bookgen.writing.flaw import Flaw
 from bookgen.writing.language import language
 from bookgen.writing.refusal import ModelRefused, raise_if_refused
@@ -61,7 +61,7 @@ async def revise(
         raise_if_refused(reply, request)
     except (ModelRefused, PromptTooLong):
         return blocks[index]
-    passage = clean.prose(reply.text, chapter, opening=index == 0).text
+    passage = reply_cleanup.prose(reply.text, chapter, opening=index == 0).text
     if reply.stop is StopReason.LENGTH or not sentences.is_finished(passage):
         passage = sentences.complete(passage)
     return passage if _fits(passage, blocks[index]) else blocks[index]
