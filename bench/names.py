@@ -20,7 +20,7 @@ from bookgen import names
 from bookgen.models import Book
 from bookgen.providers import offline
 from bookgen.providers.text import StopReason, TextReply, TextRequest
-from bookgen.writing import given
+from bookgen.writing import drawn_names
 from bookgen.writing.outline import draft_outline
 from tests.writing.scripted import a_book, says
 
@@ -78,8 +78,8 @@ def drawn(language: str, count: int) -> Commonness:
 
 
 def _of_draw(book: Book) -> tuple[set[str], str]:
-    text = given.drawn(book)
-    listed = next((line for line in text.splitlines() if line.startswith(given.NAMES_OPEN.partition("{")[0])), "")
+    text = drawn_names.drawn(book)
+    listed = next((line for line in text.splitlines() if line.startswith(drawn_names.NAMES_OPEN.partition("{")[0])), "")
     entries = [name for part in listed.rstrip(".").split("; ") for name in part.rpartition(": ")[2].split(", ")]
     return set(filter(None, entries)), text
 

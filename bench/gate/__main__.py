@@ -22,7 +22,7 @@ from bench.gate.planted import CLASSES, PlantedFault, Planter, narration
 from bench.gate.prose import Authored, novels, written_by_a_model
 from bookgen.models import Book, Chapter
 from bookgen.words import count_words
-from bookgen.writing import clean, echo, quality, voice
+from bookgen.writing import echo, quality, reply_cleanup, voice
 from bookgen.writing.flaw import paragraphs
 from bookgen.writing.material import Material
 from tests.writing.scripted import a_book, a_chapter
@@ -74,7 +74,7 @@ def _cleaned(content: str, book: Book, chapter: Chapter) -> tuple[str, list[Alar
     alarms: list[Alarm] = []
     instructed = voice.craft(book)
     for part in _parts(content):
-        cleaned = clean.prose(part, chapter, opening=not kept)
+        cleaned = reply_cleanup.prose(part, chapter, opening=not kept)
         without = echo.without_echo(cleaned.text, instructed)
         alarms += [Alarm(each.kind, each.before, changed=True) for each in (*cleaned.changes, *without.changes)]
         kept.append(without.text)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bookgen.words import count_words
 from bookgen.writing.flaw import paragraphs
-from bookgen.writing.forms import has_speech
+from bookgen.writing.not_prose import has_speech
 
 ANNOUNCEMENTS = (
     "Here is chapter 3:",

@@ -96,13 +96,13 @@ class RightsCache:
             found = await accounts.rights_of_many(self._db, [account_id for account_id, _ in batch])
             for account_id, known in batch:
                 if rights := found.get(account_id):
-                    # What was forgotten meanwhile is found by nobody any more.
+                    # Entries that were forgotten in the meantime are not in the cache, so this has no effect on them.
                     known.rights, known.until = rights, now + REMEMBERED_SECONDS
 
     async def _look_up(self, account_id: int) -> Rights | None:
         forgotten, now = self._forgotten, self._clock()
         rights = await accounts.rights(self._db, account_id)
-        # A row read before somebody was blocked must not be remembered after it.
+        # A row that was read before an account was blocked must not be cached after that.
         if rights is not None and forgotten == self._forgotten:
             self._known[account_id] = RememberedRights(rights, now + REMEMBERED_SECONDS, now)
             self._known.move_to_end(account_id)

@@ -23,7 +23,7 @@ class Departure:
 
     async def delete(self, account_id: int) -> None:
         """Delete the account. Can be repeated after a failure."""
-        # The payments first: where they cannot be ended, nothing is lost and the caller may try again.
+        # Payments first: if they cannot be ended, nothing is lost, and the caller can try again.
         await self.payments.forget(account_id)
         await self.delete_books(account_id)
         async with self.db.acquire() as connection, connection.transaction():

@@ -11,8 +11,8 @@ from bookgen.store import audit, mails
 from bookgen.store.database import DB
 
 TOLD = {"password-changed": Notice.PASSWORD_CHANGED, "google-linked": Notice.GOOGLE_LINKED}
-ENDED = {"ended": "yes"}  # of a Google link: the password and the tokens that were there before
-NEW = {"new": "yes"}  # of a sign-in: from a browser and a network that were not seen before
+ENDED = {"ended": "yes"}  # linking Google ended the former password and tokens
+NEW = {"new": "yes"}  # a sign-in from a new browser and a new network
 
 
 async def record(connection: DB, account: Account, action: str, **details: str) -> None:

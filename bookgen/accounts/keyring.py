@@ -96,7 +96,7 @@ class Keyring:
             try:
                 key = self._cipher.decrypt(each.sealed)
             except InvalidToken:
-                continue  # of another secret, as `claim` and `reset` tell
+                continue  # encrypted with another secret, which `claim` and `reset` report
             accepted.append(key)
             if each.signs and signing is None:
                 signing = key

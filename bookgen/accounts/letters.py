@@ -101,9 +101,9 @@ WORDING: dict[LinkPurpose | Notice, _Wording] = {
     ),
 }
 
-# Wordings of letters whose details hold the named key.
+# Variants of letters, used if their details contain the named key.
 VARIANTS: dict[tuple[LinkPurpose | Notice, str], _Wording] = {
-    # The first letter of a guest is the receipt as well.
+    # The first letter to a guest is also the receipt.
     (LinkPurpose.MAGIC_LOGIN, "bought"): replace(
         WORDING[LinkPurpose.MAGIC_LOGIN],
         subject="Your purchase and sign-in link",

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import unicodedata
 
-# Scripts that are written together.
+# Scripts that are mixed within a language.
 TOGETHER = (
     frozenset({"HIRAGANA", "KATAKANA", "CJK", "KATAKANA-HIRAGANA", "IDEOGRAPHIC"}),
     frozenset({"HANGUL", "CJK"}),
     frozenset({"BOPOMOFO", "CJK"}),
 )
-# Scripts in daily use (UAX 31) beside the Latin one and those above.
+# Other scripts in everyday use (UAX 31), besides Latin.
 IN_USE = frozenset({
     "CYRILLIC", "GREEK", "ARMENIAN", "GEORGIAN", "HEBREW", "ARABIC", "DEVANAGARI", "BENGALI", "GURMUKHI", "GUJARATI",
     "ORIYA", "TAMIL", "TELUGU", "KANNADA", "MALAYALAM", "SINHALA", "THAI", "LAO", "TIBETAN", "MYANMAR", "ETHIOPIC",
     "KHMER", "THAANA",
 })  # fmt: skip
-# Letters of Latin alphabets that are no letter of ASCII with a mark.
+# Latin letters that are not an ASCII letter with a mark.
 LATIN = frozenset("ßæœøłđðþŋəħʻʼ")
-# Letters that look like one of ASCII (UTS 39).
+# Letters that look like an ASCII letter (UTS 39).
 LIKE_ASCII = frozenset("абвгезкмнорстухьѕіјѡѵүһҽӏӡԁԍԛԝꙅꙇαβγεζηικμνορςστυχϝϳϻագզհոռստցքօყჿഠဝሀዐଠ")
 
 

@@ -25,7 +25,7 @@ LOOK_EVERY_SECONDS = 5.0
 FIRST_RETRY = timedelta(seconds=15)
 MAX_RETRY = timedelta(hours=1)
 MAX_ATTEMPTS = 32
-# A mailbox is not flooded because somebody else keeps asking for its password.
+# Limits letters per address, so that nobody can flood a mailbox by requesting password links.
 LETTERS_AN_HOUR = 5
 
 log = structlog.get_logger(__name__)
@@ -64,7 +64,7 @@ class Mailing:
     async def deliver_due(self) -> int:
         """Send one batch of due e-mails. Returns how many there were."""
         due = await mails.claim(self._db, BATCH, LEASE)
-        # One that fails cuts off no other in the middle: its recipient might get it twice.
+        # A failure does not interrupt the other letters, because an interrupted one might be sent twice.
         outcomes = await asyncio.gather(*map(self._deliver, due), return_exceptions=True)
         for outcome in outcomes:
             if outcome is not None:
@@ -123,7 +123,7 @@ class Mailing:
 
     async def _link(self, mail: DueMail, purpose: LinkPurpose, account: Account, recipient: str) -> str | None:
         """The token of a new link; None if the e-mail is not wanted. Concurrent e-mails are counted one by one."""
-        # A link that approves a change is good for the address it was asked for, and for no later one.
+        # A link that approves a change is valid only for the requested address, not for a later one.
         email = mail.details["asked"] if purpose is LinkPurpose.APPROVE_EMAIL else recipient
         async with self._counting:
             if not await self._wanted(purpose, account, email):

@@ -19,9 +19,9 @@ from bookgen.processes import STEPS_BACK
 
 MIN_LENGTH = 8
 MAX_LENGTH = 128
-# By zxcvbn's estimate. At 20 tries in five minutes (`http.auth`), so many take 17 days.
+# By zxcvbn's estimate. At 20 tries per five minutes (`http.auth`), this many guesses take 17 days.
 MIN_GUESSES = 100_000
-MAX_JUDGED_CHARACTERS = 40  # the estimate takes time by the square of the length and more
+MAX_JUDGED_CHARACTERS = 40  # the time of the estimate grows at least with the square of the length
 
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ class Passwords:
     ) -> None:
         self._hasher = PasswordHasher(time_cost=time_cost, memory_cost=memory_kib, parallelism=1)
         self._strangers, self._known = _Lane(threads, max_waiting), _Lane(threads, max_known_waiting)
-        # What an absent account is checked against, so that it takes as long as a present one.
+        # Checked for a missing account, so that the response takes as long as for an existing one.
         self._nobody = self._strangers.executor.submit(self._hasher.hash, "nobody has this password")
 
     async def hash(self, password: str, *, known: bool = False) -> str:

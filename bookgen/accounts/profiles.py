@@ -17,7 +17,7 @@ from bookgen.errors import InvalidInput, NotFound, must_exist
 from bookgen.models import Account, LinkPurpose
 from bookgen.store import accounts, addresses, links, mails
 
-LEAVE_SECONDS = 300  # after its sign-in an account without a password may be deleted
+LEAVE_SECONDS = 300  # after a sign-in, in which an account without a password may be deleted
 
 
 class Profiles:

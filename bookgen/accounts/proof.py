@@ -23,7 +23,7 @@ class Proof(Enum):
 
     DONE = auto()  # passwords and tokens stay
     TOKENS_ENDED = auto()  # the password stays
-    HANDED_OVER = auto()  # every way in that was set before has ended
+    HANDED_OVER = auto()  # all former ways to sign in have ended
     UNAPPROVED = auto()  # the change still waits for the link mailed to the old address
     UNPROVEN = auto()  # the change still waits for the link mailed to the new address
 

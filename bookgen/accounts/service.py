@@ -113,7 +113,7 @@ class Accounts:
     async def _entitled(self, claims: Claims) -> int:
         """The account id in the claims. Raises TokenInvalid and PermissionDenied."""
         rights = await self._rights.of(claims.account_id)
-        # A refreshed token is as old as its sign-in, so that none outlives the end of them all by a moment.
+        # A refreshed token keeps the time of its sign-in, so that ending all tokens also ends it.
         if rights is None or claims.signed_in_at < rights.tokens_valid_from.timestamp():
             raise TokenInvalid
         if rights.blocked:
@@ -165,7 +165,7 @@ class Accounts:
     async def login(self, attempt: Attempt, password: str, caller: Caller) -> SignedIn:
         account, password_hash = attempt.candidate.account, attempt.candidate.password_hash
         known = attempt.candidate.known_origin is not None
-        # Absent or present, the same work is done: the time must not tell which addresses exist.
+        # The work is the same for a missing account, so response times do not reveal which addresses exist.
         right = await self._passwords.verify(password, password_hash, known=known)
         if not (right and account and password_hash):
             raise InvalidCredentials
@@ -183,7 +183,7 @@ class Accounts:
             try:
                 account = await self._create_for(person, caller)
             except InvalidInput:
-                # The same person came in twice at once, and the other request was first.
+                # A concurrent request of the same person was first.
                 account = await self._known(person, holder)
                 if account is None:
                     raise
@@ -258,7 +258,7 @@ class Accounts:
     ) -> Account | None:
         """The account linked to the person; None if it has another address by now."""
         await addresses.lock(connection, account_id, person.email)
-        # The same person came in twice at once: the second request must not end the tokens of the first.
+        # A concurrent request of the same person was first. This one must not end the other's tokens.
         if linked := await accounts.find_by_google(connection, person.subject):
             return linked
         stays = holder == account_id

@@ -16,7 +16,7 @@ USERNAME_PATTERN = r"^[\w.@+-]{3,150}$"
 GMAIL = frozenset({"gmail.com", "googlemail.com"})
 FINGERPRINT_ACCOUNTS = 2
 FINGERPRINT_RETRY_SECONDS = 86_400
-# New accounts of one address a day and of its surroundings, where a free account has books written at our cost.
+# New accounts per day and IP address, and per surrounding network, if free accounts cost us model calls.
 ADDRESS_ACCOUNTS, SURROUNDINGS_ACCOUNTS = 5, 20
 REGISTRATION_SECONDS = 86_400
 
@@ -67,7 +67,7 @@ def valid_email(text: str) -> str:
     from email_validator import EmailNotValidError, validate_email  # imported by `app` once it serves
 
     try:
-        # The test environment is what lets an installation under .test be tried.
+        # With the test environment, addresses under .test are allowed.
         found = validate_email(text.strip(), check_deliverability=False, allow_smtputf8=False, test_environment=True)
     except EmailNotValidError:
         raise _unfit("email", "Enter a valid e-mail address, such as name@example.com.") from None

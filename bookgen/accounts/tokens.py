@@ -20,7 +20,7 @@ from bookgen.errors import TokenExpired, TokenInvalid
 
 ALGORITHM = "HS256"
 MAX_TOKEN_CHARACTERS = 4096
-_FORM = re.compile(r"[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)  # its parts are decoded leniently, so that `=` would pass
+_FORM = re.compile(r"[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)  # the decoder is lenient and would accept `=`
 MAX_ID = 2**63 - 1
 YEAR_SECONDS = 365 * 24 * 3600
 
@@ -72,7 +72,7 @@ class Tokens:
     def use(self, signing: bytes, accepted: tuple[bytes, ...]) -> None:
         """Sign with the key `signing`, and accept tokens of all `accepted` keys."""
         if not {*self._accepted} <= {*accepted}:
-            self._seen.clear()  # some were signed with a key that counts no longer
+            self._seen.clear()  # some may be signed with a key that is no longer valid
         self._signing, self._accepted = signing, accepted
 
     def pair(self, account_id: int, signed_in_at: float | None = None) -> TokenPair:
@@ -131,7 +131,7 @@ def _decode(token: str, keys: Sequence[bytes]) -> Claims:
     token_type, account_id, expires_at = str(payload["token_type"]), payload["user_id"], payload["exp"]
     if type(account_id) is not int or type(expires_at) is not int or not 0 < account_id <= MAX_ID:
         raise TokenInvalid
-    # A token from before sign-ins were told apart began with itself.
+    # Tokens from before sign-ins had ids count as their own sign-in.
     issued_at = payload.get("iat", expires_at - LIFETIME_SECONDS.get(token_type, 0))
     signed_in_at = payload.get("auth_time", issued_at)
     if type(signed_in_at) not in (int, float):

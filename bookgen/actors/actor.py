@@ -18,7 +18,7 @@ log = structlog.get_logger()
 MAX_WAITING = 32
 ANSWER_SECONDS = 25.0
 
-# Tasks that nobody awaits: the loop itself keeps only weak references to them.
+# Tasks that nobody awaits. The event loop keeps only weak references to tasks.
 _running: set[asyncio.Task[Any]] = set()
 
 
@@ -88,7 +88,7 @@ class Actor(ABC):
             ) from None
 
     def _post(self, message: Any, answer: asyncio.Future[Any] | None) -> None:
-        if self._crashed:  # another one finds in the database what is left to do
+        if self._crashed:  # its successor reads from the database what is left to do
             if answer is not None:
                 _answer(answer, error=Unavailable())
             return
@@ -138,7 +138,7 @@ class Actor(ABC):
 
 
 def _answer(answer: asyncio.Future[Any], result: Any = None, *, error: BaseException | None = None) -> None:
-    if answer.done():  # the asker has gone
+    if answer.done():  # the caller has gone
         return
     if error is not None:
         answer.set_exception(error)

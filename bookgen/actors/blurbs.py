@@ -30,8 +30,8 @@ log = structlog.get_logger()
 LOOK_SECONDS = 5.0
 MAX_AT_ONCE = 2  # in this process
 MAX_TRIES = 6
-MAX_UNUSABLE_TRIES = 2  # each has cost a reading of the book
-FIRST_DELAY_SECONDS = 60.0  # before the second try, then four times as long each time: nearly six hours in all
+MAX_UNUSABLE_TRIES = 2  # each of them was paid for
+FIRST_DELAY_SECONDS = 60.0  # before the second try, then four times as long each time: nearly six hours in total
 HOPELESS = (ModelRefused, PromptTooLong)
 SAMPLE_MODEL = "offline"
 
@@ -88,7 +88,7 @@ class Blurbs:
                 return
             scope = StepScope(claimed.account_id, claimed.book_id, claimed.task, claimed.task)
             steps = self._steps[claimed.book_id] = StoredSteps(resources, scope, replay=True)
-            if resources.draining:  # since it was claimed
+            if resources.draining:  # draining has started since the claim
                 steps.halt.set()
             task = spawn(self._draft(claimed, owner, steps))
             self.tasks.add(task)

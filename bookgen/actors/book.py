@@ -149,7 +149,7 @@ class BookActor(Actor):
         except Unavailable as error:
             self._resources.health.saw(error)
             if self._work_in_flight:
-                self._work_in_flight.shrink()  # an outage is waited out with no more than what is finished
+                self._work_in_flight.shrink()  # during an outage, only finished work stays in memory
             if self._work_in_flight or not self._resources.draining:
                 asyncio.get_running_loop().call_later(RETRY_SECONDS, self.tell, message)
         else:
@@ -205,7 +205,7 @@ class BookActor(Actor):
         """Start the run's next work. Returns whether the database was asked."""
         if self._work_in_flight or self._resources.draining:
             return False
-        if not self._resources.may_write(run):  # it waits for a process that has its model
+        if not self._resources.may_write(run):  # the run waits for a process that has its model
             await ownership.hand_over(self._resources.pool, run)
             self._statuses.changed(self.key)
             return True
@@ -239,9 +239,9 @@ class BookActor(Actor):
     async def _nothing_to_begin(self, run: Run) -> None:
         """Let `decide` find out why there is nothing to begin: no chapter is left, or the row has changed."""
         committed = await self._report(Advance())
-        # A row that is another now was steered meanwhile, maybe by another process: it is looked at again.
+        # If the row has changed, someone has steered the run in the meantime, so it is handled again.
         same = committed.run and committed.run.status is RunStatus.RUNNING and committed.run == run
-        if same and not await self._begin_chapter(run):  # unless its author has emptied one just now
+        if same and not await self._begin_chapter(run):  # unless the author has just emptied a chapter
             raise RuntimeError(f"run {run.id} has chapters left but none that can be started")
         self._moved(committed)
 

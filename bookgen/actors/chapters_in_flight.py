@@ -69,7 +69,7 @@ class ChaptersInFlight:
         """Start the work on the announced chapter as a task. `known`: the book, if it is already in memory."""
         run = start.run
         work = ChapterWork(run, self._steps(run, replay=start.replay, chapter=run.current_chapter))
-        # A book that may wait long for its place is read when it has it: memory is for those that write.
+        # The book is read only once it has its place, because waiting may take long and memory is for active books.
         return self._spawn(work, self._write(work, None if self._places.locked() else known))
 
     def start_phase(self, run: Run) -> PhaseWork:
@@ -95,7 +95,7 @@ class ChaptersInFlight:
         """Leave the run to another process if this one has too many. Returns whether it did."""
         if not self.surplus:
             return False
-        self.surplus -= 1  # before another chapter that ends meanwhile looks
+        self.surplus -= 1  # now, before the end of another chapter reads it
         await ownership.hand_over(self._resources.pool, run)
         return True
 
@@ -151,7 +151,7 @@ class ChaptersInFlight:
     def _spawn(self, work: W, task: Coroutine[Any, Any, Any]) -> W:
         self.by_run[work.run.id] = work
         work.task = spawn(task)
-        if self._resources.draining:  # since it was announced
+        if self._resources.draining:  # draining has started since the announcement
             work.halt()
         return work
 
@@ -222,7 +222,7 @@ class ChaptersInFlight:
                 raise CallsHalted("chapter", run.current_chapter)
             try:
                 yield
-            except Unavailable as error:  # outages are waited out inside: this is a bug, which no waiting mends
+            except Unavailable as error:  # outages are handled inside, so this is a bug, and waiting does not help
                 raise RuntimeError(f"chapter {run.current_chapter} of run {run.id} failed") from error
 
     async def _read(self, run: Run) -> Material:

@@ -28,7 +28,7 @@ from bookgen.errors import Conflict, GenerationInProgress, NeverGenerated, NoOut
 from bookgen.models import Run, RunMode, RunPhase, RunStatus
 from bookgen.store.book_state import BookState
 
-# Deaths of the process in a row, without a new reply or a finished chapter of the run in between.
+# Consecutive deaths of the process without a new reply or a finished chapter of the run in between.
 MAX_CRASHES = 3
 FINISHED = (
     'This book is finished. Export it (POST /books/{id}/export_pdf/), or send {"again": true} with this call to write '
@@ -36,7 +36,7 @@ FINISHED = (
 )
 QUARANTINED = "The server process stopped three times while writing this book. Resume the run to try again."
 
-# What failures call the phases.
+# The names of the phases in failures.
 STAGES = {
     RunPhase.OUTLINE: "outline",
     RunPhase.CHAPTERS: "chapter",
@@ -53,7 +53,7 @@ class Effect(Enum):
     """What the transaction does besides writing the run."""
 
     INSERT = auto()  # a new run
-    REFUSE_FINISHED = auto()  # … over a finished book, for a caller who has the add-on but has not asked for it again
+    REFUSE_FINISHED = auto()  # … over a finished book, if the caller did not send `again`
     REWRITE = auto()  # … over chapters that all have content
     HOLD = auto()  # set an allowance aside
     RELEASE = auto()  # give it back, or keep it for the book when something was written
@@ -64,7 +64,7 @@ class Effect(Enum):
     FORGET_STEPS = auto()  # stored replies of the failed chapter led nowhere
     CLOSE_STEPS = auto()  # the run is over: its stored replies are not needed again
     ASK_BLURB = auto()  # have a blurb drafted if the book has none
-    SAVE = auto()  # what the phase has brought
+    SAVE = auto()  # the result of the phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def _generate(state: BookState, message: Generate, fresh: Run) -> Decision:
         raise NoOutline
     partly = 0 < state.written < state.chapters
     rewrite = 0 < state.chapters == state.written
-    if message.automated:  # one that ended after the chapters goes on there
+    if message.automated:  # a run that ended after the chapters resumes in its phase
         rewrite = rewrite and state.run is not None and state.run.status is RunStatus.COMPLETED
     run = replace(
         fresh,
@@ -121,7 +121,7 @@ def _generate(state: BookState, message: Generate, fresh: Run) -> Decision:
         total=state.chapters,
         done=0 if rewrite else state.written,
         phase=RunPhase.CHAPTERS if state.chapters else RunPhase.OUTLINE,
-        writer=None if rewrite else state.writer,  # what is written is continued by the model that wrote it
+        writer=None if rewrite else state.writer,  # the model that has written the chapters so far continues
     )
     effects = {Effect.INSERT, Effect.HOLD} | ({Effect.REWRITE} if rewrite else set())
     if message.automated and rewrite and not message.again:
@@ -183,7 +183,7 @@ def _phase_done(state: BookState, message: PhaseDone) -> Decision:
         return Decision(run)
     if not _is_of(message, run):
         return Decision(run)
-    overtaken = run.phase is RunPhase.OUTLINE and state.chapters > 0  # the author has made one meanwhile
+    overtaken = run.phase is RunPhase.OUTLINE and state.chapters > 0  # the author has made an outline in the meantime
     total = state.chapters if overtaken else message.chapters or run.total
     remark = message.remark or run.remark
     decision = _phase_over(state, replace(run, call_started_at=None, crash_count=0, total=total, remark=remark))

@@ -19,10 +19,10 @@ log = structlog.get_logger()
 
 Result = TypeVar("Result")
 
-# A server with a full disk, or one that was demoted, still answers what only reads: that is no sign of its being back,
-# as long as what writes keeps failing. Seconds since it did last.
+# A server with a full disk, or a demoted one, still answers reads. So for this many seconds after a failed write, a
+# successful read does not mean that the database is back.
 WRITE_FAILED_SECONDS = {DISK_FULL: 5.0, READ_ONLY: 1.0}
-# A database that has answered within so many seconds is there, however long work of ours waits for a connection.
+# A database that has answered within this many seconds is reachable, even if our work waits for a connection.
 ANSWERED_SECONDS = 5.0
 
 

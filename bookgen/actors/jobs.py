@@ -70,7 +70,7 @@ class Jobs:
                 taking = True
                 await jobs.take(connection, book_id, boot_id, KINDS[type(job)], takes)
         except Unavailable:
-            if taking:  # it may be taken all the same, and nobody would work on it
+            if taking:  # the job may be stored although the caller is gone, and nobody would work on it
                 await self._end(book_id, boot_id)
             raise
         task = spawn(self._run(account_id, book_id, job, boot_id, takes))
@@ -110,7 +110,7 @@ class Jobs:
             drafts = await jobs.outlines_in_flight(connection, account_id)
             if await outlines.is_free(connection, standing, made, in_flight=drafts):
                 return None
-            free = free if made >= free else 0  # the period's are used up: each that is in flight is an edit
+            free = free if made >= free else 0  # the free outlines are used up: each outline in flight is an edit
         in_flight = await jobs.edits_in_flight(connection, account_id, free)
         if isinstance(job, RewriteChapter | RewritePassage):
             budget = must_exist(await chapters.budget(connection, book_id, job.chapter_id))
@@ -132,7 +132,7 @@ class Jobs:
             finally:
                 await steps.settle()
             await self._save(account_id, book_id, boot_id, save)
-        except BaseException:  # what is saved has ended with that, and the book may be another job's since
+        except BaseException:  # a saved job has ended already, and the book may have a new one
             await asyncio.shield(spawn(self._end(book_id, boot_id)))
             raise
 
@@ -140,10 +140,10 @@ class Jobs:
         async def attempt() -> None:
             async with self._transactions.locked(account_id, book_id) as (connection, _):
                 if not await failed_jobs.count_free(connection, self._resources.quota, account_id):
-                    with contextlib.suppress(QuotaExceeded):  # by what was in flight beside it
+                    with contextlib.suppress(QuotaExceeded):  # concurrent work has used it up
                         await self._transactions.count_job(connection, account_id, book_id, kind)
 
-        with contextlib.suppress(NotFound):  # it counted when its book was deleted
+        with contextlib.suppress(NotFound):  # it was counted when its book was deleted
             await self._resources.health.through_outages(attempt)
 
     async def _end(self, book_id: int, boot_id: UUID) -> None:
@@ -188,7 +188,7 @@ class Jobs:
                 replace(material, wish=job.instructions), job.chapter_number, steps, lambda words: None, earlier.append
             )
         finally:
-            if earlier:  # they are paid for, also where no chapter comes of it
+            if earlier:  # they are paid for, even if the chapter fails
                 await resources.health.through_outages(lambda: store.keep_digests(resources.pool, book.id, earlier))
 
         async def save(connection: asyncpg.Connection) -> None:
@@ -224,7 +224,7 @@ class Jobs:
             )
         passage = ChosenPassage(chapter, job.start, job.end, job.instructions)
         correction = await resources.writing.rewrite_passage(material, passage, steps)
-        # Its fingerprint is its own: wishes are not forgotten because a like one was dismissed once.
+        # A unique fingerprint: a request must not be dropped because a similar suggestion was dismissed before.
         suggestion = replace(suggestion_of(chapter, correction), fingerprint=job.report.hex)
 
         async def save(connection: asyncpg.Connection) -> None:
@@ -249,6 +249,6 @@ class Jobs:
                     raise Conflict(
                         "Another process changed this book. Read it again (GET /books/{id}/), then repeat the call."
                     )
-                # else it was committed before, and only the answer was lost
+                # otherwise it was committed before, and only the answer was lost
 
         await self._resources.health.through_outages(attempt)

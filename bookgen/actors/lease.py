@@ -22,10 +22,10 @@ log = structlog.get_logger()
 
 TTL_SECONDS = 30.0
 RENEW_SECONDS = 10.0
-RENEW_AGAIN_SECONDS = 2.0  # after an outage: one lost answer is to cost no lease
-# Counted from the start of the last renewal that succeeded, on a clock that no NTP step moves.
+RENEW_AGAIN_SECONDS = 2.0  # after an outage, so that one lost answer does not cost the lease
+# After the start of the last successful renewal, by the monotonic clock.
 FENCE_SECONDS = 20.0
-# Within these every process that lives has renewed once more.
+# In this time every living process has renewed its lease.
 SETTLE_SECONDS = RENEW_SECONDS + 2 * RENEW_AGAIN_SECONDS
 
 
@@ -54,7 +54,7 @@ class ProviderLimits:
     async def _notify(self, name: str, seconds: float) -> None:
         try:
             await notifications.tell_of_busy(self._resources.pool, name, seconds)
-        except Unavailable as error:  # the others will hear it from the provider
+        except Unavailable as error:  # the provider will tell the others as well
             self._resources.health.saw(error)
 
 
@@ -107,7 +107,7 @@ class Lease:
         await processes.register(pool, *told, writer=writer, any_writer=any_writer, role=self._resources.role)
         self._told_writer = writer
         await notifications.tell_of_joining(pool)
-        if former := self._former:  # before anything is claimed: who takes its own runs again charges none
+        if former := self._former:  # before claiming: taking back one's own runs must not count as a death
             await processes.drain(pool, former)
             self._former = None
         if boot_id == self._resources.boot_id:
@@ -143,7 +143,7 @@ class Lease:
         """Renew the lease, or take a new one if the database no longer knows it."""
         started, boot_id = now(), self._resources.boot_id
         renewal = await processes.renew(self._resources.lease_pool, boot_id, TTL_SECONDS)
-        if boot_id != self._resources.boot_id:  # too late: that lease was lost meanwhile
+        if boot_id != self._resources.boot_id:  # too late: that lease has been lost
             return
         if renewal is None:
             if self._resources.lease_state is not LeaseState.NONE:
@@ -183,7 +183,7 @@ class Lease:
             return
         if self._resources.other_processes:
             self._lost()
-        else:  # nobody can have taken the runs: what is finished waits in memory for the database to come back
+        else:  # no other process can have taken the runs, so finished work waits in memory for the database
             self._resources.lease_state = LeaseState.RUN_OUT
 
     def _lost(self) -> None:
@@ -223,7 +223,7 @@ def started_at(pid: int) -> str:
         os.kill(pid, 0)
     except ProcessLookupError:
         return ""
-    except PermissionError:  # it is another user's
+    except PermissionError:  # it belongs to another user
         pass
     return "alive"
 

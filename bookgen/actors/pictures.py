@@ -110,9 +110,9 @@ class Pictures:
         except UpstreamAIError as error:
             await steps.charge(steps.asked(STAGE, number, error.spent))
             if error.retryable:
-                steps.failed = error  # the text that led to it is good
+                steps.failed = error  # the text is good; only its picture failed
                 raise
-            # Refused: another text may lead to another picture.
+            # Refused: a different text may lead to an acceptable picture.
             raise UpstreamAIError(str(error), stage=STAGE, retryable=True, chapter_number=number) from error
         except asyncio.CancelledError as cancelled:
             steps.charge(steps.asked(STAGE, number, spent_before(cancelled)))
@@ -128,7 +128,7 @@ class Pictures:
 
         async def store() -> bool:
             nonlocal new
-            if new is None:  # not written by an earlier try
+            if new is None:  # an earlier try has not stored it
                 new = await self._resources.files.keep(self._resources.pool, painted.data)
             async with self._resources.pool.acquire() as connection, connection.transaction():
                 if await stored.find(connection, run.book_id, key):

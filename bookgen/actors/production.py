@@ -28,7 +28,7 @@ from bookgen.writing.structured import UnusableReply
 
 log = structlog.get_logger()
 
-MAX_WAITS = 60  # for a worker, each as long as the pool asks for
+MAX_WAITS = 60  # for a free worker; the pool sets the length of each
 PROOFREAD_BY_RULES = "Only the built-in rules have proofread it: the model refused or its replies could not be used."
 NOT_REVIEWED = "The editor's reading was skipped: the model refused or its replies could not be used."
 NOT_PROOFREAD = "It was not proofread: your plan has no proofreading checks left this period."

@@ -31,10 +31,10 @@ from bookgen.store.outages import is_outage
 log = structlog.get_logger()
 
 CLAIM_ROWS = 1000
-# Seconds until a run is tried again whose process has died twice. The time is random, so that the runs of one process
-# do not start together with the one that kills it.
+# Maximum seconds until a run is tried again after its process has died twice. The time is random, so that the runs of a
+# process do not restart together with the run that kills it.
 BACK_OFF = (5.0, 30.0)
-# Of the actors of one book, within a sliding window. If more books crash than SYSTEMIC_BOOKS, none is to blame.
+# Crashes of one book's actors in a sliding window. If more than SYSTEMIC_BOOKS books crash, no book is to blame.
 MAX_RESTARTS = 3
 WINDOW_SECONDS = 60.0
 SYSTEMIC_BOOKS = 20
@@ -152,7 +152,7 @@ class Recovery:
         self._crashes = crashes
         self._waiting: dict[str, int] = {}
         self._refusing: set[str] = set()
-        self._retry_at: dict[UUID, float] = {}  # of runs that back off, by the loop's clock
+        self._retry_at: dict[UUID, float] = {}  # loop time at which a run in back-off may be retried
 
     async def sweep(self, *, takes_over: bool) -> None:
         """Do one sweep. `takes_over`: whether an expired lease means that its process is dead."""
@@ -234,7 +234,7 @@ class Recovery:
             elif not is_at_risk(run):
                 await self._begin(run)
             elif places and not self._backs_off(run):
-                places -= 1  # a chapter that is announced and waits for its place would be charged for a death too
+                places -= 1  # a chapter that is announced but waits for its place would also count a death
                 await self._begin(run)
 
     async def _begin(self, run: Run) -> None:

@@ -47,7 +47,7 @@ log = structlog.get_logger()
 
 LOOK_SECONDS = 5.0
 MAX_CONCURRENT = 4  # in this process
-MAX_CLAIMS = 10  # of a report of which no chapter is read
+MAX_CLAIMS = 10  # of a report, without a chapter read
 CRASHED = "An unexpected error stopped this report. Start another one."
 
 
@@ -164,12 +164,12 @@ class Reports:
             report = await reports.claim(self._resources.pool, owner, list(self._steps))
             if report is None:
                 return
-            if owner != self._resources.boot_id:  # claimed under a lease that was lost meanwhile
+            if owner != self._resources.boot_id:  # claimed under a lease that has been lost since
                 await reports.leave(self._resources.pool, report, owner)
                 continue
             scope = StepScope(report.account_id, report.book_id, report.task, report.task)
             steps = self._steps[report.id] = StoredSteps(self._resources, scope, replay=True)
-            if self._resources.draining:  # since it was claimed
+            if self._resources.draining:  # draining has started since the claim
                 steps.halt.set()
             task = spawn(self._make(report, owner, steps))
             self.tasks.add(task)
@@ -187,7 +187,7 @@ class Reports:
                 made = self._review if report.kind is ReportKind.REVIEW else self._read
                 read = await made(report, owner, steps)
             finally:
-                await steps.settle()  # what is paid for is entered, whatever ends the reading
+                await steps.settle()  # paid calls are recorded, however the reading ends
             if read:
                 await self._complete(report, owner)
         except (CallsHalted, NotFound):
@@ -198,7 +198,9 @@ class Reports:
             log.exception("report_crashed", report_id=report.id, book_id=report.book_id)
             await self._fail(report, owner)
         await self._resources.health.through_outages(lambda: reports.forget_steps(self._resources.pool, report))
-        self._steps.pop(report.id, None)  # one that could not be ended stays, or it would be claimed here again at once
+        self._steps.pop(
+            report.id, None
+        )  # a report that could not be ended is kept; otherwise it would be claimed here again at once
 
     async def _read(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> bool:
         """Read every chapter. Returns whether the report is still ours.
@@ -231,7 +233,7 @@ class Reports:
         async def attempt() -> bool:
             async with self._resources.pool.acquire(timeout=2.0) as connection, connection.transaction():
                 read = await reports.lock_owned(connection, report, owner)
-                if read is not None and read < done:  # else it was committed before, and only the answer was lost
+                if read is not None and read < done:  # otherwise it was committed before, and only the answer was lost
                     await reports.advance(connection, report, done, chapter.unread)
                     await suggestions.add(connection, report.id, chapter.rows)
                 return read is not None
@@ -274,7 +276,7 @@ class Reports:
                 await subscriptions.lock(connection, report.account_id)
                 ended = await reports.finish(connection, report, owner, ReportStatus.ERROR, failure)
                 if ended and counts and not await failed_jobs.count_free(connection, quota, report.account_id):
-                    with contextlib.suppress(QuotaExceeded):  # all is used up meanwhile
+                    with contextlib.suppress(QuotaExceeded):  # used up in the meantime
                         await quota.spend(connection, report.account_id, Allowance.PROOFREADING_CHECKS)
 
         await self._resources.health.through_outages(attempt)

@@ -125,7 +125,7 @@ class LeaseState(Enum):
 
     NONE = auto()  # not taken yet, or lost: another process may have the runs
     HELD = auto()
-    RUN_OUT = auto()  # while no other process was there, so that nobody has the runs
+    RUN_OUT = auto()  # expired while no other process was running, so nobody has the runs
 
 
 @dataclass(slots=True)

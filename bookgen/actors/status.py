@@ -12,7 +12,7 @@ from bookgen.providers.text import Outage, TextModel
 from bookgen.store.progress import RunProgress
 from bookgen.writing.estimate import seconds_of_words
 
-# What a run does in the phases that write no chapter, and in which of them a text model is asked.
+# What a run does in the phases without chapters, and whether the phase calls a text model.
 DOING = {
     RunPhase.OUTLINE: "drafting the outline",
     RunPhase.REVIEW: "reviewing the book",
@@ -25,10 +25,10 @@ DOING = {
 BY_MODEL = (RunPhase.OUTLINE, RunPhase.CHAPTERS, RunPhase.REVIEW, RunPhase.PROOFREADING)
 
 
-# The phases as the contract names them.
+# The names of the phases in the API.
 _RENAMED = {RunPhase.REVIEW: "proofreading", RunPhase.CORRECTIONS: "proofreading", RunPhase.BLURB: "cover"}
 PHASES = {phase: _RENAMED.get(phase, phase.value) for phase in RunPhase}
-# The phases of a production that read the whole book once more, a call for each chapter. The others take a call each.
+# The phases of a production that read the whole book again, with one call per chapter. The others take one call each.
 READING = (RunPhase.REVIEW, RunPhase.PROOFREADING)
 READER_WORDS = 200  # of a reader's reply about one chapter
 

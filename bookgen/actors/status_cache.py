@@ -20,9 +20,9 @@ from bookgen.providers.text import Outage
 from bookgen.store import progress
 from bookgen.store.progress import RunProgress
 
-FORGET_SECONDS = 60.0  # after the last time that it was asked for
-# How often whoever waits for a change looks for one that was not told: in the outline or the queue, or by another
-# process, which tells of commands but not of every chapter.
+FORGET_SECONDS = 60.0  # after the last request for it
+# How often a waiter polls for changes without a notification: in the outline or the queue, and chapters of another
+# process, which only announces commands.
 LOOK_SECONDS = 30.0
 LOOK_SECONDS_AMONG_OTHERS = 1.0
 
@@ -134,7 +134,7 @@ class Statuses:
                 raise NeverGenerated
             body = self._encoded(kept, found)
             if self._is_ours(found.run) and not found.unattended:
-                kept.report = found  # of use only if nothing has changed since it was asked for
+                kept.report = found  # used only if nothing has changed since the request
             return body
         finally:
             if not kept.report:
@@ -171,7 +171,7 @@ class Statuses:
                 changed.clear()
                 if not is_known(body := await self.read(account_id, book_id)):
                     return body
-                del body  # thousands may wait
+                del body  # free it during the wait: there may be thousands of waiters
                 if not self._resources.draining:
                     await self._look_again(changed, deadline - now())
                 if self._resources.draining or now() >= deadline:

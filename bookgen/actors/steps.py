@@ -25,7 +25,7 @@ from bookgen.store import model_calls, runs
 from bookgen.store import steps as store
 from bookgen.store.model_calls import Asked, PaidCall, Step
 
-# Seconds that a caller of an outline or a rewrite is left waiting for a provider that is away.
+# Seconds that the caller of an outline or a rewrite waits for an unreachable provider.
 CALLER_PATIENCE = 45.0
 
 
@@ -77,8 +77,8 @@ class StoredSteps:
         self.failed: UpstreamAIError | None = None
         self.unstored: Step | None = None
         self.awaits_picture = False
-        self.paid = False  # any of its calls, whatever came of it
-        self.draft_words: int | None = None  # of the chapter, with the reply that came last
+        self.paid = False  # whether any call was paid for, whatever its result
+        self.draft_words: int | None = None  # words of the chapter so far, including the newest reply
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
         with self.awaiting():
@@ -105,7 +105,7 @@ class StoredSteps:
         await self._resources.health.wait()
         if self.halt.is_set:
             raise CallsHalted(request.stage, request.chapter_number)
-        if self.scope.run_id is None:  # somebody waits for this answer
+        if self.scope.run_id is None:  # outside a run, a caller waits for the answer
             request = replace(request, patience=CALLER_PATIENCE)
         budget = self.budget(request.stage, request.chapter_number)
         reply = _storable(await self._call(replace(request, halt=self.halt, on_bound=self._bound, budget=budget)))
@@ -144,7 +144,7 @@ class StoredSteps:
             await fault("step.before", self.scope.book_id)
             epoch = await store.save(self._resources.pool, step, self.draft_words)
             self.unstored = None
-            # Another process may have taken or steered the run without our having heard of it.
+            # Another process may have taken or steered the run, and its notification may be lost.
             if self.scope.epoch not in (None, epoch):
                 self.halt.set()
             await fault("step.after", self.scope.book_id)
@@ -164,7 +164,7 @@ class StoredSteps:
 
     async def _call(self, request: TextRequest) -> TextReply:
         await fault("call.before", self.scope.book_id)
-        self.failed = None  # writing may have asked for less than what did not fit
+        self.failed = None  # after a request that did not fit, writing may have sent a smaller one
         try:
             return await self._resources.model.complete(request)
         except UpstreamAIError as error:
@@ -206,7 +206,7 @@ class StepsBeside(StoredSteps):
         reply = await super().reply(request, attempt=attempt)
         try:
             await self.settle()
-        except BaseException:  # nobody waits for the reply any more, but it was paid for
+        except BaseException:  # the reply is no longer needed, but it was paid for
             if step := self.unstored:
                 self.unstored = None
                 self.charge(step.asked)

@@ -93,7 +93,7 @@ class Supervisor:
         health = self.resources.health
         await self.resources.find_writer()
         await health.through_outages(self.lease.take_and_renew)
-        # Before the rest, which needs a lease for as long as an outage keeps it from its end.
+        # First, because the rest may take long in an outage and needs the lease.
         self._loops.append(spawn(every(RENEW_SECONDS, self.lease.renew, self.resources, again=RENEW_AGAIN_SECONDS)))
         await health.through_outages(self._restore)
         self.restored = True
@@ -109,7 +109,7 @@ class Supervisor:
                 spawn(self.reports.run()),
                 spawn(self.blurbs.run()),
             ]
-        if self.resources.writer is None:  # its server was away
+        if self.resources.writer is None:  # the model's server was unreachable
             self._loops.append(spawn(every(SWEEP_SECONDS, self.lease.tell_writer, self.resources)))
 
     async def _restore(self) -> None:
@@ -227,7 +227,7 @@ class Supervisor:
         try:
             await asyncio.shield(task)
         except asyncio.CancelledError:
-            if task.cancelled():  # by the end of a drain, and not its caller's waiting
+            if task.cancelled():  # the drain has cancelled it, not the caller
                 raise Unavailable(STOPPING) from None
             raise
 
@@ -238,7 +238,7 @@ class Supervisor:
     async def delete_books(self, account_id: int) -> None:
         """Delete every book of the account, with its run and its call in flight."""
         for book in await books.titles(self._database.http, account_id):
-            with contextlib.suppress(NotFound):  # deleted by somebody else meanwhile
+            with contextlib.suppress(NotFound):  # a concurrent request has deleted it
                 await self.delete_book(account_id, book["id"])
 
     async def end_runs(self, account_id: int) -> None:
@@ -287,7 +287,7 @@ class Supervisor:
             task.cancel()
         self._lose()
         self.registry.clear()
-        # What is stored by then is not asked for again by whoever takes the runs.
+        # The next process does not repeat the calls whose replies are stored by then.
         await _finished(self.resources.ledger_writes.tasks)
         try:
             async with asyncio.timeout(RELEASE_SECONDS):
@@ -297,8 +297,8 @@ class Supervisor:
                 await self.lease.give_up()
         except (Unavailable, TimeoutError) as error:
             log.warning("runs_not_released", reason=str(error))
-        cut += self.resources.ledger_writes.tasks  # also of what was cut just now
-        for task in await _finished(cut):  # the end of a job waits for a database that is away
+        cut += self.resources.ledger_writes.tasks  # including those of the tasks cancelled above
+        for task in await _finished(cut):  # a job waits for an unreachable database
             task.cancel()
 
 

@@ -118,7 +118,7 @@ class Transactions:
         async with self.locked(account_id, book_id, every_run=True) as (connection, state):
             if state.run and state.run.status.active:
                 raise Conflict("A run of this book has just started, so the book was not deleted. Delete it again.")
-            with contextlib.suppress(QuotaExceeded):  # all is used up meanwhile, which is no reason to keep the book
+            with contextlib.suppress(QuotaExceeded):  # the allowance is used up, which must not prevent the deletion
                 await self.count_job(connection, account_id, book_id, state.job)
                 if await reports.begun_of_book(connection, book_id):
                     await self._resources.quota.spend(connection, account_id, Allowance.PROOFREADING_CHECKS)
@@ -212,7 +212,7 @@ class Transactions:
             images += await covers.selected(connection, run.book_id) is None
         if state.kind is BookKind.CHILDRENS:
             await addons.hold_use(connection, quota, standing, CHILDRENS_BOOK, run.id, run.book_id)
-            images += state.todo or state.chapters  # where all are written, all are written anew
+            images += state.todo or state.chapters  # if all chapters are written, all are rewritten
         if images:
             await require_images(connection, quota, standing, run.book_id, images)
         await require_room(connection, quota, standing)
@@ -224,7 +224,7 @@ class Transactions:
         status = BOOK_STATUS[run.status]
         if status is BookStatus.OUTLINE and not state.chapters:
             status = BookStatus.DRAFT
-        # The files of a production are ready as of the book's last change: nothing is one that comes after them.
+        # The files of a production show the book's last change, so nothing may change the book after them.
         touch = run.phase is not RunPhase.FILES
         await books.set_status(connection, run.book_id, status, source, touch=touch)
 
@@ -250,7 +250,7 @@ class Transactions:
 
     async def _promote(self, connection: asyncpg.Connection, account_id: int) -> Run | None:
         resources = self._resources
-        if not resources.takes_runs or resources.awaits_operator:  # it is done later, with a sweep
+        if not resources.takes_runs or resources.awaits_operator:  # the next sweep does it
             return None
         return await runs.promote(connection, account_id, resources.boot_id, resources.call_seconds)
 

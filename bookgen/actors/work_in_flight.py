@@ -50,7 +50,7 @@ CODES: Mapping[type[BookgenError], str] = {
     Conflict: "CONFLICT",
 }
 
-SPENT = (PlanUpgradeRequired, QuotaExceeded)  # what the plan or the hold allows; any work may meet it
+SPENT = (PlanUpgradeRequired, QuotaExceeded)  # the limits of the plan or the hold, which any work may reach
 
 
 def code_of(error: BookgenError) -> str:

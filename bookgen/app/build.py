@@ -55,10 +55,10 @@ from bookgen.services.artwork import Artwork
 from bookgen.services.backup_schedule import BackupSchedule
 from bookgen.services.corrections import Corrections
 from bookgen.services.cover_design import CoverDesigner
-from bookgen.services.painting import Painter
 from bookgen.services.picture_making import PictureMaker
 from bookgen.services.proofreading import Proofreading
 from bookgen.services.publishing import Publisher
+from bookgen.services.spread_pictures import Painter
 from bookgen.store.database import Database
 from bookgen.store.postgres.space import MIN_FREE_BYTES, DiskGuard, disk_space, no_shortage
 from bookgen.support.assistant import Support

@@ -69,7 +69,7 @@ def payments_of_service(config: Config, database: Database, wake_mail: Callable[
 
 def build_mailer(config: Config) -> Mailer:
     if url := reveal(config.smtp_url):
-        from bookgen.providers.smtp import SmtpMailer  # slow to import, and not needed without a mail server
+        from bookgen.providers.smtp import SmtpMailer  # slow to import, and only needed with a mail server
 
         return SmtpMailer(url, sender=config.mail_from)
     return OutboxMailer(config.data_dir / "outbox", sender=config.mail_from)

@@ -24,10 +24,10 @@ from bookgen.providers.text import TextModel
 from bookgen.render.fonts import missing
 from bookgen.store.postgres.space import make_data_folder, no_room
 
-# How long a thread that computes may keep the interpreter from the event loop.
+# How long a computing thread may hold the interpreter before the event loop gets it.
 SWITCH_SECONDS = 0.001
-# New objects that trigger a garbage collection. Python's default of 700 is reached often when a process takes up a
-# thousand books at once; collecting then took a ninth of the time.
+# New objects that trigger a garbage collection. With Python's default of 700, collections took a ninth of the time when
+# a process takes over a thousand books at once.
 OBJECTS_A_COLLECTION = 10_000
 ROLES = {
     ProcessRole.WEB: "web: other processes write the books",

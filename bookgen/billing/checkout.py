@@ -201,7 +201,9 @@ class Payments:
                 "/auth/subscriptions/checkout/)."
             )
         fulfilment = self._configured()
-        await fulfilment.refresh_customer(customer)  # the portal can't cancel what an idle schedule manages
+        await fulfilment.refresh_customer(
+            customer
+        )  # the portal cannot cancel a subscription that an idle schedule manages
         return await fulfilment.gateway.portal_url(customer, f"{self._public_url}/checkout/done/")
 
     async def invoices(self, account_id: int) -> list[Invoice]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bookgen.errors import PlanUpgradeRequired
 from bookgen.models import UNLIMITED, Book, Plan
 
-TIMES_AS_LONG = 3  # a book may be longer than it was meant to be
-BYTES_OF_A_WORD = 10  # a long one, with its space
+TIMES_AS_LONG = 3  # a book may be longer than its target
+BYTES_OF_A_WORD = 10  # of a long word, with its space
 
 
 def most_bytes(plan: Plan, book: Book) -> int | None:

@@ -24,7 +24,7 @@ class Customers:
             made = await self._gateway.create_customer(must_exist(await accounts.find(self._db, account_id)))
             await payments.bind_customer(self._db, account_id, made)
             customer = await payments.customer_of(self._db, account_id)
-        return must_exist(customer)  # the account may have been deleted meanwhile
+        return must_exist(customer)  # the account may have been deleted in the meantime
 
     async def instead_of(self, gone: str, account_id: int) -> str:
         """A new customer for an account whose customer the processor does not know, because it belongs to test mode or

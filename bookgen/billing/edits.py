@@ -9,11 +9,12 @@ from bookgen.models import UNLIMITED, Allowance, Rewrite
 from bookgen.store import holds, usage
 from bookgen.store.database import DB
 
-WORDS_OF_AN_EDIT = 5000  # a longer chapter is several edits, or one would be a whole book
-# Drafts cost nothing. So that edits do not make books of them that nothing has paid for, all of them together have no
-# more words written a period than half of the plan's longest book: on `free` what its edits come to in usual chapters.
+WORDS_OF_AN_EDIT = 5000  # a longer chapter counts as several edits; otherwise one edit could be a whole book
+# Drafts cost nothing, and edits could turn them into unpaid books. So in one period, edits of all unpaid books together
+# may write at most half the words of the plan's longest book. On `free`, its edits use about that much in usual
+# chapters.
 UNPAID_PART = 2
-UNPAID_WORDS = "unpaid_words"  # the `quota_type` of that bound
+UNPAID_WORDS = "unpaid_words"  # the `quota_type` of that limit
 UNPAID = (
     "This book is not paid for yet. In such books, AI edits may write up to {limit:,} words per billing period. "
     "Generate the book first, or lower the chapter's word count."

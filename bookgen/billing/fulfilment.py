@@ -32,7 +32,7 @@ from bookgen.store.database import DB
 log = structlog.get_logger()
 
 ATTEMPTS = 20
-# Between the two calls that plan a change, its schedule plans nothing. A younger one is not released.
+# Between the two calls that schedule a change, its schedule is empty. Schedules younger than this are not released.
 PLANNING = timedelta(minutes=15)
 PAID = frozenset({"paid", "refunded"})
 
@@ -46,7 +46,7 @@ class Outcome(NamedTuple):
     customer: str | None = None
 
 
-# Applies what was read, in the given transaction.
+# Applies the processor's state in the given transaction.
 Effect = Callable[[DB], Awaitable[Outcome]]
 
 
@@ -180,7 +180,9 @@ class Fulfilment:
     async def _credit(self, connection: DB, checkout: Checkout, session: CheckoutSession, account_id: int) -> None:
         """Grant the paid credits, and remove those of them that were refunded and are left."""
         if checkout.credits is None or checkout.words_per_book is None:
-            raise ValueError(f"checkout {checkout.id} sells no credits")  # the table refuses such a row
+            raise ValueError(
+                f"checkout {checkout.id} sells no credits"
+            )  # the table has a constraint against such a row
         refunded = _credits_refunded(checkout.credits, session)
         paid = PaidCredits(checkout.id, checkout.credits, checkout.words_per_book, refunded)
         await wallet.grant_purchase(connection, account_id, paid)

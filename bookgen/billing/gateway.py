@@ -85,7 +85,7 @@ class Gateway:
             "metadata": {"bookgen_checkout": str(checkout)},
             "success_url": success_url,
             "cancel_url": cancel_url,
-            # One currency and one amount: what was paid is compared with what was offered.
+            # Only one currency and amount, because the paid amount is compared with the offered one.
             "adaptive_pricing": {"enabled": False},
         }
         if offer.billing in RECURRING:
@@ -267,7 +267,7 @@ class Gateway:
         return str((await self._call("webhook_endpoints.create", params))["secret"])
 
     async def _make_price(self, offer: Offer) -> str:
-        with contextlib.suppress(Refused):  # it is there already
+        with contextlib.suppress(Refused):  # it exists already
             await self._call("products.create", {"id": offer.product_id, "name": f"bookgen: {offer.name}"})
         params: dict[str, Any] = {
             "product": offer.product_id,
@@ -301,7 +301,7 @@ class Gateway:
         async with self._loading:
             if self._client is None:
                 self._session = self._session or aiohttp.ClientSession()
-                # Importing the library takes a quarter of a second: not on the loop.
+                # Not on the event loop, since importing the library takes a quarter of a second.
                 self._client = await asyncio.to_thread(self._build)
 
     def _build(self) -> Any:
@@ -314,7 +314,7 @@ class Gateway:
             max_network_retries=RETRIES,
             http_client=stripe.AIOHTTPClient(timeout=timeout, session=self._session),
         )
-        # Each service is a module of its own, loaded when it is first named.
+        # Each service is a separate module that is loaded on first use.
         for group in (client.v1, client.v1.checkout, client.v1.billing_portal):
             for service in SERVICES:
                 getattr(group, service, None)

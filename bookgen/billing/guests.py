@@ -30,10 +30,10 @@ async def account_for(connection: Connection, email: str) -> tuple[int | None, b
         try:
             async with connection.transaction():
                 created = await accounts.create(connection, NewAccount(username=username, email=email))
-        except InvalidInput:  # the name was taken, or the address was, a moment ago
+        except InvalidInput:  # the name or the address has just been taken
             continue
         return created.id, True
-    return None, False  # the address was left by an account that may still take it back
+    return None, False  # an account has given up the address and can still take it back
 
 
 async def tell(connection: Connection, email: str, account_id: int | None, bought: str, *, new: bool) -> None:

@@ -16,7 +16,7 @@ from bookgen.models import UNLIMITED, Allowance
 from bookgen.store import image_holds, subscriptions, usage
 from bookgen.store.database import DB, Database
 
-MAX_HOLD_SECONDS = 1800.0  # a hold for a request that is older was left by a process that died
+MAX_HOLD_SECONDS = 1800.0  # an older hold was left by a process that died
 
 
 class HeldImages:

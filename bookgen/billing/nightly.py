@@ -15,7 +15,7 @@ from bookgen.store import reconciliation
 
 HOUR = 3  # UTC
 LOOK_EVERY_SECONDS = 600.0
-# A process that dies, or that does not reach the processor, leaves the work to whoever looks after this time.
+# If the process dies or cannot reach the processor, another one may try after this time.
 LEASE = timedelta(hours=3)
 PURCHASES_OF = timedelta(days=90)
 

@@ -38,7 +38,7 @@ class PlanChanges:
         customer = await Customers(self._db, self._gateway).of(account_id)
         present = await self._running(customer, processor_id)
         begins = None
-        if present.tag == offer.tag:  # it was changed already, and we died before we knew
+        if present.tag == offer.tag:  # it was changed before, and the process died before storing it
             await self._release(present)
         elif await self._is_smaller(present, offer):
             if present.next_plan != (offer.slug, offer.billing):
@@ -79,7 +79,7 @@ class PlanChanges:
         checkout_id, key = await note(self._db, account_id, offer)
         try:
             changed = await self._gateway.change_plan(present, offer, checkout=key)
-        except Conflict:  # nothing of it comes any more
+        except Conflict:  # the change is no longer possible
             await payments.end_checkout(self._db, checkout_id, paid=False)
             raise
         await payments.end_checkout(self._db, checkout_id, paid=changed.tag == offer.tag)
@@ -124,7 +124,7 @@ class PlanChanges:
         match present.tag.split(":"):
             case ["plan", slug, interval]:
                 pass
-            case _:  # a price that somebody set at the processor
+            case _:  # a price set directly at the processor
                 return False
         old, new = await plans.find(self._db, slug), await plans.find(self._db, offer.slug)
         return old is not None and new is not None and _size(new, offer.billing) < _size(old, interval)

@@ -15,7 +15,7 @@ from bookgen.models import SubscriptionStatus
 
 Object = Mapping[str, Any]
 
-# A subscription that was never paid for gives nothing, one that stopped being paid has the days of grace.
+# A subscription that was never paid grants nothing. One whose payments stopped has days of grace.
 STATUSES = {
     "active": SubscriptionStatus.ACTIVE,
     "trialing": SubscriptionStatus.TRIALING,
@@ -53,10 +53,10 @@ WEBHOOK_EVENTS = (
     "charge.dispute.funds_reinstated",
 )
 
-# The name of our mark in a subscription's metadata.
+# The key of our mark in a subscription's metadata.
 KEEP_AS = "bookgen_keep_as"
 UNPAID = ("draft", "open", "uncollectible")
-# The money of these refunds came back to us; a pending one counts as made.
+# The money of these refunds came back to us. A pending refund counts as made.
 FAILED_REFUNDS = ("failed", "canceled")
 # Disputes in which the bank has taken no money, or has given it back. An inquiry has one of the `warning_` statuses.
 HARMLESS_DISPUTES = ("won", "warning_needs_response", "warning_under_review", "warning_closed")

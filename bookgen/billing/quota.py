@@ -17,8 +17,8 @@ from bookgen.store import credits, holds, plans, subscriptions, usage
 from bookgen.store.database import DB
 
 EARLIER_PERIODS = 6
-# A chapter that its author empties is written again, and what is set aside for a book pays for that too: for so many
-# times the words of its longest book. It would pay for any number of books otherwise.
+# A hold also pays for chapters that the author empties and has rewritten, up to this many times the words of the
+# longest book it covers. Without a limit, one hold would pay for any number of books.
 TIMES_WRITTEN = 3
 WRITTEN_OUT = "This book was written several times over. Resuming it uses another book of your plan."
 HELD = "Your remaining books this month are reserved for books in progress, and none of your credits covers this book."

@@ -16,7 +16,7 @@ def checked_url(field: str, url: str | None, default: str, origins: Collection[s
         origin = origin_of(url)
     except ValueError:
         origin = ""
-    # A backslash is a slash to a browser, and not to urlsplit.
+    # Browsers treat a backslash as a slash; urlsplit does not.
     if origin not in origins or "\\" in url or any(ord(character) < 33 for character in url):
         raise InvalidInput(**{field: ["Must be an address of this service, or of an origin that its operator allows."]})
     return url

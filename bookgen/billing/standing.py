@@ -13,7 +13,7 @@ from bookgen.store import subscriptions
 from bookgen.store.database import DB
 
 PAST_DUE_GRACE = timedelta(days=7)
-# How long a subscription outlives its paid period when no event tells of a renewal or an end.
+# How long a subscription continues after its paid period without an event about its renewal or end.
 RENEWAL_GRACE = timedelta(days=3)
 MOMENT = timedelta(microseconds=1)
 

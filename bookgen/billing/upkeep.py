@@ -75,7 +75,7 @@ class Upkeep:
             try:
                 await self._webhook.apply(event, again=everything)
                 said = await payment_events.outcome(self._db, event.id)
-            except Refused as refusal:  # the others do not wait for it
+            except Refused as refusal:  # continue with the other events
                 said = f"not applied. {refusal}"
             except UnreadableEvent as unreadable:
                 said = f"cannot be read, skipped. {unreadable}"

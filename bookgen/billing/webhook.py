@@ -20,10 +20,10 @@ from bookgen.store import payment_events
 
 log = structlog.get_logger()
 
-# What reading an event raises that is not of the form it should have; OSError is a time far away.
+# Errors from reading a malformed event. OSError: a time out of range.
 UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, OverflowError, OSError)
 
-_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")  # escaped in a string, and no escaped backslash before it
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")  # an escaped NUL in a string, without an escaped backslash before it
 
 
 class UnreadableEvent(BookgenError):

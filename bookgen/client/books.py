@@ -50,7 +50,7 @@ class BookHandle:
     def __init__(self, client: Calls, data: JSON) -> None:
         self._client = client
         self.data = data
-        self.missing_chapters: tuple[int, ...] = ()  # of the files that were saved last
+        self.missing_chapters: tuple[int, ...] = ()  # of the newest saved files
 
     def __repr__(self) -> str:
         return f"<Book {self.id} {self.title!r}, {self.status}>"

@@ -26,11 +26,11 @@ ACTIVE = ("running", "paused")
 EMPTY: Mapping[str, str] = {}
 NOT_MODIFIED = 304
 POLL_SECONDS = 15.0  # the shortest that the contract recommends
-CHANGES_SECONDS = 1.0  # between two answers of a server that answers at each change
-MAX_PREFERENCE_SECONDS = 60  # that a server may be asked to wait for a change
-BACKOFF_SECONDS = (2.0, 4.0)  # three attempts in all
+CHANGES_SECONDS = 1.0  # pause between two calls of a server that answers at each change
+MAX_PREFERENCE_SECONDS = 60  # the maximum that `Prefer: wait` allows
+BACKOFF_SECONDS = (2.0, 4.0)  # three attempts in total
 MAX_WAIT_SECONDS = 120.0
-CONNECTION_LOST = "CONNECTION_LOST"  # ours: the request was sent, and what came of it is not known
+CONNECTION_LOST = "CONNECTION_LOST"  # the client's own code: the request was sent, but its result is unknown
 TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=900)
 
 
@@ -175,7 +175,7 @@ class Calls:
                 task_id, mode = status.get("task_id"), status.get("mode")
                 return {"message": status["status_message"], "book_id": book_id, "task_id": task_id, "mode": mode}
             if doubtful and status is not None:
-                raise doubtful  # a run that has ended may be the one that was asked for
+                raise doubtful  # a run that has ended may be the requested one
         raise AssertionError("unreachable")
 
     async def status(self, book_id: int) -> JSON:
@@ -213,7 +213,7 @@ class Calls:
                 if status["generation_status"] not in ACTIVE:
                     return
             tag = headers.get("ETag", "")
-            # A change that came between two calls is answered without waiting.
+            # The server answers at once if there was a change between two calls.
             waits = "Preference-Applied" in headers or (waits and bool(content))
             await self._pause(min(every, CHANGES_SECONDS) if tag and waits else every)
 
@@ -359,7 +359,7 @@ class Calls:
             async with self._session.request(method, url, allow_redirects=False, **options) as response:
                 content = await response.read()
         except (aiohttp.ClientError, OSError) as error:
-            # Only a request that never reached the server, or one that changes nothing, may be sent again.
+            # Only a request that did not reach the server or that changes nothing may be repeated.
             safe = method == "GET" or isinstance(error, aiohttp.ClientConnectorError)
             code = "SERVICE_UNAVAILABLE" if safe else CONNECTION_LOST
             raise Unavailable(0, code, f"{server} can't be reached: {error}") from error

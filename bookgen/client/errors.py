@@ -80,9 +80,9 @@ BY_STATUS: dict[int, type[ApiError]] = {
     502: UpstreamAIError,
     503: Unavailable,
 }
-# Codes that are more than their status says.
+# Codes that are more specific than their status.
 CODES: dict[str, type[ApiError]] = {"GENERATION_IN_PROGRESS": GenerationInProgress, "QUOTA_EXCEEDED": QuotaExceeded}
-# For answers without a code: older ones, and those of something between here and the service.
+# For responses without a code, from older servers or from proxies.
 CODE_OF_STATUS = {
     400: "VALIDATION_ERROR",
     402: "PLAN_UPGRADE_REQUIRED",

@@ -64,7 +64,7 @@ class SignInWay(StrEnum):
     LINK = "link"
 
 
-# An account's password can be tried so often, but no more often than one address may try, in five times the period.
+# Guesses of one account's password: as many as an address may send (but at most 20), in five times its period.
 MAX_GUESSES = 20
 GUESS_WINDOWS = 5
 

@@ -10,14 +10,14 @@ from aiohttp import web
 
 from bookgen import errors
 from bookgen.http import books_schemas as shapes
-from bookgen.http.answers.chapter_pieces import in_pieces, piece_of
-from bookgen.http.answers.kept import (
+from bookgen.http.answers.cache import (
     KEPT_BOOKS,
     KEPT_LISTS,
     KeptBook,
     KeptChapter,
     KeptList,
 )
+from bookgen.http.answers.chapter_pieces import in_pieces, piece_of
 from bookgen.http.answers.views import BookView, view_of
 from bookgen.http.covers_schemas import media_url, selected_url, shown_cover
 from bookgen.http.demo import demo_book

@@ -15,7 +15,7 @@ from bookgen.models import Chapter, ChapterStatus, RevisionOrigin
 # Half of the largest body, enough for a chapter of a hundred thousand words.
 MAX_CONTENT = 1_000_000
 MAX_CHAPTER_WORDS = 500_000
-MAX_PASSAGE = 20_000  # characters: a longer one is most of a chapter, which is then rewritten whole
+MAX_PASSAGE = 20_000  # characters; instead of a longer passage, the whole chapter should be rewritten
 
 
 class ChapterQuerySchema(Query):

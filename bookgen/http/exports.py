@@ -20,8 +20,8 @@ from bookgen.http.edge.contract import (
     refuses,
     response_schema,
 )
+from bookgen.http.edge.disconnects import while_listening
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, QUERY, SERVICES
-from bookgen.http.edge.listening import while_listening
 from bookgen.http.edge.routing import Handler, path_id
 from bookgen.render.formats import FORMATS, Format
 from bookgen.render.settings import PAGES_OF_A_SCAN

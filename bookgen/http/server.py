@@ -7,7 +7,7 @@ from typing import cast
 
 from aiohttp import web
 
-from bookgen.http.answers.kept import (
+from bookgen.http.answers.cache import (
     KEPT_BOOKS,
     KEPT_LISTS,
     MAX_BOOK_BYTES,
@@ -19,15 +19,15 @@ from bookgen.http.answers.kept import (
 from bookgen.http.books import whole_book
 from bookgen.http.console import pages
 from bookgen.http.edge import bodies, keys
+from bookgen.http.edge.concurrency import RequestLines
 from bookgen.http.edge.connection import BoundedServer
 from bookgen.http.edge.connection_counts import ConnectionCounts
 from bookgen.http.edge.contract import Endpoint
 from bookgen.http.edge.keys import Services
-from bookgen.http.edge.lines import RequestLines
 from bookgen.http.edge.middleware import TABLE, edge
 from bookgen.http.edge.pieces import Outgoing
+from bookgen.http.edge.preferences import Waiters
 from bookgen.http.edge.routing import Route
-from bookgen.http.edge.waiting import Waiters
 from bookgen.http.outside.gauges import GAUGES, Gauges
 from bookgen.http.routes import OPERATION, OUTSIDE, ROUTES
 

@@ -18,7 +18,7 @@ from bookgen.providers.reading import StreamedReply
 from bookgen.providers.schema import strict
 from bookgen.providers.sdk import SdkProvider
 from bookgen.providers.text import Block, Message, StopReason, TextRequest
-from bookgen.providers.whole import parts, whole_reply
+from bookgen.providers.unstreamed import parts, whole_reply
 
 BASE_URL = "https://api.anthropic.com"
 MAX_BREAKPOINTS = 4

@@ -12,7 +12,7 @@ from typing import Any
 from bookgen.models import Usage
 from bookgen.providers.deadlines import Deadlines
 from bookgen.providers.loops import first_round
-from bookgen.providers.text import NamedModel, TextReply, TextRequest
+from bookgen.providers.text import ModelBase, TextReply, TextRequest
 
 
 class FailureKind(StrEnum):
@@ -132,7 +132,7 @@ def counted(told: Any) -> int:
     return min(max(int(told or 0), 0), MAX_REPORTED_TOKENS)
 
 
-class Provider(NamedModel):
+class Provider(ModelBase):
     """The base of every provider: a model without retries."""
 
     @abstractmethod

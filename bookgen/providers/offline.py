@@ -9,7 +9,7 @@ from typing import Any
 
 from bookgen import threads
 from bookgen.models import Usage
-from bookgen.providers.counts import CallCounts
+from bookgen.providers.call_metrics import CallCounts
 from bookgen.providers.sample import picture_book, telling
 from bookgen.providers.sample.brief import Brief
 from bookgen.providers.sample.cast import Cast

@@ -19,7 +19,7 @@ from bookgen.providers.openai_usage import usage_of
 from bookgen.providers.reading import StreamedReply
 from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
-from bookgen.providers.whole import parts, whole_reply
+from bookgen.providers.unstreamed import parts, whole_reply
 from bookgen.providers.window import ContextWindow
 from bookgen.words import tokens
 

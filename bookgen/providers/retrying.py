@@ -20,7 +20,7 @@ import structlog
 from bookgen.errors import CostCapReached, UpstreamAIError
 from bookgen.providers.attempt import FINAL, CallFailed, FailureKind, Provider
 from bookgen.providers.breaker import CircuitBreaker
-from bookgen.providers.counts import CallCounts
+from bookgen.providers.call_metrics import CallCounts
 from bookgen.providers.halt import Halt, Halted
 from bookgen.providers.lockout import Lockout
 from bookgen.providers.pacing import Pacing

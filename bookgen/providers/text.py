@@ -191,7 +191,7 @@ class ShownSpeed:
 CALL_SECONDS = 180.0  # the bound of a call unless another one is set or measured
 
 
-class NamedModel(ABC):
+class ModelBase(ABC):
     """What a text model and the provider behind it share. The defaults describe a model without a remote provider."""
 
     @property
@@ -218,7 +218,7 @@ class NamedModel(ABC):
         return
 
 
-class TextModel(NamedModel):
+class TextModel(ModelBase):
     """The base of every text model. The defaults describe a model without a remote provider.
 
     Subclasses override what they know better, so callers never ask which kind of model they have.

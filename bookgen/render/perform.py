@@ -13,9 +13,9 @@ from bookgen.render.edition import Edition
 from bookgen.render.formats import FORMATS
 from bookgen.render.job import Job
 from bookgen.render.manuscript import manuscript
+from bookgen.render.page_images import scanned_pages
 from bookgen.render.pdf.writer import write_pdf
 from bookgen.render.preview import html_pages
-from bookgen.render.scans import scanned_pages
 from bookgen.render.scenes.job import SceneJob, SheetJob
 from bookgen.render.scenes.make import make_scene, make_sheet
 

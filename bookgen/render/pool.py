@@ -15,8 +15,8 @@ import structlog
 
 from bookgen import processes
 from bookgen.errors import RenderingFailed, RenderTimeout
+from bookgen.render.account_limits import AT_ONCE, AccountTurns
 from bookgen.render.answers import LENGTH, JobOutcome, WorkerAnswer, receive, result_of
-from bookgen.render.turns import AT_ONCE, AccountTurns
 
 log = structlog.get_logger(__name__)
 

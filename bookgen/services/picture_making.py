@@ -27,8 +27,8 @@ from bookgen.render.cover.job import (
 )
 from bookgen.render.model import Picture
 from bookgen.render.pool import RenderPool
-from bookgen.services.painting import OFFLINE, UNUSABLE, Painter
 from bookgen.services.picture_marks import PictureMarks
+from bookgen.services.spread_pictures import OFFLINE, UNUSABLE, Painter
 from bookgen.store import model_calls
 from bookgen.store.database import Database
 from bookgen.store.outages import through_outages

@@ -9,7 +9,7 @@ from bookgen.models import MAX_BLURB_CHARACTERS, Book, BookKind, Chapter
 from bookgen.providers.text import Block, Message, StopReason, TextReply, TextRequest
 from bookgen.threads import compute
 from bookgen.words import count_words, tokens
-from bookgen.writing import brief, clean, context, echo, nonsense, sentences
+from bookgen.writing import brief, context, echo, nonsense, reply_cleanup, sentences
 from bookgen.writing.continuity import stored_digest
 from bookgen.writing.language import language
 from bookgen.writing.material import Material
@@ -20,12 +20,12 @@ from bookgen.writing.structured import UnusableReply
 from bookgen.writing.window import clip, fitted, scaled
 
 STAGE = "blurb"
-MIN_WORDS, MAX_WORDS = 80, 160  # that are asked for; half and twice as many are taken
-MIN_PICTURE_BOOK_WORDS, MAX_PICTURE_BOOK_WORDS = 40, 80  # of a book that has a few hundred words itself
-MAX_CHAPTERS_TOKENS = 24_000  # of the book's text, or of what is told of it
-MAX_OPENING_TOKENS = 2_500  # of the first chapter, where the rest is told in summaries
+MIN_WORDS, MAX_WORDS = 80, 160  # requested; half and twice as many are accepted
+MIN_PICTURE_BOOK_WORDS, MAX_PICTURE_BOOK_WORDS = 40, 80  # for a book of only a few hundred words
+MAX_CHAPTERS_TOKENS = 24_000  # of the book's text or its summaries
+MAX_OPENING_TOKENS = 2_500  # of the first chapter, if the others are summarised
 MAX_REPLY_TOKENS = 2_000
-PATIENCE_SECONDS = 60.0  # with a busy or absent provider: the files of a production wait for it
+PATIENCE_SECONDS = 60.0  # with a busy or unreachable provider, because the files of a production wait for the blurb
 
 BLURB = """\
 You write the blurb of a finished book: the text on its back cover and in shops, for people who have not read it.
@@ -143,7 +143,7 @@ def _summed_up(material: Material, chapter: Chapter) -> str:
 def _plain(reply: str, material: Material) -> str:
     """The reply as plain paragraphs, without a label in front or quotation marks around it."""
     title = replace(material.chapters[0], title=material.book.title)
-    text = clean.prose(reply, title, opening=True).text
+    text = reply_cleanup.prose(reply, title, opening=True).text
     text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
     if any(text[:1] == pair[0] and text[-1:] == pair[1] and text[1:-1].find(pair[1]) < 0 for pair in _QUOTES):
         text = text[1:-1]

@@ -29,7 +29,7 @@ from bookgen.models import Book, Chapter
 from bookgen.writing import context
 from bookgen.writing.fingerprint import content_hash
 
-MAX_PEOPLE = 8  # that a brief names
+MAX_PEOPLE = 8  # in a brief
 
 
 def of_book(book: Book, *, seed: str = "", **fields: object) -> dict[str, object]:

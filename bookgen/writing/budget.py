@@ -9,27 +9,33 @@ from bookgen.models import Chapter
 from bookgen.writing.language import ProseLanguage
 from bookgen.writing.window import WINDOW
 
-MAX_CALL_WORDS = 4_000  # a strong model writes this much in one go without losing the thread
-PART_WORDS, MAX_PART_WORDS = 800, 1_000  # for a model that has shown that it needs parts, or has a small window
-MAX_REPLY_TOKENS, MIN_REPLY_TOKENS = 16_000, 4_000  # what current models can send in one reply; what a part takes
-REPLY_SHARE = 0.27  # of a small window that a reply may take
-REPLY_SLACK, LONG_REPLY_SLACK = 1.25, 1.1  # room in a reply, as a multiple of the words asked for
+MAX_CALL_WORDS = 4_000  # a strong model writes this much in one reply without losing the thread
+PART_WORDS, MAX_PART_WORDS = 800, 1_000  # for a model that has proved to need parts, or has a small window
+MAX_REPLY_TOKENS, MIN_REPLY_TOKENS = (
+    16_000,
+    4_000,
+)  # the most that current models can send in one reply; what a part needs
+REPLY_SHARE = 0.27  # of a small window, for a reply
+REPLY_SLACK, LONG_REPLY_SLACK = 1.25, 1.1  # room in a reply, as a multiple of the requested words
 
-MIN_WHOLE_SHARE = 0.6  # a text that ends by itself with less of what was asked for is only a part of its chapter
-RUNAWAY_SHARE = 1.6  # of its length: a longer chapter is asked for once more, told more tightly
-RUNAWAY_SLACK_WORDS = 60  # so that a few sentences too many are no runaway in a tiny chapter
+MIN_WHOLE_SHARE = 0.6  # a text that ends with less than this share of the request is only a part of its chapter
+RUNAWAY_SHARE = 1.6  # of its length: a longer chapter is requested again in a tighter version
+RUNAWAY_SLACK_WORDS = 60  # so that a few extra sentences do not make a tiny chapter a runaway
 CLOSING_WORDS = 60  # to end a chapter that broke off at its full length
-CLOSING_SHARE = 0.1  # of its aim: to end a chapter that is full before its last part
+CLOSING_SHARE = 0.1  # of its target, to end a chapter that is full before its last part
 
-MAX_BEND = 0.25  # of a chapter's budget: how far it makes up for the length of the chapters before it
-MAX_BEND_OF_THE_END = 0.1  # of the last chapter's: an ending has its room, whatever the chapters before it took
-MODEL_DRIFT = (0.45, 1.7)  # of its budget: a chapter outside this range has the length that its author gave it
+MAX_BEND = 0.25  # of a chapter's budget: the maximum correction for the lengths of earlier chapters
+MAX_BEND_OF_THE_END = 0.1  # of the last chapter's budget, because an ending needs its room
+MODEL_DRIFT = (
+    0.45,
+    1.7,
+)  # of its budget: a chapter outside this range got its length from its author, not from the model
 
 
 def spread(total: int, count: int) -> list[int]:
     """Split `total` into `count` nearly equal whole numbers whose sum is exact."""
     base, extra = divmod(total, count)
-    # The longer ones stand evenly among the others.
+    # The longer ones are distributed evenly among the others.
     return [base + ((index + 1) * extra // count - index * extra // count) for index in range(count)]
 
 

@@ -16,7 +16,7 @@ from bookgen.writing import (
     conversation,
     notes,
     quality,
-    revision,
+    repair,
     sentences,
 )
 from bookgen.writing.budget import MAX_PART_WORDS, Part
@@ -32,9 +32,9 @@ from bookgen.writing.window import WINDOW, clip, smaller
 
 MAX_CONTINUATIONS = 3  # of one part
 MAX_FINDINGS = 40
-MIN_CHAPTER_SHARE = 0.3  # of its aim: a text with less is no chapter
+MIN_CHAPTER_SHARE = 0.3  # of its target; a shorter text is rejected
 MAX_EMPTY = 2  # replies in a row without a sentence that can be kept
-TIGHTER_SHARE = 0.9  # of a runaway: a second version that is longer is no tighter
+TIGHTER_SHARE = 0.9  # of a runaway; a longer second version does not count as tighter
 
 
 class UnusableText(UpstreamAIError):
@@ -86,7 +86,7 @@ async def write_chapter(
         return written
     try:
         digest = await _digest(draft, content, steps)
-    except CallsHalted:  # the chapter is written all the same; whoever needs the digest has it made then
+    except CallsHalted:  # the chapter is complete without it; the digest is made when it is needed
         return written
     except UpstreamAIError:
         digest = None
@@ -237,7 +237,7 @@ async def _mended(draft: WorkingDraft, content: str, steps: Steps) -> tuple[str,
     content = cleaned.text
     draft.changes.extend(cleaned.changes)
     flaws = await quality.inspect(content, draft.material, draft.chapter)
-    if repairs := revision.to_repair(flaws):
+    if repairs := repair.to_repair(flaws):
         content = await _repaired(draft, content, repairs, steps)
         flaws = await quality.inspect(content, draft.material, draft.chapter)
     foreign = [each for each in flaws if each.kind == "wrong_language" and each.paragraph is None]
@@ -251,7 +251,7 @@ async def _repaired(draft: WorkingDraft, content: str, repairs: Mapping[int, Seq
     blocks, system = paragraphs(content), draft.system()
     for index, found in repairs.items():
         former = blocks[index]
-        blocks[index] = await revision.revise(blocks, index, found, draft.book, draft.chapter, system, steps)
+        blocks[index] = await repair.revise(blocks, index, found, draft.book, draft.chapter, system, steps)
         if blocks[index] != former:
             follows = anchor("\n\n".join(blocks[:index]))
             detail = f"{found[0].detail} The model wrote the passage again."

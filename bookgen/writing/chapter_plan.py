@@ -17,7 +17,7 @@ from bookgen.writing.voice import story_kind
 SCENE_FIELDS = ("place", "people", "want", "turn")
 MAX_SCENES, MAX_ENTRIES = 12, 12  # of a chapter
 MAX_TEXT_CHARACTERS = 600  # of one field or entry
-WORDS_OF_SCENE, WORDS_OF_REST = 45, 60  # as long as they may come to in a reply
+WORDS_OF_SCENE, WORDS_OF_REST = 45, 60  # the maximum length in a reply
 SHORT_CHAPTER, LONG_CHAPTER, WORDS_A_SCENE = 500, 2_000, 700  # words
 
 _TEXTS = ("last_image", "question", "outcome")
@@ -45,7 +45,7 @@ In non-fiction:
 {STEPS}
 Leave out what does not belong to the kind."""
 
-# What a plan of each kind of book says, and how it is asked for. An empty kind: neither genre nor bible says it.
+# The fields of a plan for each kind of book, and how they are requested. Empty kind: neither genre nor bible names one.
 _STORY = ("scenes", "sets_up", "pays_off", "last_image")
 _ADVICE = ("question", "steps", "examples", "outcome")
 _KINDS: Mapping[str, tuple[tuple[str, ...], str]] = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-MIN_ENGLISH_SHARE = 0.32  # of the words of a text whose own language has no list: only English is told from it
+MIN_ENGLISH_SHARE = 0.32  # of the words of a text whose language has no list; it is only distinguished from English
 
 _FILE = Path(__file__).with_name("common_words.toml")
 

@@ -18,7 +18,7 @@ from bookgen.writing.fence import fenced
 from bookgen.writing.voice import craft
 from bookgen.writing.window import SMALL, WINDOW, clip, scaled
 
-# Tokens. Together with a part and its chapter so far they stay within window.WINDOW at 120 chapters.
+# Limits in tokens. With 120 chapters, these, a part and its chapter so far fit into window.WINDOW.
 BIBLE = 2_400
 DESCRIPTION = 1_400
 ALL_BRIEFS = 7_000
@@ -26,7 +26,7 @@ ALL_DIGESTS = 10_000
 MIN_CHAPTER_TOKENS = 40
 MAX_BRIEF_TOKENS = 200
 MAX_DIGEST_TOKENS = 320
-MIN_NEIGHBOURS = 3  # chapters whose plan is told however small the window is
+MIN_NEIGHBOURS = 3  # chapters whose plan is included, however small the window is
 
 
 def data(text: str) -> str:
@@ -103,7 +103,7 @@ def entries(settled: Mapping[str, Any], *lists: str) -> list[Mapping[str, Any]]:
     return [entry for each in found if isinstance(each, list) for entry in each if isinstance(entry, Mapping)]
 
 
-# What a small window cuts off stands last.
+# The last entries are the first that a small window leaves out.
 _FIRST_KEYS = (
     "premise", "voice", "voice_sample", "avoid", "outcome", "arc", "people", "places", "terms", "motifs", "material",
     "name", "description",

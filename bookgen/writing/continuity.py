@@ -23,11 +23,11 @@ from bookgen.writing.structured import UnusableReply
 from bookgen.writing.window import WINDOW, clip, fitted
 
 MAX_THREADS = 20
-MAX_CHAPTER_TOKENS = 18_000  # of a chapter that a digest is made from
+MAX_CHAPTER_TOKENS = 18_000  # of a chapter, in the request for its digest
 MAX_TOKENS = 3_000
-MAX_SUMMED_UP_TOKENS = 64_000  # of earlier chapters that are read for one chapter, beside the nearest
-TOKENS_A_DIGEST = 2_000  # that asking for one takes beside the chapter
-TOKENS_A_THREAD = 400  # of a context window, for each thread that is told
+MAX_SUMMED_UP_TOKENS = 64_000  # of earlier chapters digested before one chapter, besides the nearest one
+TOKENS_A_DIGEST = 2_000  # of the request and the digest, besides the chapter
+TOKENS_A_THREAD = 400  # of a context window per thread included
 
 SCHEMA = structured.object_of({"summary": structured.TEXT, "facts": noting.SCHEMA})
 

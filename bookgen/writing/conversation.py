@@ -10,11 +10,11 @@ from bookgen.words import tokens
 from bookgen.writing import sentences
 from bookgen.writing.window import clip
 
-MAX_TOKENS = 14_000  # tokens, the whole of nearly every chapter; a model that thinks needs room for that as well
+MAX_TOKENS = 14_000  # enough for nearly every whole chapter; a thinking model needs room as well
 GIST = 250  # tokens that a stretch is reduced to
-SHORTENED = 0.6  # of what fits: room for further calls, which find the same prefix in the cache
-END = 2_500  # tokens of the last stretch that stay
-MIN_END_TOKENS = 80  # … however small the window is
+SHORTENED = 0.6  # of what fits, which leaves room for further calls with the same cached prefix
+END = 2_500  # tokens of the last stretch that are kept
+MIN_END_TOKENS = 80  # … even in a small window
 LEFT_OUT = "[This stretch stands in the chapter; only the beginnings of its paragraphs are shown.] "
 CUT_OFF = "[…] "
 

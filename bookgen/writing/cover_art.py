@@ -8,14 +8,14 @@ from typing import Any
 
 from bookgen.models import Chapter
 from bookgen.words import count_words, split
-from bookgen.writing import forms, sentences
+from bookgen.writing import not_prose, sentences
 from bookgen.writing.material import Material
 from bookgen.writing.window import clip
 
 MAX_LINE_TOKENS = 110  # of each line of the portrait
-MAX_ENTRIES = 4  # places or things that are told
+MAX_ENTRIES = 4  # places or things
 MIN_PASSAGE_WORDS, MAX_PASSAGE_SENTENCES = 25, 3
-SPOILED_FROM = 3  # images and passages come from the first third of the book
+SPOILED_FROM = 3  # images and passages come from the first third of the book, to avoid spoilers
 MIN_KEY_CHARACTERS = 4
 
 PAINTING = """\
@@ -108,12 +108,12 @@ def passage(chapters: Sequence[Chapter], named: Sequence[str]) -> str:
     best, most = "", -1
     for chapter in chapters:
         blocks = sentences.PARAGRAPH.split(chapter.content.strip())
-        plain = forms.not_prose(blocks)
+        plain = not_prose.not_prose(blocks)
         for at, block in enumerate(blocks):
             if (
                 at in plain
                 or block.startswith("#")
-                or forms.has_speech(block)
+                or not_prose.has_speech(block)
                 or count_words(block) < MIN_PASSAGE_WORDS
             ):
                 continue

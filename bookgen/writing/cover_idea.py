@@ -18,7 +18,7 @@ from bookgen.writing.window import WINDOW, fitted
 
 STAGE = "design"
 MAX_REPLY_TOKENS = 1_000
-PATIENCE_SECONDS = 30.0  # with a busy or absent provider: without an idea the cover is drawn at once
+PATIENCE_SECONDS = 30.0  # with a busy or unreachable provider; without an idea the cover can be drawn at once
 MAX_CHOICES = 3  # of families and palettes
 
 DESIGN = """\
@@ -73,7 +73,9 @@ def fingerprint(material: Material) -> str:
 
 def _request(material: Material, window: int) -> TextRequest:
     book, portrait = material.book, cover_art.portrait(material)
-    known = context.book_data(replace(book, description="", style_notes=""), window)  # its chapters say what it became
+    known = context.book_data(
+        replace(book, description="", style_notes=""), window
+    )  # the chapters show what the book has become
     task = TASK.format(book=known, portrait=context.data(portrait))
     return TextRequest(
         stage=STAGE,

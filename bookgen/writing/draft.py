@@ -16,7 +16,7 @@ from bookgen.writing.seam import join
 from bookgen.writing.view import ShownChapters
 from bookgen.writing.window import WINDOW
 
-TASK_TOKENS = 4_500  # of what asks for a chapter, and of the notes that are asked for after it
+TASK_TOKENS = 4_500  # of the request for a chapter, and of that for its notes
 
 
 @dataclass(slots=True)
@@ -29,22 +29,22 @@ class WorkingDraft:
     avoid: Sequence[str] = ()
     text: str = ""
     length: float = 0.0  # of the text, in words
-    problem: str = ""  # why the last reply could not be used, or not whole
-    is_sample: bool = False  # no model writes it
-    was_tightened: bool = False  # a runaway stretch has been asked for once more
+    problem: str = ""  # why the last reply could not be used, or only in part
+    is_sample: bool = False  # no model has written it
+    was_tightened: bool = False  # a runaway stretch has been requested again
     findings: list[Finding] = field(default_factory=list)
     writer: str = ""  # the model that wrote the text
     same_paragraph: bool = False  # the last reply broke off in the middle of a paragraph
-    window: int = WINDOW  # tokens that a call may have, beside the view
-    room: int = 0  # tokens that the view may have
+    window: int = WINDOW  # tokens of a call, without the view
+    room: int = 0  # tokens of the view
     view: ShownChapters = field(default_factory=ShownChapters)
-    begun: asyncio.Event = field(default_factory=asyncio.Event)  # the first reply has begun
-    taken: int = 0  # tokens of the window that the prompt takes
+    begun: asyncio.Event = field(default_factory=asyncio.Event)  # set when the first reply begins
+    taken: int = 0  # tokens of the prompt
     turns: list[Message] = field(default_factory=list)
-    changes: list[TextChange] = field(default_factory=list)  # of the model's text, in the order in which they were made
+    changes: list[TextChange] = field(default_factory=list)  # changes of the model's text, in order
     goal: budget.Goal = field(init=False)
     pace: budget.Pace = field(init=False)
-    in_parts: bool = field(init=False)  # the model has shown that it does not write a chapter in one go
+    in_parts: bool = field(init=False)  # the model has proved unable to write a chapter in one reply
 
     def __post_init__(self) -> None:
         self.goal = budget.goal_for(self.chapter, self.material.chapters)

@@ -8,15 +8,15 @@ from itertools import pairwise
 
 from bookgen.providers.text import TextRequest
 from bookgen.writing import sentences
-from bookgen.writing.clean import Cleaned
 from bookgen.writing.flaw import paragraphs
 from bookgen.writing.material import TextChange, anchor
+from bookgen.writing.reply_cleanup import Cleaned
 from bookgen.writing.units import units
 
-MIN_UNITS = 4  # of a whole sentence of the instructions
-MIN_UNITS_WITHIN = 9  # of a piece of one
-_CLAUSE_ENDS = re.compile(r"[;:]\s")  # at which a model likes to make two sentences of one
-UNUSABLE = "Your last reply to this could not be used"  # and what follows quotes the model
+MIN_UNITS = 4  # for a whole sentence of the instructions
+MIN_UNITS_WITHIN = 9  # for a part of a sentence
+_CLAUSE_ENDS = re.compile(r"[;:]\s")  # where models often divide a sentence into two
+UNUSABLE = "Your last reply to this could not be used"  # the text after this quotes the model
 REMOVED = "The model repeated its instructions. The paragraph was removed."
 _NOT_OURS = re.compile(rf"<book_data>.*?</book_data>|{UNUSABLE}.*", re.DOTALL)
 

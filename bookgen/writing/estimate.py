@@ -18,25 +18,25 @@ from bookgen.writing.review.parts import text_tokens
 from bookgen.writing.view import HEADING_TOKENS, first_shown, is_read_alone
 from bookgen.writing.window import WINDOW
 
-Prices = Callable[[str, Usage], int | None]  # the cost in micro-units of a usage with a model; None: price unknown
+Prices = Callable[[str, Usage], int | None]  # the cost of a usage with a model, in micro-units; None: price unknown
 
-TURN = 85  # tokens of a user's turn that goes on with a chapter
-TASK = 280  # … of the one that begins it, beside the tail, the threads and what is to be avoided
+TURN = 85  # tokens of a user turn that continues a chapter
+TASK = 280  # … of the one that begins it, without the tail, the threads and the phrases to avoid
 TAIL = 250
 THREAD = 16
 EDGES = 200  # openings and endings to avoid
-DIGEST = 130  # of a chapter's digest as later calls are given it
-NOTES = 500  # of the turn that asks for the digest
+DIGEST = 130  # of a chapter's digest in later calls
+NOTES = 500  # of the turn that requests the digest
 DIGEST_REPLY = 450
 BLURB_TASK, BLURB_REPLY = 450, 200
-DESIGN_TASK, DESIGN_REPLY = 1_600, 60  # of the call that chooses a cover to draw
+DESIGN_TASK, DESIGN_REPLY = 1_600, 60  # of the call that chooses the design of a cover
 # Of the calls about the whole book: an editor's reading, the author's answer, comparisons.
 REVIEW_TASK = 900
 WORDS_PER_FINDING = 340
 FINDING_REPLY, EDITS_REPLY, VERDICT_REPLY = 145, 80, 40  # of one finding
 VERSIONS = 60  # of one finding: what a comparison is shown of both versions
 EXTRA_CALLS = 0.05  # writing calls beyond the plan: cut replies, repairs
-EXTRA_WORDS = 0.02  # written and not kept
+EXTRA_WORDS = 0.02  # written but not kept
 MIN_CACHED_TOKENS = 1_024  # a shorter prefix is not cached
 
 PICTURE_PROMPT = 250
@@ -87,7 +87,7 @@ def estimate(
     asked = [(model_name, usage) for usage in _chapters(basis, digest, room)] if chapters else []
     if not basis.has_blurb:
         asked.append((model_name, _blurb(prose, basis.budgets)))
-        if chapters and basis.kind is BookKind.PROSE:  # with the blurb, the last chapter is noted
+        if chapters and basis.kind is BookKind.PROSE:  # the last chapter is noted when the blurb is made
             asked.append((model_name, _reading(0, NOTES + prose.usual_tokens(max(basis.budgets[-1], 1)))))
     if chapters and basis.kind is BookKind.PROSE and not image_model_name:
         asked.append((model_name, Usage(calls=1, input_tokens=DESIGN_TASK, output_tokens=DESIGN_REPLY)))
@@ -183,7 +183,7 @@ def _chapters(basis: Basis, told: int, room: int) -> Iterator[Usage]:
         parts = max(-(-basis.budgets[place] // Lengths.within(WINDOW, prose).longest), 1)
         writing, end = _writing(text, parts, prompt, place)
         yield writing
-        if prompt.shown:  # the chapter before is noted beside this one
+        if prompt.shown:  # the previous chapter is noted in parallel
             alone = is_read_alone(texts[place - 1], prompt.size - basis.static)
             yield _reading(0, NOTES + texts[place - 1]) if alone else _reading(prompt.size, NOTES)
         if place + 1 < len(prompts) and not prompts[place + 1].shown:
@@ -197,7 +197,7 @@ def _writing(text: int, parts: int, prompt: _Prompt, before: int) -> tuple[Usage
     """
     stretch = text // parts
     task = TASK + (TAIL + EDGES + min(before, 20) * THREAD if before else 0)
-    turns = [task + place * (TURN + stretch) for place in range(parts)]  # what lies before each next turn
+    turns = [task + place * (TURN + stretch) for place in range(parts)]  # the tokens before each turn
     new = prompt.new + task + (parts - 1) * (TURN + stretch)
     read = prompt.cached + sum(prompt.size + size for size in turns[:-1])
     if prompt.size < MIN_CACHED_TOKENS:

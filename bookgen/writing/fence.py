@@ -6,7 +6,7 @@ import re
 import unicodedata
 from itertools import islice
 
-# A bracket that opens a mark, as typed, in other widths, as an entity, however often that was escaped.
+# An opening angle bracket: plain, in other widths, or as an entity, escaped any number of times.
 _OPENING = re.compile(r"[<＜﹤‹〈❮]|&(?:amp;)*(?:lt|#0*60|#x0*3c);?", re.IGNORECASE)
 
 

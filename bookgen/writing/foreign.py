@@ -6,20 +6,20 @@ import re
 
 from bookgen.models import Book
 from bookgen.words import count_words
-from bookgen.writing.announced import announces_language, is_bilingual, phrases
+from bookgen.writing.author_wishes import announces_language, is_bilingual, phrases
+from bookgen.writing.bounded_cache import by_paragraph
 from bookgen.writing.common_words import Tells, is_in_another
 from bookgen.writing.flaw import Flaw, paragraphs, without_code
-from bookgen.writing.forms import has_speech, not_prose
 from bookgen.writing.language import primary
-from bookgen.writing.remembering import by_paragraph
+from bookgen.writing.not_prose import has_speech, not_prose
 
 MIN_LETTERS = 40  # fewer may be a name, a title or an exclamation
 MIN_WORDS = 12
-LETTERS_OF_A_CHARACTER = 3  # Chinese, Japanese, Korean: one says as much as some letters
-MIN_OWN_SHARE = 0.4  # of the letters are of the language's script
+LETTERS_OF_A_CHARACTER = 3  # in Chinese, Japanese and Korean, a character counts as several letters
+MIN_OWN_SHARE = 0.4  # of the letters must be in the language's script
 MAX_KANA_SHARE = 0.3  # of a Chinese text that quotes Japanese
-MIN_TELLING_SHARE = 0.05  # kana of a Japanese text, hangul of a Korean one: the rest may be Chinese characters
-MIN_PASSAGE_WORDS = 25  # of a paragraph: less is a quotation
+MIN_TELLING_SHARE = 0.05  # kana in Japanese, hangul in Korean; the rest may be Chinese characters
+MIN_PASSAGE_WORDS = 25  # of a paragraph; a shorter passage is a quotation
 
 _SCRIPTS = {
     "latin": "A-Za-zÀ-ɏḀ-ỿ",
@@ -57,14 +57,14 @@ _OF_LANGUAGE = {
     "ja": ("han", "kana"),
 }
 
-# Letters of one alphabet that only one of two languages has: its own, the other's.
+# For two languages with one alphabet: letters that only the first has, and those that only the second has.
 _TELLING = {"ru": (re.compile("[ыэъё]", re.I), re.compile("[іїєґ]", re.I))}
 _TELLING["uk"] = _TELLING["ru"][::-1]
 MIN_TELLING_WORDS = 3
 
 _WORD = re.compile(r"[^\W\d_]+")
 _WITH_LISTS = (("latin",), ("cyrillic",), ("arabic",))  # scripts of several languages, told apart by their words
-# A chapter has many words, so a smaller share of them is certain enough.
+# A chapter has many words, so a smaller share is sufficient.
 PARAGRAPH_TELLS = Tells(min_share=0.12, times=3)
 CHAPTER_TELLS = Tells(min_share=0.05, times=2)
 MIN_CHAPTER_WORDS = 60  # a shorter text is judged by its paragraphs

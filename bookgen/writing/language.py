@@ -57,7 +57,7 @@ _BY_CHARACTER = {
     **dict.fromkeys(("th", "lo", "km", "my"), CHARACTERS_PER_WORD["thai_lao_khmer_myanmar"]),
 }
 
-# How many tokens a word takes, on the generous side of what current tokenizers need: it bounds replies.
+# Tokens per word, estimated generously for current tokenizers, since this limits replies.
 _TOKENS_PER_WORD = {
     "en": 1.6,
     **dict.fromkeys(("de", "nl", "fr", "es", "it", "pt", "sv", "da", "nb", "id", "ca"), 2.2),

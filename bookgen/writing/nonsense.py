@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from bookgen.models import Book
 from bookgen.writing import sentences
-from bookgen.writing.announced import is_bilingual
+from bookgen.writing.author_wishes import is_bilingual
 from bookgen.writing.foreign import mostly_foreign
 from bookgen.writing.language import language
 from bookgen.writing.units import by_character, units
 from bookgen.writing.voice import has_refrains
 
 MAX_ECHO_SHARE = 0.3  # of a reply's characters
-MIN_SENTENCES = 6  # fewer may well be alike
-MIN_DIFFERENT_SHARE = 0.5  # of the sentences
-MIN_DIFFERENT_SHARE_OF_REFRAINS = 0.2  # where things are said again for the sound of it
+MIN_SENTENCES = 6  # fewer sentences may be similar by chance
+MIN_DIFFERENT_SHARE = 0.5  # of the sentences must be different
+MIN_DIFFERENT_SHARE_OF_REFRAINS = 0.2  # … in texts with refrains
 MIN_SENTENCE_UNITS = 4  # a shorter sentence may be a sound: "Plip, says the rain."
 
 

@@ -17,9 +17,9 @@ from bookgen.writing.material import Material
 from bookgen.writing.steps import Steps
 from bookgen.writing.view import is_read_alone, size
 
-MAX_NOTED = 8  # chapters that are noted beside one; of a pasted book the others come with the chapters after it
+MAX_NOTED = 8  # chapters noted during one chapter; if a pasted book has more, the next chapters note them
 PATIENCE_SECONDS = 60.0  # with a busy or absent provider
-SECONDS = 30.0  # that a finished chapter waits for a note that was begun with it
+SECONDS = 30.0  # that a finished chapter waits for its parallel note
 
 
 def is_noted_later(draft: WorkingDraft, content: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from bookgen.models import Book
 from bookgen.providers.text import Message, PromptTooLong, TextRequest
-from bookgen.writing import brief, chapter_plan, given, planning, structured
+from bookgen.writing import brief, chapter_plan, drawn_names, planning, structured
 from bookgen.writing.budget import spread
 from bookgen.writing.language import language
 from bookgen.writing.material import Outline, OutlineChapter
@@ -80,7 +80,7 @@ What is planned so far, {before}:
 {planned}"""
 NOTHING_PLANNED = "No chapter is planned yet."
 
-BRIEF_BIBLE = 160  # words, where it has a reply of its own
+BRIEF_BIBLE = 160  # words, if it has a separate reply
 
 
 async def draft_outline(book: Book, steps: Steps) -> Outline:
@@ -88,7 +88,7 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
 
     Of a reply that broke off, the complete chapters are kept, and the rest is asked for in smaller pieces.
     """
-    plan = _Plan(book, await given.for_story(book))
+    plan = _Plan(book, await drawn_names.for_story(book))
     while len(plan.chapters) < book.chapter_count:
         try:
             await plan.go_on(steps)
@@ -184,14 +184,14 @@ class _Plan:
             range(1, last + 1),
             bible=True,
             kind=not story_kind(book),
-            premises=bool(planned) and given.asks_for_premises(book),
+            premises=bool(planned) and drawn_names.asks_for_premises(book),
             planned=planned,
         )
         task = (FIRST if last else BIBLE_ALONE).format(
             count=planning.count_of(book.chapter_count),
             settled=_settled(book, self.window),
             given=self.given if self.window >= SMALL else "",
-            premises=given.premises(book) if form.premises else "",
+            premises=drawn_names.premises(book) if form.premises else "",
             summaries=planning.summaries(book, self.window),
             total=lang.length(book.target_word_count),
             arcs=min(max(book.chapter_count // 5, 3), 8),
@@ -243,7 +243,7 @@ class _Plan:
     def _request(self, task: str, form: ReplyForm, *, with_bible: bool) -> TextRequest:
         book, numbers = self.book, form.numbers
         plan_words = chapter_plan.words_asked(form.planned) if form.planned else 0
-        premise_words = given.PREMISES_WORDS if form.premises else 0
+        premise_words = drawn_names.PREMISES_WORDS if form.premises else 0
         return TextRequest(
             stage="outline",
             system=(planning.editor(book, self.window),),

@@ -28,7 +28,7 @@ _ENTRIES = list_of(object_of({"name": TEXT, "description": TEXT}))
 _BIBLE_FIELDS = {"premise": TEXT, "voice": TEXT, "arc": list_of(TEXT), **dict.fromkeys(BIBLE_LISTS, _ENTRIES)}
 _BIBLE = object_of(_BIBLE_FIELDS)
 _BIBLE_WITH_KIND = object_of({"kind": TEXT, **_BIBLE_FIELDS})
-# Written for the model itself, which plans one of them. Nothing reads them.
+# For the model itself, which plans with them. No code reads them.
 _PREMISES = list_of(object_of({"premise": TEXT, "probability": {"type": "number"}}))
 
 

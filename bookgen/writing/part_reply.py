@@ -7,18 +7,21 @@ from dataclasses import dataclass
 
 from bookgen.providers.text import StopReason, TextReply, TextRequest
 from bookgen.words import count_words
-from bookgen.writing import clean, echo, nonsense, seam, sentences
+from bookgen.writing import echo, nonsense, reply_cleanup, seam, sentences
 from bookgen.writing.budget import Part
 from bookgen.writing.draft import WorkingDraft
 from bookgen.writing.material import TextChange
 from bookgen.writing.task_words import refuses
 
-MIN_JUDGED_ASK_WORDS = 150  # a stretch that was asked for in fewer words may well be one sentence
-MIN_REPLY_SHARE, MAX_REFUSAL_SHARE = 0.1, 0.3  # of the words asked for: less is no chapter; less may be a refusal
-MIN_ENDED_SHARE = 0.75  # of a last part: a text that long which stops without a full stop has come to its own end
+MIN_JUDGED_ASK_WORDS = 150  # a stretch requested with fewer words may be a single sentence
+MIN_REPLY_SHARE, MAX_REFUSAL_SHARE = (
+    0.1,
+    0.3,
+)  # of the requested words: a text below the first is not a chapter, one below the second may be a refusal
+MIN_ENDED_SHARE = 0.75  # of a last part: a text of this length is complete even without a final full stop
 REFUSES = "it refuses"
 MAX_SIGNATURE_CHARS = 40  # a signature, a date, a line of a song
-OPEN_ENDINGS = ("—", "–", "-", "…")  # an author breaks off with these on purpose
+OPEN_ENDINGS = ("—", "–", "-", "…")  # authors use these to break off on purpose
 OVERLAP_REMOVED = "The model repeated the last words of its text before it continued. The repetition was removed."
 
 
@@ -43,7 +46,7 @@ def read_stretch(draft: WorkingDraft, reply: TextReply, request: TextRequest, pa
 
     A reply that ended by itself is kept to its last word. One that broke off loses its unfinished last sentence.
     """
-    cleaned = clean.prose(reply.text, draft.chapter, opening=not draft.text)
+    cleaned = reply_cleanup.prose(reply.text, draft.chapter, opening=not draft.text)
     piece, changes = cleaned.text, cleaned.changes
     instructed = echo.instructions(request)
     sent_back = echo.echoed(piece, instructed)

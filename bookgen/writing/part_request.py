@@ -18,10 +18,12 @@ from bookgen.writing.window import SMALL, WINDOW, clip
 
 Task: TypeAlias = Literal["write", "continue", "extend", "close"]
 
-FOR_THE_DIGEST = continuity.MAX_TOKENS + 500  # tokens: it is noted in the same conversation, after the last reply
-MAX_SETTLED = 20  # of the author's decisions about facts
-TAIL_WORDS = 180  # of the chapter before, verbatim
-ROOM = 1.7  # tokens of a reply, as a multiple of those asked for: a chapter may run over and still come to its end
+FOR_THE_DIGEST = (
+    continuity.MAX_TOKENS + 500
+)  # tokens, because the digest is requested in the same conversation, after the last reply
+MAX_SETTLED = 20  # decisions of the author about facts
+TAIL_WORDS = 180  # verbatim words of the previous chapter
+ROOM = 1.7  # allowed tokens of a reply, as a multiple of the requested ones: a chapter that runs over is still complete
 
 FIRST_PART = """\
 Write {which}. Its title, and what it has to do:
@@ -92,7 +94,9 @@ def part_request(draft: WorkingDraft, part: budget.Part, task: Task) -> TextRequ
     system = draft.system()
     max_tokens = _room(draft, part)
     taken = draft.frame_tokens + tokens(prompt) + max_tokens
-    for_the_digest = FOR_THE_DIGEST if draft.window >= WINDOW else 0  # else the chapter is read anew for it
+    for_the_digest = (
+        FOR_THE_DIGEST if draft.window >= WINDOW else 0
+    )  # otherwise the digest has a separate call that reads the chapter
     most = min(draft.window - taken - for_the_digest, conversation.MAX_TOKENS)
     turns = conversation.within(conversation.marked(draft.turns), most)
     return TextRequest(

@@ -9,7 +9,7 @@ from bookgen.models import Chapter, Severity, SuggestionType
 from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
 from bookgen.threads import compute
 from bookgen.words import count_words, tokens
-from bookgen.writing import brief, clean, context
+from bookgen.writing import brief, context, reply_cleanup
 from bookgen.writing.draft import WorkingDraft
 from bookgen.writing.fence import fenced
 from bookgen.writing.language import language
@@ -22,7 +22,7 @@ from bookgen.writing.window import WINDOW, clip, fitted
 
 STAGE = "passage"
 SOURCE = "author"
-TIMES = 2  # how much longer than the passage a new text may become
+TIMES = 2  # the maximum length of the new text, as a multiple of the passage's
 AROUND_SHARE = 1 / 5  # of the window: the chapter's text before the passage, and as much after it
 
 REWRITE = """\
@@ -101,7 +101,9 @@ def _text_of(reply: TextReply, passage: ChosenPassage) -> str:
     number, former = passage.chapter.chapter_number, passage.text
     if reply.stop is not StopReason.END:
         raise UnusablePassage(number, "it breaks off")
-    text = clean.prose(reply.text, passage.chapter, opening=not passage.chapter.content[: passage.start].strip()).text
+    text = reply_cleanup.prose(
+        reply.text, passage.chapter, opening=not passage.chapter.content[: passage.start].strip()
+    ).text
     if not text:
         raise UnusablePassage(number, "it is empty")
     if text == former.strip():

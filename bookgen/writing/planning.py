@@ -11,14 +11,14 @@ from bookgen.writing import context
 from bookgen.writing.language import language
 from bookgen.writing.window import SMALL, WINDOW, clip, scaled
 
-BATCH = 20  # chapters a reply: what models still plan well and what fits a reply's limit
-MAX_TOKENS = 12_000  # of a reply, whatever it plans
-BIBLE_WORDS, CHAPTER_WORDS = 900, 110  # as long as a reply may come to
+BATCH = 20  # chapters per reply: as many as models plan well and as fit into a reply
+MAX_TOKENS = 12_000  # of any reply
+BIBLE_WORDS, CHAPTER_WORDS = 900, 110  # the maximum length in a reply
 BRIEF_CHAPTER_WORDS = 60  # … in a small window
 JSON_TOKENS = 40  # around a chapter's words
 LONG_CHAPTER = 3_000  # words
 PLAN_SHARE = 0.4  # of a small window, for a reply
-# Tokens of what a later reply is given, however long its owner has made the plan.
+# Maximum tokens of the plan in the request for a later reply, however long the author has made it.
 BIBLE = 4_000
 ALL_PLANNED = 12_000
 MAX_PLAN_TOKENS = 400

@@ -12,22 +12,22 @@ from collections.abc import Sequence
 from bookgen import threads
 from bookgen.models import Book, Chapter
 from bookgen.words import count_words
-from bookgen.writing.clean import Cleaned
 from bookgen.writing.facts import settled
 from bookgen.writing.flaw import Flaw
 from bookgen.writing.foreign import foreign
 from bookgen.writing.material import Material
 from bookgen.writing.repetition import repeated, repeated_paragraphs, same_edges, to_avoid, without_doubles
+from bookgen.writing.reply_cleanup import Cleaned
 from bookgen.writing.residue import residue, without_residue
-from bookgen.writing.stock import moral, stock_paragraphs
+from bookgen.writing.stock_phrases import moral, stock_paragraphs
 from bookgen.writing.voice import has_refrains, is_sung
 
-MIN_SHARE, MAX_SHARE = 0.75, 1.25  # of its budget: a chapter outside has a finding
+MIN_SHARE, MAX_SHARE = 0.75, 1.25  # of its budget: a chapter outside gets a finding
 
 RECENT = 15  # chapters
-MAX_OF_A_KIND = 8  # findings of one kind in a chapter: more say nothing new
+MAX_OF_A_KIND = 8  # findings of one kind per chapter: more would say nothing new
 
-# What harms a reader most stands first.
+# The findings that harm a reader most come first.
 ORDER = (
     "meta_text",
     "placeholder",

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from bookgen.writing import sentences
-from bookgen.writing.clean import Cleaned
+from bookgen.writing.bounded_cache import by_sentence
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.flaw import Flaw, paragraphs
-from bookgen.writing.forms import is_quoted, is_verse, not_prose
 from bookgen.writing.material import TextChange, anchor
-from bookgen.writing.remembering import by_sentence
+from bookgen.writing.not_prose import is_quoted, is_verse, not_prose
+from bookgen.writing.reply_cleanup import Cleaned
 from bookgen.writing.units import by_character, units
 
-SENTENCE_WORDS = 6  # a shorter sentence may well come twice
+SENTENCE_WORDS = 6  # shorter sentences may be repeated on purpose
 PHRASE_WORDS = 8
-PHRASES_OF_A_PARAGRAPH = 0.3  # of its phrases: said before in other sentences
+PHRASES_OF_A_PARAGRAPH = 0.3  # of its phrases that occurred before in other sentences
 ALIKE = 0.6  # of the words of two openings
 EDGE_WORDS = 14
 SAME_UNITS = 5
@@ -30,8 +30,8 @@ BYTES_OF_A_HASH = 32
 EDGE_SENTENCES = 2
 EDGE_PARAGRAPHS = 2
 NEAR_PARAGRAPHS = 2
-REFRAIN_CHAPTERS = 2  # earlier ones that have the same: with this one they are three
-DOUBLE_WORDS = 25  # of a paragraph that nobody writes twice
+REFRAIN_CHAPTERS = 2  # earlier chapters with the same text; with this one they are three
+DOUBLE_WORDS = 25  # a paragraph this long is not repeated on purpose
 DOUBLE_REMOVED = "This paragraph stands in the chapter already, word for word. The second one was removed."
 
 
@@ -43,7 +43,9 @@ class Profile:
     phrases: frozenset[int]
     opening: tuple[str, ...]
     ending: tuple[str, ...]
-    edges: frozenset[int] = frozenset()  # of the first and the last sentences, which a later chapter may take up
+    edges: frozenset[int] = (
+        frozenset()
+    )  # paragraphs of the first and last sentences, which a later chapter may repeat on purpose
 
     @property
     def bytes(self) -> int:
@@ -101,7 +103,7 @@ def _hashes(sentence: str) -> tuple[int | None, tuple[int, ...]]:
     starts = list(accumulate((len(unit) + 1 for unit in encoded), initial=0))
     spans = zip(starts, starts[factor * PHRASE_WORDS :], strict=False)
     phrases = (zlib.crc32(row[start : end - 1]) for start, end in spans)
-    # A quarter stands for all: the same quarter in every chapter.
+    # A sample of a quarter is enough, if it is the same quarter in every chapter.
     quarter = tuple(phrase for phrase in phrases if phrase % 4 == 0)
     return zlib.crc32(row) if len(said) >= factor * SENTENCE_WORDS else None, quarter
 
@@ -118,7 +120,7 @@ def repeated(content: str, earlier: Sequence[str]) -> list[Flaw]:
     taken_up = frozenset().union(*(each.edges for each in known))
     blocks = paragraphs(content)
     exempt = not_prose(blocks)
-    own: dict[int, int] = {}  # the paragraph in which a sentence stood last
+    own: dict[int, int] = {}  # the last paragraph with the sentence
     flaws: list[Flaw] = []
     told: set[int] = set()
     for index, paragraph in enumerate(blocks):
@@ -216,7 +218,7 @@ def alike(one: Sequence[str], other: Sequence[str]) -> bool:
     same = 2 * SAME_UNITS if unspaced else SAME_UNITS
     if min(len(one), len(other)) < same:
         return False
-    # Single characters are too few to be counted as words are.
+    # Single characters would give units that are too short.
     common = 0 if unspaced else sum((Counter(one) & Counter(other)).values())
     return one[:same] == other[:same] or common >= ALIKE * max(len(one), len(other))
 

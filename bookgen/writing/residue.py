@@ -6,16 +6,16 @@ import re
 from collections.abc import Sequence
 
 from bookgen.models import Chapter
-from bookgen.writing.clean import Cleaned
+from bookgen.writing.bounded_cache import by_paragraph
 from bookgen.writing.flaw import Flaw, paragraphs, without_code
-from bookgen.writing.forms import is_marked_up, letters, not_prose
 from bookgen.writing.material import TextChange, anchor
-from bookgen.writing.remembering import by_paragraph
+from bookgen.writing.not_prose import is_marked_up, letters, not_prose
+from bookgen.writing.reply_cleanup import Cleaned
 from bookgen.writing.sentences import inside_quotation
 from bookgen.writing.task_talk import announces, closes
 from bookgen.writing.task_words import is_reported, speaks_of_task
 
-# In small letters, as it is searched in: to heed no case at every letter takes twice as long.
+# In lower case, like the searched text: case-insensitive matching takes twice as long.
 _META = re.compile(
     r"\b(?:as an ai language model|as an ai,? i can(?:not|['’]t)|"
     r"i(?:['’]m| am) (?:unable|not able) to (?:write|continue|help with) th(?:is|at)|i can(?:not|['’]t) assist with|"
@@ -41,7 +41,7 @@ _PLACEHOLDER = re.compile(
     r"\{\{?[a-z_ ]{2,40}\}?\}|<(?:insert|name|placeholder)[^>\n]{0,60}>",
     re.IGNORECASE,
 )
-# Words with which a text speaks of its own blanks.
+# Words with which a text mentions its own placeholders.
 _FILLING_IN = re.compile(
     r"\b(?:fill(?:s|ed|ing)? (?:in|out)|brackets?|template|placeholders?|blanks?|form letter|sample (?:letter|e-?mail)|"
     r"model letter|replace|substitute|cover letter|boilerplate|copy (?:this|it|the)|your own (?:words|name|details)|"
@@ -60,7 +60,7 @@ _BLANK_OF_A_LETTER = re.compile(
 )
 NEAR = 3  # paragraphs before and after
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+)$", re.MULTILINE)
-_POSTSCRIPT = re.compile(r"\W*P\.? ?S\b")  # of a letter
+_POSTSCRIPT = re.compile(r"\W*P\.? ?S\b")  # of a letter in the story
 _SPOKEN = ("—", "–", "- ", "‘", "'")
 
 META_REMOVED = "The model spoke about its task instead of writing the book. The paragraph was removed."
@@ -98,7 +98,7 @@ def _meta_in(paragraph: str) -> str:
     """The model's words to its user. Dialogue between characters does not count."""
     if paragraph.lstrip().startswith(_SPOKEN):
         return ""
-    small = paragraph.replace("İ", "i").lower()  # its other small letters are as long as the large ones
+    small = paragraph.replace("İ", "i").lower()  # the only letter whose lower case has another length
     found = (match.span() for match in _META.finditer(small) if not inside_quotation(paragraph[: match.start()]))
     return next((paragraph[start:end] for start, end in found), "")
 

@@ -9,8 +9,8 @@ from itertools import islice
 from bookgen.writing.units import UNIT, by_character, units
 
 MAX_OVERLAP_CHARACTERS = 8_000
-MIN_OVERLAP_UNITS = 4  # units: fewer may be said twice
-MAX_CHANCE_WORDS = 8  # twice as many characters: so many may begin a new sentence as they ended the last one
+MIN_OVERLAP_UNITS = 4  # fewer units may be a repetition on purpose
+MAX_CHANCE_WORDS = 8  # or twice as many characters: the next sentence may start with the last words by chance
 
 
 def without_overlap(before: str, piece: str) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bookgen.writing.remembering import by_paragraph
+from bookgen.writing.bounded_cache import by_paragraph
 
 _CLOSERS = "\"'”’“‘»«›‹)\\]】」』｣）］〉》*_\u200e\u200f\u202c\u2069"
 _GREEK = "\u0370-\u03ff\u1f00-\u1fff"
 _FULL = "。！？｡؟۔।॥։።။៕"
-# A stop that needs no space after it, or any stop that is followed by white space or the end. Greek asks with a
-# semicolon, Japanese speech ends its line with a bracket alone, French puts a space before its closing mark. All begin
-# with one set, which `re` looks for without trying the rest at every character.
+# The end of a sentence: a stop that needs no space after it, or any stop before white space or the end of the text.
+# Greek questions end with a semicolon, Japanese speech with only a bracket, and French has a space before a closing
+# mark. The pattern starts with a single set, so `re` can skip all other characters quickly.
 _END = re.compile(
     rf"[{_FULL}.!?…‥;\u037e—–」』]"
     rf"(?:(?<=[{_FULL}])[{_FULL}]*|(?<=[.!?…‥])[.!?…‥]*|(?<=[{_GREEK}][;\u037e])|(?<=[—–])(?=[\"”’»])"
@@ -48,7 +48,7 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
     following = after.lstrip(" \t“”„«»\"'‘’(—–-")
     if following[:1].islower() and "\n" not in after[: len(after) - len(after.lstrip())]:
         return False
-    # "Dr. Grey", "J. Smith": a full stop alone after an abbreviation, and more on the same line.
+    # "Dr. Grey", "J. Smith": a single full stop after an abbreviation, with more text on the same line.
     lone_stop = match[0] == "."
     return not (lone_stop and after[:1] == " " and _ABBREVIATION.search(text[max(0, match.start() - 8) : match.end()]))
 
@@ -141,7 +141,7 @@ def complete(text: str) -> str:
 
 def inside_quotation(paragraph: str) -> bool:
     """Whether a quotation that begins in `paragraph` is still open at its end."""
-    low = "„" in paragraph  # there “ is the mark that closes
+    low = "„" in paragraph  # then “ is the closing mark
     return (
         paragraph.count('"') % 2 == 1
         or paragraph.count("„" if low else "“") > paragraph.count("”") + low * paragraph.count("“")

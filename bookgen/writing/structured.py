@@ -17,9 +17,9 @@ from bookgen.writing.steps import Steps
 
 T = TypeVar("T")
 
-MAX_REPLY_CHARACTERS = 400_000  # more is no reply but a loop
-MAX_SHOWN_CHARACTERS = 60_000  # of a reply that the model is shown to repair; its window holds more than that
-DEEPEST = 100  # objects and lists within each other; how many Python itself can read differs by its version
+MAX_REPLY_CHARACTERS = 400_000  # a longer text is a loop
+MAX_SHOWN_CHARACTERS = 60_000  # of a reply shown to the model for repair; every window is larger
+DEEPEST = 100  # nested objects and lists; Python's own limit depends on its version
 
 _FENCE = re.compile(r"```[A-Za-z0-9]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
 
@@ -148,7 +148,7 @@ async def _read(
 _WRAPPERS = frozenset({"response", "result", "data", "output", "json", "object", "answer", "reply", "outline", "book"})
 _DECODER = json.JSONDecoder(strict=False)
 TOO_DEEP = "its objects and lists are nested far too deep"
-_STARTS = 12  # braces that are tried as the beginning of the object
+_STARTS = 12  # braces tried as the start of the object
 
 
 async def parse(text: str, *, cut: bool = False) -> Mapping[str, Any]:
@@ -208,7 +208,7 @@ def _decoded(text: str) -> Any:
             value, _ = _DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):
             continue
-        # The inner object of a broken outer one is not what was asked for.
+        # Do not use an inner object of a broken outer one.
         return value if "[" not in text[starts[0] : start] else None
     return None
 

@@ -13,30 +13,30 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from bookgen.writing.forms import has_speech
 from bookgen.writing.language import primary
+from bookgen.writing.not_prose import has_speech
 
-EDGE_PARAGRAPHS = 2  # at the beginning and the end of a chapter, where most of such words stand
-MAX_CHARACTERS = 420  # of a paragraph: a model's word to its user is short
-MAX_NOTE_CHARACTERS = 80  # of a note such as "Chapter 2 (900 words)", which addresses nobody
+EDGE_PARAGRAPHS = 2  # at the start and end of a chapter, where most of such remarks are
+MAX_CHARACTERS = 420  # of a paragraph: a model's remarks to its user are short
+MAX_NOTE_CHARACTERS = 80  # of a note such as "Chapter 2 (900 words)" without an addressee
 MIN_SIGNS = 6
-MIN_SIGNS_IN_LETTER = 11  # people who write to each other speak of requests too
-OPENING_CHARACTERS = 300  # of a reply: a refusal says so there
-SAID_CHARACTERS = 40  # after speech: they say who speaks
+MIN_SIGNS_IN_LETTER = 11  # letters between characters mention requests too
+OPENING_CHARACTERS = 300  # of a reply, in which a refusal would be recognisable
+SAID_CHARACTERS = 40  # after speech, which name the speaker
 OFFER = 3  # the weight of a cue that asks the user for something
 BRACKETS = 4  # the weight of brackets around a paragraph
 
-_MIXED_IN = ("zh", "ja", "ko")  # languages that a model may fall into whatever the book's is
+_MIXED_IN = ("zh", "ja", "ko")  # languages that a model may lapse into, whatever the book's language
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _FILE = Path(__file__).with_name("task_words.toml")
 _SENTENCE = re.compile(r"(?<=[.!?:;…。！？：；—–])\s*|\n+")
 _EDGE = "*_~#=- \t\n"
 _BRACKETS = {"(": ")", "[": "]", "（": "）", "【": "】", "{": "}"}
-# Quotation marks around a few words without a stop are those of a title, not of speech.
+# Quotation marks around a few words without a full stop mark a title, not speech.
 _TITLE = re.compile(r"[\"“„«‹「『][^\"”“»›」』.!?,…\n]{1,60}[\"”“»›」』]|(?<=\s)['‘][^'’.!?,\n]{1,40}['’](?!\w)")
 _FULL_STOPS = ("!", ".", ":", "！", "。")
 _RULES = ("---", "***", "___", "* * *")
-# The speaker stands before or after the verb of saying. "I" and "you" may be the model and its user.
+# The speaker is before or after the verb of saying. "I" and "you" may be the model and its user.
 _AFTER_SPEECH = (
     r"[,?!…]\s(?:(?!(?:you|i|as|ich|wie|je|ik|jag|jeg|som|я|как|ja|jak)\b)\w[’\w]* ){0,4}"
     r"(?<!\byou )(?<!\bi )(?<!я )"
@@ -107,7 +107,7 @@ def _weight(block: str, signs: _Signs, *, is_edge: bool) -> int:
     cue = max((weight for weight, cue in signs.cues if any(map(cue.search, sentences))), default=0)
     cue = max(cue, int(answer != text and text[: -len(answer)].rstrip().endswith(_FULL_STOPS)))  # "Sure!"
     wrapped = _wrapping(block)
-    # A whole paragraph in italics may well be the author's, and a long one may count the words of a letter.
+    # A paragraph in italics is probably the author's, and a long one may mention the word count of a letter.
     speaks = cue or wrapped == BRACKETS or (certain and len(text) <= MAX_NOTE_CHARACTERS)
     if not speaks or (cue < OFFER and not chapter + task + certain):
         return 0

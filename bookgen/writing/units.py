@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from bookgen.words import MARKS
-from bookgen.writing.remembering import by_sentence
+from bookgen.writing.bounded_cache import by_sentence
 
 _UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _LETTERS = rf"[^\W_{_UNSPACED}]"
@@ -16,7 +16,7 @@ _ASCII_UNIT = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 
 @by_sentence
 def units(text: str) -> tuple[str, ...]:
-    pattern = _ASCII_UNIT if text.isascii() else UNIT  # of ASCII both find the same, one sooner
+    pattern = _ASCII_UNIT if text.isascii() else UNIT  # for ASCII both patterns match the same, and this one is faster
     return tuple(pattern.findall(text.casefold()))
 
 

@@ -16,11 +16,11 @@ from bookgen.writing.fence import fenced
 from bookgen.writing.material import Material
 
 HEADING_TOKENS = 40  # around the text of a chapter
-# Of the room, when the oldest chapters have to leave: if they left one by one, each call would begin in another way and
-# find nothing in the cache.
+# The share of the room that is freed when the oldest chapters must leave. If they left one at a time, the start of each
+# call would change, and the cache would never be used.
 KEPT_SHARE = 0.5
-# A provider takes a tenth to a twentieth of the price for a token that it has cached. Of a longer view than this many
-# times a chapter, that is more than the chapter costs alone.
+# Cached tokens cost a tenth to a twentieth of the normal price. If the view is longer than this many times the chapter,
+# it costs more than the chapter itself.
 MAX_VIEWS_READ = 20
 
 SHOWN = """\

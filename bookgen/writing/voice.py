@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bookgen.models import Book
-from bookgen.writing.announced import announces_refrains
+from bookgen.writing.author_wishes import announces_refrains
 from bookgen.writing.language import language
 
 CRAFT = """\
@@ -67,7 +67,7 @@ _UNDECIDED = (
     "numbers."
 )
 
-# The first that fits a genre holds. What fits none, in whatever language, is left to the model, who knows it.
+# The first match for a genre is used. A genre without a match, in any language, is left to the model.
 _KINDS = (
     (
         r"child(?:ren)?['’]?s|for (?:\w+ )?children|\bkids\b|picture.?book|middle.grade|kinderb|kindergesch|"
@@ -93,7 +93,7 @@ _KINDS = (
     ),
 )
 
-# Genres of prose that live on repetition.
+# Genres of prose in which repetition is a device.
 _SUNG = re.compile(
     r"fairy.?tale|märchen|conte de|cuento de hadas|fiab|legend|ballad|song|lullab|nursery|prayer|litan", re.I
 )
@@ -104,7 +104,7 @@ _HEADINGS = "and `##` headings where the matter changes. Lists and tables only w
 _HEADINGS_OR_SCENES = f"and headings (`##`) in non-fiction alone; in fiction {_SCENES}"
 _HEADINGS_OF = {_NON_FICTION: _HEADINGS, _UNDECIDED: _HEADINGS_OR_SCENES}
 
-# The kinds of books, as a bible names them.
+# The kinds of books, by their names in a bible.
 CRAFTS = {
     "fiction": _FICTION,
     "non_fiction": _NON_FICTION,

@@ -10,11 +10,11 @@ from bookgen.words import tokens
 
 T = TypeVar("T")
 
-WINDOW = 32_000  # tokens: the smallest context that a whole book must fit, whatever its number of chapters
-# What calls are made to fit when a model's window is smaller. Few steps, so that a run that was interrupted asks the
-# same again and finds its replies, whatever was learned of the window meanwhile.
+WINDOW = 32_000  # tokens: a book with any number of chapters must be writable in a context of this size
+# The sizes used for smaller windows. There are few steps, so that an interrupted run repeats the same requests and
+# finds its stored replies, even if more has been learned about the window.
 SMALLER = (24_000, 15_200, 11_400, 7_600, 5_700, 4_600, 3_800, 3_000, 2_400, 1_900, 1_500, 1_200)
-# The same for a model whose window is larger: what is beyond WINDOW holds the text of earlier chapters.
+# The sizes used for larger windows. The part beyond WINDOW holds the text of earlier chapters.
 LARGER = (500_000, 200_000, 128_000, 96_000, 64_000, 48_000, WINDOW)
 SMALL = 6_000  # tokens: below it the craft is told in few words, and what can be spared is left out
 SHARE = 0.6  # of what the parts of a call have in WINDOW: its fixed words do not shrink with them

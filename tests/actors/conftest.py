@@ -22,7 +22,7 @@ from bookgen.billing.quota import Quota
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Book, Digest, SourceType, Usage
 from bookgen.providers.text import CALL_SECONDS, Halt, Message, StopReason, TextModel, TextReply, TextRequest
-from bookgen.services.painting import Painter
+from bookgen.services.spread_pictures import Painter
 from bookgen.store import covers, media
 from bookgen.store.database import Database
 from bookgen.store.stored_files import NewFile

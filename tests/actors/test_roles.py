@@ -10,7 +10,7 @@ import pytest
 from bookgen.actors import supervisor as supervising
 from bookgen.actors.messages import DraftOutline, Generate, Pause, Resume, Stop
 from bookgen.models import ProcessRole, RunStatus
-from bookgen.store import figures, ownership
+from bookgen.store import metric_figures, ownership
 
 from .conftest import Model, Shelf, Start, crash
 
@@ -33,7 +33,7 @@ async def test_a_web_process_accepts_a_run_and_says_that_no_process_writes_books
     assert (run.status, (await shelf.run(book))["owner"]) == (RunStatus.RUNNING, None)
     assert status["status_message"].startswith("Waiting: no process of this server writes books now.")
     assert status["estimated_seconds_remaining"] is None
-    read = await figures.read(shelf.pool)
+    read = await metric_figures.read(shelf.pool)
     assert (read.processes, read.taking_work) == (1, 0)
 
 

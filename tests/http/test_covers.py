@@ -14,7 +14,7 @@ from PIL import Image
 
 from bookgen.providers.access import Access
 from bookgen.providers.registry import ModelSettings, build_image_model
-from bookgen.render import turns
+from bookgen.render import account_limits
 from tests.fakes.image_server import ImageServer
 from tests.http.conftest import Api, OpenApi
 
@@ -103,13 +103,15 @@ async def test_concurrent_picture_and_chapter_requests_do_not_deadlock(api: Api,
 
 
 async def test_a_paid_picture_waits_for_a_free_worker(open_api: OpenApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "WAITING_SECONDS", 0.1)
+    monkeypatch.setattr(account_limits, "WAITING_SECONDS", 0.1)
     async with ImageServer() as server:
         images = build_image_model(
             "openai:gpt-image-2.5-flare", ModelSettings(access={"openai": Access("key", server.url)})
         )
         api = await (await open_api(images=images)).as_new_account("ada")
-        monkeypatch.setattr(api.services.artwork._maker._pool, "_accounts", turns.AccountTurns(at_once=1, waiting=0))
+        monkeypatch.setattr(
+            api.services.artwork._maker._pool, "_accounts", account_limits.AccountTurns(at_once=1, waiting=0)
+        )
         book = await api.book()
 
         made = await api.post(f"/books/{book['id']}/generate-cover/", {"count": 2})

@@ -13,7 +13,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from bookgen.http.outside import gauges
-from bookgen.store import figures
+from bookgen.store import metric_figures
 from bookgen.store.database import Database
 from tests.composition import composed
 from tests.http.conftest import PASSWORD, Api, OpenApi
@@ -89,7 +89,7 @@ ROWS = """
 async def test_queue_sizes_and_ages_cover_all_processes(open_api: OpenApi) -> None:
     api = await open_api()
     pool = api.services.database.http
-    assert (await figures.read(pool)).backup_age is None
+    assert (await metric_figures.read(pool)).backup_age is None
     api.services.supervisor.resources.awaits_operator = True  # so that no run is started
     await pool.execute(ROWS)
 
@@ -119,13 +119,13 @@ async def test_without_a_verified_backup_its_age_is_infinite(visitor: Api) -> No
 
 async def test_concurrent_scrapes_read_the_database_once(visitor: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[object] = []
-    real = figures.read
+    real = metric_figures.read
 
     async def counting(db: object) -> object:
         reads.append(db)
         return await real(db)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(figures, "read", counting)
+    monkeypatch.setattr(metric_figures, "read", counting)
     await asyncio.gather(*(scraped(visitor) for _ in range(10)))
     assert len(reads) == 1
 
@@ -157,7 +157,7 @@ async def test_the_metrics_query_scans_no_table_that_grows(visitor: Api) -> None
         await connection.execute(MANY)
         await connection.execute("ANALYZE run")
 
-        plan = await connection.fetchval(f"EXPLAIN (FORMAT JSON) {figures.READ}", 10_000)
+        plan = await connection.fetchval(f"EXPLAIN (FORMAT JSON) {metric_figures.READ}", 10_000)
 
     scanned = {
         node["Relation Name"] for node in nodes_of(json.loads(plan)[0]["Plan"]) if node["Node Type"] == "Seq Scan"

@@ -8,7 +8,7 @@ import pytest
 
 from bookgen.accounts.blocking import RightsCache
 from bookgen.actors.messages import Pause
-from bookgen.http.edge import waiting
+from bookgen.http.edge import preferences
 from tests.http.conftest import Api, OpenApi, Reply
 from tests.http.test_generation import HeldModel, steer
 
@@ -120,7 +120,7 @@ async def test_a_stopping_server_answers_long_polls_at_once(api: Api, running: d
 async def test_the_long_polls_of_an_account_are_limited(
     api: Api, running: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "MAX_PER_ACCOUNT", 2)
+    monkeypatch.setattr(preferences, "MAX_PER_ACCOUNT", 2)
     waits = [await waiter(api, running) for _ in range(2)]
 
     async with asyncio.timeout(5):
@@ -135,7 +135,7 @@ async def test_the_long_polls_of_an_account_are_limited(
 async def test_a_disconnected_client_frees_its_long_poll(
     api: Api, running: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "MAX_PER_ACCOUNT", 1)
+    monkeypatch.setattr(preferences, "MAX_PER_ACCOUNT", 1)
     gone = await waiter(api, running)
 
     gone.cancel()
@@ -165,7 +165,7 @@ async def test_a_disconnected_client_frees_its_long_poll(
     ],
 )
 def test_the_first_preferred_wait_counts_and_is_at_most_a_minute(headers: list[str], seconds: int) -> None:
-    assert waiting.preferred(headers) == seconds
+    assert preferences.preferred(headers) == seconds
 
 
 async def test_an_account_blocked_during_a_long_poll_gets_no_status(

@@ -11,7 +11,7 @@ from bookgen.words import count_words
 from bookgen.writing import budget
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.outline import draft_outline
-from bookgen.writing.revision import MAX_REPAIRS
+from bookgen.writing.repair import MAX_REPAIRS
 from tests.writing.scripted import Scripted, a_book, obedient, prose, says, sentence, some_material
 
 DIGEST_CALLS = 4

@@ -10,10 +10,10 @@ from bookgen.writing.chapter import write_chapter
 from bookgen.writing.foreign import foreign
 from bookgen.writing.material import ChapterDraft, Material
 from bookgen.writing.quality import avoid, inspect
+from bookgen.writing.repair import MAX_REPAIRS
 from bookgen.writing.repetition import ProfileCache, profile, repeated, same_edges, to_avoid, without_doubles
 from bookgen.writing.residue import residue, without_residue
-from bookgen.writing.revision import MAX_REPAIRS
-from bookgen.writing.stock import moral, stock_paragraphs
+from bookgen.writing.stock_phrases import moral, stock_paragraphs
 from tests.writing.misbehaved import doubled, repeats, writes
 from tests.writing.scripted import Scripted, a_book, a_chapter, obedient, prose, sentence, some_material
 

@@ -11,7 +11,7 @@ from bookgen.errors import UpstreamAIError
 from bookgen.words import count_words
 from bookgen.writing import task_words
 from bookgen.writing.chapter import write_chapter
-from bookgen.writing.clean import prose as cleaned
+from bookgen.writing.reply_cleanup import prose as cleaned
 from bookgen.writing.residue import residue, without_residue
 from bookgen.writing.task_words import refuses
 from tests.writing.scripted import Scripted, a_chapter, obedient, prose, some_material

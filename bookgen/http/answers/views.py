@@ -10,7 +10,7 @@ from aiohttp import web
 
 from bookgen.http.books_schemas import CHAPTERS, MINIMAL_FIELDS
 from bookgen.http.edge.keys import QUERY
-from bookgen.http.edge.waiting import prefers_minimal
+from bookgen.http.edge.preferences import prefers_minimal
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ async def read_object(request: web.Request) -> dict[str, Any]:
     raw = await read(request)
     if not raw:
         return {}
-    # A page of any origin may send a body without a content type unasked, so that none is no JSON.
+    # Browsers let any site send a body without a content type, so such a body is not accepted as JSON.
     if "Content-Type" not in request.headers or request.content_type != "application/json":
         raise InvalidInput(non_field_errors=["The body must be JSON. Send it with Content-Type: application/json."])
     value = parse(raw)

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from bookgen.billing.checkout import Payments
     from bookgen.billing.quota import Quota
     from bookgen.files.keeping import Files
+    from bookgen.http.edge.concurrency import RequestLines
     from bookgen.http.edge.deprecation import Deprecation
-    from bookgen.http.edge.lines import RequestLines
     from bookgen.http.edge.pieces import Outgoing
-    from bookgen.http.edge.waiting import Waiters
+    from bookgen.http.edge.preferences import Waiters
     from bookgen.services.artwork import Artwork
     from bookgen.services.proofreading import Proofreading
     from bookgen.services.publishing import Publisher

@@ -12,8 +12,8 @@ from bookgen import metrics
 from bookgen.actors.resources import LeaseState
 from bookgen.errors import Unavailable
 from bookgen.http.edge.keys import Services
-from bookgen.store import figures
-from bookgen.store.figures import Figures
+from bookgen.store import metric_figures
+from bookgen.store.metric_figures import Figures
 
 FRESH_SECONDS = 5.0  # that what was read of the database is shown again
 READ_SECONDS = 2.0  # after which the database is said to be down
@@ -43,7 +43,7 @@ class Gauges:
     async def _read(self) -> None:
         try:
             async with asyncio.timeout(READ_SECONDS):
-                read = await figures.read(self._services.database.http)
+                read = await metric_figures.read(self._services.database.http)
         except (OSError, Unavailable, asyncpg.PostgresError, asyncpg.InterfaceError):
             metrics.DATABASE_UP.set(0)
         else:

@@ -8,10 +8,10 @@ from bookgen.render.cover.families import DESIGNS
 from bookgen.render.cover.front import draw_front, draw_scene, family_in, family_of, scene_of
 from bookgen.render.cover.job import CoverJob, FinishedCover, FinishedPicture, PictureJob, ReceivedJob
 from bookgen.render.cover.over_picture import lettered
+from bookgen.render.incoming_images import received
 from bookgen.render.model import Picture
 from bookgen.render.pdf.raster import raster
 from bookgen.render.pictures import jpeg
-from bookgen.render.received import received
 
 WIDTH, HEIGHT = 1600, 2560  # pixels; the cover size that e-book shops require
 SCENE = 1500, 1000  # pixels of a picture within a chapter, which is five inches wide at 300 dpi

@@ -115,7 +115,7 @@ def figure(description: str) -> StoryFigure:
     )
 
 
-# What an animal has, be it of none of the kinds.
+# Features of an animal of any kind, known or not.
 _ANIMAL = re.compile(
     r"\b(?:fur|tail|paw|claw|snout|whisker|feather|wing|beak|hoo[fv]|horn|fell|schwanz|pfote|feder|fl[üu]gel|schnauz|"
     r"fourrure|queue|patte|plume|pelaje|cola\b|pata\b|pluma)"

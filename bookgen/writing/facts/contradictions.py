@@ -20,7 +20,7 @@ MAX_CONTRADICTIONS = 60  # of a book
 
 _DATE = re.compile(r"\d{4}(?:-\d{2}(?:-\d{2})?)?")
 _EAST_ASIAN = re.compile(r"[\u3400-\u9fff\uac00-\ud7af]{3,6}")
-# Words with which a note may begin a thing or a clause, or not: "the ring", "that the dam is cracked".
+# Optional first words of a thing or a clause in a note: "the ring", "that the dam is cracked".
 _OPENINGS = frozenset(
     {
         *("the", "a", "an", "that"),  # English

@@ -11,9 +11,9 @@ from bookgen.models import Fact, FactStatus
 from bookgen.writing.facts.contradictions import Contradiction, short_forms
 from bookgen.writing.facts.wording import SIGNS, is_form_of, key
 
-MIN_LETTERS = 3  # of a word whose change counts: shorter ones are mostly articles
+MIN_LETTERS = 3  # of a word whose change matters; shorter ones are mostly articles
 LISTS = ("people", "places", "terms")  # of a bible
-MAX_CHANGES = 40  # of a book's bible that are remembered
+MAX_CHANGES = 40  # remembered changes of a book's bible
 MAX_CHANGE = 300  # characters of one
 
 _WORD = re.compile(rf"[\u3040-\u30ff\u3400-\u9fff]|\d+|(?:[^\W\d_\u3040-\u30ff\u3400-\u9fff][{SIGNS}]*)+")
@@ -100,7 +100,7 @@ def outdated_by_bible(
 def present(bible: Mapping[str, Any], name: str, was: Words, new: Words) -> str:
     """The current text of the bible for this change, as one line; empty if the bible no longer has it."""
     entries = {each: entry for listed in LISTS for each, entry in by_name(bible.get(listed)).items()}
-    if words_of(name) == was:  # another name
+    if words_of(name) == was:  # a different name
         return "" if name in entries or key(" ".join(new)) not in entries else " ".join(new)
     entry = entries.get(name, {})
     texts = [text for field, text in entry.items() if field != "name" and isinstance(text, str)]

@@ -82,7 +82,7 @@ def _placed(entry: Mapping[str, Any], number: int, content: str, threads: Sequen
     place = find_quote(content, str(entry.get("quote"))) if len(quote) >= MIN_QUOTE_CHARACTERS else None
     if kind is None or not subject or not value or place is None:
         return None
-    quoted = content[slice(*place)]  # as the chapter has it: a model may set quotation marks in another way
+    quoted = content[slice(*place)]  # from the chapter, because a model may use other quotation marks
     if max(map(len, (subject, value, quoted))) > MAX_FACT_CHARACTERS:
         return None
     return place[0], Fact(number, kind, subject, value, quoted, event)

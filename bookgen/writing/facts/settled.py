@@ -22,10 +22,13 @@ from bookgen.writing.language import primary
 from bookgen.writing.sentences import split
 
 KIND = "bible"
-MAX_AVOIDED_WORDS, MAX_AVOIDED_CHARACTERS = 3, 12  # of an entry that names a word; without spaces: characters
+MAX_AVOIDED_WORDS, MAX_AVOIDED_CHARACTERS = (
+    3,
+    12,
+)  # of an entry that names a word (in scripts without spaces: characters)
 MIN_NAME, MIN_SPELT, MIN_EXPRESSION = 3, 5, 5  # letters
-MAX_FOLLOWING = 2  # words, or characters of a script without spaces, that make a short expression particular
-EXCERPT_SIDE = 40  # characters around what was found
+MAX_FOLLOWING = 2  # words (in scripts without spaces: characters) that make a short expression specific
+EXCERPT_SIDE = 40  # characters before and after the passage
 
 RENAMED = "The bible has “{new}” now, no longer “{former}”."
 SETTLED = "The bible says: {settled}."

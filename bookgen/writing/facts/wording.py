@@ -7,10 +7,10 @@ import unicodedata
 from collections.abc import Sequence
 from itertools import takewhile
 
-MIN_STEM, MAX_ENDING = 5, 4  # letters of a word that two of its forms share, and of the ending in which they differ
+MIN_STEM, MAX_ENDING = 5, 4  # letters that two forms of a word share, and letters of their different endings
 
-_DOT = "\u0307"  # what lower case leaves of the Turkish capital İ
-# Vowel signs and points belong to the letter before them, but are no letters to `re`: Hebrew, Arabic, Indian, Thai.
+_DOT = "\u0307"  # part of the lower case of the Turkish capital İ
+# Vowel signs and points, which `re` does not treat as letters: Hebrew, Arabic, Indian scripts, Thai.
 SIGNS = (
     r"\u0300-\u036f\u0591-\u05bd\u05c1\u05c2\u064b-\u065f\u0670\u0900-\u0963\u0971-\u0dff"
     r"\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"

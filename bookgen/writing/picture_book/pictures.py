@@ -11,7 +11,7 @@ from bookgen.writing import context
 
 MAX_SHEET_CHARACTERS = 2_400
 MAX_STORY_CHARACTERS = 700
-OPENING_SPREADS = 3  # that a cover may show something of
+OPENING_SPREADS = 3  # whose scenes a cover may show
 
 LOOK = """\
 Style: a warm, hand-painted picture-book illustration with simple shapes, clear colours and soft light, for children \

@@ -7,7 +7,7 @@ from functools import partial
 
 from bookgen.models import Book, Chapter
 from bookgen.providers.text import Block, Message, TextRequest
-from bookgen.writing import brief, context, given, structured
+from bookgen.writing import brief, context, drawn_names, structured
 from bookgen.writing.language import language
 from bookgen.writing.material import Outline, OutlineChapter
 from bookgen.writing.outline_form import ReplyForm, read_first, refuse_nonsense
@@ -15,7 +15,7 @@ from bookgen.writing.picture_book.ages import READINGS, Reading
 from bookgen.writing.steps import Steps
 
 MAX_TOKENS = 8_000
-MIN_TOKENS, MIN_SPREAD_TOKENS = 800, 120  # where the context window is small
+MIN_TOKENS, MIN_SPREAD_TOKENS = 800, 120  # if the context window is small
 
 AUTHOR = """\
 You are an experienced author and art director of picture books. You plan the book below in {language}: every title \
@@ -60,7 +60,7 @@ The owner has settled these spreads already; plan the others to fit:
 async def draft_spreads(book: Book, steps: Steps, chapters: Sequence[Chapter] = ()) -> Outline:
     """A plan of exactly `book.chapter_count` spreads. Those of `chapters` that have a summary are kept."""
     settled = [chapter for chapter in chapters if chapter.summary.strip()]
-    request = _request(book, settled, await given.for_story(book))
+    request = _request(book, settled, await drawn_names.for_story(book))
 
     def check(found: tuple[Mapping[str, object], list[tuple[str, str]]]) -> None:
         refuse_nonsense(request, found[1])

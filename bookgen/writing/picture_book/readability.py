@@ -17,9 +17,9 @@ from bookgen.writing.picture_book.ages import Reading
 from bookgen.writing.units import units
 
 TOO_MUCH = 1.5  # times the words of a spread
-MIN_WORDS = 6  # of a text whose share of rare words says something
+MIN_WORDS = 6  # of a text; in a shorter one the share of rare words means nothing
 SHOWN = 6
-UNSPACED_SENTENCE = 1.6  # a character is a word there, and a sentence has more of them
+UNSPACED_SENTENCE = 1.6  # in scripts where a character counts as a word, sentences have more words
 _NEEDS_A_TOKENIZER = frozenset({"zh", "ja", "ko"})
 _MIN_LETTERS = 3
 
@@ -66,7 +66,7 @@ def _is_known(unit: str, listed: str, common: float, excused: set[str]) -> bool:
     return _frequency(unit, listed) >= common
 
 
-# To import wordfreq takes a quarter of all that a service imports at its start, and only picture books need it.
+# Importing wordfreq takes a quarter of the service's import time, and only picture books need it.
 @lru_cache(maxsize=20_000)
 def _frequency(unit: str, listed: str) -> float:
     import wordfreq

@@ -9,14 +9,14 @@ from bookgen.models import Book, Chapter
 from bookgen.providers.text import Block, Message, TextReply, TextRequest
 from bookgen.threads import compute
 from bookgen.words import count_words
-from bookgen.writing import brief, clean, context, echo, nonsense, structured
-from bookgen.writing.clean import Cleaned
+from bookgen.writing import brief, context, echo, nonsense, reply_cleanup, structured
 from bookgen.writing.language import language
 from bookgen.writing.material import ChapterDraft, Finding, Material, Outline, Scene
 from bookgen.writing.picture_book.ages import Reading
 from bookgen.writing.picture_book.plan import author, draft_spreads, reading_of
 from bookgen.writing.picture_book.readability import difficulties
 from bookgen.writing.printable import printable
+from bookgen.writing.reply_cleanup import Cleaned
 from bookgen.writing.steps import Steps
 
 MAX_TOKENS, MIN_TOKENS = 1_500, 500  # MIN_TOKENS: in a small context window
@@ -63,7 +63,7 @@ The earlier version:
 _FORM = structured.object_of(dict.fromkeys(("text", "picture", "alt"), structured.TEXT))
 
 
-_Spread = tuple[Cleaned, Scene]  # its text, and what its picture shows
+_Spread = tuple[Cleaned, Scene]  # the text, and the scene of the picture
 
 
 async def write_spread(material: Material, chapter: Chapter, steps: Steps) -> ChapterDraft:
@@ -130,7 +130,7 @@ async def _ask(
     is_sample = True
 
     def read(reply: Mapping[str, object]) -> _Spread:
-        text = clean.prose(_lines(reply.get("text")), chapter, opening=True)
+        text = reply_cleanup.prose(_lines(reply.get("text")), chapter, opening=True)
         if not text.text:
             raise structured.Malformed('it has no text under "text"')
         picture = structured.text_of(reply, "picture", longest=MAX_PICTURE_CHARACTERS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-CERTAIN = 12  # characters: a quotation of this length that stands once, on one of its sides as before, is the same
+CERTAIN = 12  # characters: a quotation this long that occurs once, with unchanged text on one side, is the same passage
 
 
 def find(content: str, quote: str, prefix: str = "", suffix: str = "") -> int | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from bookgen.models import Severity, SuggestionType
 
-CONTEXT = 32  # characters of the text before and after, by which a correction is found again
+CONTEXT = 32  # characters before and after a correction, to find it again in a changed text
 
 _LETTER = re.compile(r"\w")
 

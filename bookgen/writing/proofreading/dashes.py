@@ -12,11 +12,11 @@ from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.habits import slips
 
 _SPACE = "[ \u00a0\u202f]"
-# A dash alone between two words; a hyphen or an en dash without spaces joins them, and is none.
+# A dash between two words. A hyphen or an en dash without spaces joins words and is not a dash.
 _DASH = re.compile(
     rf"(?<![^\W\d_])(?P<word>[^\W\d_]+[,;:!?.…”’»)\"]?)(?P<dash>{_SPACE}(?:--?|[–—]){_SPACE}|--|—)(?=[“‘«(\"¿¡]?[^\W\d_])"
 )
-_TYPED = (" - ", " -- ", "--")  # what a typewriter has for a dash
+_TYPED = (" - ", " -- ", "--")  # how a dash is typed on a typewriter
 _SET = (" – ", " — ", "—")
 _REASON = Reason(SuggestionType.CONSISTENCY, Severity.INFO, "The rest of the book uses another dash.", "mixed_dashes")
 

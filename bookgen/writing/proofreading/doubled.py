@@ -9,7 +9,7 @@ from bookgen.models import Severity, SuggestionType
 from bookgen.writing.proofreading.book import BookText, ChapterText
 from bookgen.writing.proofreading.correction import Correction, Reason
 
-# Articles, prepositions and conjunctions. Left out is whatever meets itself in good prose ("had had", "die die").
+# Articles, prepositions and conjunctions, except words that are doubled in good prose ("had had", "die die").
 NEVER_TWICE = {
     "en": "the a an of and at from by as or but if into onto than then they we our your his its their my",
     "de": "und von zu mit aus bei nach ein eine einen einem einer eines oder aber dass für durch gegen ohne wenn als",
@@ -31,7 +31,7 @@ NEVER_TWICE = {
     "he": "של על את עם אל כי או גם אם אשר",
     "hi": "का की के को में से पर और कि यह ने है",
 }
-# Two words that are written alike but for the capital of the first: "you in".
+# Pairs of words that differ only in the capital of the first: "you in".
 _TWO_WORDS = {"sv": "I i", "da": "I i", "nb": "I i"}
 _PATTERN = {
     tag: re.compile(rf"(?<![\w'’-])(?P<word>{'|'.join(words.split())})\s+(?P=word)(?![\w'’\u00ad-])", re.IGNORECASE)

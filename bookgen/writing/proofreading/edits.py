@@ -24,13 +24,13 @@ from bookgen.writing.structured import TEXT, Malformed, list_of, object_of
 from bookgen.writing.window import WINDOW, clip
 
 STAGE = "proofreading"
-WINDOW_WORDS = 1_200  # of one call; windows overlap by a paragraph
-SENTENCE_PER_WORD = 2  # characters of a sentence, for each word that a call reads
+WINDOW_WORDS = 1_200  # per call; windows overlap by a paragraph
+SENTENCE_PER_WORD = 2  # maximum characters of a sentence per word of the window
 MAX_EDITS = 40  # of one call
-MAX_PASSAGE_CHARACTERS = 400  # of a passage or its replacement: more is rewriting
-GROWTH = 40  # characters that a replacement may have more than its passage
+MAX_PASSAGE_CHARACTERS = 400  # of a passage or its replacement: a longer one would be rewriting
+GROWTH = 40  # characters by which a replacement may be longer than its passage
 MAX_TOKENS = 6_000
-MIN_TOKENS = 1_500  # where the context window is smaller than that
+MIN_TOKENS = 1_500  # if the context window is smaller
 READ, REPLY = 0.25, 0.35  # of a small context window: the text, the edits
 
 _EDIT: Mapping[str, Any] = {

@@ -13,7 +13,7 @@ from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.quotation import narration
 
 MAX_CHARACTERS = 3_000_000  # of a book, from its start; checking them takes a minute
-OWN_WORD = 3  # times: a word that stands so often in a book is the author's
+OWN_WORD = 3  # times: a word that occurs this often in a book is intended
 
 _DIALECTS = {
     "en-gb": Dialect.BRITISH,
@@ -23,10 +23,10 @@ _DIALECTS = {
     "en-ca": Dialect.CANADIAN,
     "en-in": Dialect.INDIAN,
 }
-# What the checker is asked for, out of its nine hundred rules: the rest is opinions, or was wrong too often in novels.
+# The rules used, of the checker's nine hundred. The others are matters of style, or were wrong too often in novels.
 _RULES = frozenset({"SpellCheck", "AnA", "ModalOf"})
 _JOINS = re.compile("['’‘\u00ad-]")
-# Where letters alone tell the article: "an honour", "a European", "an urn" and "a one" are told by sounds.
+# Cases in which letters decide the article. "an honour", "a European", "an urn" and "a one" depend on the sound.
 _WRONG_BEFORE = {
     "an": re.compile(r"\s+(?!h)[b-df-hj-np-tv-z]{1,2}[aeiou]"),
     "a": re.compile(r"\s+[aei](?![uw])[a-z]"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-ENOUGH = 20  # times, to speak of a habit
-FEW = 0.05  # of that: more is a habit of its own
+ENOUGH = 20  # times, to count as a habit
+FEW = 0.05  # of that; a larger share is a habit too
 
 
 def slips(times: Counter[str], usual: str, *, enough: int = ENOUGH, few: float = FEW) -> set[str]:

@@ -9,10 +9,10 @@ from bookgen.models import Severity, SuggestionType
 from bookgen.writing.proofreading.book import BookText
 from bookgen.writing.proofreading.correction import Correction, Reason, within
 
-MIN_NAME_LETTERS = 5  # letters: shorter names are too near to each other
-OFTEN, RARELY = 3, 2  # times: how often the right spelling stands at least, a wrong one at most
-LONG = 8  # letters: a name so long may be two letters off
-ENDING = 2  # letters: an inflected form has another one, as far as a name is told from others by its stem
+MIN_NAME_LETTERS = 5  # letters; shorter names are too similar to each other
+OFTEN, RARELY = 3, 2  # minimum occurrences of the right spelling, maximum of a wrong one
+LONG = 8  # letters; in a name this long, two letters may be wrong
+ENDING = 2  # letters in which inflected forms of a name may differ
 
 _CAPITALISED = re.compile(r"(?<![\w'’-])[^\W\d_][^\W\d_]{3,}(?![\w-])")
 

@@ -11,7 +11,7 @@ from bookgen.writing.proofreading.book import BookText
 from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.habits import slips
 
-ENOUGH = 5  # times: numbers are rare in a book
+ENOUGH = 5  # times, to count as a habit: numbers are rare in books
 FEW = 0.2
 
 _SPACES = "[ \u00a0\u202f]"

@@ -15,7 +15,7 @@ from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.habits import ENOUGH, slips
 from bookgen.writing.proofreading.structure import blocks
 
-# Where a mark opens, where it closes: Swedish opens and closes with ”, German closes with “, or turns » around.
+# The places of opening and closing marks. Swedish uses ” for both, German closes with “ or reverses » and «.
 _OPENING = re.compile('(?:^|(?<=[\\s(\\[—–-]))([“„«»”"「])(?P<space>[\u00a0\u202f ]?)(?=[^\\W_]|[¿¡…])', re.MULTILINE)
 _CLOSING = re.compile('(?<=[\\w.,;:!?…])[\u00a0\u202f ]?([”“»«"」])(?!\\w)')
 _STRAIGHT = '"'
@@ -23,7 +23,7 @@ _CURLY = re.compile("[“”„]")
 _STRAIGHT_APOSTROPHE = re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")
 _CURLY_APOSTROPHE = re.compile(r"(?<=[^\W\d_])’(?=[^\W\d_])")
 _ENGLISH_PAIR = ("en", "pt", "tr", "ko", "zh", "vi", "nl", "es", "it", "ar", "hi")
-# Of a book that does not have enough marks to show its own.
+# The style of a book that has too few marks to show its own.
 _PAIRS = {
     **dict.fromkeys(_ENGLISH_PAIR, ("“", "”")),
     **dict.fromkeys(("de", "cs", "sk", "sl", "bg"), ("„", "“")),
@@ -32,10 +32,12 @@ _PAIRS = {
     "sv": ("”", "”"),
     "ja": ("「", "」"),
 }
-_OPENING_BRACKET = re.compile(r"(?<![^\s\"“„«»”‘’—–])\((?=\S)")  # else a letter that was misread, or a face
-_ANY_CLOSER = re.compile("[\"“”»«'’](?!\\w)|[」』]")  # also of another style: mixed marks are another matter
-_TOLD_OF = re.compile(r"[.!?…]\s+[^\W\d_A-ZÀ-ÞΑ-ΩА-ЯЇІЄҐ]")  # where what follows is no more speech: it ended before
-_FIRST = frozenset("¿¡…'‘“„«(")  # of speech, beside letters
+_OPENING_BRACKET = re.compile(r"(?<![^\s\"“„«»”‘’—–])\((?=\S)")  # otherwise it is a misread letter or a smiley
+_ANY_CLOSER = re.compile("[\"“”»«'’](?!\\w)|[」』]")  # of any style: mixed styles are a different fault
+_TOLD_OF = re.compile(
+    r"[.!?…]\s+[^\W\d_A-ZÀ-ÞΑ-ΩА-ЯЇІЄҐ]"
+)  # the text after this is not speech, so the speech ended before
+_FIRST = frozenset("¿¡…'‘“„«(")  # first characters of speech, besides letters
 _LETTER = re.compile(r"\w")
 _WORDS_AROUND = re.compile(r"\S+")
 
@@ -44,10 +46,10 @@ _MIXED = Reason(
     SuggestionType.CONSISTENCY, Severity.INFO, "The rest of the book uses other quotation marks.", "mixed_marks"
 )
 
-MarkFor: TypeAlias = Callable[[str, str], str]  # of what stands before and after it in its word
-OddMark: TypeAlias = tuple[re.Pattern[str], MarkFor]  # what is set oddly, and what is to stand there instead
+MarkFor: TypeAlias = Callable[[str, str], str]  # chooses the mark from the text before and after it in its word
+OddMark: TypeAlias = tuple[re.Pattern[str], MarkFor]  # the pattern of an odd mark, and its replacement
 
-# English speech; between single marks, which are apostrophes too, as far as its paragraph goes.
+# English speech. Single marks may be apostrophes, so between them, speech extends to the end of the paragraph at most.
 _SPEECH = re.compile('[“"][^”"\n]*[”"]?|(?<!\\w)[\'‘][^\n]*')
 
 

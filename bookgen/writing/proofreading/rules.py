@@ -9,7 +9,7 @@ from bookgen.writing.proofreading.book import BookText
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.structure import ReadingBudget, keeps_structure
 
-MAX_CORRECTIONS = 500  # of a chapter: nobody decides on more, and the next report has the rest once these are applied
+MAX_CORRECTIONS = 500  # per chapter; once these are applied, the next report has the rest
 
 _RULES = (
     doubled.corrections,

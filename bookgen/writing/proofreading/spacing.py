@@ -13,11 +13,11 @@ from bookgen.models import Severity, SuggestionType
 from bookgen.writing.proofreading.book import BookText, ChapterText
 from bookgen.writing.proofreading.correction import Correction, Reason
 
-SHARE = 0.01  # of the places where a mark stands: who sets it oddly so often means it
-SLIPS = 10  # times: so often anybody may slip
-SHORT_ELLIPSES = 3  # two stops more often than that are an ellipsis of the author's own
-ONE_LETTER = 20  # times: a letter that stands alone so often is a word, else a part of a formula or none of the text
-SAME = 3  # times: what is set oddly at the same words so often is meant
+SHARE = 0.01  # of the places with a mark: an unusual spacing this frequent is intended
+SLIPS = 10  # times that may be mistakes
+SHORT_ELLIPSES = 3  # if two stops occur more often, they are the author's ellipsis
+ONE_LETTER = 20  # times: a single letter this frequent is a word; otherwise it is part of a formula or a scan error
+SAME = 3  # times: an unusual spacing this frequent at the same words is intended
 
 _TWO_SPACES = "Use a single space."
 _BEFORE = "No space before this punctuation mark."
@@ -26,17 +26,17 @@ _TWICE = "Repeated punctuation mark."
 _TWO_STOPS = "Repeated full stop."
 
 _UNSPACED = ("zh", "ja", "th", "lo", "km", "my")
-_SPACED_MARKS = ("fr",)  # a space before ; : ! ? is right there
+_SPACED_MARKS = ("fr",)  # languages in which a space before ; : ! ? is correct
 
-# Each begins where a word does: from the middle of a word without an end every letter would be tried anew.
+# Each pattern starts at the start of a word. Otherwise a very long word would be searched again from every letter.
 _WORD_BEFORE = r"(?<![^\W_])(?P<word>(?P<letters>[^\W_]+)[\"”’»)\]]?)"
-_AFTER_MARK = r"(?=[\s\"”’»)]|\Z)(?!\s?\.)"  # stops with spaces between them are an ellipsis
+_AFTER_MARK = r"(?=[\s\"”’»)]|\Z)(?!\s?\.)"  # spaced stops are an ellipsis
 _JOINED = re.compile(r"[^\W\d_][-'’]")  # before the last letter of "beijal-a"
 _RUN_OF_SPACES = re.compile(r"(?<![^\s\0|])(?P<before>[^\s\0]+) {2,}(?P<after>[^\s\0|]+)")
 _SPACE_BEFORE = re.compile(rf"{_WORD_BEFORE} +(?P<mark>[,;:!?]|\.(?![.\w])){_AFTER_MARK}")
 _SPACE_BEFORE_COMMA = re.compile(rf"{_WORD_BEFORE} +(?P<mark>,|\.(?![.\w])){_AFTER_MARK}")
 _NONE_AFTER = re.compile(r"(?<![^\W\d_])(?P<before>[^\W\d_]{2,})(?P<mark>[,;!?،؛؟])(?P<after>[^\W\d_]{2,})")
-_TALL = ";:!?"  # printers set a space before all of these, or before none
+_TALL = ";:!?"  # a book has a space before all of these marks or before none
 _NONE_AFTER_STOP = re.compile(r"(?<![\w.@/])(?P<before>[^\W\d_A-Z]{3,})\.(?P<after>[^\W\d_a-z][^\W\d_A-Z]+)(?![\w.@/])")
 _DOUBLED = re.compile(r"(?<![^\W_])(?P<word>[^\W_]+)(?P<mark>[,;:،])(?P=mark)(?=\s)")
 _DOUBLED_STOP = re.compile(r"(?<![^\W_])(?P<word>[^\W_]+)(?<!\.)\.\.(?=\s|\Z)(?!\s?\.)")
@@ -87,7 +87,7 @@ def _finds(chapter_id: int, text: ChapterText, letters: Collection[str]) -> Iter
         if len(match["letters"]) > 1 or match["letters"] in letters or _JOINED.match(text.prose, match.start() - 2):
             yield find(match, f"{match['word']}{match['mark']}", _BEFORE, match["mark"])
     for match in _NONE_AFTER.finditer(text.prose):
-        if match["mark"] not in "!?" or not match["after"].islower():  # else a letter that was read as a mark
+        if match["mark"] not in "!?" or not match["after"].islower():  # otherwise the mark is a misread letter
             yield find(match, f"{match['before']}{match['mark']} {match['after']}", _MISSING, match["mark"])
     for match in _NONE_AFTER_STOP.finditer(text.prose):
         if match["after"][0].isupper() and match["before"].islower():

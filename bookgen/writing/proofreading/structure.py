@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-# A paragraph is read anew for each change of it, which takes five seconds for a million characters that are marks: the
-# longest that is changed at all, and what is read at a time for the changes of one text.
+# Each change of a paragraph parses it again, which takes five seconds for a million characters of markup. So these
+# limit the length of a paragraph that may be changed, and the characters parsed for the changes of one text.
 MAX_PARAGRAPH_CHARACTERS, MAX_READ_CHARACTERS = 100_000, 2_000_000
 _BLOCK = re.compile(r"(?:[^\n]|\n(?![ \t]*\n))+")
-# What opens and never closes is looked for so far and no farther: else each of a hundred thousand searches to the end.
-# Code, addresses, HTML, notes' marks, escapes, scene breaks, and the marks that open a line.
+# How far to search for the end of an element. Without a limit, a hundred thousand unclosed ones would each search to
+# the end. Code, URLs, HTML, footnote marks, escapes, scene breaks, and markup at the start of a line.
 _NO_PROSE = re.compile(
     r"```.*?(?:```|\Z)|`[^`\n]+`|\]\([^)\n]{0,500}\)|\]\[[^\]\n]{0,500}\]|<[^<>\n]+>|\[\^[^\]\n]{1,200}\]:?"
     r"|https?://\S+|www\.\S+|[^\s@]{1,64}@[^\s@]{1,255}\.\w+"
@@ -74,7 +74,7 @@ def keeps_structure(content: str, start: int, end: int, replacement: str) -> boo
     return not before.strip() or (bool(after.strip()) and _shape(before) == _shape(after))
 
 
-@lru_cache(maxsize=16)  # changes of one paragraph are mostly judged one after the other
+@lru_cache(maxsize=16)  # changes of one paragraph are usually checked in a row
 def _shape(block: str) -> bytes:
     """A digest of the block's structure, which takes far less memory than the parsed tokens."""
     marks = hashlib.sha256()

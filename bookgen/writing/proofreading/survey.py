@@ -31,7 +31,7 @@ log = structlog.get_logger(__name__)
 
 MODULE = "bookgen.writing.proofreading.survey"
 MEMORY = 2 * 1024**3
-TIMEOUT = 900.0  # s: a hundred thousand words of English take fifteen on a quiet machine, a hundred megabytes 300
+TIMEOUT = 900.0  # seconds: 100,000 words of English take 15 on a quiet machine, 100 MB take 300
 
 
 class UnreadableSurvey(Exception):
@@ -112,7 +112,7 @@ async def _pickled(book: Book, chapters: AsyncIterable[Chapter]) -> AsyncIterato
 
 
 def survey_of(book: Book, chapters: Iterable[Chapter]) -> Survey:
-    from bookgen.writing.proofreading import rules  # for this process alone: those who start it do without them
+    from bookgen.writing.proofreading import rules  # only the worker needs them, not the process that starts it
 
     chapters = list(chapters)
     text = BookText.of(book, chapters)

@@ -12,7 +12,7 @@ from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.structure import blocks
 from bookgen.writing.units import by_character, units
 
-MIN_UNITS = 9  # a shorter sentence may well come twice
+MIN_UNITS = 9  # shorter sentences may be repeated on purpose
 _REASON = Reason(
     SuggestionType.STYLE, Severity.MINOR, "The same sentence appears elsewhere in the book.", "sentence_twice"
 )

@@ -13,8 +13,8 @@ import pytest
 from bookgen.errors import RateLimited
 from bookgen.http.chapters_schemas import MAX_CONTENT
 from bookgen.http.edge import connection, pieces
+from bookgen.http.edge.concurrency import AT_ONCE
 from bookgen.http.edge.keys import OUTGOING
-from bookgen.http.edge.lines import AT_ONCE
 from bookgen.http.edge.pieces import MAX_PIECE_BYTES, Outgoing, batches
 from bookgen.store import chapters as stored_chapters
 from tests.http.conftest import Api

@@ -12,8 +12,8 @@ from aiohttp import web
 
 from bookgen.http import server
 from bookgen.http.edge import bodies, connection
+from bookgen.http.edge.concurrency import AT_ONCE
 from bookgen.http.edge.connection_counts import ConnectionCounts
-from bookgen.http.edge.lines import AT_ONCE
 from bookgen.http.server import BoundedRunner
 from bookgen.limits import Budget, LimitClass, Limiter
 from bookgen.store.database import Database

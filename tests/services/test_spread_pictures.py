@@ -8,8 +8,8 @@ from bench.render import corpus
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import Halt
 from bookgen.render.pool import RenderPool
-from bookgen.services.painting import Painter
 from bookgen.services.picture_marks import PictureMarks
+from bookgen.services.spread_pictures import Painter
 
 BOOK, _ = corpus.book(corpus.Corpus("painting", chapters=1, words=200))
 

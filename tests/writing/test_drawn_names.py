@@ -11,7 +11,7 @@ import pytest
 from bench.names import drawn, planned
 from bookgen.models import AgeRange
 from bookgen.names import REGIONS, deal, pool
-from bookgen.writing import given
+from bookgen.writing import drawn_names
 from bookgen.writing.kinds import draft_outline
 from tests.writing.scripted import Scripted, a_book, obedient, outline_reply
 from tests.writing.test_picture_book import picture_book
@@ -33,7 +33,7 @@ async def test_a_story_gets_suggested_names_in_its_language(genre: str) -> None:
     prompt = await first_prompt(genre=genre, content_language="en-GB")
 
     women = prompt.partition("women: ")[2].partition(";")[0].split(", ")
-    assert len(women) == given.NAMES_EACH
+    assert len(women) == drawn_names.NAMES_EACH
     assert set(women) <= set(pool("en").women)
 
 
@@ -46,7 +46,9 @@ async def test_a_book_that_is_not_a_story_gets_no_suggestions(genre: str) -> Non
 
 
 async def test_a_picture_book_gets_names_but_no_trades_or_premises() -> None:
-    told = await given.for_story(replace(picture_book(5, ages=AgeRange.TODDLERS).book, description="", theme="courage"))
+    told = await drawn_names.for_story(
+        replace(picture_book(5, ages=AgeRange.TODDLERS).book, description="", theme="courage")
+    )
 
     assert "women: " in told
     assert "for a living" not in told
@@ -100,15 +102,15 @@ async def test_a_short_idea_is_planned_from_one_of_the_less_likely_premises_in_o
 async def test_suggestions_repeat_for_the_same_book_and_differ_for_another_book_or_outline() -> None:
     book = a_book(bible={}, genre="Novel", description=SHORT)
 
-    first = await given.for_story(book)
+    first = await drawn_names.for_story(book)
 
-    assert await given.for_story(book) == first
-    assert await given.for_story(replace(book, id=book.id + 1)) != first
-    assert await given.for_story(replace(book, bible={"premise": "The last outline."})) != first
+    assert await drawn_names.for_story(book) == first
+    assert await drawn_names.for_story(replace(book, id=book.id + 1)) != first
+    assert await drawn_names.for_story(replace(book, bible={"premise": "The last outline."})) != first
 
 
 async def test_a_language_without_names_gets_none() -> None:
-    assert "women: " not in await given.for_story(a_book(bible={}, genre="Novel", content_language="th"))
+    assert "women: " not in await drawn_names.for_story(a_book(bible={}, genre="Novel", content_language="th"))
 
 
 @pytest.mark.parametrize("language", REGIONS)
@@ -130,7 +132,7 @@ def test_of_1000_books_no_name_is_offered_to_more_than_twenty(language: str) -> 
     counted: Counter[str] = Counter()
 
     for turn in range(20, 1_020):
-        dealt = deal(language, turn, given.NAMES_EACH)
+        dealt = deal(language, turn, drawn_names.NAMES_EACH)
         counted.update((*dealt.women, *dealt.men, *dealt.surnames))
 
     assert max(counted.values()) <= 20, counted.most_common(1)

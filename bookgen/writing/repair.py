@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from bookgen.models import Book, Chapter
 from bookgen.providers.text import Block, Message, PromptTooLong, StopReason, TextRequest
 from bookgen.words import count_words
-from bookgen.writing import brief, clean, context, sentences
+from bookgen.writing import brief, context, reply_cleanup, sentences
 from bookgen.writing.flaw import Flaw
 from bookgen.writing.language import language
 from bookgen.writing.refusal import ModelRefused, raise_if_refused
 from bookgen.writing.steps import Steps
 from bookgen.writing.window import clip
 
-# Kinds of which at least 99 of 100 findings in authored prose are right (docs/quality.md). All others are reported.
+# Kinds whose findings in authored prose are right in at least 99 of 100 cases (docs/quality.md). Others are only
+# reported.
 REPAIRED = frozenset({"wrong_language"})
-MAX_REPAIRS = 5  # of a chapter, one a paragraph
+MAX_REPAIRS = 5  # per chapter, and one per paragraph
 
 REVISE = """\
 One passage of chapter {number} has to be put differently. What is wrong with it:
@@ -60,7 +61,7 @@ async def revise(
         raise_if_refused(reply, request)
     except (ModelRefused, PromptTooLong):
         return blocks[index]
-    passage = clean.prose(reply.text, chapter, opening=index == 0).text
+    passage = reply_cleanup.prose(reply.text, chapter, opening=index == 0).text
     if reply.stop is StopReason.LENGTH or not sentences.is_finished(passage):
         passage = sentences.complete(passage)
     return passage if _fits(passage, blocks[index]) else blocks[index]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bookgen.http.answers.kept import KEPT_BOOKS, KEPT_LISTS, KeptAnswers, KeptList
+from bookgen.http.answers.cache import KEPT_BOOKS, KEPT_LISTS, KeptAnswers, KeptList
 from bookgen.store import chapters
 from bookgen.store.chapters import Sketch
 from bookgen.store.database import DB, Database

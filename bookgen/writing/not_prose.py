@@ -11,7 +11,7 @@ from collections.abc import Sequence
 MAX_VERSE_CHARACTERS = 72  # of a line
 MAX_LETTER_PARAGRAPHS = 15
 MAX_NAME_CHARACTERS = 40
-LETTER_WITHOUT_END = 3  # paragraphs that count as a letter if nobody signs it
+LETTER_WITHOUT_END = 3  # paragraphs that count as a letter if it has no signature
 
 _MARKUP = re.compile(r"\s*(?:>|```|~~~|[-*+]\s|\d{1,3}[.)]\s|\|)|(?: {4}|\t)")
 _SALUTATION = re.compile(

@@ -27,7 +27,7 @@ _CHAPTER_HEADING = re.compile(
     r"第\s*[\d一二三四五六七八九十百]+\s*章.*)",
     re.IGNORECASE,
 )
-# The number of a part, in Markdown and without a name: a model that writes in parts counts them.
+# The number of a part, in Markdown and without a title: models that write in parts number them.
 _PART_NUMBER = re.compile(
     r"(?:#{1,6}[ \t]*|\*\*|__)(?:part|teil|partie|parte|часть)[ \t]+[\w-]+(?: of \w+)?[*_ \t]*", re.IGNORECASE
 )

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from bookgen.writing.clean import prose
 from bookgen.writing.material import ChapterDraft
+from bookgen.writing.reply_cleanup import prose
 from bookgen.writing.residue import residue, without_residue
 from bookgen.writing.seam import without_overlap
 from tests.writing.scripted import a_chapter

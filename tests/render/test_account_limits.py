@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from bookgen.errors import RenderTimeout, Unavailable
-from bookgen.render.turns import REMEMBERED_SECONDS, AccountTurns
+from bookgen.render.account_limits import REMEMBERED_SECONDS, AccountTurns
 
 GREEDY, CALM = 1, 2
 

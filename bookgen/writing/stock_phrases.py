@@ -14,11 +14,11 @@ from pathlib import Path
 
 from bookgen.writing import sentences
 from bookgen.writing.flaw import Flaw, paragraphs
-from bookgen.writing.forms import has_speech, not_prose
 from bookgen.writing.language import primary
+from bookgen.writing.not_prose import has_speech, not_prose
 
 MIN_PHRASES = 3
-MIN_SHARE = 0.6  # of the paragraph's sentences have one
+MIN_SHARE = 0.6  # of the paragraph's sentences with a stock phrase
 LAST_SENTENCES = 3
 
 STOCK = "This paragraph is made of stock phrases: “{}”."

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bookgen.writing import remembering
+from bookgen.writing import bounded_cache
 
 
 def test_results_for_short_texts_are_cached_and_for_long_ones_are_not() -> None:
     seen: list[str] = []
 
-    @remembering.by_sentence
+    @bounded_cache.by_sentence
     def length(text: str) -> int:
         seen.append(text[:1])
         return len(text)

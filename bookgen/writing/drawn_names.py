@@ -22,10 +22,10 @@ from bookgen.writing.language import primary
 from bookgen.writing.voice import story_kind
 
 NAMES_EACH, TRADES, TOWNS = 4, 3, 2
-SHORT_IDEA = 60  # words: a longer idea says itself where it plays and what it is about
-MIN_TOWNS = 20  # of a language, below which none is drawn
-PREMISES, PREMISES_WORDS = 5, 200  # as many words as they may come to
-FIRST_UNLIKELY = 3  # the premises from this number on may be chosen
+SHORT_IDEA = 60  # words; a longer idea has its own place and subject
+MIN_TOWNS = 20  # in a language with fewer, none is drawn
+PREMISES, PREMISES_WORDS = 5, 200  # the number of premises, and their maximum words
+FIRST_UNLIKELY = 3  # only premises from this number on may be chosen, since models propose the likely ones first
 
 GIVEN = """
 {drawn}, so that it does not get the names and trades that come to mind first. What the idea names and what its author \
@@ -45,7 +45,7 @@ first, then less and less likely ones, each with its probability between 0 and 1
 premise of the bible is that one, worked out.
 """
 
-# The countries whose towns a language has: those whose names it has.
+# The countries of a language's towns: the same as those of its names.
 _COUNTRIES = {
     "de": "DE AT",
     "en": "GB IE US",

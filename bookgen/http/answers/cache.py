@@ -27,7 +27,7 @@ class KeptList:
         return len(self.encoded)
 
 
-_OF_A_SKETCH = 1024  # bytes of a sketch besides its texts, roughly
+_OF_A_SKETCH = 1024  # approximate bytes of a sketch, without its texts
 
 
 class KeptChapter(NamedTuple):
