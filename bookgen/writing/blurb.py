@@ -35,6 +35,7 @@ What it tells:
 to the first third of the book. Never say how anything turns out, who did it, or what is found out at the end.
 - If the book is non-fiction: which question or problem its readers have, what the book takes them through, and what \
 they will be able to do or understand afterwards.
+- If the book is poems: what they look at, where, in which forms, and how they sound. No poem is explained.
 - One or two particular things from the book instead of general words. Nothing that is not in the book: no invented \
 names or events, no praise, no prizes, no quotations from critics.
 

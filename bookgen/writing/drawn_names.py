@@ -29,7 +29,7 @@ FIRST_UNLIKELY = 3  # only premises from this number on may be chosen, since mod
 
 GIVEN = """
 {drawn}, so that it does not get the names and trades that come to mind first. What the idea names and what its author \
-has settled goes before it, and a story of another time or world takes only what fits it.
+has settled goes before it, and a story of another time, region or world takes only what fits it.
 {lines}
 """
 NAMES_OPEN = "- Names to choose from for people who have none yet: {names}."

@@ -25,8 +25,7 @@ paragraphs and chapters begin and end. Do not fall back on stock phrases, rhetor
 - Where the book's owner has wishes for the style, they go before these rules.
 
 What you send:
-- Only the text of the book, in Markdown: paragraphs separated by an empty line, *emphasis* where it is needed, \
-{headings}
+- Only the text of the book, in Markdown: {layout}
 - No title or number of the chapter, no notes to the reader or to me, no word counts, no placeholders.
 - The length that you are asked for, give or take a tenth. Bring what you tell to its end even where it takes more.
 
@@ -53,7 +52,10 @@ _CHILDREN = (
     "This is a children's book. Few characters, clear feelings, events that can be pictured; rhythm that is good to "
     "read aloud. Nothing that would frighten or belittle a child of this age."
 )
-_VERSE = "This is verse. Line breaks carry meaning; an image earns its place; no filler rhymes."
+_VERSE = (
+    "This is verse. Line breaks carry meaning; an image earns its place; no filler rhymes. A form that is asked for "
+    "keeps its rules, and what a form or a refrain repeats is no repetition."
+)
 _MEMOIR = (
     "This is a memoir. The one who remembers speaks: particular scenes, honest doubt, what was not understood then. "
     "Keep to what is given about the life: what is not given is asked, supposed or forgotten, and told as that. Do not "
@@ -98,11 +100,16 @@ _SUNG = re.compile(
     r"fairy.?tale|märchen|conte de|cuento de hadas|fiab|legend|ballad|song|lullab|nursery|prayer|litan", re.I
 )
 
+_PARAGRAPHS = "paragraphs separated by an empty line, *emphasis* where it is needed,"
 _SCENES = "a break between scenes is a line with *** alone."
-_PLAIN_HEADINGS = f"and no headings; {_SCENES}"
-_HEADINGS = "and `##` headings where the matter changes. Lists and tables only where they help."
-_HEADINGS_OR_SCENES = f"and headings (`##`) in non-fiction alone; in fiction {_SCENES}"
-_HEADINGS_OF = {_NON_FICTION: _HEADINGS, _UNDECIDED: _HEADINGS_OR_SCENES}
+_PLAIN = f"{_PARAGRAPHS} and no headings; {_SCENES}"
+_ADVICE = f"{_PARAGRAPHS} and `##` headings where the matter changes. Lists and tables only where they help."
+_EITHER = f"{_PARAGRAPHS} and headings (`##`) in non-fiction alone; in fiction {_SCENES}"
+_STANZAS = (
+    "each verse on a line of its own, an empty line between stanzas, *emphasis* where it is needed. If a chapter has "
+    "several poems, each begins with its title as a `##` heading."
+)
+_LAYOUTS = {_NON_FICTION: _ADVICE, _VERSE: _STANZAS, _UNDECIDED: _EITHER}
 
 # The kinds of books, by their names in a bible.
 CRAFTS = {
@@ -125,7 +132,7 @@ def craft(book: Book, *, brief: bool = False) -> str:
         language=lang.name,
         kind=kind,
         readers=_readers(book),
-        headings=_HEADINGS_OF.get(kind, _PLAIN_HEADINGS),
+        layout=_LAYOUTS.get(kind, _PLAIN),
     )
 
 

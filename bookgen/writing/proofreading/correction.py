@@ -54,7 +54,7 @@ def around(content: str, start: int, end: int) -> tuple[str, str]:
 def honest(correction: Correction) -> Correction:
     """The correction with a type that it deserves, because spelling and punctuation are applied unread.
 
-    Spelling changes one word by at most two letters; punctuation changes no letter.
+    Spelling changes one word by at most two letters, or joins two words or divides one; punctuation changes no letter.
     """
     before, after = correction.original, correction.replacement
     match correction.reason.type:
@@ -69,6 +69,8 @@ def honest(correction: Correction) -> Correction:
 
 def _is_spelling(original: str, replacement: str) -> bool:
     before, after = original.split(), replacement.split()
+    if abs(len(before) - len(after)) == 1:
+        return "".join(before).casefold() == "".join(after).casefold()  # "so lange", "solange"
     changed = [(one, other) for one, other in zip(before, after, strict=False) if one != other]
     return len(before) == len(after) and len(changed) == 1 and within(*changed[0], 2)
 

@@ -61,13 +61,16 @@ class ReadingBudget:
 
 
 def keeps_structure(content: str, start: int, end: int, replacement: str) -> bool:
-    """Whether `replacement` for `content[start:end]` changes words only.
+    """Whether `replacement` for `content[start:end]` changes words only, and no line break of a stanza.
 
     In a paragraph of more than MAX_PARAGRAPH_CHARACTERS characters it never counts as such.
     """
     first, last = paragraph(content, start, end)
-    if "\n" in replacement or "\n" in content[start:end] or last - first > MAX_PARAGRAPH_CHARACTERS:
+    lines = content[start:end].split("\n"), replacement.split("\n")
+    if len(lines[0]) != len(lines[1]) or last - first > MAX_PARAGRAPH_CHARACTERS:
         return False
+    if len(lines[0]) > 1 and not all(line.strip() for line in (*lines[0], *lines[1])):
+        return False  # an empty line ends the paragraph
     before, after = content[first:last], content[first:start] + replacement + content[end:last]
     if "\0" in prose(before)[start - first : end - first]:
         return False

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from bookgen.models import Book, BookStatus, Chapter, ChapterStatus, SuggestionType, Unread, Usage
+from bookgen.models import Book, BookStatus, Chapter, ChapterStatus, Severity, SuggestionType, Unread, Usage
 from bookgen.providers.text import PromptTooLong, StopReason, TextReply, TextRequest
 from bookgen.words import measure, tokens
 from bookgen.writing.proofreading import edits, reading
-from bookgen.writing.proofreading.correction import Correction
+from bookgen.writing.proofreading.correction import Correction, Reason, honest
 from bookgen.writing.proofreading.edits import Window
 from bookgen.writing.proofreading.survey import Survey
 from bookgen.writing.structured import UnusableReply
@@ -224,3 +224,23 @@ async def test_a_chapter_is_divided_to_fit_the_context_window_of_the_model() -> 
     asked = "".join(request.messages[0].text for request in steps.asked)
     assert all(f"on day {number} " in asked for number in range(150))
     assert len(steps.asked) >= 5
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "deserved"),
+    [
+        ("so lange", "solange", SuggestionType.SPELLING),
+        ("radfahren", "Rad fahren", SuggestionType.SPELLING),
+        ("so lange", "so lang", SuggestionType.SPELLING),
+        ("so lange Zeit", "solange", SuggestionType.STYLE),
+        ("so lange", "seit Jahren", SuggestionType.STYLE),
+    ],
+)
+def test_words_written_together_or_apart_are_a_matter_of_spelling(
+    before: str, after: str, deserved: SuggestionType
+) -> None:
+    text = f"Es dauert {before} an."
+    reason = Reason(SuggestionType.SPELLING, Severity.MINOR, "", "model")
+    correction = Correction.at(text, 10, 10 + len(before), after, reason)
+
+    assert honest(correction).reason.type is deserved

@@ -1,0 +1,69 @@
+"""What is asked of verse, and what may be changed in it, differs from prose."""
+
+from __future__ import annotations
+
+import pytest
+
+from bookgen.models import Book
+from bookgen.writing import planning, voice
+from bookgen.writing.proofreading import edits
+from bookgen.writing.proofreading.structure import keeps_structure
+from bookgen.writing.window import WINDOW
+from tests.writing.scripted import Scripted, a_book, a_chapter
+
+POEMS = a_book(genre="Poetry")
+STANZA = "## Exchange\n\nI write it down: what came,\nwhat went, and, known, the name.\n\nSo."
+
+
+def test_each_poem_of_a_chapter_is_asked_for_with_its_title_over_it() -> None:
+    verse, novel = voice.craft(POEMS), voice.craft(a_book(genre="Novel"))
+
+    assert "each begins with its title as a `##` heading" in verse
+    assert "no headings" not in verse
+    assert "paragraphs separated by an empty line" not in verse
+    assert "no headings" in novel
+
+
+@pytest.mark.parametrize(
+    ("book", "told", "not_told"),
+    [
+        (POEMS, ["each of its poems"], ["who wants what", "which question"]),
+        (a_book(genre="Krimi"), ["who wants what"], ["poems", "which question", "remembered"]),
+        (a_book(genre="Ratgeber"), ["which question"], ["poems", "who wants what"]),
+        (a_book(genre="Gardening"), ["who wants what", "which question", "remembered", "poems"], []),
+    ],
+    ids=["verse", "fiction", "non-fiction", "unknown"],
+)
+def test_a_plan_is_asked_for_what_its_kind_of_book_needs(book: Book, told: list[str], not_told: list[str]) -> None:
+    asked = planning.editor(book, WINDOW).text
+
+    assert [words for words in told if words not in asked] == []
+    assert [words for words in not_told if words in asked] == []
+
+
+@pytest.mark.parametrize(
+    ("passage", "replacement", "keeps"),
+    [
+        ("what came,\nwhat went, and, known, the name", "what came,\nwhat went, and whose the name", True),
+        ("what came,\nwhat went", "what came and went", False),
+        ("what came,", "what\ncame,", False),
+        ("the name.\n\nSo", "the name\n\nSo", False),
+        ("came,\nwhat went", "came,\n\nwhat went", False),
+    ],
+    ids=["the same lines", "one line less", "one line more", "two stanzas", "a stanza divided"],
+)
+def test_an_edit_may_reach_over_a_line_break_but_not_change_it(passage: str, replacement: str, keeps: bool) -> None:
+    start = STANZA.index(passage)
+
+    assert keeps_structure(STANZA, start, start + len(passage), replacement) is keeps
+
+
+async def test_a_proofreader_of_verse_leaves_its_lines_alone() -> None:
+    steps = Scripted(lambda request, brief, call: '{"edits": []}')
+    chapter = a_chapter(1, content=STANZA)
+    for book in (POEMS, a_book(genre="Novel")):
+        await edits.proposed(book, chapter, edits.windows(STANZA)[0], steps, WINDOW)
+    verse, novel = (request.system[0].text for request in steps.of_stage(edits.STAGE))
+
+    assert "line breaks" in verse
+    assert "line breaks" not in novel
