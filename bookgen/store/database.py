@@ -34,12 +34,12 @@ STATEMENTS = 100  # prepared statements cached per connection
 # that does not answer at all: it may be frozen, or behind a network that drops all packets.
 SILENCE_SECONDS = 35.0
 HTTP_SILENCE_SECONDS = 15.0  # shorter, because a client waits for the response
-COMMIT = "COMMIT;"  # as asyncpg sends it
 QUEUE_SECONDS = 20.0  # the longest wait for a connection while others are still being returned
 
 
 # Errors after which a connection is useless: its server is shutting down and takes no more messages, or has become a
-# standby, or does not answer, so that a rollback would wait just as long.
+# standby, or does not answer, so that a rollback would wait just as long. Its end also keeps asyncpg from cancelling a
+# commit that waits for a synchronous standby, which PostgreSQL would then complete without that standby.
 BROKEN = (asyncpg.InternalClientError, asyncpg.ReadOnlySQLTransactionError, TimeoutError)
 
 
@@ -48,18 +48,12 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]
 
     The reset would cost a round trip. Skipping it is safe because no code keeps session state on a pooled connection:
     no SET without LOCAL, no LISTEN, no session-level advisory lock.
-
-    A statement that takes longer than `silence` seconds ends the connection. It is never cancelled: a commit that waits
-    for a synchronous standby would be done without it when it is cancelled, and be lost if that standby takes over.
     """
-
-    silence: float | None = None
 
     def get_reset_query(self) -> str:
         return ""
 
     async def _translated(self, call: Coroutine[Any, Any, Any]) -> Any:
-        end = asyncio.get_running_loop().call_later(self.silence, self.terminate) if self.silence else None
         try:
             return await call
         except Exception as error:
@@ -67,23 +61,9 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]
                 self.terminate()
             raise_as_unavailable(error)
             raise
-        finally:
-            if end:
-                end.cancel()
-
-    async def _to_its_end(self, call: Coroutine[Any, Any, Any]) -> Any:
-        """The result of a commit. If the caller is cancelled, the connection is ended instead of the commit."""
-        commit = asyncio.ensure_future(call)
-        try:
-            return await asyncio.shield(commit)
-        except asyncio.CancelledError:
-            self.terminate()
-            await asyncio.gather(commit, return_exceptions=True)
-            raise
 
     async def execute(self, *args: Any, **kwargs: Any) -> Any:
-        call = super().execute(*args, **kwargs)
-        return await self._translated(self._to_its_end(call) if args[0] == COMMIT else call)
+        return await self._translated(super().execute(*args, **kwargs))
 
     async def executemany(self, *args: Any, **kwargs: Any) -> Any:
         return await self._translated(super().executemany(*args, **kwargs))
@@ -230,11 +210,6 @@ async def open_pool(
 
     `pooled`: the DSN leads to a transaction pooler, which does not accept session settings.
     """
-
-    async def prepare(connection: Connection) -> None:
-        connection.silence = silence
-        await _teach_jsonb(connection)
-
     pool = Pool(
         dsn,
         patience=patience,
@@ -247,8 +222,9 @@ async def open_pool(
         connect=connect,
         connection_class=Connection,
         record_class=asyncpg.Record,
-        init=prepare,
+        init=_teach_jsonb,
         timeout=CONNECT_SECONDS,
+        command_timeout=silence,
         statement_cache_size=STATEMENTS if statement_cache else 0,
         server_settings=NAMED if pooled else SESSION,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import time
 from dataclasses import dataclass
 
 from bench.service.machine import cpu_seconds
@@ -29,7 +30,6 @@ STATEMENTS = """
     SELECT coalesce(sum(s.calls), 0) FROM pg_stat_statements s JOIN pg_roles r ON r.oid = s.userid
      WHERE r.rolname = 'bookgen'
 """
-COMMITS = "SELECT xact_commit FROM pg_stat_database WHERE datname = 'bookgen'"
 WAL = "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"
 WRITTEN = "SELECT count(*) FROM chapter WHERE content <> ''"
 CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'bookgen'"
@@ -37,11 +37,11 @@ CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'bookgen'"
 
 @dataclass(frozen=True, slots=True)
 class Odometer:
-    """What had been done at one moment. CPU in seconds, WAL in bytes."""
+    """What had been done by one moment. CPU in seconds, WAL in bytes. The background work of all processes is included."""
 
     chapters: int
     statements: int
-    commits: int
+    seconds: float
     wal: int
     server_cpu: float
     service_cpu: float
@@ -50,8 +50,8 @@ class Odometer:
         """What each chapter took in between."""
         chapters = max(1, self.chapters - before.chapters)
         return (
-            f"{chapters} chapters, each with {(self.statements - before.statements) / chapters:.1f} statements, "
-            f"{(self.commits - before.commits) / chapters:.1f} transactions, "
+            f"{chapters} chapters in {self.seconds - before.seconds:.0f} s, "
+            f"each with {(self.statements - before.statements) / chapters:.1f} statements, "
             f"{(self.wal - before.wal) / chapters / 1024:.1f} KiB of WAL, "
             f"{(self.service_cpu - before.service_cpu) / chapters * 1000:.1f} ms of CPU in the service and "
             f"{(self.server_cpu - before.server_cpu) / chapters * 1000:.1f} ms in PostgreSQL"
@@ -96,7 +96,7 @@ class Fleet:
     async def odometer(self) -> Odometer:
         value = self._world.value
         return Odometer(
-            await value(WRITTEN), int(await value(STATEMENTS)), await value(COMMITS), int(await value(WAL)),
+            await value(WRITTEN), int(await value(STATEMENTS)), time.monotonic(), int(await value(WAL)),
             cpu_seconds(self._server.processes()), cpu_seconds(process.pid for process in self.processes),
         )  # fmt: skip
 

@@ -126,9 +126,9 @@ class Traffic:
         running = await self._world.pool.fetch("SELECT book_id FROM run WHERE status = 'running' ORDER BY 1")
         if self.steers and running:
             books = [row["book_id"] for row in running]
-            count = min(self._hands, len(books))
-            await self._each(self._pause, self._dice.sample(books, count))
-            await self._each(self._poll, self._dice.sample(books, count))
+            few = min(self._hands, 1 + len(books) // 10)  # the others go on being written
+            await self._each(self._pause, self._dice.sample(books, few))
+            await self._each(self._poll, self._dice.sample(books, few))
 
     async def _each(self, work: Callable[[T], Awaitable[None]], items: Iterable[T]) -> None:
         """Do the work for each item, `hands` at a time. A call that is cut off has no answer; the others go on."""
