@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from bookgen.accounts.keyring import Keyring
 from bookgen.accounts.tokens import Tokens, TokenType
@@ -63,6 +64,18 @@ async def test_a_different_secret_is_refused_until_the_operator_resets_it(keyrin
     await other.require_own()
     with pytest.raises(StartupError):
         await keyring.require_own()
+
+
+async def test_only_a_changed_secret_is_reported_where_no_other_host_is(keyring: Keyring, database: Database) -> None:
+    other = Keyring(database.http, OTHER, origin="the test")
+
+    with capture_logs() as same:
+        await keyring.claim()
+        await keyring.claim()
+    with capture_logs() as changed:
+        await other.claim()
+
+    assert [line["event"] for line in (*same, *changed)] == ["secret_changed"]
 
 
 def test_the_fingerprint_of_a_secret_stays_the_same_from_release_to_release(database: Database) -> None:

@@ -8,11 +8,12 @@ from uuid import uuid4
 
 import pytest
 
+from bookgen.billing import edits
 from bookgen.billing.images import held_images, require_images
 from bookgen.billing.quota import Quota
-from bookgen.billing.storage import require_stored
+from bookgen.billing.storage import require_room, require_stored
 from bookgen.errors import BookQuotaExceeded, PlanUpgradeRequired, QuotaExceeded
-from bookgen.models import Allowance, FundingSource
+from bookgen.models import Allowance, FundingSource, Rewrite
 from bookgen.store import credits as ledger
 from bookgen.store import image_holds, subscriptions
 
@@ -462,3 +463,20 @@ async def test_a_storage_refusal_says_how_many_megabytes_are_needed(pool, quota,
         await require_stored(pool, quota, account, growth=growth)
 
     assert (refused.value.details["requested"], refused.value.details["max_allowed"]) == (51, 50)
+
+
+async def test_work_is_refused_by_the_first_byte_without_room(pool, quota, make_account):
+    standing = await quota.standing(pool, await make_account())
+
+    await require_room(pool, quota, standing, growth=50_000_000)
+    with pytest.raises(PlanUpgradeRequired):
+        await require_room(pool, quota, standing, growth=50_000_001)
+
+
+async def test_a_rewrite_beyond_the_unpaid_words_is_refused_where_it_is_counted(pool, quota, make_account):
+    account = await make_account()
+
+    async with pool.acquire() as connection, connection.transaction():
+        await edits.spend(connection, quota, account, Rewrite(1, 10_000))
+        with pytest.raises(QuotaExceeded, match="up to 10,000 words"):
+            await edits.spend(connection, quota, account, Rewrite(1, 1))
