@@ -18,14 +18,15 @@ from bookgen.commands.backup_file import SECRET_KEY, counted, open_backup, resto
 from bookgen.commands.backup_stored import StoredTarget, forget, undo
 from bookgen.commands.scratch import left_behind, scratch_folder
 from bookgen.config import Config, reveal
-from bookgen.errors import Conflict, StartupError
+from bookgen.errors import Conflict, StartupError, Unavailable
 from bookgen.files.places import Places, address_of
 from bookgen.store.backup.restoring import Contents, empty_target, mark_as_copy, read_manifest, schema_of
 from bookgen.store.database import connect_unbounded
 from bookgen.store.postgres.clusters import has_cluster
-from bookgen.store.postgres.space import make_data_folder
+from bookgen.store.postgres.space import disk_space, make_data_folder
 
 PREFIX = "restore-"
+FULL_BYTES = 32 << 20  # less than two files of the server's write-ahead log
 DATA, JOURNAL = "data", "journal"  # in the scratch folder
 ACTIVE = "SELECT count(*) FROM run WHERE status IN ('queued', 'running')"
 
@@ -48,9 +49,9 @@ async def run(options: Namespace) -> int:
         connection = await connect_unbounded(address.direct_dsn)
         try:
             print(await _restore(options.file, secret, settings, connection))
-        except asyncpg.PostgresError as error:
-            said = " ".join(str(error).split())
-            raise Conflict(f"The backup could not be restored, and nothing was: {said}") from error
+        except (asyncpg.PostgresError, Unavailable) as error:
+            said = " ".join(str(error).split()).rstrip(".")
+            raise Conflict(f"The backup could not be restored: {said}.{_shortage(settings)}") from error
         finally:
             await connection.close()
     return 0
@@ -85,6 +86,12 @@ async def _undo_killed(settings: Config, places: Places) -> None:
     for left in left_behind(settings.data_dir, PREFIX):
         await undo(left / JOURNAL, places)
         shutil.rmtree(left, ignore_errors=True)
+
+
+def _shortage(settings: Config) -> str:
+    """A sentence if the disk is full. Then the embedded server ends, and the error only says that it is gone."""
+    space = None if settings.database_url else disk_space(settings.data_dir)
+    return f" Its disk has {space.free >> 20} MB free." if space and space.free < FULL_BYTES else ""
 
 
 def _what_to_do(settings: Config) -> str:

@@ -33,7 +33,7 @@ ADD_PICTURE = """
     SELECT $1, (SELECT min(id) FROM book), $2, 1024, 1024
 """
 # The server says so, or can't even write its log and ends.
-FULL = ("No space left on device", "The disk is full.", "connection was closed")
+FULL = ("No space left on device", "The disk is full.", "Its disk has")
 PICTURES = 24  # of a megabyte each, which nothing can compress
 
 
