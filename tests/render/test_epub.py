@@ -126,3 +126,9 @@ def test_all_readers_are_told_to_hyphenate_text_but_not_verse(make: Make) -> Non
         assert f" {name}: auto;" in sheet(ExportSettings())
         assert f" {name}: none;" in next(line for line in sheet(ExportSettings()).splitlines() if "verse {" in line)
         assert f"{name}: auto" not in sheet(ExportSettings(hyphenate=False))
+
+
+def test_the_accessibility_summary_names_its_own_language(make: Make) -> None:
+    package = text_of(render(make("Eine Zeile.", language="de")).epub, "EPUB/content.opf")
+
+    assert 'property="schema:accessibilitySummary" xml:lang="en"' in package

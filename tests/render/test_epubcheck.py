@@ -41,6 +41,7 @@ def test_epubcheck_reports_nothing(small: Rendered, make: Make, tmp_path: Path) 
         "watermark": render(make("A <b>line</b> & more.", watermark=True), ExportSettings(include_toc=False)).epub,
         "fonts": render(make("A line."), ExportSettings(font="dyslexic", drop_caps=True)).epub,
         "only chapter": render(make(("The Patient Harbour", SENT))).epub,
+        "verse": render(make("## Mud\n\nNot drink.\n        Not *boys*.", genre="Poetry")).epub,
         "from the right": render(make("كان يا ما كان", language="ar")).epub,
         "fixed layout": picture_book_epub("en"),
         "fixed layout from the right": picture_book_epub("ar"),

@@ -38,6 +38,9 @@ def write_epub(manuscript: Manuscript, pagination: Pagination, settings: ExportS
     return EpubWriter(manuscript, pagination, settings).file()
 
 
+_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
 class EpubWriter:
     """Writes one book's file. `summary` and `features` are its accessibility metadata."""
 
@@ -146,7 +149,8 @@ class EpubWriter:
         book.add_metadata("DC", "source", source, {"id": "print"})
         book.add_metadata(None, "meta", "pagination", {"refines": "#print", "property": "source-of"})
         for key, value in self._accessibility():
-            book.add_metadata(None, "meta", value, {"property": key})
+            language = {_LANGUAGE: "en"} if key == "schema:accessibilitySummary" else {}  # whatever the book's is
+            book.add_metadata(None, "meta", value, {"property": key, **language})
 
     def _accessibility(self) -> list[tuple[str, str]]:
         visual = self._manuscript.figures or (self._manuscript.cover and self._settings.include_cover)
