@@ -2,16 +2,17 @@
 
 import { patch, post } from "./api.js";
 import { settle } from "./deletions.js";
-import { html, useState } from "./hooks.js";
+import { html, useEffect, useState } from "./hooks.js";
 import { useResource } from "./live.js";
 import { go } from "./router.js";
-import { signOut } from "./session.js";
+import { learn, signOut } from "./session.js";
 import { useSignal } from "./signal.js";
 import { settings } from "./site.js";
 import { Check, Field, Heading, Notice, Problem, useWork, Waiting } from "./ui.js";
 
 export default function Account() {
   const { data: user, error, reload } = useResource("/auth/profile/");
+  useEffect(() => user && learn(user), [user]);
   if (!user) return html`<${Waiting} error=${error} />`;
   const leave = async () => {
     await settle();

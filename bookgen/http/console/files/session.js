@@ -13,10 +13,16 @@ export const current = signal(restored()); // null, or { account: { id, username
 export const ended = signal(false); // the service has rejected the tokens: ask for the password and keep everything else
 
 export function signIn({ user, tokens }, kept) {
-  const account = { id: user.id, username: user.username, email: user.email, is_staff: user.is_staff === true };
-  keep({ account, tokens, kept });
+  keep({ account: known(user), tokens, kept });
   ended.set(false);
 }
+
+/** Take over what the service says of the account now, for example that it has become staff. */
+export function learn(user) {
+  if (current.value && JSON.stringify(known(user)) !== JSON.stringify(current.value.account)) keep({ ...current.value, account: known(user) });
+}
+
+const known = ({ id, username, email, is_staff: staff }) => ({ id, username, email, is_staff: staff === true });
 
 export const renew = (tokens) => keep({ ...current.value, tokens });
 

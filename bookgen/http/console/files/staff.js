@@ -17,7 +17,7 @@ export default function Staff() {
       <${Facts} title="Accounts" facts=${{ total: accounts.total, blocked: accounts.blocked }} />
       <${Facts} title="Books" facts=${{ total: books.total, ...books.by_status }} />
       <${Facts} title="Runs" facts=${runs.by_status} />
-      <${Facts} title="Actors of this process" facts=${actors} />
+      <${Facts} title="Books in this process" facts=${actors} />
     </div>
     <h2>Model calls</h2>
     <div class="scroll"><table>
