@@ -31,6 +31,7 @@ from bookgen.threads import compute
 PREVIEW, PAGES, SCANS = "preview", "pages", "scans"
 Chosen = ExportSettings | None  # None: the settings that are stored with the book
 MAX_HOPELESS = 10_000
+HOPELESS_SECONDS = 600.0  # after which a file is tried again: the machine may just have been busy
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class _Shared:
 
 
 class Publisher:
-    """Makes files. `_hopeless`: the kinds of file that took too long, by book, with the book's last change."""
+    """Makes files. `_hopeless`: the kinds of file that took too long, by book, with the book's last change and when."""
 
     def __init__(
         self,
@@ -88,7 +89,7 @@ class Publisher:
         self._shortage = shortage
         self._marks_origin = marks_origin
         self._under_way: dict[str, _Shared] = {}
-        self._hopeless: dict[tuple[int, str], datetime] = {}
+        self._hopeless: dict[tuple[int, str], tuple[datetime, float]] = {}
 
     @property
     def load(self) -> RenderLoad:
@@ -214,14 +215,15 @@ class Publisher:
         return body
 
     def _refuse_hopeless(self, job: Job) -> None:
-        if self._hopeless.get((job.book.id, job.kind)) == _changed(job):
+        changed, since = self._hopeless.get((job.book.id, job.kind), (None, 0.0))
+        if changed == _changed(job) and time.monotonic() < since + HOPELESS_SECONDS:
             raise Conflict(
                 "Creating this file took too long or needed too much memory. Shorten the book's longest chapter (PATCH "
-                "/chapters/{id}/), then export again."
+                "/chapters/{id}/), then export again. If the server was just busy, export again in ten minutes."
             )
 
     def _remember_hopeless(self, job: Job) -> None:
-        self._hopeless[job.book.id, job.kind] = _changed(job)
+        self._hopeless[job.book.id, job.kind] = _changed(job), time.monotonic()
         if len(self._hopeless) > MAX_HOPELESS:
             del self._hopeless[next(iter(self._hopeless))]
 

@@ -16,6 +16,7 @@ from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, InvalidInput, NotFound, PlanUpgradeRequired, RenderTimeout
 from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings
+from bookgen.services import publishing
 from bookgen.services.publishing import Publisher, file_name
 from bookgen.store import exports
 from bookgen.store.database import Database
@@ -230,6 +231,19 @@ async def test_a_rendering_that_timed_out_is_not_retried_until_the_book_changes(
     assert pool.jobs == 1
 
     await database.http.execute("UPDATE chapter SET content = 'Short.', updated_at = now() WHERE book_id = $1", book_id)
+    with pytest.raises(RenderTimeout):
+        await publisher.export(account_id, book_id, "pdf", ExportSettings())
+
+
+async def test_a_rendering_that_timed_out_is_retried_after_a_while(
+    held: tuple[Publisher, HeldPool], account_id: int, book_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publisher, pool = held
+    pool.outcome.set_exception(RenderTimeout())
+    with pytest.raises(RenderTimeout):
+        await publisher.export(account_id, book_id, "pdf", ExportSettings())
+    monkeypatch.setattr(publishing, "HOPELESS_SECONDS", 0.0)
+
     with pytest.raises(RenderTimeout):
         await publisher.export(account_id, book_id, "pdf", ExportSettings())
 
