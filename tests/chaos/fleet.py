@@ -37,7 +37,7 @@ CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'bookgen'"
 
 @dataclass(frozen=True, slots=True)
 class Odometer:
-    """What had been done by one moment. CPU in seconds, WAL in bytes; background work of all processes included."""
+    """What had been done by one moment, with all background work. CPU in seconds, WAL in bytes."""
 
     chapters: int
     statements: int
