@@ -401,6 +401,13 @@ async def test_an_unreachable_processor_is_reported(payments, stripe, make_accou
         await payments.buy_credits(account, "single", NOWHERE)
 
 
+async def test_an_unchanged_price_is_used_again(payments, stripe, make_account):
+    for _ in range(2):
+        await payments.buy_credits(await make_account(), "single", NOWHERE)
+
+    assert len(stripe._all("price")) == 1
+
+
 async def test_a_changed_price_becomes_a_new_price_with_the_same_lookup_key(pool, payments, stripe, make_account):
     account = await make_account()
     await payments.buy_plan(account, "starter", "monthly", NOWHERE)
