@@ -104,7 +104,7 @@ CHECKLIST = {
     "and are cut off in time": "test_large_answers a_large_answer_that_is_read_too_slowly_is_cut_off",
     "exponential Markdown is plain text": "test_hostile exponential_markdown_is_read_quickly_as_plain_text",
     "chained notes are exported": "test_hostile chained_notes_are_exported_in_every_format",
-    "an account has two render jobs at a time": "test_account_limits an_account_runs_two_jobs_at_once_and_delays_no_other_",
+    "an account has two render jobs at a time": "test_account_limits an_account_runs_two_jobs_at_once_and_delays",
     "and its own queue": "test_account_limits jobs_beyond_the_queue_are_refused_until_others_leave_it",
     "a disconnected caller's job is cancelled": "test_exports a_job_is_cancelled_when_its_caller_disconnects",
     "a rendering that timed out is not retried": "test_publishing a_rendering_that_timed_out_is_not_retried_until_the_",
