@@ -2,10 +2,12 @@
 
 import ast
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import pytest
+
+from tests.syntax import statements
 
 PACKAGE = Path(__file__).parent.parent / "bookgen"
 
@@ -60,15 +62,20 @@ class Names:
     """What a module defines, and our classes that it can name."""
 
     def __init__(self, tree: ast.Module) -> None:
-        self.defined = set(_defined(tree))
+        self._tree = tree
         self._known: dict[ast.ClassDef, frozenset[str]] = {}
-        self._classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
-        self._imported = {
-            alias.asname or alias.name: node.module
-            for node in ast.walk(tree)
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bookgen.")
-            for alias in node.names
-        }
+        self._classes: dict[str, ast.ClassDef] = {}
+        self._imported: dict[str, str] = {}
+        for node in statements(tree):
+            match node:
+                case ast.ClassDef(name=name):
+                    self._classes[name] = node
+                case ast.ImportFrom(module=str(module), names=names) if module.startswith("bookgen."):
+                    self._imported |= {alias.asname or alias.name: module for alias in names}
+
+    @cached_property
+    def defined(self) -> frozenset[str]:
+        return _defined(self._tree)
 
     def inherited(self, node: ast.ClassDef) -> frozenset[str]:
         """The names inherited from those bases of a class that are ours."""
@@ -80,7 +87,7 @@ class Names:
         for base in node.bases:
             name = ast.unparse(base).partition("[")[0]
             if name in self._imported:
-                yield from _names_of(str(self._imported[name])).of_class(name)
+                yield from _names_of(self._imported[name]).of_class(name)
             elif name in self._classes and name != node.name:
                 yield from self.of_class(name)
 

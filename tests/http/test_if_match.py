@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
-
 from bookgen.http.edge.contract import guarded
 from bookgen.http.routes import ROUTES
 from tests.http.conftest import Api
@@ -56,17 +54,21 @@ async def test_every_change_refuses_an_outdated_etag(api: Api) -> None:
     assert [(await api.get(path)).raw for path in ("/books/", "/chapters/", "/auth/profile/")] == whole
 
 
-@pytest.mark.parametrize(
-    "path", ["/books/{books}/", "/chapters/{chapters}/", "/books/{books}/bible/", "/books/{books}/facts/{fact_id}/"]
-)
-async def test_a_weak_tag_never_matches(api: Api, path: str) -> None:
-    ids = await illustrated(api)
-    path = path.format(**ids)
-    tag = (await api.get(path)).headers["ETag"]
+async def test_a_weak_tag_never_matches(api: Api) -> None:
+    book = await api.written()
+    facts = f"/books/{book['id']}/facts/"
+    fact = (await api.get(facts)).body[0]["id"]
 
-    assert (await api.patch(path, {}, headers={"If-Match": f"W/{tag}"})).status == 409
-    assert (await api.patch(path, {}, headers={"If-Match": f'"other", {tag}'})).status == 200
-    assert (await api.patch(path, {}, headers={"If-Match": "*"})).status == 200
+    for path in (
+        f"/books/{book['id']}/",
+        f"/chapters/{book['chapters'][0]['id']}/",
+        f"/books/{book['id']}/bible/",
+        f"{facts}{fact}/",
+    ):
+        tag = (await api.get(path)).headers["ETag"]
+        assert (await api.patch(path, {}, headers={"If-Match": f"W/{tag}"})).status == 409, path
+        assert (await api.patch(path, {}, headers={"If-Match": f'"other", {tag}'})).status == 200, path
+        assert (await api.patch(path, {}, headers={"If-Match": "*"})).status == 200, path
 
 
 async def test_every_patch_returns_the_etag_of_the_next_read(api: Api) -> None:

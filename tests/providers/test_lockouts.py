@@ -46,12 +46,12 @@ def model_at(server: ModelServer, name: str, fallback: str = "") -> TextModel:
 
 @pytest.mark.parametrize(("name", "refusal", "reason"), REFUSALS)
 def test_runs_wait_through_a_lockout_and_retry_rarely(name: str, refusal: ScriptedFault, reason: str) -> None:
-    lasting = 3 * OUTAGE
+    lasting = 2 * OUTAGE
 
     async def scenario() -> None:
         async with ModelServer() as server:
             server.script(refusal)
-            model, halts = model_at(server, name), [Halt() for _ in range(5)]
+            model, halts = model_at(server, name), [Halt() for _ in range(3)]
             with capture_logs() as logs:
                 calls = [
                     asyncio.create_task(model.complete(replace(chapter_request(), account_id=number, halt=halt)))
