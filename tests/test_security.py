@@ -82,6 +82,7 @@ CHECKLIST = {
     "a stop during the first call keeps the hold": "test_book a_run_stopped_during_its_first_call_keeps_its_hold",
     "refused chapters use up a book": "test_words_written a_chapter_that_the_model_always_refuses_uses_up_",
     "words are checked before each call": "test_words_written a_run_whose_words_are_used_up_makes_no_further_call_",
+    "no random history exceeds its allowance": "test_free_histories no_random_history_of_a_free_account_exceeds_its_",
     "an account has a daily cap": "test_crashes the_accounts_daily_cap_counts_all_its_books",
     "so has the server": "test_crashes the_servers_daily_cap_counts_every_account_and_is_logged",
     "open registration sets caps by default": "test_serving open_registration_with_a_paid_model_sets_a_daily_cap_and_",
