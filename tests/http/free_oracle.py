@@ -111,7 +111,8 @@ def _words(calls: list[Call]) -> Tally:
     one_more = max((_asked(call) for call in calls), default=0)
     failed = sorted((_asked(call) for call in written if call.fault not in CLEAN), reverse=True)
     free = sum(failed[: FAILURES * TRIES])
-    allowed = TIMES_WRITTEN * WORDS + free + one_more
+    edits = EDITS * one_more  # of chapters without a text, whose prompts do not contain the mark
+    allowed = TIMES_WRITTEN * WORDS + free + edits + one_more
     return {"words of runs": (sum(_work(call) for call in written), allowed)}
 
 
