@@ -20,7 +20,7 @@ endef
 LOCK = $(UV) pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-header --no-annotate --upgrade
 
-.PHONY: book test test-all serve pythons chaos simulate planted contract mutants audit outages models covers wraps console-figures proofing anchors boot pages lock clean
+.PHONY: book test test-all serve pythons chaos simulate planted histories contract mutants audit outages models covers wraps console-figures proofing anchors boot pages lock clean
 
 book: .venv/.runtime
 	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
@@ -60,6 +60,11 @@ simulate: .venv/.test
 # Bugs that are put into the service on purpose: the simulation has to find each of them within so many schedules.
 planted: .venv/.test
 	$(BIN)/python -m tests.sim --short --planted all --schedules $(SCHEDULES) --seed $(SEED) --workers 2
+
+# Random histories of a free account over HTTP: is model work ever done beyond its allowance?
+HISTORIES ?= 1000
+histories: .venv/.test
+	$(BIN)/python -m tests.http.free_histories $(HISTORIES) --seed $(SEED)
 
 # The OpenAPI document read by every client generator and linter, then the running service judged by it: every check,
 # 20,000 requests.

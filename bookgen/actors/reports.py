@@ -269,7 +269,7 @@ class Reports:
             "chapter_number": getattr(error, "chapter_number", None),
             "retryable": getattr(error, "retryable", not isinstance(error, QuotaExceeded)),
         }
-        quota, counts = self._resources.quota, paid and isinstance(error, UpstreamAIError)
+        quota, counts = self._resources.quota, paid and error is not None
 
         async def attempt() -> None:
             async with self._resources.pool.acquire(timeout=2.0) as connection, connection.transaction():

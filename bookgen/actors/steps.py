@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,6 +27,7 @@ from bookgen.store.model_calls import Asked, PaidCall, Step
 
 # Seconds that the caller of an outline or a rewrite waits for an unreachable provider.
 CALLER_PATIENCE = 45.0
+MIN_WORDS_OF_A_CALL = 100  # what a call counts as at least, if nothing comes of it
 
 
 class TextDropped(UpstreamAIError):
@@ -78,6 +79,9 @@ class StoredSteps:
         self.unstored: Step | None = None
         self.awaits_picture = False
         self.paid = False  # whether any call was paid for, whatever its result
+        self.words_asked = 0  # by the calls that were paid for
+        self.require_words: Callable[[], Awaitable[None]] | None = None  # raises QuotaExceeded before a chapter's call
+        self._entries: list[asyncio.Task[None]] = []
         self.draft_words: int | None = None  # words of the chapter so far, including the newest reply
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
@@ -105,10 +109,13 @@ class StoredSteps:
         await self._resources.health.wait()
         if self.halt.is_set:
             raise CallsHalted(request.stage, request.chapter_number)
+        if self.require_words and request.stage == "chapter":
+            await self.require_words()
         if self.scope.run_id is None:  # outside a run, a caller waits for the answer
             request = replace(request, patience=CALLER_PATIENCE)
         budget = self.budget(request.stage, request.chapter_number)
         reply = _storable(await self._call(replace(request, halt=self.halt, on_bound=self._bound, budget=budget)))
+        self.words_asked += words_of(request)
         self.unstored = Step(key, _to_json(reply), self.asked(request.stage, request.chapter_number, reply.spent))
         return reply
 
@@ -169,6 +176,8 @@ class StoredSteps:
             return await self._resources.model.complete(request)
         except UpstreamAIError as error:
             self.failed = error
+            if error.spent:
+                self.words_asked += words_of(request)
             await self.charge(self.asked(request.stage, request.chapter_number, error.spent))
             raise
         except asyncio.CancelledError as cancelled:
@@ -177,15 +186,28 @@ class StoredSteps:
             raise
 
     def _lose(self, request: TextRequest) -> None:
-        """Count the words of a call cut off by a stop, so that repeated stops give no free words."""
-        run_id, words = self.scope.run_id, int(request.brief.get("words", 0))
-        if run_id is not None and request.stage == "chapter" and words:
-            pool, health = self._resources.pool, self._resources.health
-            self._resources.ledger_writes.begin(health.through_outages(lambda: runs.lose(pool, run_id, words)))
+        """Count the words of a call cut off by a stop, so that repeated stops give no free words.
+
+        A call that still waits for its turn or for the end of an outage has not been sent. A model may be free.
+        """
+        resources, run_id, words = self._resources, self.scope.run_id, words_of(request)
+        is_free = resources.price(resources.model.name, Usage(calls=1, input_tokens=1, output_tokens=1)) == 0
+        if run_id is not None and self.halt.waits_for is None and not is_free:
+            self._enter(resources.health.through_outages(lambda: runs.lose(resources.pool, run_id, words)))
 
     def charge(self, asked: Asked) -> asyncio.Future[None]:
         """Record the cost of calls without a usable reply, even if nobody waits for them any more."""
-        return asyncio.shield(self._resources.ledger_writes.begin(self._charge(asked)))
+        return asyncio.shield(self._enter(self._charge(asked)))
+
+    def _enter(self, write: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        entry = self._resources.ledger_writes.begin(write)
+        self._entries.append(entry)
+        return entry
+
+    async def entered(self) -> None:
+        """Wait until all that the ended work has cost is recorded."""
+        if self._entries:
+            await asyncio.wait(self._entries)
 
     async def _charge(self, asked: Asked) -> None:
         if asked.calls:
@@ -212,6 +234,11 @@ class StepsBeside(StoredSteps):
                 self.charge(step.asked)
             raise
         return reply
+
+
+def words_of(request: TextRequest) -> int:
+    """How many words a call counts as if nothing comes of it."""
+    return max(int(request.brief.get("words", 0)) if request.stage == "chapter" else 0, MIN_WORDS_OF_A_CALL)
 
 
 def step_key(salt: UUID, request: TextRequest, attempt: int) -> str:

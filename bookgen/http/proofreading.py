@@ -95,7 +95,7 @@ async def read_report(request: web.Request) -> web.Response:
 @docs(
     "proofreading",
     "Delete a report",
-    "A report in progress is canceled. It counts as a check if part of the book was read.",
+    "A report in progress is canceled. It counts as a check if its reading has begun.",
 )
 @response_schema(None, 204)
 @refuses(errors.Conflict)

@@ -111,9 +111,10 @@ async def of_account(db: DB, account_id: int, book_id: int | None) -> list[Repor
     return [_report(row) for row in await db.fetch(OF_ACCOUNT, account_id, book_id)]
 
 
-# An unfinished report of which some chapters are read or paid for.
+# An unfinished report that is being made, or of which some chapters are read or paid for. The first call of one that is
+# being made is not in the ledger yet.
 BEGUN = """r.status IN ('pending', 'running')
-            AND (r.done > 0 OR EXISTS (SELECT FROM model_call c
+            AND (r.status = 'running' OR r.done > 0 OR EXISTS (SELECT FROM model_call c
                                         WHERE c.run_id = r.task AND c.cost_micros IS DISTINCT FROM 0))"""
 
 # The task of a production's report is the run itself, and the run's steps must not be deleted with the report.

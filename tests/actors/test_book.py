@@ -603,9 +603,8 @@ async def test_a_run_stopped_before_its_first_chapter_keeps_its_hold_if_a_call_w
         await supervisor.ask(account, second, Generate())
 
 
-async def test_a_run_whose_calls_were_free_gives_its_hold_back(
-    supervisor: Supervisor, model: Model, shelf: Shelf
-) -> None:
+async def test_a_run_whose_calls_were_free_gives_its_hold_back(start: Start, model: Model, shelf: Shelf) -> None:
+    supervisor = await start(price=lambda _model, _usage: 0)
     account = await shelf.account("free")
     first, second = await shelf.book(account), await shelf.book(account)
     await supervisor.ask(account, first, Generate())
@@ -618,9 +617,10 @@ async def test_a_run_whose_calls_were_free_gives_its_hold_back(
 
 
 async def test_a_run_stopped_before_its_first_chapter_gives_its_hold_back_even_after_an_earlier_run(
-    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
+    begun: BeginRun, start: Start, model: Model, shelf: Shelf
 ) -> None:
-    account, book = await begun(chapters=1)
+    supervisor = await start(price=lambda _model, _usage: 0)
+    account, book = await begun(supervisor, chapters=1)
     model.answer(book, 1)
     await shelf.until_status(book, "completed")
     await supervisor.ask(account, book, Generate())
@@ -629,6 +629,24 @@ async def test_a_run_stopped_before_its_first_chapter_gives_its_hold_back_even_a
     await supervisor.ask(account, book, Stop())
 
     assert await shelf.value("SELECT count(*) FROM hold") == 0
+
+
+@pytest.mark.parametrize("deletes", [False, True])
+async def test_a_run_stopped_during_its_first_call_keeps_its_hold(
+    supervisor: Supervisor, model: Model, shelf: Shelf, deletes: bool
+) -> None:
+    """The call is not in the ledger yet. Otherwise the first call of any number of drafts would be free."""
+    account = await shelf.account("free")
+    first, second = await shelf.book(account), await shelf.book(account)
+    await supervisor.ask(account, first, Generate())
+    await model.wait_until_asked(first, 1)
+
+    await supervisor.ask(account, first, Stop())
+    if deletes:
+        await supervisor.delete_book(account, first)
+
+    with pytest.raises(BookQuotaExceeded):
+        await supervisor.ask(account, second, Generate())
 
 
 async def test_deleting_a_book_cancels_its_call(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:

@@ -147,7 +147,8 @@ async def test_a_chapter_edited_before_its_turn_is_read_with_its_new_text(databa
         assert all(content[each["start"] : each["end"]] == each["original_text"] for each in found)
 
 
-async def test_deleting_a_report_before_anything_is_read_costs_no_check(database: Database, tmp_path: Path) -> None:
+async def test_deleting_a_report_during_its_first_call_costs_a_check(database: Database, tmp_path: Path) -> None:
+    """The call is not in the ledger yet. Otherwise the first call of any number of reports would be free."""
     model = Proofreader()
     async with serving(database, tmp_path, model=model) as visitor:
         author, book_id = await author_of_a_book(visitor)
@@ -161,7 +162,7 @@ async def test_deleting_a_report_before_anything_is_read_costs_no_check(database
 
         assert model.calls == 1
         used = (await author.get("/auth/subscriptions/current/")).body["usage"]
-        assert used["proofreading_checks_used"] == 0
+        assert used["proofreading_checks_used"] == 1
 
 
 @pytest.mark.parametrize("what", ["report", "book"])

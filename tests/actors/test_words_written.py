@@ -10,9 +10,11 @@ import pytest
 
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
+from bookgen.billing.failed_jobs import FREE_A_PERIOD
 from bookgen.errors import QuotaExceeded, UpstreamAIError
+from bookgen.models import Usage
 from bookgen.providers.offline import OfflineModel
-from bookgen.providers.text import TextReply, TextRequest
+from bookgen.providers.text import StopReason, TextReply, TextRequest
 from bookgen.store.database import Database
 from bookgen.writing.chapter import write_chapter
 
@@ -29,6 +31,7 @@ class Slow(OfflineModel):
         self.calls = 0
         self.held: set[int] = set()
         self.failing: set[int] = set()
+        self.refuses = False
         self.waits, self.let_go = asyncio.Event(), asyncio.Event()
 
     async def complete(self, request: TextRequest) -> TextReply:
@@ -39,6 +42,8 @@ class Slow(OfflineModel):
             if self.calls in self.held:
                 self.waits.set()
                 await self.let_go.wait()
+            if self.refuses:
+                return TextReply("", StopReason.REFUSAL, Usage(calls=1, input_tokens=10), self.name)
         return await super().complete(request)
 
     async def until_held(self) -> None:
@@ -220,3 +225,37 @@ async def test_repeated_stops_do_not_give_unlimited_free_words(
     assert 1 < rounds < 29
     assert 3 * 20_000 <= paid < 3 * 20_000 + 12_000  # plus what one round may add
     assert await shelf.value(USAGE) > 0
+
+
+async def test_a_chapter_that_the_model_always_refuses_uses_up_the_words_of_its_hold(
+    writer: Supervisor, slow: Slow, shelf: Shelf, free_book: tuple[int, int]
+) -> None:
+    """A book's text can make a model refuse. Only the first failures of a period are free."""
+    slow.refuses = True
+    for _ in range(80):
+        try:
+            await writer.ask(*free_book, Generate())
+        except QuotaExceeded:
+            break
+        await shelf.until_status(free_book[1], "error")
+
+    lost = await shelf.value("SELECT sum(words_lost) FROM run")
+    asked = await shelf.value("SELECT max(words_lost) FROM run")
+    assert FREE_A_PERIOD < await shelf.value("SELECT count(*) FROM run") < 80
+    assert 3 * 20_000 <= lost < 3 * 20_000 + asked
+    assert await shelf.value("SELECT failed_jobs FROM usage_period") == FREE_A_PERIOD
+
+
+async def test_a_run_whose_words_are_used_up_makes_no_further_call_for_its_chapter(
+    writer: Supervisor, slow: Slow, shelf: Shelf, free_book: tuple[int, int]
+) -> None:
+    slow.held = {2}
+    await writer.ask(*free_book, Generate())
+    await slow.until_held()
+    await shelf.pool.execute("UPDATE run SET words_lost = 60000")
+    slow.let_go.set()
+
+    await shelf.until_status(free_book[1], "error")
+
+    assert (await shelf.run(free_book[1]))["failure"]["code"] == "QUOTA_EXCEEDED"
+    assert slow.calls == 2
