@@ -330,7 +330,7 @@ async def test_the_editor_of_a_picture_book_is_told_what_its_pictures_show(
 
     asked = model.latest["review"].messages[-1].text
     assert f"[Picture: A badger on a ladder. The ladder is gone.]\n\nText of ({book}, 1)." in asked
-    assert asked.count("[Picture: ") == 1
+    assert asked.count("\n\n[Picture: ") == 1
     assert asked.startswith("This is a picture book.")
 
 

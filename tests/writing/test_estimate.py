@@ -142,7 +142,7 @@ def test_the_estimate_includes_the_cover_design_if_no_image_model_paints_it():
 
 
 def test_the_estimate_includes_the_calls_of_the_editors_reading_that_the_mode_makes():
-    material = some_material(5)
+    material = some_material(5, words=1_000)
     basis = Basis.of(material.book, material.chapters)
 
     plain, off, report, apply, compare = (
