@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 import asyncpg
 
@@ -29,7 +29,9 @@ def hosts_of(dsn: str) -> list[str]:
     """A DSN for each host of the URL, or the DSN itself if it names only one."""
     parts = urlsplit(dsn)
     login, at, hosts = parts.netloc.rpartition("@")
-    return [parts._replace(netloc=f"{login}{at}{host}").geturl() for host in hosts.split(",")] if hosts else [dsn]
+    if not hosts:
+        return [dsn]
+    return [urlunsplit((parts.scheme, f"{login}{at}{host}", *parts[2:])) for host in hosts.split(",")]
 
 
 async def _first(attempts: list[asyncio.Task[Any]]) -> Any:
