@@ -52,15 +52,16 @@ def _small_tag(state: StateInline, silent: bool) -> bool:
 
 
 def _parser(*, without: Sequence[str] = ()) -> MarkdownIt:
+    """Code is code only between fences: a paragraph that an author has indented is a paragraph."""
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 60}).enable(["table", "strikethrough"])
-    parser.use(footnote_plugin).disable(list(without))
+    parser.use(footnote_plugin).disable(["code", *without])
     parser.inline.ruler.before("autolink", "break_tag", _break_tag)
     parser.inline.ruler.before("autolink", "small_tag", _small_tag)
     return parser
 
 
 _PARSER = _parser()
-_VERSE_PARSER = _parser(without=("list", "code", "lheading"))  # "1953. The mark": a line, whatever it begins with
+_VERSE_PARSER = _parser(without=("list", "lheading"))  # "1953. The mark": a line, whatever it begins with
 _ENUMERATION = re.compile(
     r"^(chapter|kapitel|chapitre|cap[íi]tulo|capitolo|hoofdstuk|rozdział|kapitola|глава|розділ)\b", re.I
 )
@@ -182,7 +183,7 @@ class _Reader:
                 yield from self._list(token)
             case "table_open":
                 yield self._table()
-            case "fence" | "code_block":
+            case "fence":
                 code = with_spaces(token.content).rstrip("\n").split("\n")
                 yield model.Code(tuple(line.expandtabs(4).rstrip() for line in code))
             case "hr":

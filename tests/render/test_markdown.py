@@ -116,9 +116,17 @@ def test_html_is_plain_text_and_a_script_link_is_not_a_link() -> None:
     assert not any(span.href for span in paragraph.spans)
 
 
-@pytest.mark.parametrize("code", ["```\n# a\n#\nb\n```", "~~~sh\n# a\n#\nb\n~~~", "    # a\n    #\n    b"])
+@pytest.mark.parametrize("code", ["```\n# a\n#\nb\n```", "~~~sh\n# a\n#\nb\n~~~"])
 def test_a_scene_break_mark_inside_code_is_code(code: str) -> None:
     assert blocks(f"{code}\n\nAfter.") == (Code(("# a", "#", "b")), Paragraph((Span("After."),)))
+
+
+def test_an_indented_paragraph_is_a_paragraph_and_no_code() -> None:
+    assert blocks("    It rained.\n\n    It snowed *all* day.\n\nAfter.") == (
+        Paragraph((Span("It rained."),)),
+        Paragraph((Span("It snowed "), Span("all", italic=True), Span(" day."))),
+        Paragraph((Span("After."),)),
+    )
 
 
 def test_a_scene_break_right_below_a_paragraph_does_not_make_it_a_heading() -> None:

@@ -67,3 +67,10 @@ async def test_a_proofreader_of_verse_leaves_its_lines_alone() -> None:
 
     assert "line breaks" in verse
     assert "line breaks" not in novel
+
+
+def test_a_deeply_indented_line_can_be_changed() -> None:
+    stanza = "The tide came in\n\n        over the wall, over the grass."
+    start = stanza.index("over the grass")
+
+    assert keeps_structure(stanza, start, start + len("over the grass"), "over the path")

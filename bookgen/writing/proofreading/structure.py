@@ -90,7 +90,7 @@ def _shape(block: str) -> bytes:
 def _markdown() -> MarkdownIt:
     from markdown_it import MarkdownIt  # imported by `app` once it serves
 
-    return MarkdownIt("commonmark").enable("table")
+    return MarkdownIt("commonmark").enable("table").disable("code")
 
 
 def _shapes(tokens: list[Token]) -> Iterator[object]:

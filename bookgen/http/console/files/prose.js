@@ -3,7 +3,10 @@
 import { html } from "./hooks.js";
 import { Pictures } from "./pictures.js";
 import { isBreak, withBreaks } from "./scenes.js";
-import { lexer } from "./vendor/marked.js";
+import { Marked } from "./vendor/marked.js";
+
+// Code is code only between fences, as in the files: a paragraph that an author has indented is a paragraph.
+const markdown = new Marked({ tokenizer: { code: () => undefined } });
 
 /** `pictures` are placed where the files have them; those after the last block go to the end. */
 export function Prose({ text, title = "", pictures = [] }) {
@@ -15,7 +18,7 @@ export function Prose({ text, title = "", pictures = [] }) {
 
 /** The blocks of a text as the files count them: without a repeated title at its start. */
 export function blocks(text, title = "") {
-  const all = lexer(withBreaks(text ?? "")).filter(({ type }) => type !== "space" && type !== "def").map((one) => (isBreak(one) ? { type: "hr" } : one));
+  const all = markdown.lexer(withBreaks(text ?? "")).filter(({ type }) => type !== "space" && type !== "def").map((one) => (isBreak(one) ? { type: "hr" } : one));
   while (all.at(-1)?.type === "hr") all.pop();
   const first = all.findIndex(({ type, text: said }) => type !== "hr" && !(type === "heading" && said.trim() === title.trim()));
   return first < 0 ? [] : all.slice(first);
