@@ -41,7 +41,6 @@ from bookgen.store.checkpoints import ChapterStart, Checkpoint
 from bookgen.writing.material import Material
 
 COMMAND_SECONDS = 4.0
-RELEASE_SECONDS = 3.0  # that a stop waits to learn whether its call was charged
 RETRY_SECONDS = 0.25
 ADVANCING = (RunStatus.RUNNING, RunStatus.PAUSED)
 
@@ -59,7 +58,6 @@ class BookActor(Actor):
         "_crashes",
         "_jobs",
         "_registry",
-        "_release",
         "_resources",
         "_statuses",
         "_transactions",
@@ -88,7 +86,6 @@ class BookActor(Actor):
         self._registry = registry
         self._crashes = crashes
         self._work_in_flight: ChapterWork | PhaseWork | None = None
-        self._release: asyncio.Task[None] | None = None
 
     @property
     def book_id(self) -> int:
@@ -119,12 +116,6 @@ class BookActor(Actor):
         if work := self._work_in_flight:
             self._work_in_flight = None
             self._chapters.lose(work)
-
-    async def _release_unpaid(self, work: WorkInFlight[Any]) -> None:
-        """Release the hold of a stopped run once the ledger shows that the dropped work was not charged."""
-        await asyncio.wait([work.task])
-        await work.steps.entered()
-        await self._resources.health.through_outages(lambda: self._transactions.release_unpaid(*self.key))
 
     def crashed(self, error: Exception) -> None:
         self.cancel()
@@ -175,9 +166,6 @@ class BookActor(Actor):
             lambda: self._transactions.steer(*self.key, command, op), seconds=COMMAND_SECONDS
         )
         self._moved(committed)
-        if isinstance(command, Stop | Abandon) and (release := self._release):
-            self._release = None
-            await asyncio.wait([release], timeout=RELEASE_SECONDS)
         return committed.run
 
     async def _report(self, event: Event, save: Save | None = None) -> Committed:
@@ -198,8 +186,6 @@ class BookActor(Actor):
         work = self._work_in_flight
         if work and not (mine and (work.run.id, work.run.epoch) == (mine.id, mine.epoch)):
             self.cancel()
-            if self._resources.quota.billing and run and run.status is RunStatus.STOPPED:
-                self._release = self._resources.ledger_writes.begin(self._release_unpaid(work))
         if mine is None:
             return
         if mine.status is not RunStatus.RUNNING or self._resources.draining:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -81,7 +81,6 @@ class StoredSteps:
         self.paid = False  # whether any call was paid for, whatever its result
         self.words_asked = 0  # by the calls that were paid for
         self.require_words: Callable[[], Awaitable[None]] | None = None  # raises QuotaExceeded before a chapter's call
-        self._entries: list[asyncio.Task[None]] = []
         self.draft_words: int | None = None  # words of the chapter so far, including the newest reply
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
@@ -186,28 +185,15 @@ class StoredSteps:
             raise
 
     def _lose(self, request: TextRequest) -> None:
-        """Count the words of a call cut off by a stop, so that repeated stops give no free words.
-
-        A call that still waits for its turn or for the end of an outage has not been sent. A model may be free.
-        """
-        resources, run_id, words = self._resources, self.scope.run_id, words_of(request)
-        is_free = resources.price(resources.model.name, Usage(calls=1, input_tokens=1, output_tokens=1)) == 0
-        if run_id is not None and self.halt.waits_for is None and not is_free:
-            self._enter(resources.health.through_outages(lambda: runs.lose(resources.pool, run_id, words)))
+        """Count the words of a call cut off by a stop, so that repeated stops give no free words."""
+        run_id, words = self.scope.run_id, int(request.brief.get("words", 0))
+        if run_id is not None and request.stage == "chapter" and words:
+            pool, health = self._resources.pool, self._resources.health
+            self._resources.ledger_writes.begin(health.through_outages(lambda: runs.lose(pool, run_id, words)))
 
     def charge(self, asked: Asked) -> asyncio.Future[None]:
         """Record the cost of calls without a usable reply, even if nobody waits for them any more."""
-        return asyncio.shield(self._enter(self._charge(asked)))
-
-    def _enter(self, write: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        entry = self._resources.ledger_writes.begin(write)
-        self._entries.append(entry)
-        return entry
-
-    async def entered(self) -> None:
-        """Wait until all that the ended work has cost is recorded."""
-        if self._entries:
-            await asyncio.wait(self._entries)
+        return asyncio.shield(self._resources.ledger_writes.begin(self._charge(asked)))
 
     async def _charge(self, asked: Asked) -> None:
         if asked.calls:

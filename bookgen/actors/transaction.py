@@ -17,7 +17,7 @@ from bookgen.actors.decide import FINISHED, Decision, Effect, decide, taken_by
 from bookgen.actors.material import count_outline
 from bookgen.actors.messages import Command, Event, Generate, Resume
 from bookgen.actors.resources import Deciding, Save
-from bookgen.billing import addons, edits
+from bookgen.billing import addons, edits, failed_jobs
 from bookgen.billing.addons import AUTOMATED_PRODUCTION, CHILDRENS_BOOK
 from bookgen.billing.images import require_images
 from bookgen.billing.storage import require_room
@@ -114,13 +114,6 @@ class Transactions:
         async with self._connection(account_id) as connection:
             return await self._promote(connection, account_id) if await slots.try_lock(connection, account_id) else None
 
-    async def release_unpaid(self, account_id: int, book_id: int) -> None:
-        """Release the hold that a stop has kept for a call, if that call was not charged after all."""
-        with contextlib.suppress(NotFound):
-            async with self.locked(account_id, book_id) as (connection, state):
-                if not state.wrote and not (state.run and state.run.status.active):
-                    await self._resources.quota.release_book(connection, book_id, wrote=False)
-
     async def delete_book(self, account_id: int, book_id: int) -> None:
         async with self.locked(account_id, book_id, every_run=True) as (connection, state):
             if state.run and state.run.status.active:
@@ -197,17 +190,23 @@ class Transactions:
             await quota.consume_book(connection, run.account_id, run.book_id, run.id, run.words_written)
             await addons.count_use(connection, quota, run.id)
         if Effect.RELEASE in effects:
-            await quota.release_book(connection, run.book_id, wrote=state.wrote or self._cut_off(state, run))
+            wrote = await self._keeps_hold(connection, state, run)
+            await quota.release_book(connection, run.book_id, wrote=wrote)
             await addons.release_use(connection, quota, run.account_id, run.id)
             await image_holds.remove(connection, run.account_id, run.id)
         if source or state.run is None or BOOK_STATUS[state.run.status] is not BOOK_STATUS[run.status]:
             await self._set_book_status(connection, state, run, source)
 
-    def _cut_off(self, state: BookState, run: Run) -> bool:
-        """Whether the stop cuts off a call of a living process, which may be charged. `release_unpaid` follows."""
-        if run.status is not RunStatus.STOPPED or state.run is None or state.run.call_started_at is None:
-            return False
-        return state.owner_alive or state.run.owner == self._resources.boot_id
+    async def _keeps_hold(self, connection: asyncpg.Connection, state: BookState, run: Run) -> bool:
+        """Whether the hold of a run that ends stays with its book, because model calls were paid.
+
+        A call that a stop cuts off is not in the ledger. Some are free; with more of them, the first calls of any
+        number of drafts would be.
+        """
+        if state.wrote or run.status is not RunStatus.STOPPED or state.run is None or not state.run.call_started_at:
+            return state.wrote
+        quota = self._resources.quota
+        return quota.billing and not await failed_jobs.count_free(connection, quota, run.account_id)
 
     async def _hold(
         self, connection: asyncpg.Connection, state: BookState, run: Run, *, refuses: bool

@@ -20,7 +20,7 @@ class BookState:
 
     `target_word_count`: the book's target, or the sum of its chapters' targets if that is more.
     `written`: chapters with content. `todo`: chapters without content, or marked for a rewrite by `run`.
-    `wrote`: since the book was last completed, a run has written chapters, lost words or made charged calls.
+    `wrote`: since the book was last completed, a run has written chapters or made charged calls.
     `slot_free`: no other run of the account is running, queued or finishing a call.
     `owner_alive`: the process that owns the run still renews its lease.
     `job`: the model work that a living process does on the book outside a run.
@@ -75,7 +75,7 @@ BOOK_STATE = f"""
              ORDER BY c.chapter_number DESC LIMIT 1) AS chapters_writer,
            EXISTS (SELECT FROM run r
                     WHERE r.book_id = b.id
-                      AND (r.written > 0 OR r.words_lost > 0
+                      AND (r.written > 0
                            OR EXISTS (SELECT FROM model_call c
                                        WHERE c.run_id = r.id AND c.cost_micros IS DISTINCT FROM 0))
                       AND r.queue_seq > coalesce((SELECT max(d.queue_seq) FROM run d

@@ -15,7 +15,6 @@ from bookgen.actors.messages import (
     Generate,
     PhaseDone,
     RunFailure,
-    Stop,
     WorkFailed,
     WorkHalted,
 )
@@ -330,8 +329,6 @@ class RealLife:
         except BookgenError as error:
             return type(error).__name__
         run = committed.run
-        if isinstance(command, Stop):  # by the actor, once the dropped call is in the ledger
-            await self._transactions.release_unpaid(self._account, self._books[book])
         if book in self.flights and not (run and run.status.active and self.flights[book].is_of(run)):
             self.lost.append(self.flights.pop(book))
         if isinstance(command, Generate):

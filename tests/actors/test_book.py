@@ -11,6 +11,7 @@ import pytest
 from bookgen.actors import supervisor as supervising
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
+from bookgen.billing import failed_jobs
 from bookgen.billing.quota import Quota
 from bookgen.errors import BookQuotaExceeded, Conflict, GenerationInProgress, NoOutline, NotFound, UpstreamAIError
 from bookgen.models import Run, RunMode, RunStatus, Usage
@@ -603,8 +604,9 @@ async def test_a_run_stopped_before_its_first_chapter_keeps_its_hold_if_a_call_w
         await supervisor.ask(account, second, Generate())
 
 
-async def test_a_run_whose_calls_were_free_gives_its_hold_back(start: Start, model: Model, shelf: Shelf) -> None:
-    supervisor = await start(price=lambda _model, _usage: 0)
+async def test_a_run_whose_calls_were_free_gives_its_hold_back(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
     account = await shelf.account("free")
     first, second = await shelf.book(account), await shelf.book(account)
     await supervisor.ask(account, first, Generate())
@@ -617,10 +619,9 @@ async def test_a_run_whose_calls_were_free_gives_its_hold_back(start: Start, mod
 
 
 async def test_a_run_stopped_before_its_first_chapter_gives_its_hold_back_even_after_an_earlier_run(
-    begun: BeginRun, start: Start, model: Model, shelf: Shelf
+    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    supervisor = await start(price=lambda _model, _usage: 0)
-    account, book = await begun(supervisor, chapters=1)
+    account, book = await begun(chapters=1)
     model.answer(book, 1)
     await shelf.until_status(book, "completed")
     await supervisor.ask(account, book, Generate())
@@ -631,19 +632,21 @@ async def test_a_run_stopped_before_its_first_chapter_gives_its_hold_back_even_a
     assert await shelf.value("SELECT count(*) FROM hold") == 0
 
 
-@pytest.mark.parametrize("deletes", [False, True])
-async def test_a_run_stopped_during_its_first_call_keeps_its_hold(
-    supervisor: Supervisor, model: Model, shelf: Shelf, deletes: bool
+async def test_a_run_stopped_during_its_first_call_keeps_its_hold_once_the_free_failures_are_used_up(
+    supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    """The call is not in the ledger yet. Otherwise the first call of any number of drafts would be free."""
+    """The call is not in the ledger. Otherwise the first calls of any number of drafts would be free."""
     account = await shelf.account("free")
+    for _ in range(failed_jobs.FREE_A_PERIOD):
+        book = await shelf.book(account)
+        await supervisor.ask(account, book, Generate())
+        await model.wait_until_asked(book, 1)
+        await supervisor.ask(account, book, Stop())
     first, second = await shelf.book(account), await shelf.book(account)
     await supervisor.ask(account, first, Generate())
     await model.wait_until_asked(first, 1)
 
     await supervisor.ask(account, first, Stop())
-    if deletes:
-        await supervisor.delete_book(account, first)
 
     with pytest.raises(BookQuotaExceeded):
         await supervisor.ask(account, second, Generate())

@@ -201,7 +201,7 @@ async def test_a_stop_cancels_the_current_phase_and_a_new_production_continues_t
     )
     paid_for = phase is not RunPhase.OUTLINE
     assert await author.uses() == (0, int(paid_for), 0)
-    assert await shelf.value("SELECT count(*) FROM hold") == 1
+    assert await shelf.value("SELECT count(*) FROM hold") == paid_for
 
     held.let_go()
     await author.ask(supervisor)

@@ -286,7 +286,7 @@ def small_allowances() -> Iterator[None]:
         yield
 
 
-class Progress:
+class HistoryFigures:
     def __init__(self, wanted: int) -> None:
         self._wanted, self._began = wanted, time.perf_counter()
         self._done: Counter[str] = Counter()
@@ -317,7 +317,7 @@ class Progress:
 
 
 async def _live(cluster_dsn: str, histories: int, seed: int, universes: int) -> bool:
-    seeds, progress, databases = iter(range(seed, seed + histories)), Progress(histories), Databases(cluster_dsn)
+    seeds, progress, databases = iter(range(seed, seed + histories)), HistoryFigures(histories), Databases(cluster_dsn)
 
     async def one() -> None:
         with tempfile.TemporaryDirectory() as folder:

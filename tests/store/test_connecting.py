@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -32,17 +32,19 @@ async def address(empty_dsn: str) -> AsyncIterator[str]:
 @asynccontextmanager
 async def silent() -> AsyncIterator[tuple[int, asyncio.Event]]:
     """The port of a machine that hangs: it takes connections and says nothing. The event: somebody has asked."""
-    asked, closing = asyncio.Event(), asyncio.Event()
+    asked, writers = asyncio.Event(), list[asyncio.StreamWriter]()
 
-    async def hang(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def hang(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
         asked.set()
-        await closing.wait()
-        writer.close()
 
     server = await asyncio.start_server(hang, "127.0.0.1", 0)
     yield server.sockets[0].getsockname()[1], asked
-    closing.set()
     server.close()
+    for writer in writers:
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
 
 
 def with_hosts(address: str, *ports: int) -> str:

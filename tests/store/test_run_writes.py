@@ -213,6 +213,11 @@ async def lose(pool: asyncpg.Pool, run: Run) -> None:
     await runs.lose(pool, run.id, 7)
 
 
+async def lose_failed(pool: asyncpg.Pool, run: Run) -> None:
+    async with pool.acquire() as connection:
+        await runs.lose_failed(connection, run, 7)
+
+
 async def count_words(pool: asyncpg.Pool, run: Run) -> None:
     async with pool.acquire() as connection:
         await runs.count_words(connection, run.id)
@@ -239,6 +244,7 @@ WRITTEN_IN: dict[Callable[[asyncpg.Pool, Run], Awaitable[None]], set[RunStatus]]
     recount: {PAUSED},
     forget_draft: set(RunStatus),
     lose: {RunStatus.STOPPED},
+    lose_failed: {QUEUED, RUNNING, PAUSED},
     count_words: set(RunStatus),
     promote: {QUEUED},
 }

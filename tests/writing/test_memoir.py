@@ -26,7 +26,7 @@ async def requests(stage: str) -> list[TextRequest]:
     [
         (
             "outline",
-            "in a memoir it says what is remembered, by whom, and what nobody knows any more: no event, person or "
+            "A chapter's summary says what is remembered, by whom, and what nobody knows any more: no event, person or "
             "saying of the life that the book's data and material do not give",
         ),
         ("chapter", "what is not given is asked, supposed or forgotten, and told as that"),
