@@ -145,6 +145,19 @@ class WorkerProcess(Program):
 
         Not pipes: uvloop closes the descriptor of a pipe twice, and so now and then one that a thread has just opened.
         """
+        starting = asyncio.ensure_future(cls._of_socket(become, streams, *told))
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            worker = await starting
+            worker.kill()
+            await worker.wait()
+            raise
+
+    @classmethod
+    async def _of_socket(
+        cls, become: Callable[..., None], streams: Callable[[int], list[int]], *told: Any
+    ) -> WorkerProcess:
         ours, its = socket.socketpair()
         try:
             with its:

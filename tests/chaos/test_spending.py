@@ -58,7 +58,7 @@ async def test_kills_during_calls_exceed_no_cap_and_record_no_call_twice(
         await check(paid, provider)
     process = await served(paid, authors, books)
     await paid.until(UNDER_WAY.replace("EXISTS", "NOT EXISTS"), seconds=300)
-    await paid.until(NO_BLURBS, seconds=120)
+    await paid.until(NO_BLURBS, seconds=300)
 
     left = await check(paid, provider)
     unseen = await paid.value("SELECT count(*) FROM cost_reservation")

@@ -193,33 +193,6 @@ async def test_the_history_folds_what_did_not_change(page: BrowserPage, account:
     await page.sees("Paragraph 5 of the chapter.")
 
 
-LONG = "\n\n".join(f"Paragraph {number}. " + "It snowed *all* day. " * (number % 7 + 1) for number in range(120))
-# The first paragraph that can be seen below the navigation.
-FIRST = """
-return [...document.querySelectorAll("article > p")].find((one) => one.getBoundingClientRect().bottom > 120).innerText
-"""
-CARET = "return document.querySelector('textarea').value.slice(document.querySelector('textarea').selectionStart)"
-
-
-async def test_the_place_is_kept_between_reading_and_editing(
-    page: BrowserPage, account: Api, chapter: dict[str, Any]
-) -> None:
-    await account.patch(f"/chapters/{chapter['id']}/", {"content": LONG})
-    await page.press("Read")
-    await page.until("document.querySelector('article')?.innerText.includes('Paragraph 119.')")
-    await page.script("[...document.querySelectorAll('article > p')][60].scrollIntoView()")
-    seen = (await page.script(FIRST)).split(".")[0]
-    assert seen.startswith(("Paragraph 5", "Paragraph 6"))
-
-    await page.press("Edit")
-    await page.until("document.querySelector('textarea')?.selectionStart > 0 && scrollY > 0")
-    assert (await page.script(CARET)).startswith(f"{seen}. ")
-    await page.press("Read")
-    await page.until("document.querySelector('article') && scrollY > 0")
-
-    assert (await page.script(FIRST)).startswith(f"{seen}. ")
-
-
 async def test_a_title_and_summary_proposed_by_the_model_can_be_compared_and_restored(
     page: BrowserPage, account: Api, chapter: dict[str, Any], pool: asyncpg.Pool
 ) -> None:
