@@ -139,7 +139,10 @@ def _unpickled(source: IO[bytes]) -> Iterator[Any]:
 
 def main() -> None:
     target, told = processes.begin(), _unpickled(sys.stdin.buffer)
-    target.write(survey_of(next(told), told).packed())
+    asked = next(told, None)
+    if asked is None:  # the service has ended or has been stopped before it asked
+        return
+    target.write(survey_of(asked, told).packed())
     target.flush()
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -30,6 +32,18 @@ async def test_a_survey_is_transferred_from_its_process_unchanged() -> None:
     assert made == survey_of(BOOK, [chapter, CHAPTERS[1]])
     assert any(made.rules.values())
     assert any(made.checker.values())
+
+
+def test_a_process_that_is_asked_nothing_exits_silently() -> None:
+    """Because the service has ended, or has dropped the work, before it asked."""
+    worker = subprocess.run(
+        [sys.executable, "-m", "bookgen.writing.proofreading.survey", "0"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+    )
+
+    assert (worker.returncode, worker.stdout, worker.stderr) == (0, b"", b"")
 
 
 @pytest.mark.parametrize(
