@@ -131,6 +131,14 @@ class _Handed:
         os.close(self._descriptor)
 
 
+class ClosedByItsEnd(asyncio.StreamReaderProtocol):
+    """Closes our end of a socket once the process has ended, as a pipe would be, also if nobody waits for it."""
+
+    def eof_received(self) -> bool:
+        super().eof_received()
+        return False
+
+
 class WorkerProcess(Program):
     """Has a socket for its input and output; made by `start_worker`."""
 
@@ -162,7 +170,10 @@ class WorkerProcess(Program):
         try:
             with its:
                 worker = await cls._forked(become, [_Handed(each) for each in streams(its.fileno())], *told)
-            worker.stdout, worker.stdin = await asyncio.open_unix_connection(sock=ours)
+            worker.stdout = asyncio.StreamReader()
+            loop, protocol = asyncio.get_running_loop(), ClosedByItsEnd(worker.stdout)
+            transport, _ = await loop.create_unix_connection(lambda: protocol, sock=ours)
+            worker.stdin = asyncio.StreamWriter(transport, protocol, worker.stdout, loop)
         except BaseException:
             ours.close()
             raise
