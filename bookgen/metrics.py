@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+from collections.abc import Iterable
 from functools import cache
 
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, Counter, Gauge, Histogram, generate_latest
@@ -120,12 +122,22 @@ BACKUP_AGE = Gauge(
     "bookgen_backup_age_seconds", "Age of the newest backup that was restored in a drill; +Inf if there is none."
 )
 BACKUPS = Counter("bookgen_backups_total", "Scheduled backups of this process: ok, incomplete or failed.", ["outcome"])
-for outcome in ("ok", "incomplete", "failed"):
-    BACKUPS.labels(outcome)  # from 0: an increase is only seen of a series that is there
 
 # Caches, because finding a labelled counter takes longer than counting. There are few combinations of labels.
 answers = cache(ANSWERS.labels)
 answer_times = cache(ANSWER_TIMES.labels)
+
+
+def start_at_zero(counted: Counter | Histogram, *values: Iterable[str]) -> None:
+    """Expose the metric at 0 for every combination of label values, one iterable of values for each label.
+
+    Prometheus does not see the first increase of a series that appears with it.
+    """
+    for labels in itertools.product(*values):
+        counted.labels(*labels)
+
+
+start_at_zero(BACKUPS, ("ok", "incomplete", "failed"))
 
 
 def exposition() -> bytes:

@@ -61,6 +61,7 @@ CHECKERS: dict[str, tuple[str, Callable[[], bool]]] = {
     "make": _apt("make", "make"),
     "pgbouncer": _apt("pgbouncer", "pgbouncer"),
     "promtool": _apt("prometheus", "promtool"),
+    "prometheus": _apt("prometheus", "prometheus"),
     "nginx": _apt("nginx-light", "nginx"),
     "caddy": _apt("caddy", "caddy"),
     "systemd-analyze": _apt("systemd", "systemd-analyze"),

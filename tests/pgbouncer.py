@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import socket
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 import asyncpg
 
 from tests.databases import command
+from tests.ports import free_port
 
 SETTINGS = """
 [databases]
@@ -81,7 +81,7 @@ async def running_pooler(dsn: str, more: str = "") -> AsyncIterator[Pooler]:
     """Like `pgbouncer`, but the settings of the role stay."""
     parts = urlsplit(dsn)
     folder = Path(tempfile.mkdtemp(prefix="bookgen-pgbouncer-"))
-    own_port = _free_port()
+    own_port = free_port()
     pooled = f"postgresql://{parts.username}@127.0.0.1:{own_port}{parts.path}?sslmode=disable"
     pooler = Pooler(pooled, folder, more)
     pooler.write_settings(dsn)
@@ -128,8 +128,3 @@ async def _until_it_listens(port: int, folder: Path) -> None:
     except TimeoutError:
         log = folder / "pgbouncer.log"
         raise AssertionError(log.read_text() if log.exists() else "pgbouncer did not start") from None
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])

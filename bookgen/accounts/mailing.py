@@ -29,6 +29,7 @@ MAX_ATTEMPTS = 32
 LETTERS_AN_HOUR = 5
 
 log = structlog.get_logger(__name__)
+metrics.start_at_zero(metrics.MAIL_FAILURES, MailFault)
 
 
 class Mailing:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
+from bookgen import metrics
 from bookgen.actors.decide import STAGES, failure_at
 from bookgen.actors.messages import PhaseDone, RunFailure, WorkFailed, WorkHalted
 from bookgen.actors.resources import Save
@@ -25,7 +26,7 @@ from bookgen.errors import (
     QuotaExceeded,
     UpstreamAIError,
 )
-from bookgen.models import Chapter, ChapterStatus, Digest, Run, RunPhase
+from bookgen.models import Chapter, ChapterStatus, Digest, Run, RunPhase, RunStatus
 from bookgen.providers.text import CallsHalted
 from bookgen.store.checkpoints import Checkpoint, FinishedChapter
 from bookgen.store.material import MAX_TEXT_CHARACTERS
@@ -49,6 +50,8 @@ CODES: Mapping[type[BookgenError], str] = {
     InvalidInput: "VALIDATION_ERROR",
     Conflict: "CONFLICT",
 }
+metrics.start_at_zero(metrics.RUNS_ENDED, [RunStatus.COMPLETED, RunStatus.STOPPED], [""])
+metrics.start_at_zero(metrics.RUNS_ENDED, [RunStatus.ERROR], [*CODES.values(), "stalled", "quarantined"])
 
 SPENT = (PlanUpgradeRequired, QuotaExceeded)  # the limits of the plan or the hold, which any work may reach
 

@@ -20,6 +20,7 @@ log = structlog.get_logger(__name__)
 
 Price = Callable[[str, Usage], int | None]
 WHOSE = {"book": "this book", "account_day": "this account's day", "day": "this server's day"}
+metrics.start_at_zero(metrics.COST_CAPS_REACHED, WHOSE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,8 @@ class SignInWay(StrEnum):
     LINK = "link"
 
 
+metrics.start_at_zero(metrics.SIGN_INS_FAILED, SignInWay)
+
 # Guesses of one account's password: as many as an address may send (but at most 20), in five times its period.
 MAX_GUESSES = 20
 GUESS_WINDOWS = 5

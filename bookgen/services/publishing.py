@@ -33,6 +33,10 @@ Chosen = ExportSettings | None  # None: the settings that are stored with the bo
 MAX_HOPELESS = 10_000
 HOPELESS_SECONDS = 600.0  # after which a file is tried again: the machine may just have been busy
 
+KINDS = (*FORMATS, "preview", "pages", "scans")  # of jobs
+metrics.start_at_zero(metrics.EXPORTS, KINDS, ("ok", "timeout", "failed"))
+metrics.start_at_zero(metrics.EXPORT_TIMES, KINDS)
+
 
 @dataclass(frozen=True, slots=True)
 class ExportedFile:

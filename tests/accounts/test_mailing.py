@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import socket
 import stat
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -28,6 +27,7 @@ from bookgen.store import mails
 from bookgen.store.database import open_pool
 from tests.accounts.door import Door, OpenDoor
 from tests.chaos.pg_proxy import PgProxy
+from tests.ports import free_port
 
 KEPT_OF_A_LETTER = {"id", "purpose", "email", "account_id", "details", "attempts", "due_at", "last_error", "created_at"}
 
@@ -208,12 +208,6 @@ async def test_the_metrics_show_why_letters_fail_until_one_succeeds(door: Door) 
 def failing() -> set[str]:
     """The reasons shown in the metric."""
     return {sample.labels["reason"] for metric in MAIL_FAILING.collect() for sample in metric.samples if sample.value}
-
-
-def free_port() -> int:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        return int(unused.getsockname()[1])
 
 
 class UntilBoth:

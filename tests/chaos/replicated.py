@@ -7,7 +7,6 @@ import functools
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator
@@ -19,6 +18,7 @@ import asyncpg
 from bookgen.store.postgres import binaries
 from bookgen.store.postgres.account import Runner
 from bookgen.store.postgres.postmaster import die_with_parent
+from tests.ports import free_port
 
 NAME = "bookgen"  # of the role and its database
 SUPERUSER = "postgres"
@@ -42,7 +42,7 @@ class PostgresServer:
         self.name = name
         self.folder = root / name
         self.log = root / f"{name}.log"
-        self.port = _free_port()
+        self.port = free_port()
         self._programs = programs
         self._runner = runner
         self._process: subprocess.Popen[bytes] | None = None
@@ -215,8 +215,3 @@ async def _value(dsn: str, sql: str, *arguments: object) -> object:
         return await connection.fetchval(sql, *arguments)
     finally:
         await connection.close()
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])

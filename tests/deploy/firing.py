@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import subprocess
 from collections.abc import Iterable, Mapping
@@ -53,14 +54,15 @@ def series_of(name: str, labels: Mapping[str, str]) -> str:
 def fire(expected: Iterable[str], before: Series, after: Series, folder: Path) -> None:
     """Check that exactly these alerts fire when the metrics that they read go from `before` to `after`.
 
-    A gauge changes at once and keeps its value. A counter grows during FAULT_MINUTES.
+    A gauge changes at once and keeps its value. A counter grows during FAULT_MINUTES, by whole numbers. A series that
+    is not in `before` appears with the first value of the fault, as Prometheus would see it.
     """
     expected = sorted(expected)
     read = {name for alert in expected for name in named(ALERTS[alert]["expr"])}
     case = {
         "interval": "1m",
         "input_series": [
-            {"series": series, "values": _course(series, before.get(series, 0.0), min(value, ENDLESS))}
+            {"series": series, "values": _course(series, before.get(series), min(value, ENDLESS))}
             for series, value in after.items()
             if series.partition("{")[0] in read
         ],
@@ -78,9 +80,11 @@ def fire(expected: Iterable[str], before: Series, after: Series, folder: Path) -
     promtool("test", "rules", file)
 
 
-def _course(series: str, before: float, after: float) -> str:
+def _course(series: str, before: float | None, after: float) -> str:
     """The values, one a minute, as promtool writes them."""
-    if series.partition("{")[0].endswith(COUNTERS):
-        step = (after - before) / FAULT_MINUTES
-        return f"{before:.6f}x{BEFORE_MINUTES} {before + step:.6f}+{step:.6f}x{FAULT_MINUTES - 1} {after:.6f}x90"
-    return f"{before:.6f}x{BEFORE_MINUTES} {after:.6f}x{FAULT_MINUTES + AFTER_MINUTES}"
+    start = f"_x{BEFORE_MINUTES}" if before is None else f"{before:.6f}x{BEFORE_MINUTES}"
+    if not series.partition("{")[0].endswith(COUNTERS):
+        return f"{start} {after:.6f}x{FAULT_MINUTES + AFTER_MINUTES}"
+    grown = after - (before or 0.0)
+    during = [(before or 0.0) + math.ceil(grown * minute / FAULT_MINUTES) for minute in range(1, FAULT_MINUTES)]
+    return " ".join([start, *(f"{min(value, after):.6f}" for value in during), f"{after:.6f}x{AFTER_MINUTES}"])

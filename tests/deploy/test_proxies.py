@@ -7,7 +7,6 @@ import io
 import json
 import os
 import shutil
-import socket
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -22,6 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tests.http.conftest import Api, OpenApi, open_api
+from tests.ports import free_port
 from tests.service import ROOT
 
 __all__ = ["open_api"]
@@ -35,12 +35,12 @@ async def test_nginx_forwards_requests_and_hides_the_operators_endpoints(
     open_api: OpenApi, tmp_path: Path, log_lines: io.StringIO
 ) -> None:
     api = await _service(open_api)
-    key, certificate, port = tmp_path / "key.pem", tmp_path / "certificate.pem", _free_port()
+    key, certificate, port = tmp_path / "key.pem", tmp_path / "certificate.pem", free_port()
     _self_signed(key, certificate)
     ours = (ROOT / "deploy/nginx.conf").read_text()
     for told, here in (
         ("listen 443 ssl http2", f"listen 127.0.0.1:{port} ssl http2"),
-        ("listen 80", f"listen 127.0.0.1:{_free_port()}"),
+        ("listen 80", f"listen 127.0.0.1:{free_port()}"),
         ("127.0.0.1:8000", f"127.0.0.1:{api.client.port}"),
         (f"/etc/letsencrypt/live/{HOST}/fullchain.pem", str(certificate)),
         (f"/etc/letsencrypt/live/{HOST}/privkey.pem", str(key)),
@@ -63,7 +63,7 @@ async def test_nginx_forwards_requests_and_hides_the_operators_endpoints(
 async def test_caddy_forwards_requests_and_hides_the_operators_endpoints(
     open_api: OpenApi, tmp_path: Path, log_lines: io.StringIO
 ) -> None:
-    api, port = await _service(open_api), _free_port()
+    api, port = await _service(open_api), free_port()
     settings = {
         "BOOKGEN_DOMAIN": f"http://{HOST}:{port}", "BOOKGEN_UPSTREAM": f"127.0.0.1:{api.client.port}",
         "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path),
@@ -136,12 +136,6 @@ async def _takes_connections(port: int) -> bool:
     writer.close()
     await writer.wait_closed()
     return True
-
-
-def _free_port() -> int:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        return int(unused.getsockname()[1])
 
 
 def _self_signed(key_file: Path, certificate_file: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import OpenPage, sign_in
 from tests.http.console.test_focus import COMES
 from tests.http.console.test_letters import mailed
+from tests.ports import free_port
 from tests.service import ServiceProcess
 
 SPOILT = """
@@ -239,9 +239,7 @@ async def test_no_reset_link_is_offered_without_a_mail_server(page: BrowserPage,
 
 
 async def test_a_restart_of_the_service_needs_no_reload_of_the_page(chromium: Any, tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     page = BrowserPage(chromium, f"http://127.0.0.1:{port}")
     await page.offline(False)
     async with ServiceProcess(tmp_path, BOOKGEN_PORT=port) as service:
