@@ -35,7 +35,7 @@ from bookgen.http.edge.contract import (
     response_schema,
 )
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES, SHOWN_BOOK
-from bookgen.http.edge.pieces import LARGE, tag_of
+from bookgen.http.edge.large_answers import LARGE, tag_of
 from bookgen.http.edge.routing import path_id
 from bookgen.http.edge.schemas import shown
 from bookgen.http.generation import progress_in_list, progress_of

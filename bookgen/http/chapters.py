@@ -28,7 +28,7 @@ from bookgen.http.edge.contract import (
     response_schema,
 )
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, QUERY, SERVICES
-from bookgen.http.edge.pieces import LARGE
+from bookgen.http.edge.large_answers import LARGE
 from bookgen.http.edge.routing import path_id
 from bookgen.http.edge.schemas import shown
 from bookgen.http.illustrations_schemas import by_chapter

@@ -24,8 +24,8 @@ from bookgen.http.edge.connection import BoundedServer
 from bookgen.http.edge.connection_counts import ConnectionCounts
 from bookgen.http.edge.contract import Endpoint
 from bookgen.http.edge.keys import Services
+from bookgen.http.edge.large_answers import Outgoing
 from bookgen.http.edge.middleware import TABLE, edge
-from bookgen.http.edge.pieces import Outgoing
 from bookgen.http.edge.preferences import Waiters
 from bookgen.http.edge.routing import Route
 from bookgen.http.outside.gauges import GAUGES, Gauges

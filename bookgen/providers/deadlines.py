@@ -1,8 +1,19 @@
-"""The time limits of a call."""
+"""The time limits of a call. Those of a local server follow from its measured speed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from bookgen.providers.text import ShownSpeed
+
+SLACK = 4.0  # times the longest wait for a first word, per prompt token
+UNSEEN_FIRST_BYTE = 600.0  # seconds, for a local server that has not answered yet
+MIN_IDLE_SECONDS = 120.0  # on a local server another call's prompt may delay a reply
+MAX_FIRST_BYTE_SECONDS = 3_600.0
+MIN_SPEED = 1.0  # tokens a second, assumed for a local server until it is measured
+CLOUD_SPEED = 30.0
+SHARE = 0.5  # of the measured speed that is relied on
+MEMORY = 0.3  # weight of the newest call in the mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,3 +29,51 @@ class Deadlines:
     def of(cls, total: float) -> Deadlines:
         """Return deadlines in the usual proportions: 10, 60 and 30 of 180 seconds."""
         return cls(connect=min(10, total), first_byte=total / 3, idle=total / 6, total=total)
+
+
+class Speed:
+    """Learns from answered calls. `own`: a local server, whose speed is unknown at first."""
+
+    def __init__(self, usual: Deadlines, *, own: bool) -> None:
+        self._usual, self._own = usual, own
+        self._per_token: float | None = None  # longest seconds per prompt token until the first word
+        self._speed: float | None = None  # tokens a second
+        self._reading: float | None = None  # mean seconds per prompt token until the first word
+        self._silences = 0
+
+    @property
+    def shown(self) -> ShownSpeed | None:
+        return None if self._speed is None else ShownSpeed(self._speed, self._reading or 0.0)
+
+    def deadlines(self, prompt_tokens: int, max_tokens: int, others: int) -> Deadlines:
+        """Return the deadlines of a call while `others` are in flight. Each call without any response doubles the next
+        call's wait.
+        """
+        first, idle = self._usual.first_byte, self._usual.idle
+        if self._own:
+            shown = SLACK * self._per_token * prompt_tokens if self._per_token is not None else UNSEEN_FIRST_BYTE
+            patience = 2.0**self._silences
+            first = min(max(first, shown) * patience, MAX_FIRST_BYTE_SECONDS)
+            idle = min(max(idle, MIN_IDLE_SECONDS) * patience, MAX_FIRST_BYTE_SECONDS)
+        speed = self._speed * SHARE if self._speed else MIN_SPEED if self._own else CLOUD_SPEED
+        if self._own and others:  # a server with one slot answers them first
+            first += max_tokens / speed
+        total = max(self._usual.total, first + max_tokens / speed)
+        return Deadlines(self._usual.connect, first, idle, total)
+
+    def answered(self, prompt_tokens: int, waited: float, tokens: int, seconds: float) -> None:
+        """Record a call: `waited` seconds until the first word, then `tokens` in `seconds`. `prompt_tokens`: 0 if
+        other calls may have delayed it."""
+        self._silences = 0
+        if prompt_tokens:
+            self._per_token = max(self._per_token or 0.0, waited / prompt_tokens)
+            self._reading = _mean(self._reading, waited / prompt_tokens)
+        if tokens > 1 and seconds > 0:
+            self._speed = _mean(self._speed, tokens / seconds)
+
+    def kept_silent(self) -> None:
+        self._silences = min(self._silences + 1, 4)
+
+
+def _mean(before: float | None, seen: float) -> float:
+    return seen if before is None else before + MEMORY * (seen - before)

@@ -19,7 +19,7 @@ import structlog
 from bookgen.models import Usage
 from bookgen.providers.access import Access
 from bookgen.providers.attempt import THINKING_ROOM, CallFailed, Cure, FailureKind, Looped, PartialReply, Provider
-from bookgen.providers.deadlines import Deadlines
+from bookgen.providers.deadlines import Deadlines, Speed
 from bookgen.providers.failures import (
     MAX_DETAIL_CHARACTERS,
     ProviderError,
@@ -32,7 +32,6 @@ from bookgen.providers.failures import (
 from bookgen.providers.prices import prices
 from bookgen.providers.rate_limits import RateLimits
 from bookgen.providers.reading import StreamedReply, bytes_within, limit_size
-from bookgen.providers.speed import Speed
 from bookgen.providers.text import ShownSpeed, StopReason, TextReply, TextRequest
 from bookgen.providers.window import AROUND, ContextWindow, DoesNotFit
 from bookgen.words import tokens

@@ -8,7 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from bookgen.http.chapters_schemas import shown_chapter
-from bookgen.http.edge import pieces, replies
+from bookgen.http.edge import large_answers, replies
 from bookgen.http.edge.keys import ACCOUNT_ID, LINES, SERVICES
 from bookgen.limits import LimitClass
 from bookgen.models import Chapter
@@ -29,16 +29,16 @@ def in_pieces(
     after: bytes,
     status: int = 200,
     pick: Pick = dict,
-) -> pieces.InPieces:
+) -> large_answers.InPieces:
     """JSON with the list of chapters between `before` and `after`. Raises PayloadTooLarge.
 
     `pick` selects the fields that the answer has. While the caller reads a piece, neither a connection nor the next
     piece is held. A chapter that is saved meanwhile is sent in its new version, under the ETag of the old one.
     """
-    pieces.require_sendable(sum(each.bytes for each in sketches))
+    large_answers.require_sendable(sum(each.bytes for each in sketches))
     versions = [(each.chapter.content_version, shown_chapter(each.chapter, ())) for each in sketches]
-    tag = pieces.tag_of(replies.dump([before, after, versions, list(pictures.items())]))
-    return pieces.InPieces(tag, _pieces(request, sketches, pictures, before, after, pick), status=status)
+    tag = large_answers.tag_of(replies.dump([before, after, versions, list(pictures.items())]))
+    return large_answers.InPieces(tag, _pieces(request, sketches, pictures, before, after, pick), status=status)
 
 
 async def _pieces(
@@ -46,7 +46,7 @@ async def _pieces(
 ) -> AsyncIterator[bytes]:
     yield before
     comma = b""
-    for batch in pieces.batches([(each.chapter.id, each.bytes) for each in sketches]):
+    for batch in large_answers.batches([(each.chapter.id, each.bytes) for each in sketches]):
         # One read at a time per account, however many of its answers are being sent.
         async with request.app[LINES].turn(request[ACCOUNT_ID], LimitClass.READ):
             found = await chapters.some(request.app[SERVICES].database.http, request[ACCOUNT_ID], batch)

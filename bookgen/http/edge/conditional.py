@@ -8,7 +8,7 @@ from functools import lru_cache
 from aiohttp import web
 
 from bookgen.errors import Conflict
-from bookgen.http.edge.pieces import InPieces, tag_of
+from bookgen.http.edge.large_answers import InPieces, tag_of
 from bookgen.http.edge.routing import Handler
 
 _SMALL, _MINIMAL = 8192, '-minimal"'

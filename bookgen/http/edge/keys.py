@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bookgen.files.keeping import Files
     from bookgen.http.edge.concurrency import RequestLines
     from bookgen.http.edge.deprecation import Deprecation
-    from bookgen.http.edge.pieces import Outgoing
+    from bookgen.http.edge.large_answers import Outgoing
     from bookgen.http.edge.preferences import Waiters
     from bookgen.services.artwork import Artwork
     from bookgen.services.proofreading import Proofreading

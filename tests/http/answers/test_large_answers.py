@@ -12,10 +12,10 @@ import pytest
 
 from bookgen.errors import RateLimited
 from bookgen.http.chapters_schemas import MAX_CONTENT
-from bookgen.http.edge import connection, pieces
+from bookgen.http.edge import connection, large_answers
 from bookgen.http.edge.concurrency import AT_ONCE
 from bookgen.http.edge.keys import OUTGOING
-from bookgen.http.edge.pieces import MAX_PIECE_BYTES, Outgoing, batches
+from bookgen.http.edge.large_answers import MAX_PIECE_BYTES, Outgoing, batches
 from bookgen.store import chapters as stored_chapters
 from tests.http.conftest import Api
 
@@ -130,7 +130,7 @@ async def test_a_large_answer_is_read_piece_by_piece(
 
 
 def test_small_texts_share_a_piece_and_a_large_text_has_its_own() -> None:
-    whole = pieces.PIECE
+    whole = large_answers.PIECE
     sizes = [(1, 100), (2, whole - 100), (3, 1), (4, whole - 1), (5, 1), (6, whole * 9), (7, 0)]
 
     assert list(batches(sizes)) == [[1, 2], [3, 4], [5], [6], [7]]
@@ -144,7 +144,7 @@ def test_the_bytes_counted_for_a_piece_hold_the_longest_chapter() -> None:
 async def test_the_size_of_an_answer_is_limited(
     api: Api, book: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pieces, "MAX_RESPONSE_BYTES", 2 << 20)
+    monkeypatch.setattr(large_answers, "MAX_RESPONSE_BYTES", 2 << 20)
 
     refused = await api.get("/chapters/")
 
@@ -156,7 +156,7 @@ async def test_the_size_of_an_answer_is_limited(
 async def test_stalled_readers_use_bounded_memory_and_delay_no_other_account(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pieces, "MAX_ACCOUNT_BYTES", 8 * MAX_PIECE_BYTES)  # more readers than there are connections
+    monkeypatch.setattr(large_answers, "MAX_ACCOUNT_BYTES", 8 * MAX_PIECE_BYTES)  # more readers than connections
     outgoing = api.client.server.app[OUTGOING]  # type: ignore[union-attr]
     async with contextlib.AsyncExitStack() as stalled:
         for _ in range(8):

@@ -8,9 +8,8 @@ import pytest
 
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.access import Access
-from bookgen.providers.deadlines import Deadlines
+from bookgen.providers.deadlines import UNSEEN_FIRST_BYTE, Deadlines, Speed
 from bookgen.providers.openai import OpenAIProvider
-from bookgen.providers.speed import UNSEEN_FIRST_BYTE, Speed
 from bookgen.providers.text import StopReason
 from tests.fakes.model_script import fault
 from tests.providers.calls import PROVIDERS, chapter_request, chat, steady
