@@ -139,7 +139,7 @@ def failure(stderr: str) -> str:
     """The line that says why a program of PostgreSQL failed. Other lines are hints and notes about cleaning up."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     failed = [line for line in lines if re.search(r"\b(FATAL|PANIC|error|could not)\b", line)]
-    return (failed or lines or ["it said nothing"])[0]
+    return (failed or lines or ["it printed no error"])[0]
 
 
 def _copy_package(package: Path, target: Path) -> None:
