@@ -22,7 +22,7 @@ class FactSchema(Schema):
         required=True,
         allow_none=True,
         validate=choice(FactEvent),
-        metadata={"description": "What happens to the subject, if rules can compare it; the value completes it."},
+        metadata={"description": "What happens to the subject, if rules can compare it. `value` completes the phrase."},
     )
     subject = fields.String(required=True, metadata={"example": "Ada Brook"})
     value = fields.String(required=True, metadata={"example": "58 years old"})
