@@ -1,4 +1,7 @@
-"""Actors: a mailbox whose messages are handled in order, and the registry of those in this process. Knows no books."""
+"""Actors, which handle the messages in their mailboxes in order, and the registry of this process's actors.
+
+This module knows nothing about books.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +91,7 @@ class Actor(ABC):
             ) from None
 
     def _post(self, message: Any, answer: asyncio.Future[Any] | None) -> None:
-        if self._crashed:  # its successor reads from the database what is left to do
+        if self._crashed:  # the actor that replaces this one reads from the database what is left to do
             if answer is not None:
                 _answer(answer, error=Unavailable())
             return
@@ -119,7 +122,7 @@ class Actor(ABC):
             if answer is None:
                 raise
             if answer.done() and not isinstance(error, BookgenError):
-                log.exception("bug_unheard", message=type(message).__name__)
+                log.exception("error_without_caller", message=type(message).__name__)
             _answer(answer, error=error)
         except BaseException:
             if answer is not None:
@@ -151,7 +154,7 @@ A = TypeVar("A", bound=Actor)
 
 
 class Registry(Generic[A]):
-    """Finds actors by key, and creates them on demand. Actors know each other only by their keys."""
+    """Finds actors by key, and creates them on demand. Actors refer to each other only by key."""
 
     def __init__(self, make: Callable[[Key], A]) -> None:
         self._make = make

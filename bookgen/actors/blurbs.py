@@ -1,8 +1,8 @@
 """Drafts the blurbs of finished books in the background, after their runs have completed.
 
-The transaction that completes a run leaves a row in `blurb_draft`. A process claims it, asks the model once and fills
-the blurb in. The row survives the death of the process; the stored reply keeps the call from being repeated. Nothing
-waits for a blurb, so failures are only logged, and after MAX_TRIES it is given up.
+The transaction that completes a run inserts a row into `blurb_draft`. A process claims the row, asks the model once and
+stores the blurb. If the process dies, the row remains for another process, and a stored reply is not paid for again.
+Nothing waits for a blurb, so failures are only logged. After MAX_TRIES, the row is given up.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ SAMPLE_MODEL = "offline"
 async def drafted(resources: Resources, account_id: int, book_id: int, steps: StoredSteps) -> str:
     """Have the model draft the blurb; empty if the book has one. The ledger records the cost in any case.
 
-    The last chapter is noted first, because no later chapter causes that. Raises NotFound, UpstreamAIError,
-    CallsHalted.
+    The last chapter is noted first. Any other chapter is noted when the next one is written. Raises NotFound,
+    UpstreamAIError and CallsHalted.
     """
     await note_rest(resources, account_id, book_id, steps)
     material = await resources.health.through_outages(lambda: load_material(resources.pool, account_id, book_id))
@@ -102,7 +102,7 @@ class Blurbs:
         pool, through_outages = self._resources.pool, self._resources.health.through_outages
         try:
             if claimed.tries > MAX_TRIES:
-                raise RuntimeError("it was claimed again and again, and nothing came of it")
+                raise RuntimeError(f"the blurb was claimed more than {MAX_TRIES} times without a result")
             await fault("blurb_draft.begun", claimed.book_id)
             blurb = await drafted(self._resources, claimed.account_id, claimed.book_id, steps)
             await fault("blurb_draft.drafted", claimed.book_id)

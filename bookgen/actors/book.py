@@ -1,4 +1,4 @@
-"""The actor of one book: it steers the run, chapter by chapter or phase by phase, and all other model work on it."""
+"""The actor of one book. It steers the run, chapter by chapter or phase by phase, and all other model work on it."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class BookActor(Actor):
     def _moved(
         self, committed: Committed, announced: ChapterStart | None = None, material: Material | None = None
     ) -> None:
-        """Continue after a commit. `announced`: the chapter that the commit announced; `material`: that of the book."""
+        """Continue after a commit. `announced`: the chapter that it announced. `material`: the book, if in memory."""
         self._statuses.changed(self.key)
         if promoted := committed.promoted:
             self._registry.tell((promoted.account_id, promoted.book_id), WriteNext(promoted))

@@ -1,4 +1,4 @@
-"""What this process writes: chapters (announced, written and committed) and the other phases of productions."""
+"""The work of this process: chapters, which are announced, written and committed, and other phases of productions."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ STALL_SECONDS = 900.0
 
 
 class ChaptersInFlight:
-    """Owns the chapters in flight, and the work of other phases, by run.
+    """Owns the chapters in flight and the work of other phases.
 
-    `surplus`: the number of runs to hand over to other processes. `perform` does the work of a phase.
+    `by_run`: the work by the id of its run. `surplus`: the number of runs to hand over to other processes. `perform`:
+    does the work of a phase.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class ChaptersInFlight:
         """Start the work on the announced chapter as a task. `known`: the book, if it is already in memory."""
         run = start.run
         work = ChapterWork(run, self._steps(run, replay=start.replay, chapter=run.current_chapter))
-        # The book is read only once it has its place, because waiting may take long and memory is for active books.
+        # The book is read when the work has its place: waiting may take long, and only active books may use memory.
         return self._spawn(work, self._write(work, None if self._places.locked() else known))
 
     def start_phase(self, run: Run) -> PhaseWork:
@@ -80,7 +81,10 @@ class ChaptersInFlight:
         return self._spawn(work, self._perform(work))
 
     async def commit(self, work: ChapterWork, written: Written) -> Checkpoint | None:
-        """Commit the chapter and announce the run's next one. None if it was fenced off; then only its cost is kept."""
+        """Commit the chapter and announce the run's next one.
+
+        None if this process no longer has the run. Then only the chapter's cost is recorded.
+        """
         await fault("checkpoint.before", work.run.book_id)
         async with self._resources.pool.acquire() as connection, connection.transaction():
             checkpoint = await checkpoints.commit(connection, work.finished(written))
@@ -138,7 +142,7 @@ class ChaptersInFlight:
         return work.words if work and same else 0
 
     def wait(self, run: Run) -> Outage | None:
-        """The outage that the call in flight waits for, once the wait is long enough to mention."""
+        """The outage that the call in flight waits for, if the wait is long enough to report."""
         work = self.by_run.get(run.id)
         return work.steps.halt.waits_long_for if work else None
 
@@ -158,7 +162,7 @@ class ChaptersInFlight:
         return work
 
     async def _write(self, work: ChapterWork, known: Material | None) -> Written:
-        """Write the chapter. Runs for minutes, as a task beside the mailbox."""
+        """Write the chapter. This takes minutes and runs as a task, outside the mailbox."""
         await fault("begin.after", work.run.book_id)
         async with self._place(work.run):
             given, began = known or await self._read(work.run), now()
@@ -211,8 +215,9 @@ class ChaptersInFlight:
             raise
 
     async def _count_failed(self, work: WorkInFlight[Any]) -> None:
-        """Some failures are free. The words of further ones count, or a book that a model always refuses would cost
-        its author nothing.
+        """Count the words of a failed call, unless it is one of the few free failures of a period.
+
+        Otherwise a book that a model always refuses would cost its author nothing.
         """
         resources, run, steps = self._resources, work.run, work.steps
         gained = max(0, (steps.draft_words or 0) - run.draft_words)
@@ -227,7 +232,7 @@ class ChaptersInFlight:
             await resources.health.through_outages(count)
 
     async def _illustrate(self, work: ChapterWork, book: Book, chapter: Chapter, draft: ChapterDraft) -> None:
-        """Store what a spread has besides its text: the picture, and the book's plan if it was made just now."""
+        """Store the picture of a spread, and the book's plan if this draft made one."""
         pool, health = self._resources.pool, self._resources.health
         if plan := draft.plan:
             await health.through_outages(lambda: material.keep_plan(pool, book.id, plan.bible, numbered(plan.chapters)))

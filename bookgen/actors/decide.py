@@ -1,6 +1,6 @@
 """The life of a run as one pure function from its state and a message to its next state.
 
-`checkpoints.commit` alone accepts a chapter's text; this function decides whether the run ends with it (Advance).
+Only `checkpoints.commit` accepts a chapter's text. Afterwards this function decides whether the run is over (Advance).
 """
 
 from __future__ import annotations

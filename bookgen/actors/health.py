@@ -1,4 +1,4 @@
-"""How work waits during a database outage: whether the database is reachable, and what waits in memory."""
+"""Database outages: whether the database is reachable, and the replies that wait for it in memory."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ MAX_BYTES = 64 << 20
 
 
 class Dropped(Exception):
-    """The text was dropped as the oldest one, because not all waiting texts fit into memory."""
+    """The text was dropped: too much text was waiting for the database in memory, and it was the oldest."""
 
 
 @dataclass(slots=True, eq=False)
@@ -131,7 +131,7 @@ class Backlog:
                 self._waiting.remove(waiting)
 
     def make_room(self) -> None:
-        """Drop the oldest replies while too much waits. Call it after each failed try of the database."""
+        """Drop the oldest replies until the rest fits. Call it after each failed attempt to store a reply."""
         while self.size > self._most_bytes:
             oldest = self._waiting.pop(0)
             self.dropped += 1
@@ -140,8 +140,9 @@ class Backlog:
 
 
 class LedgerWrites:
-    """Owns the tasks that write to the ledger, which finish even if the paid work is cancelled. `tasks`: the unfinished
-    ones.
+    """Owns the tasks that write to the ledger. They finish even if the work that was paid for is cancelled.
+
+    `tasks`: the unfinished ones.
     """
 
     def __init__(self) -> None:

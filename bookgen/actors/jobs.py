@@ -1,7 +1,7 @@
 """Model work on a book outside a run: its outline, reworked chapters, one chapter written again.
 
-A job is exclusive with a run and with other jobs of the book, in every process: its row in `book_job` is written
-under the same lock that a run is accepted under. It ends by itself, whether or not its caller still waits.
+A book has one job at a time, and no job during a run, across all processes: the job's row in `book_job` is written
+under the same lock as the start of a run. A job continues to its end even if its caller no longer waits.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Jobs:
     async def _require_allowed(
         self, connection: asyncpg.Connection, account_id: int, book_id: int, job: Job
     ) -> Rewrite | None:
-        """Refuse a job if the account has no edits left for it. Returns what a rewritten chapter costs.
+        """Raise QuotaExceeded if the account has no edits left for the job. Returns what a rewritten chapter costs.
 
         The account's slot is locked, so that two jobs never both use the last edit or the last free outline.
         """

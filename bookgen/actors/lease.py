@@ -1,4 +1,7 @@
-"""The lease: this process's right to write runs. It renews a row; a local timer stops it before others take over."""
+"""The lease: this process's right to write runs. The process keeps it by renewing a row.
+
+If the row cannot be renewed, a local timer stops the process's work before other processes take it over.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +26,16 @@ log = structlog.get_logger()
 TTL_SECONDS = 30.0
 RENEW_SECONDS = 10.0
 RENEW_AGAIN_SECONDS = 2.0  # after an outage, so that one lost answer does not cost the lease
-# After the start of the last successful renewal, by the monotonic clock.
+# How long after the start of the last successful renewal this process stops its work, by the monotonic clock.
 FENCE_SECONDS = 20.0
-# In this time every living process has renewed its lease.
+# Within this time, every living process renews its lease.
 SETTLE_SECONDS = RENEW_SECONDS + 2 * RENEW_AGAIN_SECONDS
 
 
 class ProviderLimits:
-    """Shares the provider's limits: tells the model the number of processes, and other processes when the provider is
-    busy.
+    """Shares the provider's rate limits among processes.
+
+    The model is told the number of processes. Other processes are told when the provider is busy.
     """
 
     def __init__(self, resources: Resources) -> None:
@@ -83,8 +87,9 @@ class Lease:
 
     @property
     def may_prune(self) -> bool:
-        """Whether rows of dead processes may be deleted: no clock jump for a whole lease, in which all live processes
-        have renewed.
+        """Whether rows of dead processes may be deleted.
+
+        That is so if the clock has not jumped for TTL_SECONDS, in which all living processes have renewed their leases.
         """
         return now() >= self._held_from + TTL_SECONDS
 
@@ -99,7 +104,7 @@ class Lease:
         return self.ends_at - now()
 
     async def take(self) -> None:
-        """Get a lease under this process's name. It can be repeated, also while another try is under way."""
+        """Get a lease for this process. It can be repeated, even while an earlier attempt is still running."""
         started, boot_id = now(), self._resources.boot_id
         pool, pid = self._resources.lease_pool, os.getpid()
         writer, any_writer = self._resources.writer or "", self._resources.any_writer

@@ -1,4 +1,4 @@
-"""A book as writing needs it, with the notes of its chapters, and an outline on its way into the database."""
+"""Load a book with its chapters and their notes for writing, and store drafted outlines."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ async def load_material(pool: asyncpg.Pool, account_id: int, book_id: int) -> Ma
 
 
 async def note_rest(resources: Resources, account_id: int, book_id: int, steps: StoredSteps) -> None:
-    """Have the chapters noted that have no current note, above all the last one, and store each note at once.
+    """Have the model note the chapters that have no current note, such as the last one. Each note is stored at once.
 
-    A failed note is retried next time; nothing else fails with it. Raises NotFound and CallsHalted.
+    If a note fails, it is retried next time, and nothing else fails. Raises NotFound and CallsHalted.
     """
     through_outages = resources.health.through_outages
     material = await through_outages(lambda: load_material(resources.pool, account_id, book_id))

@@ -97,8 +97,10 @@ class PhaseDone:
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """Check what is left: go on to the phase after the chapters, complete if nothing is left, or give up if the run has
-    killed too many processes.
+    """Check what is left to do.
+
+    The run continues with the phase after the chapters, completes if nothing is left, or fails if too many processes
+    have died while writing it.
     """
 
 
@@ -133,8 +135,9 @@ class RewriteChapter:
 
 @dataclass(frozen=True, slots=True)
 class RewritePassage:
-    """Reword the characters `start` to `end` of a chapter. `words`: the length of the passage. `report`: the task of
-    the report for the new text.
+    """Reword the characters `start` to `end` of a chapter.
+
+    `words`: the length of the passage. `report`: the task id of the report that proposes the new text.
     """
 
     chapter_id: int
@@ -148,7 +151,7 @@ class RewritePassage:
 
 @dataclass(frozen=True, slots=True)
 class RowChanged:
-    """The run's row may have been changed by another process; look."""
+    """Another process may have changed the run's row, so read it again."""
 
 
 @dataclass(frozen=True, slots=True)

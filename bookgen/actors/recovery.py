@@ -1,7 +1,7 @@
-"""Take up again what stopped without being told to: the runs of dead processes, and the actors of books that crash.
+"""Restart what has stopped unintentionally: the runs of dead processes, and the actors of books that crash.
 
-The first sweep is the recovery after the death of a process. Later sweeps repair what a lost notification left behind.
-A crashed actor starts again after a back-off; the run of a book that keeps crashing is given up.
+The first sweep is the recovery after the death of a process. Later sweeps do the work whose notification was lost. A
+crashed actor starts again after a back-off. The run of a book that keeps crashing is given up.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class Crashes:
 
 
 class Recovery:
-    """Makes this process write the runs that the rows say it should, whatever events it has seen."""
+    """Makes this process write the runs that it owns in the database, even if it has missed notifications."""
 
     def __init__(
         self,
@@ -158,15 +158,15 @@ class Recovery:
         """Do one sweep. `takes_over`: whether an expired lease means that its process is dead."""
         await self._take_over(takes_over)
         await self._promote()
-        await self._go_on_with_what_nobody_handles()
+        await self._continue_idle_runs()
         await self.check_chapters_in_flight()
         await self._tell_of_waiting()
         self._tell_of_refusals()
 
     async def check_chapters_in_flight(self) -> bool:
-        """Look at runs that this process writes although they are no longer its own or no longer running.
+        """Have the actors stop work on runs that this process no longer owns or that are no longer running.
 
-        Returns whether there was anything to ask the database about.
+        Returns whether the database was queried.
         """
         works = dict(self._chapters.by_run)
         if not works:
@@ -222,7 +222,8 @@ class Recovery:
         for account_id in await slots.accounts_with_a_free_slot(pool, seconds):
             self._write(await self._transactions.promote_unless_locked(account_id))
 
-    async def _go_on_with_what_nobody_handles(self) -> None:
+    async def _continue_idle_runs(self) -> None:
+        """Continue the runs that this process owns but is not working on."""
         owned = await ownership.owned(self._resources.pool, self._resources.boot_id)
         self._retry_at = {run.id: self._retry_at[run.id] for run in owned if run.id in self._retry_at}
         places = self._chapters.free_places
@@ -234,7 +235,7 @@ class Recovery:
             elif not is_at_risk(run):
                 await self._begin(run)
             elif places and not self._backs_off(run):
-                places -= 1  # a chapter that is announced but waits for its place would also count a death
+                places -= 1  # an announced chapter would count a death even while it waits for its place
                 await self._begin(run)
 
     async def _begin(self, run: Run) -> None:

@@ -1,7 +1,7 @@
-"""Makes reports in the background: a proofreading chapter by chapter, an editor's reading of the whole book at once.
+"""Makes reports in the background: proofreading, chapter by chapter, and an editor's reading of the whole book.
 
-Each model call is paid once. A process makes one report of an account at a time. A report belongs to the process that
-has claimed it.
+Each model call is paid for once. A process makes one report of an account at a time. A report belongs to the process
+that has claimed it.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ class Reports:
     async def _make(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> None:
         try:
             if report.epoch > report.done + MAX_CLAIMS:
-                raise RuntimeError("it was claimed again and again, and no chapter of it was read")
+                raise RuntimeError(f"the report was claimed more than {MAX_CLAIMS} times without progress")
             try:
                 made = self._review if report.kind is ReportKind.REVIEW else self._read
                 read = await made(report, owner, steps)
@@ -224,8 +224,8 @@ class Reports:
         if report.done == every:
             return True
         if not self._resources.can_read:
-            nobody = [Unread(number, whole=True, refused=False) for number in range(1, every + 1)]
-            return await self._save(report, owner, every, ChapterReading(unread=nobody))
+            unread = [Unread(number, whole=True, refused=False) for number in range(1, every + 1)]
+            return await self._save(report, owner, every, ChapterReading(unread=unread))
         edited = await review.edited(self._resources, report.account_id, report.book_id, steps)
         return await self._save(report, owner, every, ChapterReading(edited.rows))
 
@@ -241,7 +241,7 @@ class Reports:
         return await self._resources.health.through_outages(attempt)
 
     async def _complete(self, report: ClaimedReport, owner: UUID) -> None:
-        """One check of the allowance is counted in the transaction that completes the report.
+        """Complete the report and, in the same transaction, spend one check of the allowance.
 
         A review by a process that has no model for it is free.
         """

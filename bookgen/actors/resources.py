@@ -1,4 +1,4 @@
-"""What all actors of this process share, and its replacement for an operator's command."""
+"""What all actors of this process share, and what an operator's command uses instead."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Products:
 
 
 class Deciding(Protocol):
-    """What transactions on runs need of the process. `serves`: it writes runs itself, under a lease."""
+    """What transactions on runs need to know about the process. `serves`: it writes runs itself, under a lease."""
 
     @property
     def pool(self) -> asyncpg.Pool: ...
@@ -134,8 +134,8 @@ class Resources:
 
     `boot_id` identifies the process in the database; it changes when the lease is lost. `other_processes` is the
     number of other living processes. `names_model`: the operator named the model, instead of leaving the choice to
-    the keys. `revision` is what a production does with its editor's findings. `context_tokens` is the most tokens of a
-    call that reads the whole book. `draining`: the process ends soon, begins no chapter and makes no model call.
+    the keys. `revision` is what a production does with its editor's findings. `context_tokens` is the window of a call
+    that reads the whole book. `draining`: the process ends soon, begins no chapter and makes no model call.
     `blurb_asked` is set when a blurb may be waiting. `awaits_operator`: the database is a restored copy, in which
     nothing is written until the operator lets its runs continue.
     """
@@ -181,7 +181,7 @@ class Resources:
 
     @property
     def can_read(self) -> bool:
-        """Whether this process has a model that reads. The one that writes sample text does not."""
+        """Whether this process has a model that can read a book. The model of sample text cannot."""
         return self.model.name != SAMPLE_WRITER
 
     def may_write(self, run: Run) -> bool:

@@ -35,7 +35,7 @@ from bookgen.writing.structured import UnusableReply
 
 log = structlog.get_logger()
 
-MAX_BYTES = 8_000_000  # of a book's text: more than a million words
+MAX_BYTES = 8_000_000  # of a book's text, which is more than a million words
 TOO_LONG = "The book is too long for an editor's reading, which takes up to {most:,} bytes."
 
 
@@ -51,10 +51,10 @@ class RevisedText:
 
 @dataclass(frozen=True, slots=True)
 class EditedBook:
-    """What an editor's reading has brought. `rows` are the report's.
+    """The result of an editor's reading. `rows`: the rows of its report.
 
-    `unanswered` are the rows without the author's answer, for a book whose author changed it in the meantime.
-    `proposed` are texts with edits that a comparison rejected.
+    `unanswered`: the rows without the model's edits, for the case that the author has changed the book meanwhile.
+    `proposed`: texts with edits that a comparison rejected.
     """
 
     material: Material
@@ -70,7 +70,7 @@ class EditedBook:
     async def save_texts(self, connection: asyncpg.Connection) -> Sequence[NewSuggestion]:
         """Save the new texts in the caller's transaction, or none if one of these chapters has changed.
 
-        Returns the rows of the report. The former texts are kept as revisions, and so are the rejected ones.
+        Returns the rows of the report. The previous texts and the rejected ones are kept in the chapters' history.
         """
         book = self.material.book
         concerned = {each.chapter.id: each.chapter for each in (*self.revised, *self.proposed)}
@@ -85,7 +85,7 @@ class EditedBook:
         return self.rows
 
     async def _keep_aside(self, connection: asyncpg.Connection, proposed: RevisedText) -> None:
-        """Keep a rejected text as a revision, which counts as the model's exactly if the draft does."""
+        """Keep a rejected text in the chapter's history, with the same writer as the draft."""
         chapter = proposed.chapter
         told = chapter.id, RevisionOrigin.NOT_PREFERRED, proposed.content, proposed.words, chapter.writer
         await revisions.add(connection, *told, written_at=chapter.written_at)
@@ -93,7 +93,7 @@ class EditedBook:
     async def _save_text(self, connection: asyncpg.Connection, revised: RevisedText) -> None:
         """Save one text. Its growth is bounded (`review.room`), so the account's storage is not checked.
 
-        The chapter's digest holds for the new text too: an edit changes a few words of it.
+        The chapter's digest stays valid for the new text, since edits change only a few words.
         """
         chapter, account_id = revised.chapter, self.material.book.account_id
         changes = {"content": revised.content}

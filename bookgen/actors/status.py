@@ -187,7 +187,7 @@ def _without_text(report: RunProgress) -> str:
 
 
 def seconds_remaining(report: RunProgress, model: TextModel | None = None) -> int | None:
-    """Seconds until the run is completed. None if it is paused or over, or waits for something that has no time.
+    """Seconds until the run is completed. None if it is paused or over, or waits for something of unknown length.
 
     A queued run also waits for the runs before it. Without a `model`, only a run that has written a chapter has an
     estimate.

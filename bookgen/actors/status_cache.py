@@ -1,4 +1,4 @@
-"""Statuses that are kept encoded until they change, and who waits for the change."""
+"""Caches encoded statuses until they change, and wakes the tasks that wait for a change."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from bookgen.store import progress
 from bookgen.store.progress import RunProgress
 
 FORGET_SECONDS = 60.0  # after the last request for it
-# How often a waiter polls for changes without a notification: in the outline or the queue, and chapters of another
-# process, which only announces commands.
+# How often a waiting task polls for changes that have no notification: in the outline, in the queue, and by another
+# process, which sends notifications of commands but not of finished chapters.
 LOOK_SECONDS = 30.0
 LOOK_SECONDS_AMONG_OTHERS = 1.0
 
@@ -87,8 +87,8 @@ class Changes:
 
 
 @dataclass(slots=True, eq=False)
-class Kept:
-    """A cached status: as it was read, and encoded together with what only this process knows."""
+class CachedStatus:
+    """A cached status: as it was read from the database, and encoded together with what only this process knows."""
 
     report: RunProgress | None = None
     words: int = 0
@@ -118,7 +118,7 @@ class Statuses:
         self._pool = pool
         self._resources = resources
         self._chapters = chapters
-        self._kept: dict[int, dict[int, Kept]] = {}  # by account, then by book
+        self._kept: dict[int, dict[int, CachedStatus]] = {}  # by account, then by book
         self.changes = Changes()
 
     async def read(self, account_id: int, book_id: int) -> bytes:
@@ -127,7 +127,7 @@ class Statuses:
 
     async def read_anew(self, account_id: int, book_id: int) -> bytes:
         """The body, read from the database, for the response to a change."""
-        kept = self._kept.setdefault(account_id, {})[book_id] = Kept()
+        kept = self._kept.setdefault(account_id, {})[book_id] = CachedStatus()
         try:
             found = await progress.of_book(self._pool, account_id, book_id)
             if found is None:
@@ -145,7 +145,7 @@ class Statuses:
         kept = self._kept.get(account_id, {}).get(book_id)
         return self._encoded(kept, kept.report) if kept and kept.report and self._is_ours(kept.report.run) else None
 
-    def _encoded(self, kept: Kept, report: RunProgress) -> bytes:
+    def _encoded(self, kept: CachedStatus, report: RunProgress) -> bytes:
         """The body, encoded again if there are more words or the model's availability has changed."""
         words, outage = self._chapters.words_in_flight(report.run), self._outage(report.run)
         if not kept.body or words != kept.words or outage != kept.outage:
@@ -178,7 +178,7 @@ class Statuses:
                     return None
 
     async def _look_again(self, changed: Change, most: float) -> None:
-        """Wait for a change, or until it is time to look for one without a notification; the time is random."""
+        """Wait for a change, or until it is time to poll, at most `most` seconds. The time is random."""
         seconds = LOOK_SECONDS_AMONG_OTHERS if self._resources.other_processes else LOOK_SECONDS
         timer = asyncio.get_running_loop().call_later(min(most, seconds * uniform(0.5, 1)), changed.set)
         try:
@@ -214,7 +214,7 @@ class Statuses:
                 if kept.body and kept.asked_at < oldest:
                     self._drop(account_id, book_id, kept)
 
-    def _drop(self, account_id: int, book_id: int, kept: Kept | None) -> None:
+    def _drop(self, account_id: int, book_id: int, kept: CachedStatus | None) -> None:
         """Drop this cached status, but not one that another reader has put in its place."""
         books = self._kept.get(account_id, {})
         if kept is not None and books.get(book_id) is kept:

@@ -27,7 +27,7 @@ from bookgen.store.model_calls import Asked, PaidCall, Step
 
 # Seconds that the caller of an outline or a rewrite waits for an unreachable provider.
 CALLER_PATIENCE = 45.0
-MIN_WORDS_OF_A_CALL = 100  # what a call counts as at least, if nothing comes of it
+MIN_WORDS_OF_A_CALL = 100  # a failed call counts as at least this many words
 
 
 class TextDropped(UpstreamAIError):
@@ -79,7 +79,7 @@ class StoredSteps:
         self.unstored: Step | None = None
         self.awaits_picture = False
         self.paid = False  # whether any call was paid for, whatever its result
-        self.words_asked = 0  # by the calls that were paid for
+        self.words_asked = 0  # how many words the paid calls asked for
         self.require_words: Callable[[], Awaitable[None]] | None = None  # raises QuotaExceeded before a chapter's call
         self.draft_words: int | None = None  # words of the chapter so far, including the newest reply
 
@@ -125,7 +125,7 @@ class StoredSteps:
         return await self._stored(step_key(self.scope.salt, request, 0)) is not None
 
     def beside(self) -> StoredSteps:
-        """Steps for calls at the same time as these, which are halted together with them."""
+        """Steps for concurrent calls, which are halted together with these."""
         steps = StepsBeside(self._resources, self.scope, replay=self._replay, chapter=self._chapter)
         steps.halt = self.halt.beside()
         return steps
@@ -223,7 +223,7 @@ class StepsBeside(StoredSteps):
 
 
 def words_of(request: TextRequest) -> int:
-    """How many words a call counts as if nothing comes of it."""
+    """How many words a call counts as if it fails."""
     return max(int(request.brief.get("words", 0)) if request.stage == "chapter" else 0, MIN_WORDS_OF_A_CALL)
 
 

@@ -266,7 +266,7 @@ class Supervisor:
             actor.halt()
         deadline = now() + seconds
         try:
-            while self._busy() and now() < deadline:  # noqa: ASYNC110 (several kinds of work, once in a life)
+            while self._busy() and now() < deadline:  # noqa: ASYNC110 (several kinds of work, once per process)
                 await asyncio.sleep(0.02)
         finally:
             await self._let_go()

@@ -146,7 +146,7 @@ class Transactions:
 
     @contextlib.asynccontextmanager
     async def _connection(self, account_id: int) -> AsyncIterator[asyncpg.Connection]:
-        """A transaction for the account. An account has few at a time, so that its waits do not hold up others."""
+        """A transaction for the account, which has only a few at a time, so that it does not hold up other accounts."""
         of_account = self._of_account.get(account_id)
         if of_account is None:
             of_account = self._of_account[account_id] = asyncio.Semaphore(CONNECTIONS_OF_AN_ACCOUNT)
@@ -200,8 +200,8 @@ class Transactions:
     async def _keeps_hold(self, connection: asyncpg.Connection, state: BookState, run: Run) -> bool:
         """Whether the hold of a run that ends stays with its book, because model calls were paid.
 
-        A call that a stop cuts off is not in the ledger. Some are free; with more of them, the first calls of any
-        number of drafts would be.
+        A call that a stop cuts off is not in the ledger. Only a few of these are free. Otherwise, an author could stop
+        any number of drafts during their first call and pay nothing.
         """
         if state.wrote or run.status is not RunStatus.STOPPED or state.run is None or not state.run.call_started_at:
             return state.wrote

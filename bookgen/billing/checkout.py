@@ -48,10 +48,9 @@ class Upgraded:
 
 
 class Payments:
-    """Buys and manages plans, credits and add-ons. Without a gateway nothing can be bought, and valid requests are
-    refused.
+    """Buys and manages plans, credits and add-ons. Without a gateway, all purchases are refused.
 
-    With `sells` False the gateway serves earlier purchases only.
+    `sells` False: the gateway only serves earlier purchases.
     """
 
     def __init__(
@@ -178,7 +177,7 @@ class Payments:
                 )
 
     async def _was_paid(self, session_id: str) -> bool:
-        """The error for a page that cannot be closed because it was paid; its event may be on its way."""
+        """Whether a page that could not be closed was paid. Reads the session again: its event may not be here yet."""
         await self._configured().refresh_session(session_id)
         return bool((await payments.session_facts(self._db, session_id))["status"] == "paid")
 
@@ -262,7 +261,7 @@ class Payments:
 
 
 def _interval_of(present: Subscription | None) -> str:
-    """The current billing interval, used when a request names none."""
+    """The current billing interval, or monthly. It applies if a request names none."""
     return (present and is_live(present) and present.billing_interval) or "monthly"
 
 

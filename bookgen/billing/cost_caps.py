@@ -1,4 +1,7 @@
-"""Caps on the cost of model calls. Each call reserves its highest cost first, so that concurrent calls pass no cap."""
+"""Caps on the cost of model calls.
+
+Each call first reserves its highest possible cost, so that concurrent calls together cannot exceed a cap.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ class CostCaps:
         said = f"The cost cap of {WHOSE[refusal.cap]} is reached: {refusal.spent / 1e6:.2f} of {bound / 1e6:.2f} "
         said += f"{self.currency} are spent"
         if refusal.reserved:
-            said += f", {refusal.reserved / 1e6:.2f} are set aside for calls under way"
+            said += f", {refusal.reserved / 1e6:.2f} are reserved for calls in progress"
         if refusal.spent < bound:
             said += f", and one more call may cost {cost / 1e6:.2f}"
         return f"{said}."
@@ -64,8 +67,9 @@ class Purpose:
 
 @dataclass(frozen=True, slots=True)
 class CostBudget:
-    """Implements `providers.text.CallBudget` for the calls of one purpose. `through` runs database operations, retrying
-    as long as needed.
+    """Implements `providers.text.CallBudget` for the calls of one purpose.
+
+    `through` runs a database operation and retries it through outages.
     """
 
     db: asyncpg.Pool
@@ -90,15 +94,16 @@ class CostBudget:
         )
 
     async def release(self, call_id: UUID) -> None:
-        """Release the reservation. If the database is unavailable, it counts until the end of its day."""
+        """Release the reservation. If the database is unavailable, the reservation counts until the end of its day."""
         try:
             await reservations.release(self.db, call_id)
         except Unavailable as outage:
             log.warning("reservation_not_released", reason=str(outage))
 
     def _most(self, model: str, most: Usage) -> int:
-        """The highest cost of a call, with its prompt at the higher of the uncached and the cache-write price. 0
-        without a price.
+        """The highest cost of a call in millionths; 0 if the model has no price.
+
+        The prompt counts at the uncached or at the cache-write price, whichever is higher.
         """
         cached = replace(most, input_tokens=0, cache_write_tokens=most.input_tokens)
         return max(self.price(model, most) or 0, self.price(model, cached) or 0)

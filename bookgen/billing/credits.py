@@ -1,4 +1,4 @@
-"""Credits: granted in lots, spent on books, taken back when their price is refunded.
+"""Credits: granted in lots, spent on books, taken back when their purchase is refunded.
 
 Each function changes lot, balance and ledger together, in the caller's transaction and under
 `subscriptions.lock`.
@@ -30,8 +30,9 @@ async def grant(
 
 
 async def grant_purchase(connection: DB, account_id: int, purchase: PaidCredits) -> None:
-    """Grant the paid credits once, and record how many of them are refunded now. If that number fell, because a refund
-    failed or a dispute was won, the credits are returned.
+    """Grant the paid credits once, and record how many of them are refunded now.
+
+    If that number has fallen, because a refund failed or a dispute was won, the credits are returned.
     """
     bought = purchase.credits
     said = "1 credit bought" if bought == 1 else f"{bought} credits bought"

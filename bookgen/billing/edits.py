@@ -11,8 +11,8 @@ from bookgen.store.database import DB
 
 WORDS_OF_AN_EDIT = 5000  # a longer chapter counts as several edits; otherwise one edit could be a whole book
 # Drafts cost nothing, and edits could turn them into unpaid books. So in one period, edits of all unpaid books together
-# may write at most half the words of the plan's longest book. On `free`, its edits use about that much in usual
-# chapters.
+# may write at most half the words of the plan's longest book. On the plan `free`, that is about what its edits write in
+# chapters of the usual length.
 UNPAID_PART = 2
 UNPAID_WORDS = "unpaid_words"  # the `quota_type` of that limit
 UNPAID = (

@@ -1,5 +1,6 @@
-"""Failed jobs whose calls were paid: some are free, since models sometimes fail. Further ones count as if they had
-succeeded; otherwise anyone could endlessly request something that a model always refuses.
+"""Failed jobs whose model calls were paid for. A few per period are free, since models sometimes fail.
+
+Further ones count as if they had succeeded. Otherwise anyone could endlessly request what a model always refuses.
 """
 
 from __future__ import annotations

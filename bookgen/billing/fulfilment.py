@@ -38,9 +38,7 @@ PAID = frozenset({"paid", "refunded"})
 
 
 class Outcome(NamedTuple):
-    """What applying an event did, stored with the event. If `customer` is set, its subscriptions must be refreshed
-    next.
-    """
+    """What applying an event did, stored with the event. If `customer` is set, refresh its subscriptions next."""
 
     said: str
     customer: str | None = None
@@ -73,8 +71,9 @@ class Fulfilment:
         return lambda connection: self._apply_session(connection, session)
 
     async def read_customer(self, customer: str, *, keep: bool = False) -> Effect:
-        """Read the customer's subscriptions. `keep`: also undo the cancellations that paid upgrades undo, and release
-        idle schedules, at the processor.
+        """Read the customer's subscriptions.
+
+        `keep`: also change them at the processor: undo a cancellation after a paid upgrade, and release idle schedules.
         """
         try:
             found = await self.gateway.subscriptions(customer)
@@ -96,7 +95,7 @@ class Fulfilment:
         return replace(subscription, cancel_at_period_end=False)
 
     async def _release_idle(self, subscription: ProcessorSubscription) -> None:
-        """A subscription with a schedule can't be canceled in the portal."""
+        """Release an idle schedule, because a subscription with a schedule cannot be canceled in the portal."""
         schedule = subscription.schedule
         if schedule is None or not schedule.is_idle or schedule.created_at > self._clock() - PLANNING:
             return
@@ -157,8 +156,9 @@ class Fulfilment:
         return outcome
 
     async def _buyer(self, connection: DB, checkout: Checkout, session: CheckoutSession) -> int | None:
-        """The account that opened the page, or else the one whose verified address paid. A customer created for a guest
-        does not get into an existing account.
+        """The account that opened the page, or else the account with the verified address that paid.
+
+        A customer that the processor created for a guest is never attached to an existing account.
         """
         if checkout.account_id is not None or not session.email:
             return checkout.account_id
@@ -178,7 +178,7 @@ class Fulfilment:
         return Outcome(f"{outcome.said}; waits until the buyer's address is proven")
 
     async def _credit(self, connection: DB, checkout: Checkout, session: CheckoutSession, account_id: int) -> None:
-        """Grant the paid credits, and remove those of them that were refunded and are left."""
+        """Grant the paid credits, and take back the refunded ones that are not spent."""
         if checkout.credits is None or checkout.words_per_book is None:
             raise ValueError(
                 f"checkout {checkout.id} sells no credits"

@@ -72,7 +72,7 @@ class Gateway:
         return str(created["id"])
 
     async def delete_customer(self, customer: str) -> None:
-        """Delete the customer, which ends its subscriptions at once. It may be deleted already."""
+        """Delete the customer, which ends its subscriptions at once. A customer that is already deleted is no error."""
         with contextlib.suppress(Unknown):
             await self._call("customers.delete", customer)
 
@@ -139,10 +139,9 @@ class Gateway:
         await self._call("subscription_schedules.release", schedule_id, {"preserve_cancel_date": True})
 
     async def mark_to_keep(self, subscription: ProcessorSubscription, offer: Offer) -> None:
-        """Record at the processor that the change to `offer` undoes the cancellation, which `keep` does once it is
-        paid.
+        """Mark the subscription: when the change to `offer` is paid, `keep` undoes the cancellation.
 
-        The call that makes the change cannot do this or carry the mark, and a later call may be lost.
+        The call that makes the change cannot undo the cancellation or set the mark, and a later call may be lost.
         """
         await self._call("subscriptions.update", subscription.id, {"metadata": {processor.KEEP_AS: offer.tag}})
 
@@ -168,8 +167,9 @@ class Gateway:
         return await self._with_reversals(processor.checkout_session(found))
 
     async def _with_reversals(self, session: CheckoutSession) -> CheckoutSession:
-        """The session with its refunds. A charge stays marked as disputed after the dispute is won, and may count a
-        failed refund.
+        """The session with its refunds and disputes, read one by one.
+
+        The charge itself is not enough: it stays disputed after the dispute is won, and may count a failed refund.
         """
         about = {"payment_intent": session.payment_intent, "limit": 100}
         if session.disputed:
@@ -199,8 +199,9 @@ class Gateway:
             after = {"starting_after": page["data"][-1]["id"]}
 
     async def _with_arrears(self, subscription: ProcessorSubscription) -> ProcessorSubscription:
-        """The subscription with its unpaid invoices. Its period restarts each month, paid or not; the unpaid invoices
-        show what was paid.
+        """The subscription, overdue since its oldest unpaid invoice.
+
+        Its current period does not show that, because a new period begins each month, paid or not.
         """
         if subscription.past_due_since is None:
             return subscription
@@ -218,8 +219,9 @@ class Gateway:
     # --- the catalogue ------------------------------------------------------------------------------
 
     async def find_price(self, offer: Offer) -> tuple[str, int] | None:
-        """The id and amount of the price currently sold under the offer's name. A price in another currency, or without
-        our metadata, is not ours and is ignored.
+        """The id and amount in cents of the active price with the offer's name; None if there is none.
+
+        A price in another currency or without our metadata is ignored.
         """
         listed = await self._call("prices.list", {"lookup_keys": [offer.lookup_key], "active": True})
         ours = [
@@ -267,7 +269,7 @@ class Gateway:
         return str((await self._call("webhook_endpoints.create", params))["secret"])
 
     async def _make_price(self, offer: Offer) -> str:
-        with contextlib.suppress(Refused):  # it exists already
+        with contextlib.suppress(Refused):  # it already exists
             await self._call("products.create", {"id": offer.product_id, "name": f"bookgen: {offer.name}"})
         params: dict[str, Any] = {
             "product": offer.product_id,

@@ -33,11 +33,11 @@ async def account_for(connection: Connection, email: str) -> tuple[int | None, b
         except InvalidInput:  # the name or the address has just been taken
             continue
         return created.id, True
-    return None, False  # an account has given up the address and can still take it back
+    return None, False  # another account has changed its address and can still undo that
 
 
 async def tell(connection: Connection, email: str, account_id: int | None, bought: str, *, new: bool) -> None:
-    """Mail the buyer a receipt and, if nobody has verified the address, a link that does."""
+    """Mail the buyer a receipt and, if the address is not verified, a sign-in link that verifies it."""
     if new or account_id is None:
         await mails.enqueue(connection, LinkPurpose.MAGIC_LOGIN, email, bought=bought)
     if not new:

@@ -34,9 +34,7 @@ class HeldImages:
 
     @asynccontextmanager
     async def bringing(self, connection: asyncpg.Connection, images: int) -> AsyncIterator[None]:
-        """The transaction that stores the images made. They count even if they cannot be stored, because they are paid
-        for.
-        """
+        """A transaction that stores the images. They count even if that fails, because they were paid for."""
         try:
             async with connection.transaction():
                 yield
@@ -57,8 +55,9 @@ async def require_images(connection: DB, quota: Quota, standing: Standing, book_
 
 @asynccontextmanager
 async def held_images(database: Database, quota: Quota, account_id: int, images: int) -> AsyncIterator[HeldImages]:
-    """Hold this many images, or raise QuotaExceeded. Inside the block they are consumed; if it fails, the rest are
-    released.
+    """A context that holds this many images. The caller consumes them; if the block fails, the rest are released.
+
+    Raises QuotaExceeded.
     """
     held = await hold_images(database, quota, account_id, images, uuid4())
     try:

@@ -38,7 +38,7 @@ class PlanChanges:
         customer = await Customers(self._db, self._gateway).of(account_id)
         present = await self._running(customer, processor_id)
         begins = None
-        if present.tag == offer.tag:  # it was changed before, and the process died before storing it
+        if present.tag == offer.tag:  # an earlier process changed it, but died before storing that
             await self._release(present)
         elif await self._is_smaller(present, offer):
             if present.next_plan != (offer.slug, offer.billing):
@@ -60,8 +60,10 @@ class PlanChanges:
         return True
 
     async def _change_now(self, account_id: int, customer: str, present: ProcessorSubscription, offer: Offer) -> None:
-        """Upgrade now. A scheduled subscription accepts neither a pending update nor a cancellation, so the schedule is
-        ended first.
+        """Upgrade now.
+
+        A subscription with a schedule accepts neither a pending update nor a cancellation, so the schedule is ended
+        first.
         """
         await self._release(present)
         try:
@@ -90,7 +92,7 @@ class PlanChanges:
             await self._gateway.release(present.schedule.id)
 
     async def _plan_again(self, customer: str, before: ProcessorSubscription) -> None:
-        """Plan the change again that was cancelled for an upgrade which failed."""
+        """Schedule the change in `before` again, which was cancelled for an upgrade that then failed."""
         if before.next_plan is None:
             return
         slug, interval = before.next_plan

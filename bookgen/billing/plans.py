@@ -38,9 +38,7 @@ def pays_for_any(plan: Plan, words: int) -> bool:
 
 
 def larger_plan(plan: Plan, offered: Iterable[Plan], words: int) -> Plan | None:
-    """The first of the offered plans with more books a month than `plan`, and a limit that fits a book of this many
-    words.
-    """
+    """The first offered plan that has more books a month than `plan` and covers a book of this many words."""
     books = plan.features.books_per_month
     return next(
         (

@@ -111,8 +111,8 @@ class SubscriptionSchedule:
 class ProcessorSubscription:
     """A subscription. `tag`: kind, slug and interval of its offer in our catalogue.
 
-    `past_due_since`: the first unpaid moment, the same however late we learn of it. `keep_as`: the tag of an upgrade
-    that undoes a pending cancellation once it is paid.
+    `past_due_since`: since when it is unpaid; this does not depend on when we learn of it. `keep_as`: the tag of an
+    upgrade that undoes a pending cancellation once it is paid.
     """
 
     id: str
@@ -269,13 +269,16 @@ def names_ours(found: Object) -> bool:
 
 
 def unpaid_since(renewals: Iterable[Object]) -> datetime | None:
-    """When the oldest in the newest series of unpaid invoices was created. `renewals`: the newest first."""
+    """When the oldest of the consecutive unpaid invoices was created; None if the newest one is paid.
+
+    `renewals`: the invoices, newest first.
+    """
     unpaid = list(takewhile(lambda each: each["status"] in UNPAID, renewals))
     return _moment(unpaid[-1]["created"]) if unpaid else None
 
 
 def invoice(found: Object) -> Invoice:
-    """An invoice with the period that it bills for, which is in its lines; its own period field is the one before."""
+    """An invoice with the period that it bills for. That is in its lines; its own fields have the period before."""
     lines = (found.get("lines") or {}).get("data") or [{}]
     period = lines[-1].get("period") or {"start": found["period_start"], "end": found["period_end"]}
     return Invoice(

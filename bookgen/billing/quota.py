@@ -93,8 +93,9 @@ class Quota:
         await self._require_source(db, await self._funds(db, account_id), target_word_count)
 
     async def require_words(self, db: DB, account_id: int, book_id: int, target_word_count: int) -> None:
-        """Refuse a length that neither the plan nor a credit covers, whatever is left of either. During a run, the
-        run's hold must cover it.
+        """Raise PlanUpgradeRequired if neither the plan nor any credit covers a book of this length.
+
+        How much is left of them does not matter. During a run, the run's hold must cover the length.
         """
         hold = await holds.find_by_book(db, book_id)
         if hold and hold.run_id:
@@ -113,8 +114,9 @@ class Quota:
     async def hold_book(
         self, connection: DB, standing: Standing, book_id: int, run_id: UUID, target_word_count: int
     ) -> FundingSource:
-        """Hold what pays for this run, in the transaction that accepts it. Raises BookQuotaExceeded or
-        PlanUpgradeRequired.
+        """Hold what pays for this run, in the transaction that accepts it.
+
+        Raises BookQuotaExceeded or PlanUpgradeRequired.
         """
         account_id = standing.account_id
         if pays_for_any(standing.plan, target_word_count):
@@ -140,7 +142,7 @@ class Quota:
         source = FundingSource.CREDITS if lot else FundingSource.SUBSCRIPTION
         lot_id = lot.id if lot else None
         if not await holds.add(connection, account_id, book_id, run_id, source, lot_id, period.start, period.end):
-            raise RuntimeError(f"book {book_id} has a hold that nobody has seen")
+            raise RuntimeError(f"book {book_id} already has a hold, although the account is locked")
         return source
 
     async def require_words_left(self, db: DB, standing: Standing, run_id: UUID, target_word_count: int) -> None:
@@ -186,9 +188,9 @@ class Quota:
     async def require(
         self, db: DB, standing: Standing, allowance: Allowance, *, in_flight: int, amount: int = 1
     ) -> None:
-        """Refuse `amount` more if the allowance has too little left next to work in flight.
+        """Raise QuotaExceeded if too little of the allowance is left for `amount` more, besides the work in flight.
 
-        Uses nothing; `spend` does, in the transaction that stores the result.
+        This uses nothing; `spend` does, in the transaction that stores the result.
         """
         used = await self._used(db, standing, allowance)
         room = left(standing.plan.features.limit(allowance), used + in_flight)
@@ -196,7 +198,7 @@ class Quota:
             raise QuotaExceeded(SENTENCES[allowance], **self._exhausted(standing, allowance, used, in_flight))
 
     async def spend(self, db: DB, account_id: int, allowance: Allowance, amount: int = 1) -> None:
-        """Use `amount` of the allowance, or refuse and use nothing."""
+        """Use `amount` of the allowance, or raise QuotaExceeded and use nothing."""
         standing = await self.standing(db, account_id)
         limit, period = standing.plan.features.limit(allowance), standing.period
         if not await usage.spend(db, account_id, period.start, period.end, allowance, limit, amount):
@@ -255,8 +257,9 @@ def _covered(plan: Plan, hold: Hold) -> int:
 
 
 def _written_out(plan: Plan, hold: Hold, target_word_count: int) -> bool:
-    """Whether the words of the hold are used up. The book may be longer than the plan covers, if the plan has changed
-    since.
+    """Whether the words of the hold are used up.
+
+    The book may be longer than the plan covers, if the plan has changed since the hold began.
     """
     longest = max(_covered(plan, hold), target_word_count)
     return plan.features.books_per_month != UNLIMITED and hold.words_written >= TIMES_WRITTEN * longest

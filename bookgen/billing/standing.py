@@ -66,9 +66,7 @@ def entitled(
     now: datetime,
     renewal_grace: timedelta,
 ) -> bool:
-    """Whether a subscription in this state is in force. One without a `period_end` was granted by the operator and does
-    not end.
-    """
+    """Whether a subscription in this state is in force. Without `period_end`, it has no end: an operator granted it."""
     match status:
         case SubscriptionStatus.ACTIVE | SubscriptionStatus.TRIALING:
             return period_end is None or now < period_end + renewal_grace

@@ -60,10 +60,10 @@ def add_options(parser: ArgumentParser) -> None:
     _command(ends, "end", "revoke all tokens of an account", _end_sessions)
     _command(commands, "unblock", "unblock an account and lift its bans", _unblock)
     _command(commands, "make-staff", "give an account access to the staff overview", _make_staff)
-    _command(commands, "remove-staff", "take that access from an account", _remove_staff)
+    _command(commands, "remove-staff", "withdraw an account's access to the staff overview", _remove_staff)
     password = _command(commands, "set-password", "set the password of an account and sign it out", _set_password)
     passwords.add_option(password, "default: prompt, or read standard input")
-    export = _command(commands, "export", "write everything that is stored of an account to a ZIP file", _export)
+    export = _command(commands, "export", "write everything stored about an account to a ZIP file", _export)
     export.add_argument("file", metavar="FILE", type=Path)
     delete = _command(commands, "delete", "delete an account with all its books", _delete)
     delete.add_argument("--yes", action="store_true", help="do not ask for confirmation")
@@ -130,7 +130,7 @@ async def _hashed(password: str, *own: str) -> str:
 async def _set_plan(args: Namespace, database: Database) -> None:
     async with _changing(args, database, {"plan": args.slug}) as (connection, account):
         if await plans.find(connection, args.slug) is None:
-            raise NotFound(f"No plan is called {args.slug!r}.")
+            raise NotFound(f"There is no plan {args.slug!r}.")
         await subscriptions.lock(connection, account.id)
         subscription = await subscriptions.find(connection, account.id)
         if subscription is not None and is_live(subscription):
@@ -232,7 +232,10 @@ async def _list(args: Namespace, database: Database) -> None:
 async def _changing(
     args: Namespace, database: Database, details: Mapping[str, Any] = NOTHING
 ) -> AsyncIterator[tuple[asyncpg.Connection, Account]]:
-    """The account to change, in one transaction with the audit entry of who did what and why."""
+    """A transaction that changes an account and records in the audit log who did what and why.
+
+    Raises NotFound if there is no account with this e-mail address.
+    """
     async with database.http.acquire() as connection, connection.transaction():
         account = await _found(connection, args.email)
         yield connection, account

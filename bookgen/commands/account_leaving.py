@@ -34,7 +34,7 @@ from bookgen.store.database import Database
 
 
 async def delete(args: Namespace, database: Database, account: Account) -> None:
-    """Delete the account as `POST /auth/delete-account/` does. A person at a terminal has to confirm it."""
+    """Delete the account as `POST /auth/delete-account/` does. On a terminal, ask for confirmation first."""
     if not args.yes and sys.stdin.isatty():
         await asyncio.to_thread(_confirm, account.email)
     settings = config.load()
@@ -48,10 +48,10 @@ async def delete(args: Namespace, database: Database, account: Account) -> None:
 
 
 async def _delete_books(database: Database, quota: Quota, account_id: int) -> None:
-    """Delete every book of the account with its run. The process that writes one gives up its call."""
+    """Delete all books of the account and their runs. A process that is writing one of them abandons its call."""
     transactions = Transactions(OperatorProcess(database.runs, quota))
     for book in await books.titles(database.http, account_id):
-        with contextlib.suppress(NotFound):  # deleted by somebody else meanwhile
+        with contextlib.suppress(NotFound):  # already deleted by another request
             await transactions.steer(account_id, book["id"], Abandon(), uuid4())
             await transactions.delete_book(account_id, book["id"])
 
@@ -62,11 +62,11 @@ def _confirm(email: str) -> None:
     except EOFError:
         typed = ""
     if typed.strip() != email:
-        raise InvalidInput("Nothing was deleted: this is not the address.")
+        raise InvalidInput("The address does not match. Nothing was deleted.")
 
 
 async def export(args: Namespace, database: Database, account: Account) -> None:
-    """Write a ZIP file with everything that is stored of the account."""
+    """Write everything that is stored about the account to a ZIP file."""
     count, files = 0, build_files(config.load())
     with _complete(args.file) as archive:
         _put(archive, "account.json", await takeout.account_rows(database.http, account.id))
@@ -85,11 +85,14 @@ async def export(args: Namespace, database: Database, account: Account) -> None:
 
 @contextlib.contextmanager
 def _complete(path: Path) -> Iterator[zipfile.ZipFile]:
-    """A ZIP file that gets its name once it is complete, readable only by its owner."""
+    """A ZIP file that is renamed to `path` when it is complete. Only its owner can read it.
+
+    Raises Conflict if `path` exists, and InvalidInput if its folder does not.
+    """
     if path.exists():
-        raise Conflict(f"{path} exists already. Choose another name.")
+        raise Conflict(f"{path} already exists. Choose another name.")
     if not path.parent.is_dir():
-        raise InvalidInput(f"{path.parent} is no folder.")
+        raise InvalidInput(f"{path.parent} is not a folder.")
     descriptor, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # with mode 0600
     try:
         with os.fdopen(descriptor, "wb") as file:

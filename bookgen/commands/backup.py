@@ -34,20 +34,20 @@ from bookgen.store.migrate import read_migrations
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", type=Path, help="the file to make; it must not exist yet")
-    parser.add_argument("--no-drill", dest="drill", action="store_false", help="do not restore the backup to prove it")
+    parser.add_argument("file", metavar="FILE", type=Path, help="the file to create; it must not exist yet")
+    parser.add_argument("--no-drill", dest="drill", action="store_false", help="skip the trial restore")
     parser.add_argument(
         "--without-missing",
         action="store_true",
-        help="if pictures are missing where they were stored, list them and back up everything else (exit code 3)",
+        help="if stored pictures are missing or damaged, list them and back up everything else (exit code 3)",
     )
     passphrase.add_option(parser)
 
 
 async def run(options: Namespace) -> int:
-    """Make the backup. Returns 0 once it is complete and, unless `--no-drill` is given, verified.
+    """Make the backup and, unless `--no-drill` is given, verify it by a trial restore.
 
-    INCOMPLETE: the same, but without the pictures that are missing.
+    Returns 0, or INCOMPLETE if pictures are missing from it.
     """
     settings = config.load()
     secret = await passphrase.given(options, settings, new=True)
@@ -58,7 +58,7 @@ async def run(options: Namespace) -> int:
             made, report = await _make(options, settings, secret, connection)
         finally:
             await connection.close()
-        # On a new connection, because a drill takes longer than a network may keep an idle one.
+        # On a new connection: a network may have closed the old one, which is idle during the drill.
         connection = await connect_unbounded(address.direct_dsn)
         try:
             await backups.record(
@@ -76,8 +76,8 @@ async def run(options: Namespace) -> int:
 class Made:
     """A written backup.
 
-    `left_out`: tables that are not bookgen's. `why_no_export`: why no file was compared; empty if one was. `missing`:
-    the pictures that it does not have, as sentences.
+    `left_out`: tables that are not bookgen's. `why_no_export`: why the drill can compare no file of a book; empty if it
+    can. `missing`: a sentence for each picture that is not in the backup.
     """
 
     made_at: datetime
@@ -92,7 +92,7 @@ class Made:
 async def _make(
     options: Namespace, settings: Config, secret: str, connection: asyncpg.Connection
 ) -> tuple[Made, DrillReport | None]:
-    # Released with the connection. Until then no file that the snapshot names is removed.
+    # A lock that ends with the connection. Until then, no file that the snapshot refers to is removed.
     await stored_files.hold_for_backup(connection)
     with new_file(options.file) as (file, partial):
         made = await _write(file, settings, secret, connection, without_missing=options.without_missing)
@@ -114,7 +114,7 @@ async def _write(
         ends = await sequences(connection)
         has_files = any(table.name == stored_files.TABLE for table in taken.tables)
         used = await stored_files.used(connection) if has_files else {}
-    # After the transaction: to read many files of a bucket takes long.
+    # After the transaction, because reading many files from a bucket takes a long time.
     outside = await write_outside(frames, connection, stored, used, without_missing=without_missing)
     lacking = export is not None and export["book"] in outside.books
     export = None if lacking else export
@@ -146,21 +146,21 @@ def _told(path: Path, made: Made, report: DrillReport | None) -> str:
         f"in {made.seconds:.1f} s."
     ]
     if made.missing:
-        lines.append(f"Incomplete: without the pictures that are missing, which are {len(made.missing)}.")
+        lines.append(f"Incomplete. Pictures that are missing or damaged: {len(made.missing)}.")
     if made.left_out:
         lines.append(f"Left out, because they are not bookgen's: {made.left_out}.")
     if report is None:
         lines.append(
-            "Not drilled: the backup was not restored, no table was compared, no migration was tried and no file was "
-            "made of a book."
+            "Not verified by a trial restore (--no-drill): no table was compared, no migration was tried and no file "
+            "of a book was made."
         )
         return "\n".join(lines)
-    export = f"the {FORMAT.upper()} of book {report.export} is byte-equal"
+    export = f"the {FORMAT.upper()} of book {report.export} is identical"
     if report.export is None:
         export = f"no file was compared: {made.why_no_export}"
     migrated = f", {len(report.migrated)} migrations were applied" if report.migrated else ""
     lines.append(
-        f"Drilled in {report.seconds:.1f} s: restored into a scratch cluster, {report.tables} tables and "
-        f"{report.rows:,} rows are equal{migrated}, {export}."
+        f"Verified by a trial restore in {report.seconds:.1f} s: {report.tables} tables and {report.rows:,} rows are "
+        f"equal{migrated}, {export}."
     )
     return "\n".join(lines)

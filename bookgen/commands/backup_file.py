@@ -24,13 +24,14 @@ from bookgen.store.postgres.clusters import has_cluster
 
 SECRET_KEY = "secret.key"
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
-# The keys and certificates that the service has made, and letters that no mail server was there for.
+# Keys and certificates that the service has made, and mail that it stored because no mail server is set.
 FILES = ("*.key*", "*.pem*", "outbox/*.eml")
 
 
 def files_of(settings: Config) -> dict[str, bytes | None]:
-    """The files of the data folder for a backup, by their path there. A key from the settings is given with its
-    content.
+    """The files of the data folder to back up, by their path in it. The value is the content if it is not in a file.
+
+    This is so for a secret key from the settings.
     """
     found: dict[str, bytes | None] = {
         str(PurePosixPath(path.relative_to(settings.data_dir))): None
@@ -44,7 +45,7 @@ def files_of(settings: Config) -> dict[str, bytes | None]:
 
 
 def require_database(settings: Config) -> None:
-    """Raise StartupError if there is no database, instead of making one."""
+    """Raise StartupError if there is no database."""
     if not settings.database_url and not has_cluster(settings.data_dir):
         raise StartupError(
             f"BOOKGEN_DATA_DIR={settings.data_dir} has no database. Run the command where the service runs, with its "
@@ -63,7 +64,7 @@ def open_backup(path: Path, passphrase: str) -> Iterator[FrameReader]:
 
 
 def verify(path: Path, passphrase: str) -> None:
-    """Read the whole file. Raises StartupError if it is truncated, changed, or has another passphrase."""
+    """Read the whole file. Raises StartupError if it is truncated or changed, or if the passphrase is wrong."""
     try:
         with path.open("rb") as file:
             SealedReader(file, path, passphrase).read_to_end()
@@ -75,13 +76,13 @@ def verify(path: Path, passphrase: str) -> None:
 def new_file(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
     """A context with a temporary file that is renamed to `path` at the end, and removed after an error.
 
-    Raises InvalidInput if `path` exists already, and Conflict if another process is making it.
+    Raises InvalidInput if `path` already exists, and Conflict if another process is making it.
     """
     if path.exists():
-        raise InvalidInput(f"{path} exists already. Choose another name.")
+        raise InvalidInput(f"{path} already exists. Choose another name.")
     partial = path.with_name(f"{path.name}.partial")
     try:
-        # Opened before it is emptied: it may be another process's.
+        # Not truncated yet: another process may be writing it.
         file = os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
     except OSError as error:
         raise InvalidInput(f"{partial} can't be written: {error.strerror}.") from error
@@ -110,8 +111,9 @@ async def restore_contents(
     stored: StoredTarget,
     into: Path | None = None,
 ) -> Contents:
-    """Restore the rows in the caller's transaction, the files of books into `stored`, and those of the data folder into
-    the folder `into`, if there is one."""
+    """Restore the rows in the caller's transaction, the files of books into `stored`, and the files of the data folder
+    into the folder `into`; without a folder, these are skipped.
+    """
     contents = Contents(await read_manifest(frames))
     await restore_rows(connection, frames, contents, migrations)
     while True:
@@ -142,7 +144,7 @@ async def _restore_file(frames: FrameReader, path: Path | None) -> None:
 
 
 def _safe(name: str) -> str:
-    """The name, if it does not lead to another folder."""
+    """The name. Raises StartupError if it leads outside the folder."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
         raise StartupError(f"The backup has a file with the unsafe name {name!r}.")

@@ -1,4 +1,4 @@
-"""The files of books that are outside the database, in a backup and on the way back."""
+"""Backs up and restores the files of books that are stored outside the database."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ from bookgen.store.stored_files import StoredFile
 
 @dataclass(slots=True)
 class OutsideFiles:
-    """The files that were written into a backup: how many, and what is missing, as sentences. `books`: whose it is."""
+    """What `write_outside` did. `written`: the number of files. `missing`: a sentence for each picture left out.
+
+    `books`: the ids of the books that lack one.
+    """
 
     written: int = 0
     missing: list[str] = field(default_factory=list)
@@ -40,9 +43,10 @@ async def write_outside(
     *,
     without_missing: bool,
 ) -> OutsideFiles:
-    """Write the files into the backup. A picture that is missing or damaged is noted `without_missing`.
+    """Write the files into the backup. `used`: the files, and whether each can be made again, as an export can.
 
-    Raises Conflict otherwise. An export that is missing is left out: it can be made again.
+    A file that can be made again is left out if it is missing or damaged. For any other file, this raises Conflict, or
+    with `without_missing` notes it in the result.
     """
     outside = OutsideFiles()
     for file, can_be_made_again in used.items():
@@ -68,9 +72,9 @@ async def write_outside(
 
 
 class StoredTarget:
-    """Where restored files go: into their rows if there is no place, else to the place under new names.
+    """Stores restored files: at `place` under new names, or in their rows if there is no place.
 
-    The names are new so that no two databases ever share a file. `journal` has them, for `undo`.
+    The names are new so that two databases never share a file. They are noted in `journal`, for `undo`.
     """
 
     def __init__(self, connection: asyncpg.Connection, place: FilePlace | None, journal: Path) -> None:
@@ -78,7 +82,7 @@ class StoredTarget:
         self._names: dict[int, str] = {}
 
     async def take(self, file_id: int, content: bytes) -> None:
-        """Put one file. Its row changes with `settle`, or at once if it takes the bytes."""
+        """Store one file. If it is stored in its row, the row changes now, else with `settle`."""
         if self._place is None:
             await stored_files.into_row(self._connection, file_id, content)
             return
@@ -87,13 +91,13 @@ class StoredTarget:
         await self._place.put_checked(name, content)
 
     async def settle(self) -> None:
-        """Let the rows say where the files are now. Rows of files that are not in the backup go."""
+        """Update the rows with the new places of the files. Rows of files that are not in the backup are deleted."""
         address = self._place.address if self._place else ""
         await stored_files.restored(self._connection, address, self._names)
 
 
 async def undo(journal: Path, places: Places) -> None:
-    """Remove the files that a restore has put before it failed or was killed."""
+    """Remove the files that a restore stored before it failed or was killed."""
     with contextlib.suppress(FileNotFoundError):
         for line in (await asyncio.to_thread(journal.read_text)).splitlines():
             name, _, address = line.partition(" ")
@@ -102,7 +106,7 @@ async def undo(journal: Path, places: Places) -> None:
 
 
 def forget(journal: Path) -> None:
-    """Remove the journal durably: from here on the database may name the files."""
+    """Remove the journal durably, since a committed database refers to the files and `undo` must not remove them."""
     journal.unlink(missing_ok=True)
     sync_folder(journal.parent)
 

@@ -41,8 +41,8 @@ from bookgen.writing.outline_form import ReplyForm, read_first
 from bookgen.writing.structured import UnusableReply
 
 CALL_SECONDS = 300.0
-LOOK_SECONDS = 3.0  # for whoever has our port
-BUSY_SECONDS = 20.0  # that a model which is busy is waited for
+LOOK_SECONDS = 3.0  # to ask the server on our port whether it is bookgen
+BUSY_SECONDS = 20.0  # how long to wait for a busy model
 CHAPTERS = (1, 2)
 FORM = ReplyForm(CHAPTERS, bible=True)
 QUESTION = TextRequest(
@@ -67,7 +67,7 @@ Check = Callable[[Config], Awaitable[str]]
 async def run(_: argparse.Namespace) -> int:
     """Run all checks. Returns 0 if the service can run, 1 if something has to be fixed first."""
     settings = config.load()
-    telemetry.configure_logs("console", "critical")  # what is wrong is said here, once
+    telemetry.configure_logs("console", "critical")  # this command prints each problem itself
     print(_line("ok", "settings", _chosen(settings)))
     results = [await _try(name, work, settings) for name, work in CHECKS.items()]
     return 0 if all(results) else 1
@@ -115,7 +115,7 @@ async def data_folder(settings: Config) -> str:
         raise StartupError(f"BOOKGEN_DATA_DIR={settings.data_dir} can't be created in {folder}. Make it writable.")
     owner = folder.stat().st_uid
     if owner not in (os.geteuid(), 0) and not os.access(folder, os.W_OK):
-        return f"{settings.data_dir} belongs to another user, as whom the service has to run"
+        return f"{settings.data_dir} belongs to another user; run the service as that user"
     await asyncio.to_thread(make_data_folder, settings.data_dir)
     return f"{settings.data_dir} is writable"
 
@@ -140,7 +140,7 @@ async def _database(settings: Config) -> str:
         finally:
             await connection.close()
     where = "at BOOKGEN_DATABASE_URL" if settings.database_url else f"embedded in {settings.data_dir}"
-    where += ", a pooler, and past it" if address.pooled else ""
+    where += " (a pooler) and BOOKGEN_DATABASE_DIRECT_URL" if address.pooled else ""
     todo = (
         f"{len(missing)} migrations to apply; bookgen serve or bookgen migrate applies them"
         if missing
@@ -158,7 +158,10 @@ def _left_by_a_move(settings: Config) -> str:
 
 
 def _connections(settings: Config, pooled: bool, room: int) -> str:
-    """How many of the server's free connections (`room`) a process opens. Raises StartupError if there are too few."""
+    """How many of the `room` connections that the server allows a process opens.
+
+    Raises StartupError if that is not enough.
+    """
     sizes, needed = settings.sizes, LEASE_CONNECTIONS + LISTENERS
     if not pooled:
         needed += sizes.run_connections + sizes.http_connections
@@ -166,13 +169,13 @@ def _connections(settings: Config, pooled: bool, room: int) -> str:
         raise StartupError(
             f"A process opens up to {needed} connections ({sizes.run_connections} of BOOKGEN_DATABASE_POOL, "
             f"{sizes.http_connections} of BOOKGEN_HTTP_POOL and {LEASE_CONNECTIONS + LISTENERS} of its own), and the "
-            f"server takes {room}. Set them lower, or its max_connections higher."
+            f"server allows {room}. Lower these settings, or raise the server's max_connections."
         )
-    return f"up to {needed} of its {room} connections a process"
+    return f"up to {needed} of its {room} connections per process"
 
 
 async def model(settings: Config) -> str:
-    """Ask the model for an outline, because weak models fail first at the form of that reply."""
+    """Ask the model for an outline. Of all replies, weak models most often get its format wrong."""
     calls = _Calls(build_model(settings, tries=1))
     name = calls.model.name
     try:
@@ -185,14 +188,14 @@ async def model(settings: Config) -> str:
         ) from error
     except PromptTooLong as error:
         raise _unusable(
-            f"{name}: {error} Give it a longer context: 2,048 tokens at least, 32,768 for long books."
+            f"{name}: {error} Give it a longer context: at least 2,048 tokens, 32,768 for long books."
         ) from error
     except UpstreamAIError as error:
         raise _unusable(_why(calls.model.name, error)) from error
     except TimeoutError as error:
         raise _unusable(
             f"{name}: No answer within {CALL_SECONDS:g} seconds. If the server was loading its model, try again. "
-            "A model this slow needs hours for a book."
+            "A model this slow takes hours for a book."
         ) from error
     finally:
         await calls.model.close()
@@ -258,7 +261,7 @@ async def _runs(settings: Config, writer: str) -> str:
         return "no book waits for another model"
     waiting = ", ".join(f"{count} for {writer}" for writer, count in others.items())
     raise StartupError(
-        f"These books wait for the model that began them, which is not {writer}: {waiting}. "
+        f"These books wait for the model that started them, which is not {writer}: {waiting}. "
         "Set that model's key, or set BOOKGEN_MODEL to the model that should continue them."
     )
 
@@ -294,7 +297,7 @@ def _hours(seconds: float) -> str:
 
 
 async def files(settings: Config) -> str:
-    """Write, read and remove a file where new files go, and read one of each place that the database names."""
+    """Write, read and remove a file where new files are stored, and read a file at each place that has stored files."""
     stored = build_files(settings)
     try:
         samples = await _samples(settings)
@@ -306,7 +309,7 @@ async def files(settings: Config) -> str:
     except FileMissing:
         raise StartupError(f"{each.place} has lost the file {each.name}. Is the folder mounted?") from None
     others = [each.place for each in samples if each.place != stored.address]
-    where = f"{stored.address} was written and read" if stored.address else "new ones are kept in the database"
+    where = f"{stored.address} can be written and read" if stored.address else "new files are stored in the database"
     return where + (f"; older files are still in {', '.join(others)}: run bookgen files move" if others else "")
 
 
@@ -325,13 +328,13 @@ async def _samples(settings: Config) -> list[StoredFile]:
 
 
 async def fonts(_: Config) -> str:
-    """Report which fonts are missing. This is never an error, since books in other languages do not need them."""
+    """Report for which languages no font is installed. This is no error, since other languages do not need them."""
     missing = await asyncio.to_thread(without_font)
     if not missing:
         return "for every language"
     return (
-        f"none for {', '.join(missing)}: a PDF or a cover in them is refused; have one installed, on Debian and Ubuntu "
-        f"for example: {to_install(missing)}"
+        f"none for {', '.join(missing)}: PDFs and covers in these languages are refused. Install fonts, for example on "
+        f"Debian and Ubuntu: {to_install(missing)}"
     )
 
 

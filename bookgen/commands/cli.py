@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from bookgen import __version__
 from bookgen.errors import BookgenError
 
-# Each is a module of this folder with `run(options)`, which gives the exit code, and `add_options(parser)` where it has
-# any. Only the one that is called is imported: a list of the commands needs nothing of the service.
+# Each command is a module in this folder with `run(options)`, which returns the exit code, and `add_options(parser)` if
+# it has options. Only the module of the called command is imported, so that `bookgen --help` is fast.
 COMMANDS = {
     "serve": "run the service",
     "write": "write a book, from an idea to files",
@@ -29,9 +29,9 @@ COMMANDS = {
     "account": "create, list and change accounts",
     "files": "move stored pictures and exports to another place",
     "keys": "replace the key that signs tokens",
-    "mail": "send a test letter",
+    "mail": "send a test e-mail",
     "runs": "list, pause, resume and cancel the runs of all accounts",
-    "verify": "read the marks of AI origin of a file",
+    "verify": "show the marks of AI origin in a file",
     "payments": "set up the payment processor, replay its events, reconcile payments",
 }
 
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()
-    except BrokenPipeError:  # nobody reads any further, as in `| head`
+    except BrokenPipeError:  # the reader of our output has closed it, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
 
@@ -64,7 +64,7 @@ def _meet_any_terminal() -> None:
             os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            with contextlib.suppress(OSError):  # what it leads to has changed since it was opened
+            with contextlib.suppress(OSError):  # the file behind it has been closed
                 stream.reconfigure(errors="replace")
 
 
@@ -78,7 +78,7 @@ def _typed(argument: str) -> str:
 
 
 def _called(given: Sequence[str]) -> int:
-    gc.disable()  # what is imported stays: the collector need not walk it while it comes, nor ever after
+    gc.disable()  # imported objects live until the end: do not collect while importing, and never scan them later
     try:
         options = parser(next(iter(given), "")).parse_args(given)
     finally:
@@ -89,7 +89,7 @@ def _called(given: Sequence[str]) -> int:
     from bookgen.commands.wording import in_words
     from bookgen.errors import FilesUnavailable
 
-    telemetry.configure_logs("console", "warning")  # serve has settings of its own
+    telemetry.configure_logs("console", "warning")  # `serve` configures its logs from the settings
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             code: int = runner.run(options.run(options))
@@ -111,7 +111,7 @@ def _called(given: Sequence[str]) -> int:
 
 
 def parser(called: str) -> argparse.ArgumentParser:
-    """The argument parser: it knows all commands by name, but only the options of the called one."""
+    """The argument parser. It has all commands, but only the options of the command that is `called`."""
     root = argparse.ArgumentParser(
         prog="bookgen", description="Turn an idea into a finished book.", epilog=WHERE_SETTINGS_ARE
     )

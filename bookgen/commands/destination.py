@@ -19,7 +19,7 @@ from bookgen.store.postgres.clusters import require_cluster
 from bookgen.store.postgres.keyfile import kept_secret
 from bookgen.store.postgres.space import make_data_folder
 
-# Two accounts, because a sample is no book to go on with once there is a model.
+# Two accounts, so that a command never continues a book of sample text with a real model.
 WRITER, SAMPLER = "writer", "sampler"
 LOCAL_AUTHOR = "Anonymous"
 POLL_LOCAL, POLL_REMOTE = 0.5, 15.0
@@ -27,14 +27,17 @@ POLL_LOCAL, POLL_REMOTE = 0.5, 15.0
 
 @dataclass(frozen=True)
 class Destination:
-    """The server and account of a command. Without a login it uses this computer's account, named after the author."""
+    """The server and account that a command uses. Without a login, it is an account created for this computer.
+
+    `suffix`: what to append to the name of that account. `log`: the log file of a server that the command has started.
+    """
 
     url: str
     password: str
     login: str | None = None
     suffix: str = ""
     poll_seconds: float = POLL_LOCAL
-    log: Path | None = None  # of a server of its own
+    log: Path | None = None
 
     async def sign_in(self, client: Client) -> bool:
         """Sign in with the given login, or with an account that this computer creates on the first call.
@@ -68,15 +71,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _url(text: str) -> str:
     if not text.startswith(("http://", "https://")):
-        raise argparse.ArgumentTypeError(f"takes an address like https://books.example.org, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a URL such as https://books.example.org (got {text!r})")
     return text
 
 
 @contextlib.asynccontextmanager
 async def reached(options: argparse.Namespace, *, create: bool = True) -> AsyncIterator[Destination]:
-    """The server given by the options, or one that runs as long as the command. Raises StartupError.
+    """The server given by the options, or a server that is started now and stopped at the end. Raises StartupError.
 
-    Without `create` it raises NoDatabase instead of starting a server that would create an embedded database.
+    Without `create`, this raises NoDatabase instead of starting a server that would create an embedded database.
     """
     if options.login and not options.server:
         raise StartupError("--login needs --server.")
@@ -92,7 +95,7 @@ async def reached(options: argparse.Namespace, *, create: bool = True) -> AsyncI
     make_data_folder(settings.data_dir)
     key = kept_secret(settings.data_dir / "write.key")
     if options.server:
-        # Every server is told another password, and the name is nobody else's there.
+        # A different password for each server, and a suffix that makes the username unique there.
         password = hmac.new(key.encode(), options.server.encode(), "sha256").hexdigest()
         yield Destination(options.server, password, suffix=f"-{password[:8]}", poll_seconds=POLL_REMOTE)
         return

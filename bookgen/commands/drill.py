@@ -1,7 +1,4 @@
-"""The drill of a backup: restore it into a scratch cluster, compare everything, migrate it, and make a file of a book.
-
-A backup that was never restored is only a hope.
-"""
+"""The drill of a backup: restore it into a scratch cluster, compare everything, migrate it, and export a book."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ from bookgen.store.postgres.embedded import EmbeddedPostgres
 
 FORMAT = "epub"
 PREFIX = "drill-"
-# Nobody needs a scratch cluster after a crash.
+# Fast instead of durable: a scratch cluster is not needed after a crash.
 SETTINGS = {
     "fsync": "off",
     "synchronous_commit": "off",
@@ -49,7 +46,7 @@ SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class DrillReport:
-    """The drill's result. `export`: the id of the book whose file equals the original; None if no file was made."""
+    """The drill's result. `export`: the id of the book whose file equals the original; None if none was compared."""
 
     seconds: float
     tables: int
@@ -133,7 +130,7 @@ async def export_of_a_book(connection: asyncpg.Connection, files: Files) -> dict
 
 
 async def export_digest(connection: asyncpg.Connection, files: Files, account_id: int, book_id: int) -> str:
-    """The SHA-256 of a file of the book, made now."""
+    """The SHA-256 of the book's file in FORMAT, which is made for this."""
     book = await books.find(connection, account_id, book_id)
     if book is None:
         raise Conflict(f"The book {book_id} is not in the restored database.")

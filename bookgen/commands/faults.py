@@ -1,4 +1,4 @@
-"""The message for an error that none of our classes describes."""
+"""The message for an error that is not a BookgenError."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ log = structlog.get_logger(__name__)
 
 
 def explained(error: Exception) -> BookgenError:
-    """The error as one line. A bug is logged with its traceback; so is any error with `BOOKGEN_LOG_LEVEL=debug`."""
+    """The error as one line. Unknown errors are logged with a traceback; with `BOOKGEN_LOG_LEVEL=debug`, all are."""
     known = _sentence(error)
     if known is None or os.environ.get("BOOKGEN_LOG_LEVEL") == "debug":
         log.critical("unexpected_error", exc_info=error)
@@ -28,7 +28,7 @@ def _sentence(error: Exception) -> str | None:
     if _is_full_disk(error):
         return DISK
     if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError):
-        return f"The database refused: {error}"
+        return f"Database error: {error}"
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}."
     if isinstance(error, TimeoutError):

@@ -1,4 +1,4 @@
-"""`bookgen files move TARGET`: all stored files to another place, while the service goes on."""
+"""`bookgen files move TARGET`: move all stored files to another place while the service is running."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def run(options: Namespace) -> int:
     try:
         file_place(target)
     except ValueError:
-        raise InvalidInput(f"TARGET takes {FILES_TAKES}, not {target!r}.") from None
+        raise InvalidInput(f"TARGET must be {FILES_TAKES} (got {target!r}).") from None
     files, address = build_files(settings), address_of(target)
     async with open_database(settings) as database:
         await files.try_out(address, partial(stored_files.samples, database.http))
@@ -43,7 +43,7 @@ async def run(options: Namespace) -> int:
 
 
 class _Progress:
-    """A line every few seconds."""
+    """Prints the progress every LINE_SECONDS."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
@@ -62,18 +62,19 @@ def _told(settings: Config, target: str, move: Move, waiting: int) -> str:
     lines = [f"Moved {move.files:,} files, {move.bytes / MEGABYTE:,.1f} MB, to {target}."]
     if move.failed:
         lines.append(
-            f"{move.failed:,} pictures were not moved, because their files are missing or damaged. The log names them."
+            f"{move.failed:,} pictures were not moved, because their files are missing or damaged. They are listed in "
+            "the log."
         )
     if waiting:
         lines.append(
-            f"{waiting:,} old copies are not removed yet. The service removes them once no backup is being made and "
-            "their folder or bucket can be reached."
+            f"{waiting:,} old copies are not removed yet. The service removes them when no backup is running and their "
+            "folder or bucket can be reached."
         )
     if address_of(settings.files) == address_of(target):
-        lines.append(f"BOOKGEN_FILES is {target} already.")
+        lines.append(f"BOOKGEN_FILES is already {target}.")
     else:
         lines.append(
             f"Now set BOOKGEN_FILES={address_of(target) or target} for every process of the service and restart it. "
-            "Then run this command again: it moves what was stored meanwhile."
+            "Then run this command again to move the files that were stored in the meantime."
         )
     return "\n".join(lines)

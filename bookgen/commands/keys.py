@@ -12,8 +12,8 @@ from bookgen.app.parts import build_keyring
 
 def add_options(parser: ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="keys_command", metavar="COMMAND", required=True)
-    commands.add_parser("rotate", help="sign tokens with a new key; those of the old one are accepted until they end")
-    commands.add_parser("reset", help="use this server's secret after the former one was lost; signs everybody out")
+    commands.add_parser("rotate", help="sign tokens with a new key; older tokens are accepted until they expire")
+    commands.add_parser("reset", help="use this server's secret after the old one was lost; signs everyone out")
 
 
 async def run(options: Namespace) -> int:
@@ -23,14 +23,14 @@ async def run(options: Namespace) -> int:
         if options.keys_command == "reset":
             await keyring.reset()
             print(
-                f"This database now belongs to the secret {keyring.fingerprint}. Everybody has to sign in again. "
+                f"This database now belongs to the secret {keyring.fingerprint}. Everyone has to sign in again. "
                 "Restart every service process with this secret."
             )
             return 0
         await keyring.require_own()
         await keyring.rotate()
     print(
-        f"In {LEAD.seconds} seconds every process signs with a new key. Tokens of the old key are accepted until "
-        f"they end, {LIFETIME.days} days at most."
+        f"In {LEAD.seconds} seconds, all processes will sign with a new key. Tokens signed with the old key are "
+        f"accepted until they expire, for at most {LIFETIME.days} days."
     )
     return 0

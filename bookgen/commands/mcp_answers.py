@@ -1,4 +1,4 @@
-"""What the tools answer: the schemas of their structured content."""
+"""The output schemas of the MCP tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one folder in which the MCP server saves files, because an agent may follow instructions in text from others."""
+"""Restricts the MCP server to one folder for saving files, since an agent may follow instructions in others' texts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-# Neither opens what is there nor follows a link; Windows has no such links to follow by default.
+# Opens no existing file and follows no symbolic link. Windows has no O_NOFOLLOW.
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -18,14 +18,12 @@ class ExportFolder:
         self._root = root.resolve()
 
     def save(self, folder: str, name: str, body: bytes, *, overwrite: bool) -> Path:
-        """Write a file into `folder`, which is relative to the root or below it. Raises ToolError with the reason if it
-        cannot.
-        """
+        """Write a file into `folder`, a path relative to the root or an absolute path below it. Raises ToolError."""
         target = self._target(folder)
         try:
             target.mkdir(parents=True, exist_ok=True)
-            if target.resolve() != target:  # a link that was put there just now
-                raise ToolError(f"{target} leads elsewhere. Name a folder without links.")
+            if target.resolve() != target:  # another process has just replaced a folder by a link
+                raise ToolError(f"{target} contains a link. Name a folder without links.")
             path = target / Path(name).name
             if overwrite and not path.is_symlink():
                 path.unlink(missing_ok=True)
@@ -33,8 +31,8 @@ class ExportFolder:
                 file.write(body)
         except FileExistsError:
             raise ToolError(
-                f"{target / Path(name).name} is there already. To replace a file, ask the reader, then send overwrite "
-                "as true; a link is never replaced."
+                f"{target / Path(name).name} already exists. To replace it, ask the user, then set overwrite to true. "
+                "Links are never replaced."
             ) from None
         except OSError as error:
             raise ToolError(f"Nothing can be saved in {target}: {error.strerror}.") from None
@@ -42,7 +40,7 @@ class ExportFolder:
 
     def _target(self, folder: str) -> Path:
         target = Path(os.path.normpath(self._root / folder))
-        # Resolved, a link on the way shows as another path.
+        # If a folder on the path is a link, resolving changes the path.
         if target.resolve() != target or not target.is_relative_to(self._root):
             raise ToolError(
                 f"Files are saved in {self._root} and folders below it, without links. Name one of those, such as "

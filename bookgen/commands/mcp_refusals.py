@@ -1,4 +1,4 @@
-"""What an agent is told when the API refuses a call: what is wrong, and what to do next."""
+"""Error messages for agents when the API refuses a call: what is wrong, and what to do next."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from bookgen.commands.wording import in_words
 P = ParamSpec("P")
 
 REMEDIES = {
-    "NOT_FOUND": "See list_books; a book has a status once write was called.",
-    "CONFLICT": "Call status to see where it is.",
+    "NOT_FOUND": "See list_books. A book has no status before write is called.",
+    "CONFLICT": "Call status to see its state.",
     "GENERATION_IN_PROGRESS": "Pause it with steer, or wait for it with status.",
     "RATE_LIMIT_EXCEEDED": "Wait a minute.",
     "UPSTREAM_AI_ERROR": "Try again.",
@@ -24,7 +24,7 @@ REMEDIES = {
 } | dict.fromkeys(("AUTHENTICATION_REQUIRED", "TOKEN_EXPIRED", "TOKEN_INVALID"), "Start `bookgen mcp` again.")
 
 
-# What the tools call the fields of the API.
+# The parameters of the tools, by the API fields that they set.
 NAMES = {
     "description": "idea",
     "chapter_count": "chapters",
@@ -37,7 +37,7 @@ NAMES = {
 
 
 def explained(tool: Callable[P, Awaitable[Any]]) -> Callable[P, Awaitable[Any]]:
-    """The same tool, whose errors say what to do next."""
+    """The tool, with error messages that say what to do next."""
 
     @wraps(tool)
     async def call(*args: P.args, **kwargs: P.kwargs) -> Any:

@@ -1,7 +1,7 @@
 """Runs as tasks of the protocol's extension (SEP-2663), for clients that support it.
 
-A task's handle is the id of its run, and its state is the run's status: this process stores nothing that the next one
-could not find. Other clients get the same from the tools `write` and `status`.
+A task's handle is the id of its run, and its state is the run's status. This process stores nothing, so the next one
+can continue. Other clients get the same from the tools `write` and `status`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ JSON = dict[str, Any]
 Context = ServerRequestContext[Any, Any]
 
 POLL_MILLISECONDS = 5000
-# A run's state -> the task's. A run that failed is a tool's error, which is a result: the protocol keeps `failed` for
-# errors of its own. A paused run goes on when it is resumed.
+# The task's state by the run's. A failed run is `completed` with a tool error as its result, because the protocol
+# reserves `failed` for protocol errors. A paused run is `working`, because it can be resumed.
 STATES = {
     "running": "working",
     "paused": "working",
@@ -52,7 +52,7 @@ class Tasks(Extension):
         """`starting`: the tools that start a run and answer with its status."""
         self._client = client
         self._starting = starting
-        self._books: dict[str, JSON] = {}  # by the ids of their runs, as far as they were asked about
+        self._books: dict[str, JSON] = {}  # id and title of each book that was requested, by the id of its run
 
     def methods(self) -> Sequence[MethodBinding]:
         served = {"tasks/get": self._get, "tasks/update": self._update, "tasks/cancel": self._cancel}
@@ -66,7 +66,7 @@ class Tasks(Extension):
         if params.name not in self._starting or not self._is_known_to(ctx):
             return result
         if not isinstance(result, CallToolResult) or result.is_error:
-            return result  # a question to the reader, or a refusal
+            return result  # a question to the user, or an error
         told = json.loads(_text(result))
         if told["generation_status"] not in ACTIVE:
             return result
@@ -95,7 +95,7 @@ class Tasks(Extension):
             if status["generation_status"] in ACTIVE:
                 await self._client.stop(self._books[params.task_id]["id"])
         except Conflict:
-            pass  # it ended meanwhile
+            pass  # the run has just ended
         except ApiError as error:
             raise MCPError(INTERNAL_ERROR, explanation(error)) from error
         return {}
@@ -109,7 +109,7 @@ class Tasks(Extension):
             raise MCPError(INTERNAL_ERROR, explanation(error)) from error
         if status is None or status["task_id"] != task_id:
             self._books.pop(task_id, None)
-            raise MCPError(INVALID_PARAMS, "There is no such task: its book is gone, or was written once more since.")
+            raise MCPError(INVALID_PARAMS, "There is no such task. Its book was deleted, or has a newer task.")
         return status
 
     async def _book_of(self, task_id: str) -> JSON | None:
@@ -132,14 +132,14 @@ def _task(status: JSON) -> JSON:
 
 
 def _outcome(status: JSON, title: str) -> JSON:
-    """The result that the tool would have returned had it waited for the end."""
+    """The result that the tool would have returned if it had waited for the end of the run; else nothing."""
     if STATES[status["generation_status"]] != "completed":
         return {}
     failure = status["failure"]
     if failure is None:
         told = json.dumps({"title": title, **brief(status)}, ensure_ascii=False)
     else:
-        told = failure["message"] + " Call write once more to go on." * failure["retryable"]
+        told = failure["message"] + " Call write again to continue." * failure["retryable"]
     result = CallToolResult(content=[TextContent(type="text", text=told)], is_error=failure is not None)
     return {"result": result.model_dump(by_alias=True, mode="json", exclude_none=True)}
 

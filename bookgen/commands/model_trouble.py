@@ -13,7 +13,7 @@ LOOKED_EVERY = 0.5  # seconds
 
 
 def explained(model: str, message: str, *, address: str = "", detail: str = "", to_do: str = "") -> str:
-    """What failed at a provider, where, the provider's own message, and what to do about it."""
+    """An error message for a failed call: the model, its address, what failed, the provider's message, what to do."""
     at = f" at {address}" if address else ""
     said = f": {detail.rstrip('.')}" if detail else ""
     return f"{model}{at}: The model provider {message}{said}. {to_do}".rstrip()
@@ -21,7 +21,7 @@ def explained(model: str, message: str, *, address: str = "", detail: str = "", 
 
 @contextlib.asynccontextmanager
 async def told(log: Path | None, say: Callable[[str], None]) -> AsyncIterator[None]:
-    """Print each problem once, as soon as it is logged. Without a log, as for another server, print nothing."""
+    """A context in which each problem is printed once, soon after it is logged. Without a log, nothing is printed."""
     if log is None:
         yield
         return

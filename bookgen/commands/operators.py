@@ -8,7 +8,7 @@ import socket
 
 
 def operator() -> str:
-    """The user and the machine."""
+    """The user and the machine, as `user@host`."""
     try:
         user = os.environ.get("SUDO_USER") or getpass.getuser()
     except (KeyError, OSError):

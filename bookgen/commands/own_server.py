@@ -20,7 +20,7 @@ from bookgen.store.postgres.postmaster import die_with_parent
 COMMAND = ("serve", ALONE)
 START_SECONDS = 330.0
 STOP_SECONDS = 60.0
-# On a free loopback port, for this user alone: neither plans nor closed doors nor caps that nobody has set apply.
+# A free loopback port. Only this user has access, so plans, closed registration and e-mail verification do not apply.
 SETTINGS = {
     "BOOKGEN_HOST": "127.0.0.1",
     "BOOKGEN_PORT": "0",
@@ -57,7 +57,7 @@ async def _start_server(log: BinaryIO) -> asyncio.subprocess.Process:
         sys.executable, "-m", "bookgen", *COMMAND,
         env={**os.environ, **SETTINGS},
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=log,
-        start_new_session=True,  # Ctrl-C is ours: the server has a book to pause first
+        start_new_session=True,  # Ctrl-C must not reach the server before this process has paused the book
         preexec_fn=lambda: die_with_parent(parent, signal.SIGTERM),
     )  # fmt: skip
 

@@ -1,4 +1,7 @@
-"""The passphrase of backups, from a file, the setting or a prompt. On the command line everyone could see it."""
+"""The passphrase of backups, from a file, the setting or a prompt.
+
+It cannot be given on the command line, where every user of the machine could see it.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,12 @@ from bookgen.setting_types import MIN_PASSPHRASE_CHARACTERS
 def add_option(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--passphrase-file", type=Path, metavar="PATH",
-        help="a file whose first line is the passphrase (default: BOOKGEN_BACKUP_PASSPHRASE, else a prompt)",
+        help="file whose first line is the passphrase (default: BOOKGEN_BACKUP_PASSPHRASE, else a prompt)",
     )  # fmt: skip
 
 
 async def given(options: Namespace, settings: Config, *, new: bool) -> str:
-    """The passphrase. If it is new, it is asked for twice and must be long enough."""
+    """The passphrase. A `new` one must be long enough, and a prompt asks for it twice. Raises InvalidInput."""
     if options.passphrase_file:
         passphrase = _of_file(options.passphrase_file)
     elif settings.backup_passphrase:
@@ -44,7 +47,7 @@ def _of_file(path: Path) -> str:
 def _asked(new: bool) -> str:
     if not sys.stdin.isatty():
         raise InvalidInput("Set BOOKGEN_BACKUP_PASSPHRASE, or name a file with --passphrase-file.")
-    passphrase = getpass.getpass("Passphrase of the backup: ")
-    if new and getpass.getpass("The same again: ") != passphrase:
+    passphrase = getpass.getpass("Backup passphrase: ")
+    if new and getpass.getpass("Repeat the passphrase: ") != passphrase:
         raise InvalidInput("The two passphrases differ.")
     return passphrase

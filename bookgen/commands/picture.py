@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-LINES = 24  # high, at most
+LINES = 24  # maximum height
 
 
 def show(console: Console, path: Path) -> bool:

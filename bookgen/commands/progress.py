@@ -18,7 +18,7 @@ from bookgen.commands.picture import show as show_picture
 Status = Mapping[str, Any]
 AGAIN = "Run the same command again to continue."
 NARROW = 72  # columns; below it there is no bar
-MAX_FINDINGS = 8  # of a finished book that are told in full
+MAX_FINDINGS = 8  # how many findings to print for a finished book
 
 
 def make_display() -> Lines:
@@ -32,7 +32,7 @@ class Lines:
         print(text, flush=True)
 
     def picture(self, path: Path) -> None:
-        """Show the picture if the terminal can. Its name is listed among the files in any case."""
+        """Show the picture if the terminal supports it. The list of files contains its path in any case."""
 
     def outline(self, book: Mapping[str, Any]) -> None:
         self.say(
@@ -95,7 +95,7 @@ class Terminal(Lines):
         self._console = Console(highlight=False, emoji=False)
 
     def say(self, text: str) -> None:
-        self._console.print(escape(text), soft_wrap=True)  # a path can be copied whole
+        self._console.print(escape(text), soft_wrap=True)  # no line breaks in paths, so that they can be copied
 
     def picture(self, path: Path) -> None:
         show_picture(self._console, path)

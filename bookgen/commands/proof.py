@@ -1,4 +1,4 @@
-"""`bookgen proof`: a proofreading report in the terminal, each change seen before it is applied."""
+"""`bookgen proof`: proofread a book in the terminal and apply corrections. Each is shown before it is applied."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--apply",
         type=_choices,
         metavar="LIST",
-        help=f"{SAFE} (spelling and punctuation), {','.join(Severity)}, or {ALL}; asks for none",
+        help=f"{SAFE} (spelling and punctuation), {','.join(Severity)}, or {ALL}; applies these without asking",
     )
     parser.add_argument("--list", action="store_true", help="only show the suggestions")
     destination.add_options(parser)
@@ -39,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def _choices(text: str) -> tuple[str, ...]:
     chosen = tuple(Severity) if text == ALL else tuple(part.strip() for part in text.split(","))
     if not {*chosen} <= {SAFE, *Severity}:
-        raise argparse.ArgumentTypeError(f"takes some of {SAFE},{','.join(Severity)}, or {ALL}, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be some of {SAFE},{','.join(Severity)}, or {ALL} (got {text!r})")
     return chosen
 
 
@@ -79,7 +79,7 @@ def _chosen(books: Sequence[Found], named: str) -> Found:
     found = by_title or [book for book in books if str(book["id"]) == named]
     if not found:
         titles = ", ".join(str(book["title"]) for book in books[:5]) or "none yet"
-        raise InvalidInput(f"No book is called {named!r}. Your books: {titles}.")
+        raise InvalidInput(f"There is no book {named!r}. Your books: {titles}.")
     return found[0]
 
 
@@ -141,7 +141,7 @@ async def _show(client: Client, console: Console, report: Found, each: Found) ->
 def _changed(console: Console, before: str, after: str) -> Sequence[str | tuple[str, str]]:
     if console.color_system:
         return (before, "red strike"), " ", (after, "green bold")
-    return f"[-{before}-]", f"{{+{after}+}}"  # as wdiff has it, where no colour tells one from the other
+    return f"[-{before}-]", f"{{+{after}+}}"  # the notation of wdiff, for terminals without colour
 
 
 def _line(text: str) -> str:

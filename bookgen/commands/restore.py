@@ -26,13 +26,13 @@ from bookgen.store.postgres.clusters import has_cluster
 from bookgen.store.postgres.space import disk_space, make_data_folder
 
 PREFIX = "restore-"
-FULL_BYTES = 32 << 20  # less than two files of the server's write-ahead log
+FULL_BYTES = 32 << 20  # two WAL files: the disk counts as full below this
 DATA, JOURNAL = "data", "journal"  # in the scratch folder
 ACTIVE = "SELECT count(*) FROM run WHERE status IN ('queued', 'running')"
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", type=Path, help="a file that `bookgen backup` has made")
+    parser.add_argument("file", metavar="FILE", type=Path, help="a file made by `bookgen backup`")
     passphrase.add_option(parser)
 
 
@@ -40,7 +40,7 @@ async def run(options: Namespace) -> int:
     """Restore the backup. Returns 0 once everything is committed."""
     settings = config.load()
     secret = await passphrase.given(options, settings, new=False)
-    # All of it is read twice: nothing is touched before it is known to be whole.
+    # The file is read twice: first to verify that it is complete, before anything is changed.
     await asyncio.to_thread(verify, options.file, secret)
     with open_backup(options.file, secret) as frames:
         schema_of(await read_manifest(frames), migrations())
@@ -72,7 +72,7 @@ async def _restore(path: Path, secret: str, settings: Config, connection: asyncp
                 await target.settle()
                 await mark_as_copy(connection, contents.manifest.made_at)
                 active: int = await connection.fetchval(ACTIVE)
-                # Before the commit: without its key, a database that is there would be served with a new one.
+                # Before the commit: a restored database without its key file would get a new key.
                 files = await asyncio.to_thread(_put_files, folder / DATA, settings)
                 await asyncio.to_thread(forget, folder / JOURNAL)
         except BaseException:
@@ -82,14 +82,17 @@ async def _restore(path: Path, secret: str, settings: Config, connection: asyncp
 
 
 async def _undo_killed(settings: Config, places: Places) -> None:
-    """Remove what killed restores have left. Only for a target that is empty, and so names none of their files."""
+    """Remove the files of restores that were killed. The database must be empty, so that it refers to none of them."""
     for left in left_behind(settings.data_dir, PREFIX):
         await undo(left / JOURNAL, places)
         shutil.rmtree(left, ignore_errors=True)
 
 
 def _shortage(settings: Config) -> str:
-    """A sentence if the disk is full. Then the embedded server ends, and the error only says that it is gone."""
+    """A sentence if the disk is full, else empty.
+
+    On a full disk the embedded server stops, and the error says only that the connection was lost.
+    """
     space = None if settings.database_url else disk_space(settings.data_dir)
     return f" Its disk has {space.free >> 20} MB free." if space and space.free < FULL_BYTES else ""
 
@@ -125,6 +128,5 @@ def _told(path: Path, contents: Contents, files: int, active: int) -> str:
     missing = f"Pictures that were missing when the backup was made: {contents.missing}.\n" if contents.missing else ""
     return (
         f"Restored {path}: {counts}, as of {contents.manifest.made_at:%Y-%m-%d %H:%M:%S} UTC.\n"
-        f"{missing}Its {active} active runs wait, and no book is written, until you let them continue: "
-        "bookgen runs resume --all"
+        f"{missing}Its {active} active runs wait, and no book is written, until you run: bookgen runs resume --all"
     )

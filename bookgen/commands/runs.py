@@ -34,7 +34,7 @@ COMMANDS: dict[str, tuple[Command, str]] = {
     "resume": (Resume(), "continue a paused run, or retry a failed one"),
     "cancel": (Stop(), "stop a run; finished chapters are kept"),
 }
-# The states whose runs `--all` steers.
+# With `--all`, a command applies to the runs in these states.
 ALL = {
     "pause": (RunStatus.QUEUED, RunStatus.RUNNING),
     "resume": (RunStatus.PAUSED,),
@@ -79,9 +79,9 @@ async def _list(options: Namespace, database: Database, _: Quota) -> int:
     listed = await run_list.in_states(database.http, tuple(RunStatus) if options.all else LISTED)
     if made_at := await backups.waiting_copy(database.http):
         print(
-            f"Restored from a backup of {made_at:%Y-%m-%d %H:%M} UTC: no run continues before bookgen runs resume --all"
+            f"Restored from a backup of {made_at:%Y-%m-%d %H:%M} UTC. To continue its runs: bookgen runs resume --all"
         )
-    print(f"{'id':<36}  {'status':<9}  {'chapters':>8}  {'changed (UTC)':<16}  account, book: what it does")
+    print(f"{'id':<36}  {'status':<9}  {'chapters':>8}  {'changed (UTC)':<16}  account, book: message")
     for each in listed:
         found, done = each.run, f"{each.run.done}/{each.run.total}"
         told = f"{each.email}, {each.title}: {_message(each)}"
@@ -115,7 +115,7 @@ async def _show(options: Namespace, database: Database, _: Quota) -> int:
 
 
 async def _steer(options: Namespace, database: Database, quota: Quota) -> int:
-    """Steer one run, or all of them. With one run a refusal is raised; with all, each refusal is printed."""
+    """Pause, resume or cancel one run, or all of them. One run: raises any error. All: prints the errors."""
     name = options.runs_command
     transactions = Transactions(OperatorProcess(database.runs, quota))
     if not options.all:
@@ -126,7 +126,7 @@ async def _steer(options: Namespace, database: Database, quota: Quota) -> int:
     continued = name == "resume" and await backups.waiting_copy(database.http) is not None
     if continued:
         await backups.let_continue(database.http)
-        print("The runs of the restored copy continue.")
+        print("The runs of the restored backup continue.")
     for each in chosen:
         try:
             print(await _steer_one(transactions, database, name, each))
@@ -146,7 +146,10 @@ async def _all(options: Namespace, database: Database) -> Sequence[ListedRun]:
 
 
 async def _steer_one(transactions: Transactions, database: Database, name: str, listed: ListedRun) -> str:
-    """Steer a run and return it. Raises Conflict if its book has a newer run or its state forbids the command."""
+    """Apply the command to a run. Returns a line with its new state.
+
+    Raises Conflict if the book has a newer run or the run's state forbids the command.
+    """
     run = listed.run
     newest = await runs.newest(database.http, run.book_id)
     if newest and newest.id != run.id:
@@ -161,7 +164,7 @@ async def _steer_one(transactions: Transactions, database: Database, name: str, 
 
 
 async def _found(database: Database, text: str) -> ListedRun:
-    """The run whose id begins with this text. Raises InvalidInput and NotFound."""
+    """The run whose id begins with this text. Raises NotFound, or InvalidInput if several do or it cannot be an id."""
     beginning = text.strip().lower()
     if len(beginning) < MIN_ID_CHARACTERS or re.fullmatch(r"[0-9a-f-]+", beginning) is None:
         raise InvalidInput(f"{text!r} is not a run id. List run ids with: bookgen runs list")

@@ -1,4 +1,4 @@
-"""Folders for one command in the data folder. The lock of a folder ends with its process, however that ends."""
+"""Temporary folders of commands in the data folder. Each is locked until its process ends, even by a kill."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bookgen.errors import StartupError
 
 
 def left_behind(data_dir: Path, prefix: str) -> Iterator[Path]:
-    """The folders of processes that were killed, each locked while it is looked at."""
+    """The folders of processes that were killed. Each is locked while the caller handles it."""
     for left in data_dir.glob(f"{prefix}*"):
         with contextlib.suppress(OSError), _locked(left):
             yield left
@@ -36,7 +36,7 @@ def scratch_folder(data_dir: Path, prefix: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """The lock of a command that is under way. Raises BlockingIOError if another process has it."""
+    """Lock the folder. Raises BlockingIOError if another process has locked it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""`bookgen serve`: run the service until it is told to stop."""
+"""`bookgen serve`: run the service until it is stopped by a signal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from argparse import SUPPRESS, ArgumentParser, Namespace
 from bookgen import config
 from bookgen.app.serve import serve
 
-ALONE = "--alone"  # said by the commands that start a server for as long as they run
+ALONE = "--alone"  # passed by commands that start a server for themselves
 
 
 def add_options(parser: ArgumentParser) -> None:

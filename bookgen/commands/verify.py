@@ -1,4 +1,4 @@
-"""`bookgen verify FILE`: which marks of origin a file has. Needs no server and no settings."""
+"""`bookgen verify FILE`: show the marks of AI origin in a file. Needs no server and no settings."""
 
 from __future__ import annotations
 

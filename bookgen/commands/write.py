@@ -29,7 +29,7 @@ SAMPLE = (
     "OPENAI_BASE_URL."
 )
 INTERRUPTED = 130
-FIELDS = {  # of a book, by the options that fill them in
+FIELDS = {  # the book's field that each option sets
     "author": "author_name",
     "genre": "genre",
     "audience": "target_audience",
@@ -42,7 +42,7 @@ FIELDS = {  # of a book, by the options that fill them in
 }
 OPTIONS = {field: f"--{option}" for option, field in FIELDS.items()}
 BLURB_LOOK_SECONDS, MAX_BLURB_LOOKS = 0.5, 120
-MAX_SHOWN_CHARACTERS = 40  # of a text
+MAX_SHOWN_CHARACTERS = 40  # of an option's value in a message
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -93,7 +93,7 @@ async def run(options: argparse.Namespace) -> int:
 
 
 class Journey:
-    """Finds or creates the book, follows its writing, and downloads its files."""
+    """Finds or creates the book, shows its progress, and downloads its files."""
 
     def __init__(self, client: Client, options: argparse.Namespace, display: Lines, server: Destination) -> None:
         self._client = client
@@ -140,7 +140,7 @@ class Journey:
         return None
 
     def _otherwise(self, book: BookHandle) -> str:
-        """The options that differ from the existing book."""
+        """The options that differ from the existing book, for a message; empty if there are none."""
         kept = [
             f"--{option} {shlex.quote(str(book.data[field])[:MAX_SHOWN_CHARACTERS])}"
             for option, field in FIELDS.items()
@@ -159,7 +159,7 @@ class Journey:
         return book
 
     async def _blurb(self, book: BookHandle) -> None:
-        """Wait for the blurb, which is drafted from the finished book and printed in the files. Drafting may fail."""
+        """Wait until the blurb is drafted from the finished book, because the files contain it. Drafting may fail."""
         for look in range(MAX_BLURB_LOOKS):
             if (await book.reload()).data["blurb"]:
                 return
@@ -169,8 +169,9 @@ class Journey:
         self._display.say("There is no blurb yet. Export the book again later to have it in the files.")
 
     async def _cover(self, book: BookHandle) -> Path | None:
-        """The cover's file, generated if there is none. A book is complete without a cover, so a failure is only
-        reported.
+        """Save the cover, which is generated if there is none. Returns its path, or None.
+
+        A failure is only reported, because a book is complete without a cover.
         """
         try:
             if (await book.reload()).data["cover_image_url"] is None:
@@ -222,7 +223,7 @@ def _interruptible() -> Any:
 def _present_task() -> asyncio.Task[Any]:
     task = asyncio.current_task()
     if task is None:
-        raise RuntimeError("Ctrl-C is heeded in a task only.")
+        raise RuntimeError("Ctrl-C can be handled only inside a task.")
     return task
 
 

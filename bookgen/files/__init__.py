@@ -1,1 +1,1 @@
-"""Where the files of books are kept: in the database, in a folder or in a bucket."""
+"""Stores the files of books: in the database, in a folder or in a bucket."""

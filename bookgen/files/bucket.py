@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CONNECT_SECONDS, CALL_SECONDS = 5, 60
-TRIES_AGAIN, TRY_SECONDS = 4, 30  # retries of a call, and the time in which they begin
+TRIES_AGAIN, TRY_SECONDS = 4, 30  # retries of a call; none starts later than TRY_SECONDS
 
 
 class Bucket(FilePlace):
@@ -36,15 +36,15 @@ class Bucket(FilePlace):
                 "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
                 "timeout": timedelta(seconds=CALL_SECONDS),
             },
-            disable_bulk_delete=True,  # which not every server has
+            disable_bulk_delete=True,  # not every server supports it
             retry_config={"max_retries": TRIES_AGAIN, "retry_timeout": timedelta(seconds=TRY_SECONDS)},
         )
 
     async def prepare(self) -> None:
-        """Nothing: a bucket is its owner's to make."""
+        """Do nothing: the operator creates the bucket."""
 
     async def put(self, name: str, data: bytes) -> None:
-        # In one request: an upload in parts that is interrupted would leave parts behind, which are paid for.
+        # In one request: an interrupted multipart upload would leave parts behind, which cost money.
         await self._translated(obstore.put_async(self._store, name, data, use_multipart=False))
 
     async def get(self, name: str) -> bytes:
@@ -74,7 +74,7 @@ class Bucket(FilePlace):
 
 
 def _chosen(access: BucketAccess) -> S3Config:
-    """The settings of the store that are given."""
+    """The configuration of the store, without empty settings."""
     given: S3Config = {
         "endpoint": access.endpoint,
         "region": access.region,
@@ -86,5 +86,5 @@ def _chosen(access: BucketAccess) -> S3Config:
 
 
 def _first_line(error: Exception) -> str:
-    """What the library says, without the debug form of its error that follows."""
+    """The library's error message, without the debug output that follows it."""
     return " ".join((str(error).splitlines() or [type(error).__name__])[0].split())

@@ -21,12 +21,12 @@ T = TypeVar("T")
 THREADS = 4
 SECONDS = 60.0  # the time limit of a call: a network folder blocks for ever while its server is unreachable
 PARTIAL = ".partial"
-# Temporary errors: they pass by themselves or once an operator frees space.
+# Temporary errors, which pass by themselves or when an operator frees space.
 PASSING = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.EMFILE, errno.ENFILE)
 
 
 class Folder(FilePlace):
-    """Threads of its own do the work, so that a folder that hangs stops nothing else, not even the process's end."""
+    """Uses threads of its own, so that a folder that does not respond blocks neither other work nor the shutdown."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(str(root))
@@ -59,7 +59,7 @@ class Folder(FilePlace):
             raise kind(f"The folder {self._root} can't be used: {error.strerror}.") from error
 
     def _put(self, path: Path, data: bytes) -> None:
-        self._root.stat()  # made by `prepare` only: where a network folder is not mounted, files would be hidden by it
+        self._root.stat()  # fails if the folder is missing, as when it is not mounted: only `prepare` may create it
         _make_folder(path.parent)
         partial = path.with_name(path.name + PARTIAL)
         with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
@@ -74,7 +74,7 @@ class Folder(FilePlace):
         try:
             return path.read_bytes()
         except FileNotFoundError:
-            self._root.stat()  # a network folder that is not mounted has lost no file
+            self._root.stat()  # fails if the folder is not mounted: then no file is missing
             raise FileMissing from None
 
     def _delete(self, path: Path) -> None:
@@ -86,7 +86,7 @@ class Folder(FilePlace):
 
 
 def _make_folder(folder: Path) -> None:
-    """Create a folder that only this user can read. One that root makes belongs to the owner of its parent."""
+    """Create a folder that only its owner can read. If root creates it, the owner of the parent folder owns it."""
     if folder.is_dir():
         return
     if not folder.parent.is_dir():

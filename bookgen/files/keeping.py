@@ -1,4 +1,4 @@
-"""Keep and read the files of books, wherever they are.
+"""Store and read the files of books, wherever they are stored.
 
 A file outside the database is written before the row that refers to it, and removed after that row is deleted. Callers
 pass a pool, so that no connection is held during the transfer; only some commands pass their own connection.
@@ -32,14 +32,14 @@ log = structlog.get_logger(__name__)
 
 
 class Files:
-    """Puts new files at `address`, or into their rows if it is None, and reads files wherever their rows say."""
+    """Stores new files at `address`, or in their rows if it is None. Reads files from where their rows say."""
 
     def __init__(
         self, places: Places | None = None, address: str | None = None, limits: ExportLimits | None = None
     ) -> None:
         self._places = places or Places()
         self._limits = limits or ExportLimits()
-        self._lost: set[str] = set()  # the places that failed last
+        self._lost: set[str] = set()  # the places whose last call failed
         self.address = address
 
     # Write
@@ -49,9 +49,9 @@ class Files:
         return NewFile(data) if self.address is None else NewFile(None, (await self.put(db, self.address, data)).id)
 
     async def put(self, db: asyncpg.Pool, address: str, data: bytes, *, check: bool = False) -> StoredFile:
-        """Write a file to a place, and read it back if it is to be checked. Raises FilesUnavailable.
+        """Write a file to a place. With `check`, read it back and compare. Raises FilesUnavailable.
 
-        A file to which no row refers is removed after some days.
+        If no row refers to the file, it is removed after some days.
         """
         name, digest = secrets.token_hex(NAME_BYTES), await sha256(data)
         file = await stored_files.announce(db, address, name, len(data), digest)
@@ -74,13 +74,13 @@ class Files:
         return {original.id: copy for original, copy in zip(originals, copies, strict=True)}
 
     async def discard(self, db: asyncpg.Pool, *files: NewFile | StoredFile) -> None:
-        """Have those of the files removed to which no row refers."""
+        """Mark files for removal. Files that a row refers to are kept."""
         ids = [each.id if isinstance(each, StoredFile) else each.file_id for each in files]
         if outside := [each for each in ids if each is not None]:
             await stored_files.discard(db, outside)
 
     async def keep_export(self, db: asyncpg.Pool, book_id: int, digest: str, kind: str, body: bytes) -> None:
-        """Cache an exported file, as far as the limits allow. A file that can't be stored is made again later."""
+        """Cache an exported file if the limits allow. If it cannot be stored, it is made again when it is needed."""
         try:
             new = await self.keep(db, body)
         except FilesUnavailable:
@@ -91,7 +91,7 @@ class Files:
     # Read
 
     async def picture(self, db: DB, key: str) -> bytes | None:
-        """The picture as JPEG. None if there is none, or none any more. Raises FilesUnavailable."""
+        """The picture as JPEG; None if it does not exist. Raises FilesUnavailable."""
         return await self.read(lambda: media.find(db, key))
 
     async def export(self, db: DB, book_id: int, digest: str) -> bytes | None:
@@ -109,11 +109,14 @@ class Files:
         except FilesUnavailable:
             return None
         if body is None and found:
-            await exports.forget(db, book_id, digest)  # so that the file which is made instead can be cached
+            await exports.forget(db, book_id, digest)  # so that the file made instead can be cached
         return body
 
     async def read(self, find: Callable[[], Awaitable[FoundFile | None]]) -> bytes | None:
-        """The bytes of the file that `find` finds, also while it is being moved. Raises FilesUnavailable."""
+        """The bytes of the file that `find` finds, even while it is being moved; None if there is none.
+
+        Raises FilesUnavailable.
+        """
         missing = None
         while found := await find():
             if found.file is None:
@@ -124,7 +127,7 @@ class Files:
             try:
                 return await self.get(found.file)
             except FileMissing:
-                missing = found.file.id  # it was moved or deleted meanwhile, unless its row says the same again
+                missing = found.file.id  # moved or deleted in the meantime, unless the row names the same file again
         return None
 
     async def get(self, file: StoredFile) -> bytes:
@@ -135,9 +138,9 @@ class Files:
         await self._noting_losses(file.place, self._places.at(file.place).delete(file.name))
 
     async def try_out(self, address: str | None, samples: Callable[[], Awaitable[Sequence[StoredFile]]]) -> None:
-        """Raise FilesUnavailable if the place can't store files, or has lost the newest one that it had.
+        """Raise FilesUnavailable if the place cannot store files or its newest file is missing.
 
-        A folder is made unless the database names files in it. `samples` finds the newest file of each place.
+        A folder is created if the database has no files in it. `samples` finds the newest file of each place.
         """
         if address is None:
             return
@@ -149,12 +152,12 @@ class Files:
             try:
                 await place.get(each.name)
             except FileMissing:
-                if each in await samples():  # it was not deleted meanwhile
+                if each in await samples():  # it was not deleted in the meantime
                     raise FilesRefused(f"{address} has lost the file {each.name}. Is the folder mounted?") from None
         await place.try_out()
 
     async def _noting_losses(self, address: str, call: Awaitable[T]) -> T:
-        """Await the call. The log has one line when a place is lost, and one when it is back."""
+        """Await the call. Log once when the place becomes unreachable, and once when it is reachable again."""
         try:
             result = await call
         except FilesUnavailable as error:

@@ -1,7 +1,7 @@
 """Move all files to another place while the service runs. If a move is killed, the next one continues it.
 
-Each file is written to its new place, read back and compared by its digest before its row names that place. Only then
-is the former file removed.
+Each file is written to its new place, read back and compared. Then its row is changed to name the new place. Only after
+that is the old file removed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from bookgen.store import exports, file_moves, stored_files
 from bookgen.store.file_moves import Movable, MovableExport
 
 AT_ONCE = 8
-PASSES = 3  # the service may store files at the former place as fast as they are moved
+PASSES = 3  # no more, because the service may go on storing files at the old place
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)
 class Move:
-    """How far a move is: files and bytes that were moved, of those that there were, and files that can't be moved."""
+    """The progress of a move: moved `files` and `bytes` of how many, and the number of files that can't be moved."""
 
     of_files: int
     of_bytes: int
@@ -44,7 +44,7 @@ class Mover:
         self._db, self._files, self._target, self._report = db, files, target, report
 
     async def run(self) -> Move:
-        """Move what is elsewhere. Raises FilesUnavailable if a place can't be reached."""
+        """Move all files that are not at the target. Raises FilesUnavailable if a place can't be reached."""
         move = Move(*await file_moves.elsewhere(self._db, self._target))
         for _ in range(PASSES):
             before, move.failed = move.files, 0
@@ -83,7 +83,7 @@ class Mover:
             raise errors[0]
 
     async def _one(self, each: Movable) -> bool | None:
-        """Whether the file was moved. None: it was deleted or moved by somebody else. False: it is damaged."""
+        """True: the file was moved. False: it is missing or damaged. None: someone else has deleted or moved it."""
         body = await self._read(each)
         if body is None:
             return await self._unreadable(each)
@@ -98,7 +98,7 @@ class Mover:
         return None
 
     async def _read(self, each: Movable) -> bytes | None:
-        """The bytes of the file. None if it is missing or not what was written."""
+        """The bytes of the file; None if it is missing or its digest is wrong."""
         if each.file is None:
             found = await file_moves.find(self._db, each)
             return found.body if found else None

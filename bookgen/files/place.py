@@ -1,4 +1,4 @@
-"""A place outside the database that keeps files under names of ours."""
+"""A place outside the database that stores files by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from bookgen.errors import FilesUnavailable
 
 BUCKET = "s3://"
-TRIAL, TRIAL_BYTES, TRIALS = "0" * 40, 32, 5  # one name for all trials, so that none is left behind for ever
+TRIAL, TRIAL_BYTES, TRIALS = "0" * 40, 32, 5  # all trials use one name, so that at most one file is left behind
 
 
 class FileMissing(Exception):
@@ -21,21 +21,21 @@ class FilesRefused(FilesUnavailable):
 
 
 class FilePlace(ABC):
-    """Files by name. Each call raises FilesUnavailable if the place can't be reached or refuses.
+    """Stores files by name: 40 random hexadecimal digits.
 
-    A name is 40 hexadecimal digits, drawn at random.
+    All methods raise FilesUnavailable if the place cannot be reached or refuses access.
     """
 
     def __init__(self, address: str) -> None:
-        """`address`: how rows of the database name this place."""
+        """`address`: the name of this place in the rows of the database."""
         self.address = address
 
     @abstractmethod
     async def put(self, name: str, data: bytes) -> None:
-        """Write a file. Once this returns, the file is durable and whole."""
+        """Write a file. When this returns, the file is complete and durable."""
 
     async def put_checked(self, name: str, data: bytes) -> None:
-        """Write a file and read it back. Raises FilesRefused if it is not what was written."""
+        """Write a file and read it back. Raises FilesRefused if the content differs."""
         await self.put(name, data)
         try:
             same = await self.get(name) == data
@@ -45,7 +45,7 @@ class FilePlace(ABC):
             raise self._unfaithful()
 
     def _unfaithful(self) -> FilesRefused:
-        return FilesRefused(f"{self.address} does not give back what was written to it.")
+        return FilesRefused(f"{self.address} returns different content than was written to it.")
 
     @abstractmethod
     async def get(self, name: str) -> bytes:
@@ -53,16 +53,16 @@ class FilePlace(ABC):
 
     @abstractmethod
     async def delete(self, name: str) -> None:
-        """Remove a file and whatever an interrupted `put` has left of it. None is no error."""
+        """Remove a file and the remains of an interrupted `put`. A missing file is no error."""
 
     @abstractmethod
     async def prepare(self) -> None:
-        """Make a folder that is not there. Only for a place that has no files yet: one that has some is not mounted."""
+        """Create the folder if it is missing. Only for places without files; others are missing if not mounted."""
 
     async def try_out(self) -> None:
-        """Write a file, read it and remove it. Raises FilesUnavailable if one of it fails.
+        """Write a file, read it and remove it. Raises FilesUnavailable if any of this fails.
 
-        It is tried several times, because another process may try the same and remove the file.
+        There are several attempts, because another process may be doing the same and remove the file.
         """
         refused = self._unfaithful()
         for _ in range(TRIALS):
@@ -83,7 +83,7 @@ class FilePlace(ABC):
 
 @dataclass(frozen=True, slots=True)
 class BucketAccess:
-    """How buckets are reached. What is empty is found as AWS tools find it: in the environment or by the machine."""
+    """The endpoint and credentials of buckets. Empty fields are looked up in the usual places of AWS tools."""
 
     endpoint: str = ""
     region: str = ""

@@ -1,4 +1,4 @@
-"""Open the places that rows name."""
+"""Open the places of files by the addresses in their rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DATABASE = "database"  # the setting that keeps files in their rows
 
 @dataclass(slots=True)
 class Places:
-    """The places that rows name, each opened when it is first needed."""
+    """Opens each place when it is first needed."""
 
     access: BucketAccess = field(default_factory=BucketAccess)
     _open: dict[str, FilePlace] = field(default_factory=dict)
@@ -34,13 +34,13 @@ def _place(address: str, access: BucketAccess) -> FilePlace:
 
 
 def _bucket(address: str, access: BucketAccess) -> FilePlace:
-    from bookgen.files.bucket import Bucket  # slow to import, and needed only by those who have a bucket
+    from bookgen.files.bucket import Bucket  # slow to import, so only if there is a bucket
 
     return Bucket(address, access)
 
 
 def address_of(setting: str) -> str | None:
-    """The address that rows name for a value of BOOKGEN_FILES. None: they keep the bytes themselves."""
+    """The address for a value of BOOKGEN_FILES, as rows store it. None: the rows contain the bytes themselves."""
     if setting == DATABASE:
         return None
     if setting.startswith(BUCKET):

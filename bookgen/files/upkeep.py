@@ -1,4 +1,4 @@
-"""Remove what is no longer needed: files without a row, and exports and covers that are kept for a time only."""
+"""Remove what is no longer needed: files without a row, and old exports and covers."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from bookgen.files.keeping import Files
 from bookgen.store import covers, exports, stored_files
 
 EVERY_SECONDS = 60.0
-COVERS_EVERY = 60  # rounds: all covers are read for it
-MAX_BATCHES = 200  # a round, so that one kind of rows does not keep the others waiting
+COVERS_EVERY = 60  # rounds, because it reads all covers
+MAX_BATCHES = 200  # per round, so that one kind of row does not keep the others waiting
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class KeepTimes:
-    """How long exports stay, how many covers beside the selected one a book keeps, and how long. None: for ever."""
+    """How long exports are kept; how many unselected covers of a book, and for how long. None: no limit."""
 
     export_seconds: float | None = None
     covers: int | None = None
@@ -34,7 +34,7 @@ class FileUpkeep:
         self._db, self._files, self._times = db, files, times
 
     async def run(self) -> None:
-        """Do what is due every minute, until cancelled."""
+        """Remove what is due, every EVERY_SECONDS, until cancelled."""
         rounds = 0
         while True:
             try:
@@ -57,17 +57,17 @@ class FileUpkeep:
 
 
 async def _in_batches(delete: Callable[[], Awaitable[int]]) -> None:
-    """Delete batch after batch until nothing is left, or enough for this round."""
+    """Delete batch after batch until nothing is left, or MAX_BATCHES are deleted."""
     for _ in range(MAX_BATCHES):
         if not await delete():
             return
 
 
 async def sweep(db: asyncpg.Pool, files: Files) -> int:
-    """Remove the files to which no row refers, and return how many are gone.
+    """Remove the files that are no longer used, and return how many were removed.
 
-    The row goes last: after a crash in between, the file is removed once more. Files of a place that can't be reached
-    stay until the next sweep.
+    A file's own row is deleted last. After a crash in between, the file is removed once more. Files at an unreachable
+    place stay until the next sweep.
     """
     await stored_files.give_up_old(db)
     gone, after, lost = 0, 0, set[str]()

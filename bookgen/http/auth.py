@@ -122,7 +122,7 @@ async def refresh_tokens(request: web.Request) -> web.Response:
     "auth",
     "Sign in with a Google access token",
     "Signs in to the account with the same e-mail address, or creates it. The first sign-in to an existing account "
-    "ends its password and its tokens, unless the request carries a token of that account.",
+    "removes its password and revokes its tokens, unless the request carries a token of that account.",
 )
 @json_schema(shapes.GoogleLoginSchema)
 @response_schema(shapes.SignedInSchema, 200)
@@ -229,7 +229,7 @@ async def change_password(request: web.Request) -> web.Response:
     "profile",
     "Delete your account",
     "Deletes the account and all it has: books, files, credits, history. Ends its subscriptions at once. This cannot "
-    "be undone. An account without a password has to have signed in within the last five minutes.",
+    "be undone. An account without a password must have signed in within the last five minutes.",
 )
 @json_schema(shapes.AccountDeletionSchema)
 @response_schema(shapes.MessageSchema, 200)
@@ -344,12 +344,11 @@ async def _own_guess(request: web.Request) -> AsyncIterator[None]:
 
 @contextlib.asynccontextmanager
 async def _one_guess(request: web.Request, candidate: LoginCandidate) -> AsyncIterator[None]:
-    """Count one try of a password, from any address, in any spelling of the name and at any process of the server.
+    """Count one guess of an account's password. A correct password is not counted.
 
-    A success is not counted.
-
-    Addresses from which the account has signed in before have tries of their own, so that strangers cannot lock the
-    owner out. Unknown names are counted separately, so that many of them evict no account from the limiter's memory.
+    Guesses count together across addresses, spellings of the name and processes of the server. Addresses from which the
+    account has signed in before have a count of their own, so that strangers cannot lock the owner out. Names without
+    an account are counted separately, so that many of them evict no account from the limiter's memory.
     """
     per_address = request.app[SERVICES].limiter.budgets[LimitClass.AUTH]
     budget = Budget(min(per_address.capacity, MAX_GUESSES), per_address.seconds * GUESS_WINDOWS)

@@ -1,4 +1,4 @@
-"""The story bible: what every chapter is written from, read and changed by the book's author."""
+"""The story bible, from which every chapter is written. The book's author can read and change it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from bookgen.store import books
 @docs(
     "outline",
     "Read the story bible",
-    "What is settled about the book: voice, people, places and more. The outline makes it; every chapter is written "
-    "from it.",
+    "What is settled about the book: voice, people, places and more. It is generated with the outline, and every "
+    "chapter is written from it.",
 )
 @response_schema(shapes.BibleSchema)
 @conditional
@@ -32,10 +32,10 @@ async def read_bible(request: web.Request) -> web.Response:
 @docs(
     "outline",
     "Change the story bible",
-    "Send the fields to change. Yours win over the model's, also when the outline is made again; an empty text or "
-    "list removes a field. "
-    "Chapters that are not written yet follow it. A written chapter that certainly contradicts it gets a finding of "
-    "the kind `bible` in the book's `quality`; `POST /books/{id}/review/` finds the rest. "
+    "Send the fields to change. Yours take precedence over the model's, even if the outline is generated again. An "
+    "empty text or list removes a field. "
+    "Chapters that are not written yet follow it. A written chapter that clearly contradicts it gets a finding of "
+    "the kind `bible` in the book's `quality`; `POST /books/{id}/review/` finds other contradictions. "
     "Send `If-Match` to avoid overwriting someone else's change.",
 )
 @json_schema(shapes.BibleChangesSchema)

@@ -41,11 +41,11 @@ def _entries(shape: type[Schema], description: str) -> List:
 
 
 class BibleChangesSchema(Body):
-    """The fields to change. What you write wins over what the model wrote; an empty value removes a field."""
+    """The fields to change. They take precedence over the model's. An empty value removes a field."""
 
     kind = fields.String(
         validate=validate.OneOf([*map(str, StoryKind), ""], error=f"Must be empty or one of: {', '.join(StoryKind)}."),
-        metadata={"description": "The kind of book. By default, the genre decides. The craft of writing follows it."},
+        metadata={"description": "The kind of book, which decides how it is written. By default, the genre decides."},
     )
     premise = _text(MAX_TEXT, "What the book is about, and why readers keep reading.")
     voice = _text(MAX_TEXT, "Point of view, tense, tone and language.")

@@ -194,7 +194,7 @@ def version_read(request: web.Request) -> str | None:
 
 
 async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> web.Response:
-    """The book in its detail form with its ETag, or what the caller wants to see of it, or 304.
+    """The book in its detail form with its ETag, or the part of it that the caller requested, or 304.
 
     Raises NotFound unless it is the caller's.
     """

@@ -20,7 +20,7 @@ from bookgen.render.trim import DEFAULT_TRIM, TRIMS
 from bookgen.services.editing import DEFAULT_CHAPTERS, WORDS_A_CHAPTER
 from bookgen.services.revised_outline import MAX_CHAPTERS
 
-MAX_WORDS = 2**31 - 1  # what the column holds; the plan sets the limit
+MAX_WORDS = 2**31 - 1  # the largest value of the column; the plan sets the actual limit
 DEFAULT_WORDS = 20_000
 MAX_AUTHOR_NAME = 200  # characters
 
@@ -115,8 +115,8 @@ class Blurb(String):
 
 
 EXPORT_SETTINGS = (
-    "How the book's files look, for exports that send no `settings`. Stored as a whole: send all settings that are not "
-    "to have their defaults."
+    "The layout of the book's files, for exports that send no `settings`. Replaced as a whole: send all settings that "
+    "differ from their defaults."
 )
 
 

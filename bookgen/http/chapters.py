@@ -110,10 +110,10 @@ async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
 @docs(
     "chapters",
     "Rewrite a chapter",
-    "Synchronous. With `instructions`, the model sees the whole former text and your wish, and keeps the rest. The "
+    "Synchronous. With `instructions`, the model gets the previous text and changes only what you ask for. The "
     "previous text is saved as a revision. With a `passage`, only that passage is rewritten: the chapter stays as it "
-    "is, and the answer is a suggestion in a report of the kind `passage`, to be previewed and applied like a "
-    "proofreader's. A successful rewrite counts as one AI edit for every "
+    "is, and the answer is a suggestion in a report of the kind `passage`, which you preview and apply like any other "
+    "suggestion. A successful rewrite counts as one AI edit for every "
     f"{WORDS_OF_AN_EDIT:,} words, or part of them, of the chapter's target or of the passage. In all your "
     "unpaid books together, rewrites may produce at most half of the words of the plan's longest book in each period; "
     f"beyond that, the call returns 429 with the `quota_type` `{UNPAID_WORDS}`.",

@@ -37,7 +37,7 @@ class PassageSchema(Body):
     """A part of the chapter's content, in characters."""
 
     start = Integer(
-        minimum=0, maximum=MAX_CONTENT, required=True, metadata={"description": "How many characters stand before it."}
+        minimum=0, maximum=MAX_CONTENT, required=True, metadata={"description": "The number of characters before it."}
     )
     end = Integer(minimum=1, maximum=MAX_CONTENT, required=True)
 

@@ -20,7 +20,7 @@ def _check_isbn(text: str) -> None:
 class _Isbn(String):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(MAX_LENGTHS["isbn"], also=_check_isbn, **kwargs)
-        # Everything but the check digit, which no regular expression can tell.
+        # Everything except the check digit, which a regular expression cannot verify.
         self.pattern = optional_pattern("(?:[- ]*[0-9]){9}(?:[- ]*[0-9Xx]|(?:[- ]*[0-9]){4})[- ]*")
 
 
@@ -68,8 +68,8 @@ class ExportRequestSchema(Body):
         ExportSettingsSchema,
         load_default=None,
         metadata={
-            "description": "How the file looks. Settings that you leave out keep their defaults. Without `settings`, "
-            "the file looks as the book's `export_settings` say."
+            "description": "The layout of the file. Settings that you leave out keep their defaults. Without "
+            "`settings`, the book's `export_settings` apply."
         },
     )
 
@@ -79,7 +79,7 @@ class PreviewRequestSchema(ExportRequestSchema):
         minimum=1,
         maximum=10**6,
         load_default=1,
-        metadata={"description": f"Which batch of {PAGES_OF_A_SCAN} pages to answer."},
+        metadata={"description": f"Which batch of {PAGES_OF_A_SCAN} pages to return."},
     )
 
 
@@ -96,7 +96,7 @@ class PreviewQuerySchema(Query):
         maximum=10**6,
         from_text=True,
         load_default=None,
-        metadata={"description": "Which batch of pages to answer. All pages if omitted."},
+        metadata={"description": "Which batch of pages to return. All pages if omitted."},
     )
     page_size = Integer(
         minimum=1, maximum=200, from_text=True, load_default=20, metadata={"description": "Pages in a batch."}

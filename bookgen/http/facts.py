@@ -20,8 +20,8 @@ from bookgen.store import books, facts
     "outline",
     "List the facts of the story",
     "What the chapters say, each with the passage that says so, in the order of the book. The model notes them after "
-    "each chapter, those of the last one with the blurb or before a report. A fact is listed as long as its "
-    "chapter has the passage.",
+    "each chapter; for the last chapter, with the blurb or before a report. A fact is listed as long as its passage is "
+    "in the chapter.",
 )
 @response_schema(shapes.FactSchema(many=True))
 @conditional
@@ -43,8 +43,8 @@ async def read_fact(request: web.Request) -> web.Response:
 @docs(
     "outline",
     "Correct or exempt a fact",
-    "Your decision takes precedence over the text. Later chapters get the `value` that you send; a report lists the "
-    "passages that clearly still have the former one. With `intended` and your `reason` a contradiction is accepted "
+    "Your decision takes precedence over the text. Later chapters get the `value` that you send; a report lists "
+    "passages that clearly still have the old value. With `intended` and your `reason`, a contradiction is accepted "
     "and not reported again. A `wrong` fact is ignored. Send `If-Match` to avoid overwriting someone else's change.",
 )
 @json_schema(shapes.FactChangesSchema)

@@ -22,7 +22,7 @@ class FactSchema(Schema):
         required=True,
         allow_none=True,
         validate=choice(FactEvent),
-        metadata={"description": "What happens to the subject, if rules can compare it; the value completes it."},
+        metadata={"description": "What happens to the subject, if rules can compare it. `value` completes the phrase."},
     )
     subject = fields.String(required=True, metadata={"example": "Ada Brook"})
     value = fields.String(required=True, metadata={"example": "58 years old"})
@@ -45,7 +45,7 @@ class FactChangesSchema(Body):
         MAX_FACT_CHARACTERS,
         minimum=1,
         allow_none=True,
-        metadata={"description": "What holds instead. Later chapters are told this.", "example": "61 years old"},
+        metadata={"description": "The correct value. Later chapters follow it.", "example": "61 years old"},
     )
     status = fields.String(validate=choice(FactStatus), allow_none=True)
     reason = String(MAX_REASON_CHARACTERS, allow_none=True, metadata={"example": "She lies about her age."})

@@ -57,11 +57,11 @@ async def generate(request: web.Request) -> web.Response:
 @docs(
     "generation",
     "Produce the whole book in one call",
-    "From the idea to the files, in the background: the outline, if there is none; every chapter; a proofreading "
-    "whose spelling and punctuation are applied, if a check is left in the period's allowance; a cover, unless one "
-    "is selected; and the files of every format of the plan, which the export calls then answer at once. Chapters "
-    "that have content are kept. A finished book is written anew only if you ask for it with `again`. The status says "
-    "what is being made; a production is paused, resumed and stopped as any run is. It needs the add-on "
+    "From the idea to the files, in the background: the outline, if there is none; every chapter; a proofreading, of "
+    "which corrections of spelling and punctuation are applied, if the period's allowance has a check left; a cover, "
+    "unless one is selected; and the files of every format of the plan, which the export calls then return at once. "
+    "Chapters that have content are kept. A finished book is written again only if you send `again`. The status shows "
+    "what is being made. Pause, resume and stop a production like any run. It needs the add-on "
     "`automated-production`: a single use is held at the start and counted when the production is completed.",
 )
 @json_schema(shapes.ProductionSchema)

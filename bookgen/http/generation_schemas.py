@@ -14,7 +14,7 @@ PHASES = [phase for phase in RunPhase if phase not in (RunPhase.REVIEW, RunPhase
 class ProductionSchema(Body):
     again = Flag(
         load_default=False,
-        metadata={"description": "Whether to write a finished book again. Its present texts become revisions."},
+        metadata={"description": "Whether to write a finished book again. Its current texts become revisions."},
     )
 
 

@@ -65,8 +65,8 @@ async def _read(request: web.Request) -> web.Response:
 @docs(
     "illustrations",
     "Change an illustration's caption, alt text or position",
-    "Fields that you do not send stay unchanged. The alt text can be replaced but not removed. `If-Match` takes the "
-    "`ETag` that the call which made or last changed the illustration has answered.",
+    "Fields that you do not send stay unchanged. The alt text can be replaced but not removed. In `If-Match`, send the "
+    "`ETag` of the response that created or last changed the illustration.",
 )
 @json_schema(shapes.IllustrationChangesSchema)
 @response_schema(shapes.IllustrationSchema)

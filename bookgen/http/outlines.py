@@ -43,9 +43,9 @@ async def generate_outline(request: web.Request) -> web.Response:
     "outline",
     "Edit the outline",
     "Entries match chapters by `id` or else by `chapter_number`; an entry without either is appended."
-    " An `id` that is not of this book is refused. With "
+    " An `id` of another book is refused. With "
     "`replace`, the list is the whole outline, in order. While a run is paused, unwritten chapters can change. "
-    "An entry may carry what a chapter's `plan` shows. Where plan and summary disagree, the summary counts.",
+    "An entry may contain the fields of a chapter's `plan`. If plan and summary disagree, the summary counts.",
 )
 @json_schema(shapes.OutlineChangesSchema)
 @querystring_schema(BookViewQuerySchema)

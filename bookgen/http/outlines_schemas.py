@@ -13,14 +13,14 @@ from bookgen.services.revised_outline import MAX_CHAPTERS
 
 
 class OutlineEntrySchema(ChapterPlanChangesSchema):
-    """One chapter. The fields of its plan can stand beside its title, or under `plan`, as a chapter shows them."""
+    """One chapter. The fields of its plan can be next to its title, or under `plan` as in a chapter."""
 
     id = Integer(minimum=1)
     chapter_number = Integer(minimum=1)
     title = String(200, minimum=1)
     summary = String(5000)
     target_word_count = Integer(minimum=1, maximum=MAX_CHAPTER_WORDS)
-    plan = fields.Nested(ChapterPlanChangesSchema, metadata={"description": "As `plan` of a chapter shows it."})
+    plan = fields.Nested(ChapterPlanChangesSchema, metadata={"description": "In the form of a chapter's `plan`."})
 
     @post_load
     def gather_plan(self, entry: dict[str, Any], **_: Any) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class SceneSchema(Body):
 
 
 class ChapterPlanChangesSchema(Body):
-    """The fields to change. An empty value takes a field out of the plan."""
+    """The fields to change. An empty value removes a field from the plan."""
 
     scenes = List(
         fields.Nested(SceneSchema),
@@ -49,7 +49,7 @@ class ChapterPlanChangesSchema(Body):
 
 
 class ChapterPlanSchema(Schema):
-    """What the chapter is written from beside its title and summary. Fields that say nothing are left out."""
+    """What the chapter is written from, besides its title and summary. Empty fields are left out."""
 
     scenes = fields.List(fields.Nested(SceneSchema))
     sets_up = fields.List(fields.String())

@@ -60,7 +60,7 @@ async def create_report(request: web.Request) -> web.Response:
     "Have an editor read the book",
     "Returns immediately. An editor reads the whole book in the background and lists contradictions, loose ends, "
     "repetitions and other findings in a report of the kind `review`. A suggestion without `suggested_text` is a "
-    "finding that you mend yourself. The text is not changed. Counts as a proofreading check.",
+    "finding that you fix yourself. The text is not changed. Counts as a proofreading check.",
 )
 @response_schema(shapes.ReportSchema, 202)
 @may_refuse_a_report
@@ -160,7 +160,7 @@ async def dismiss_suggestion(request: web.Request) -> web.Response:
     "proofreading",
     "Apply many suggestions",
     "Applies suggestions by id, all pending ones of the given severities, or all safe ones, chapter by chapter. "
-    "Ids that are not of this report are in `unknown_ids`.",
+    "Ids that do not belong to this report are in `unknown_ids`.",
 )
 @json_schema(shapes.ApplyManySchema)
 @response_schema(shapes.OutcomeSchema)

@@ -53,7 +53,7 @@ class ReportSchema(Schema):
         validate=choice(ReportKind),
         metadata={
             "description": "`proofreading`, `review` for an editor's reading of the whole book, "
-            "`passage` for a passage that was rewritten as its author asked."
+            "`passage` for a passage that was rewritten on request."
         },
     )
     status = fields.String(required=True, validate=choice(ReportStatus))
@@ -151,7 +151,7 @@ class OutcomeSchema(Schema):
     )
     unknown_ids = fields.List(
         fields.Integer(),
-        metadata={"description": "The ids that no suggestion of this report has. Absent if there are none."},
+        metadata={"description": "The ids that do not belong to this report. Absent if there are none."},
     )
 
 

@@ -80,9 +80,9 @@ async def read_creation_options(request: web.Request) -> web.Response:
 @docs(
     "subscriptions",
     "Buy a plan or change to another",
-    "On a paid plan there is no checkout session. A larger plan applies immediately, with proration. A smaller one, or "
-    "the same by the month instead of by the year, applies at `effective_at`, when the paid period ends. Choosing the "
-    "present plan again calls that change off.",
+    "On a paid plan there is no checkout session. A larger plan applies immediately, with proration. A smaller plan, "
+    "or monthly instead of yearly billing, applies at `effective_at`, when the paid period ends. Choose the current "
+    "plan again to cancel that change.",
 )
 @json_schema(shapes.PlanCheckoutSchema)
 @response_schema(shapes.PlanCheckoutResultSchema)

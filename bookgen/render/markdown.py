@@ -40,7 +40,7 @@ def _break_tag(state: StateInline, silent: bool) -> bool:
 
 
 def _small_tag(state: StateInline, silent: bool) -> bool:
-    """Parse `<sup>` and `<sub>` as superscript and subscript characters. Without such characters only the tags go."""
+    """Parse `<sup>` and `<sub>` as superscript and subscript characters. If there are none, only drop the tags."""
     found = _SMALL_TAG.match(state.src, state.pos)
     if found is None:
         return False
@@ -52,7 +52,7 @@ def _small_tag(state: StateInline, silent: bool) -> bool:
 
 
 def _parser(*, without: Sequence[str] = ()) -> MarkdownIt:
-    """Code is code only between fences: a paragraph that an author has indented is a paragraph."""
+    """A Markdown parser. Only fenced code is code, so that an indented paragraph stays a paragraph."""
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 60}).enable(["table", "strikethrough"])
     parser.use(footnote_plugin).disable(["code", *without])
     parser.inline.ruler.before("autolink", "break_tag", _break_tag)
@@ -203,8 +203,9 @@ class _Reader:
         return polished(_with_whole_lines(spans), self._polish), indents
 
     def _paragraph(self, spans: Spans, indents: tuple[int, ...]) -> Block:
-        """A paragraph, or verse if it has three lines or more and is not in a list. In a book of verse two lines are
-        enough, or a line that is no longer than verses are.
+        """A paragraph, or verse if it has at least three lines and is not in a list.
+
+        In a book of verse, two lines are enough, or one line that is no longer than MAX_STANZA_LINE_LETTERS.
         """
         breaks = sum(span.text == "\n" for span in spans)
         is_line = self._verse and sum(len(span.text) for span in spans) <= MAX_STANZA_LINE_LETTERS
@@ -345,7 +346,7 @@ def _stripped(line: Spans) -> Spans:
 
 
 def _is_within_ideographs(tokens: Sequence[Token], index: int) -> bool:
-    """Whether the line break is between two ideographs, where it stands for no space."""
+    """Whether the line break is between two ideographs, where it does not stand for a space."""
     before, after = tokens[index - 1].content[-1:], tokens[index + 1].content[:1]
     return all(is_wide(each) and not "\uac00" <= each <= "\ud7af" for each in (before, after))  # Korean has spaces
 

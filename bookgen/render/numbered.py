@@ -1,4 +1,4 @@
-"""Tells paragraphs that begin with a number from lists: "29. März. Der Wind dreht." is no list of one item."""
+"""Distinguishes paragraphs that begin with a number from lists: "29. März. Der Wind dreht." is not a list."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _List = tuple[int, int, list[str]]  # the index of its first token, its first nu
 
 
 def numbered_paragraphs(tokens: Sequence[Token]) -> frozenset[int]:
-    """The indexes of the tokens that begin a list which is none.
+    """The indexes of the tokens that begin a list which is not meant as one.
 
-    That is one whose items all begin with a date, or a single item whose number no other list leads up to or continues.
+    These are lists whose items all begin with a date, and single items whose number neither continues another list nor
+    is continued by one.
     """
     lists = list(_lists(tokens))
     starts = {first for _, first, _ in lists}
@@ -35,7 +36,7 @@ def numbered_paragraphs(tokens: Sequence[Token]) -> frozenset[int]:
 
 
 def _lists(tokens: Sequence[Token]) -> Iterator[_List]:
-    """The outermost numbered lists, as far as a full stop follows their numbers."""
+    """The outermost numbered lists whose numbers are followed by a full stop."""
     found: _List | None = None
     for index, token in enumerate(tokens):
         if token.type == "ordered_list_open" and token.level == 0 and token.markup == ".":

@@ -1,5 +1,7 @@
-"""Notices in files about sample text, which no language model wrote: on the first page, beside the rights, and in each
-such chapter."""
+"""Notices in files about sample text, which no language model wrote.
+
+They are on the first page, next to the copyright notice, and above each chapter with sample text.
+"""
 
 from __future__ import annotations
 

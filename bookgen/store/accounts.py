@@ -197,9 +197,10 @@ UPDATE_PROFILE = """
 
 
 async def update_profile(db: DB, account_id: int, changes: Mapping[str, Any], *, approved: bool = False) -> Account:
-    """Change the names and the address that `changes` holds; another address is pending from now on.
+    """Change the names and the address given in `changes`. A different address becomes pending.
 
-    `approved`: the account's password came with the request. An unproven address has nothing to approve.
+    `approved`: the request contained the account's password. If the current address is unverified, no approval is
+    needed.
     """
     changed = map(changes.get, ("first_name", "last_name", "email"))
     return account_of(must_exist(await db.fetchrow(UPDATE_PROFILE, account_id, *changed, approved)))
@@ -335,7 +336,7 @@ COUNT_REGISTRATION = """
 
 
 async def count_registration(connection: Connection, network: str) -> int:
-    """Count an account that this network registers, in its transaction. Returns how many those of today are."""
+    """Count a registration from this network, in the transaction that adds the account. Returns today's number."""
     count: int = await connection.fetchval(COUNT_REGISTRATION, network)
     return count
 
@@ -352,9 +353,9 @@ IS_PROVEN = """
 
 
 async def is_proven(db: DB, account_id: int) -> bool:
-    """Whether somebody stands behind the account: a verified address, a payment or the operator.
+    """Whether the account belongs to a known person: it has a verified address, a payment or an operator's grant.
 
-    An account that came in only from this machine was not registered by a stranger.
+    So does an account that was used only from this machine.
     """
     return bool(await db.fetchval(IS_PROVEN, account_id))
 

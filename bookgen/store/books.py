@@ -193,7 +193,7 @@ async def touch(db: DB, book_id: int) -> None:
     await db.execute(TOUCH, book_id)
 
 
-# The author's entries replace the model's, field by field. A field that is set to null goes.
+# The author's entries replace the model's, field by field. A field set to null is removed.
 CHANGE_BIBLE = f"""
     UPDATE book AS b
        SET bible = jsonb_strip_nulls(b.bible || $3), authored_bible = jsonb_strip_nulls(b.authored_bible || $3),

@@ -39,7 +39,7 @@ async def take(db: DB, account_id: int, name: str, *, capacity: int, rate: float
     return await _take(db, TAKE, account_id, name, capacity, rate)
 
 
-# `full_at`: when the bucket is full again. Its row then says no more than none would, and is deleted.
+# `full_at`: when the bucket is full again. A full bucket needs no row, so the row is deleted then.
 TAKE_FROM = _taking(
     "caller_bucket",
     "caller",

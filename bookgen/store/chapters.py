@@ -206,8 +206,8 @@ LOCK_ITS_BOOK = """
 async def lock_its_book(connection: DB, account_id: int, chapter_id: int) -> None:
     """Lock the chapter's book until the transaction ends.
 
-    A save that waited for the book in the very statement that changes it could meet an older version of the row, and
-    two of them then waited for each other. A statement after this one sees the row as it is.
+    If a save waited for the book in the same statement that changes it, the statement could see an older version of the
+    row, and two such saves could deadlock. A statement after this one sees the current row.
     """
     await connection.execute(LOCK_ITS_BOOK, account_id, chapter_id)
 

@@ -12,10 +12,10 @@ ATTRIBUTE = "target_session_attrs"
 
 
 async def connect(dsn: str, *, timeout: float, **options: Any) -> Any:  # noqa: ASYNC109 (asyncpg's)
-    """Like `asyncpg.connect`. Of several hosts, the first one wins that takes writes, whichever comes first in the URL.
+    """Like `asyncpg.connect`. If the URL names several hosts, connect to the first one to answer that takes writes.
 
-    All hosts are asked at once, because a dead machine may not even refuse a connection: asyncpg would ask it first
-    each time and wait until `timeout`. If none takes writes, the most telling error is raised.
+    All hosts are tried at once: asyncpg would try them in order, and wait until `timeout` for a dead machine, which may
+    not even refuse a connection. If no host takes writes, the most informative error is raised.
     """
     hosts = hosts_of(dsn)
     if len(hosts) == 1:
@@ -56,5 +56,5 @@ def _close(attempt: asyncio.Task[Any]) -> None:
 
 
 def _most_telling(errors: list[BaseException]) -> BaseException:
-    """A refused password says more than a host that is away, and that more than a standby."""
+    """The most informative error: a server's, such as a wrong password, then an unreachable host, then a standby."""
     return min(errors, key=lambda error: (not isinstance(error, asyncpg.PostgresError), not isinstance(error, OSError)))

@@ -109,9 +109,9 @@ FORGET_UNSELECTED = """
 
 
 async def forget_unselected(db: DB, keep: int | None, seconds: float | None) -> int:
-    """Delete one batch of covers that are not selected: all but the `keep` newest of a book, and older ones.
+    """Delete one batch of unselected covers: those beyond the `keep` newest of a book, and those older than `seconds`.
 
-    Returns how many.
+    None: no such limit. Returns how many were deleted.
     """
     status: str = await db.execute(FORGET_UNSELECTED, keep, seconds, BATCH)
     return int(status.split()[-1])

@@ -84,7 +84,7 @@ FORGET_BEFORE = """
 
 
 async def forget_older(db: DB, seconds: float) -> int:
-    """Delete one batch of files that were made longer ago. Returns how many."""
+    """Delete one batch of files that are older than `seconds`. Returns how many were deleted."""
     status: str = await db.execute(FORGET_BEFORE, seconds, BATCH)
     return int(status.split()[-1])
 

@@ -21,7 +21,7 @@ COLUMNS = """
     f.reason, CASE WHEN f.correction IS NULL THEN '' ELSE f.value END AS noted
 """
 
-# A fact whose quote the chapter no longer has is not one of its present text.
+# If the quote of a fact is no longer in the chapter, the fact does not belong to the current text.
 HOLDS = "strpos(c.content, f.quote) > 0"
 
 OF_BOOK = f"""
@@ -47,8 +47,8 @@ async def find(db: DB, account_id: int, book_id: int, fact_id: int) -> Fact | No
     return _fact(row) if row else None
 
 
-# The author's decisions are kept for a fact that the new text says again. A fact about which the author has decided
-# stays without being noted again, as long as the text has its quote.
+# The author's decision about a fact is kept if the new text states the fact again. Even if the fact is not noted again,
+# it stays as long as its quote is in the text.
 REPLACE = f"""
     WITH former AS (
         DELETE FROM fact WHERE chapter_id = $1 RETURNING *
@@ -98,7 +98,7 @@ async def decide(
     status: FactStatus | None = None,
     reason: str | None = None,
 ) -> None:
-    """Store what the author has decided about a fact. None leaves it as it is."""
+    """Store what the author has decided about a fact. None: unchanged."""
     await connection.execute(DECIDE, fact_id, value, status, reason)
 
 

@@ -1,6 +1,6 @@
-"""What `bookgen files move` asks of the database: which files are elsewhere, and that a row names another place.
+"""The statements of `bookgen files move`: find the files that are elsewhere, and make a row refer to another file.
 
-A row changes only if it still names the file that was copied. Its bytes never change, whatever else does.
+A row is changed only if it still refers to the file that was copied. The bytes of a file never change.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BATCH = 64
 
 @dataclass(frozen=True, slots=True)
 class MovablePicture:
-    """A picture and the file that its row names. None: the row has the bytes."""
+    """A picture and the file that its row refers to. None: the row contains the bytes."""
 
     key: str
     bytes: int
@@ -27,7 +27,7 @@ class MovablePicture:
 
 @dataclass(frozen=True, slots=True)
 class MovableExport:
-    """An exported file and the file that its row names. None: the row has the bytes."""
+    """An exported file and the file that its row refers to. None: the row contains the bytes."""
 
     book_id: int
     digest: str
@@ -87,7 +87,7 @@ def _file(row: asyncpg.Record) -> StoredFile | None:
 
 
 async def find(db: DB, each: Movable) -> FoundFile | None:
-    """What the row names now."""
+    """What the row refers to now; None if the row is gone."""
     if isinstance(each, MovablePicture):
         return await media.find(db, each.key)
     return await exports.find(db, each.book_id, each.digest)
@@ -103,7 +103,7 @@ EXPORT_TO_FILE = """
 
 
 async def to_file(db: DB, each: Movable, file_id: int) -> bool:
-    """Let the row name another file. False if it has changed or is gone."""
+    """Make the row refer to another file. Returns False if the row has changed or is gone."""
     former = each.file.id if each.file else None
     if isinstance(each, MovablePicture):
         return bool(await db.fetchval(PICTURE_TO_FILE, each.key, former, file_id))

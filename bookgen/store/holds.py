@@ -11,7 +11,7 @@ from bookgen.store.rows import mapper
 
 _hold = mapper(Hold)
 
-# All that was paid for, whatever became of it.
+# The words of all calls that were paid for, including words that were lost.
 WORDS = "coalesce(sum(words_written + draft_words + words_lost), 0) FROM run"
 
 HOLDS = f"""

@@ -34,8 +34,8 @@ class KeyedAnswer:
 
 _answer_of = mapper(KeyedAnswer)
 
-# A key is free again after a day, when the process that handled its request has died, and at last after an hour, for a
-# process whose answer could not be stored.
+# A key is free again after a day. If its request has no answer, the key is free when the process that handles the
+# request has died, or after an hour: then the answer could not be stored.
 CLAIM = """
     INSERT INTO idempotency_key AS k (account_id, key, request, owner)
     VALUES ($1, $2, $3, $4)

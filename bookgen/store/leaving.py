@@ -1,4 +1,4 @@
-"""An account deleted with all that it has."""
+"""Deletes an account with everything that belongs to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schema migrations: applies the numbered files of `sql/` in order, each once. There is no way back down.
+"""Schema migrations: applies the numbered files of `sql/` in order, each once. A migration cannot be undone.
 
 Each file runs in one transaction. A file whose first line is `-- concurrently` only builds indexes, outside a
 transaction, so that the tables stay writable. If such a build is interrupted, the next start repeats it.

@@ -26,7 +26,7 @@ WAITING = -1  # a run waits for a process that takes it
 BUSY = "bookgen_busy"  # a provider's rate limit was reached
 
 RECONNECT_SECONDS = 1.0
-PROBE_SECONDS, ANSWER_SECONDS = 30.0, 5.0  # a firewall may forget a connection that is idle, and tell neither end
+PROBE_SECONDS, ANSWER_SECONDS = 30.0, 5.0  # a firewall may drop an idle connection without notifying either end
 
 NOTIFY = "SELECT pg_notify($1, $2)"
 
@@ -82,7 +82,7 @@ async def listen(
                 await _until_gone(connection, gone)
             finally:
                 connection.terminate()
-        except Exception as error:  # none ends it: nobody else would hear of another process, or of its commands
+        except Exception as error:  # no error may end the loop: this process would miss all notifications of the others
             if is_passing(error):
                 log.debug("notifications_unreachable", reason=str(error))
             else:
@@ -91,7 +91,7 @@ async def listen(
 
 
 async def _until_gone(connection: asyncpg.Connection, gone: asyncio.Event) -> None:
-    """TimeoutError when the server does not answer on the connection any more."""
+    """Wait until the connection is lost. Raises TimeoutError if the server no longer answers on it."""
     while not gone.is_set():
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(PROBE_SECONDS):

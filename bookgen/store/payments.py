@@ -1,4 +1,4 @@
-"""Checkouts, and the customers that accounts are at the payment processor."""
+"""Checkouts, and the payment processor's customer of each account."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ async def remember(dsn: str, settings: Mapping[str, str]) -> None:
 
 
 async def require_prepared_statements(dsn: str) -> None:
-    """Raise StartupError if two clients that prepare statements with the same name get in each other's way."""
+    """Raise StartupError if clients that prepare statements with the same name interfere with each other."""
     try:
         async with _client(dsn) as one, _client(dsn) as other:
             for _ in range(ROUNDS):

@@ -43,7 +43,7 @@ class RunProgress:
     `place` is its place in the account's queue, `title` that of the chapter being written, and `outline` the chapters
     as JSON. `findings` are those of the quality gate, once the run is completed. `awaits_operator`: the database is a
     restored copy, in which no run continues yet. `unattended`: no living process takes runs.
-    `has_writer`: a living one takes this run, if it is without an owner just now.
+    `has_writer`: a living process may write this run, if the run has no owner now.
     """
 
     run: Run

@@ -195,7 +195,7 @@ INHERIT = """
 
 
 async def inherit(connection: asyncpg.Connection, run: Run, former: Run) -> Run:
-    """Let a new run go on with the stored parts of the chapter that `former` left unfinished."""
+    """Let a new run continue with the stored parts of the chapter that `former` left unfinished."""
     salt = former.salt or former.id
     row = await connection.fetchrow(INHERIT, former.id, run.id, salt, former.current_chapter, former.draft_words)
     return run_of(row)

@@ -44,7 +44,7 @@ REPLACE = """
 
 
 async def replace(connection: Connection, fingerprint: str) -> None:
-    """Let the database belong to another secret. All keys are deleted."""
+    """Bind the database to another secret. All keys are deleted."""
     await connection.execute(FORGET)
     await connection.execute(REPLACE, fingerprint)
 

@@ -1,6 +1,6 @@
-"""The files outside the database: each has a row from before it is written until after it is removed.
+"""The files outside the database. Each has a row, inserted before the file is written and deleted after its removal.
 
-Triggers keep the state of the row: an insert of a picture or an export takes its file, a delete leaves it.
+Triggers maintain the state of the row: inserting a picture or an export marks its file as used, deleting it as unused.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bookgen.store.database import DB
 
 TABLE = "stored_file"
-LOST = "lost"  # the place of files that were missing when the backup was made from which the database was restored
+LOST = "lost"  # the place of files that were missing when the backup was made that this database was restored from
 BATCH = 500
 
 
@@ -54,7 +54,7 @@ def file_of(row: Mapping[str, Any]) -> StoredFile:
 
 
 def found(row: Mapping[str, Any] | None) -> FoundFile | None:
-    """What a query found that joins `stored_file f` and selects COLUMNS and `body`."""
+    """The result of a query that joins `stored_file f` and selects COLUMNS and `body`."""
     if row is None:
         return None
     return FoundFile(row["body"], None if row["id"] is None else file_of(row))
@@ -72,7 +72,7 @@ DISCARD = "UPDATE stored_file SET state = 'unused' WHERE id = ANY ($1) AND state
 
 
 async def discard(db: DB, file_ids: Sequence[int]) -> None:
-    """Have those of the files removed to which no row refers."""
+    """Mark files for removal, except those that a row refers to."""
     await db.execute(DISCARD, file_ids)
 
 
@@ -86,7 +86,7 @@ GIVE_UP = """
 
 
 async def give_up_old(db: DB) -> None:
-    """Have files removed whose rows never came, because a process died before it committed them."""
+    """Mark old files for removal that no row refers to, because a process died before it committed the row."""
     await db.execute(GIVE_UP, BATCH)
 
 
@@ -96,7 +96,7 @@ HOLD_FOR_BACKUP = "SELECT pg_advisory_lock_shared($1, $2)"
 
 
 async def hold_for_backup(connection: asyncpg.Connection) -> None:
-    """Let no file be removed as long as the connection lives."""
+    """Prevent the removal of files as long as the connection lives."""
     await connection.execute(HOLD_FOR_BACKUP, *BACKUP_LOCK)
 
 
@@ -109,7 +109,7 @@ UNUSED = f"SELECT {COLUMNS} FROM stored_file f WHERE f.state = 'unused' AND f.id
 
 
 async def unused(db: DB, after: int) -> list[StoredFile]:
-    """Files to remove, with ids above `after`. None while a backup may still read them.
+    """Files to remove, with ids above `after`; none while a backup may still read them.
 
     The files are chosen first. A backup that begins after that does not see them as used.
     """
@@ -156,7 +156,7 @@ async def book_of(db: DB, file_id: int) -> int | None:
     return book_id
 
 
-# Refuses in the same statement what the server has not stored as it was sent.
+# Compares the digest in the same statement, so that bytes that arrive changed are refused.
 PICTURE_INTO_ROW = """
     UPDATE media SET body = $2, file_id = NULL
      WHERE file_id = $1 AND sha256($2) = (SELECT sha256 FROM stored_file WHERE id = $1) RETURNING true
@@ -180,8 +180,8 @@ RENAME = """
     UPDATE stored_file f SET place = $1, name = n.name
       FROM unnest($2::bigint[], $3::text[]) AS n (id, name) WHERE f.id = n.id
 """
-# The others name files of the database that was backed up, which are not ours to remove. A picture without its file
-# stays, because covers and chapters refer to it.
+# The other rows refer to files of the original database, which must not be removed from here. A picture without its
+# file stays, because covers and chapters refer to it.
 LOSE = """
     UPDATE stored_file f SET place = $2
      WHERE id <> ALL ($1) AND EXISTS (SELECT FROM media m WHERE m.file_id = f.id)
@@ -191,7 +191,7 @@ FORGET_OTHERS = "DELETE FROM stored_file WHERE id <> ALL ($1) AND place <> $2"
 
 
 async def restored(connection: asyncpg.Connection, place: str, names: Mapping[int, str]) -> None:
-    """Let the rows of restored files name their new place. `names` has the new names by the ids of the rows."""
+    """Make the rows of restored files refer to their new place. `names`: the new names by the ids of the rows."""
     if await connection.fetchval(IS_TABLE):
         await connection.execute(RENAME, place, list(names), list(names.values()))
         await connection.execute(FORGET_EXPORTS, list(names))

@@ -7,7 +7,7 @@ from typing import Any
 
 from bookgen.store.database import DB
 
-# The password's hash and the hashed browser are of no use to a person, and the ids are numbers of ours.
+# The hashes of the password and the browser are of no use to a person, and ids are internal.
 ACCOUNT = """
     SELECT to_jsonb(account) - '{id, password_hash, fingerprint, username_key, email_key, is_superuser}'::text[] AS row
       FROM account WHERE id = $1

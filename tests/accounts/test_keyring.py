@@ -108,7 +108,7 @@ async def test_keys_can_be_rotated_and_reset_from_the_command_line(
     reset = await run(tmp_path, "keys", "reset", **{**told, "BOOKGEN_SECRET_KEY": OTHER})
 
     assert [each[0] for each in (rotated, refused, missing, reset)] == [0, 2, 2, 0]
-    assert rotated[1].startswith("In 15 seconds every process signs with a new key.")
+    assert rotated[1].startswith("In 15 seconds, all processes will sign with a new key.")
     assert missing[2] == (
         f"bookgen: There is no {tmp_path / 'data' / 'secret.key'}. "
         "Set BOOKGEN_DATA_DIR or BOOKGEN_SECRET_KEY as the service has it.\n"
@@ -125,5 +125,5 @@ async def test_the_test_letter_is_sent_or_the_error_says_why_not(tmp_path: Path)
     assert b"To: ada@example.com" in letter.read_bytes()
     assert kept[0] == 0
     assert (refused[0], refused[2].count("\n")) == (1, 1)
-    assert refused[2].startswith("bookgen: The letter to ada@example.com was not sent: SMTPConnectError")
+    assert refused[2].startswith("bookgen: The e-mail to ada@example.com was not sent: SMTPConnectError")
     assert wrong[0] == 2

@@ -144,5 +144,5 @@ async def test_an_error_whose_caller_has_timed_out_is_logged() -> None:
         actor.gate.set()
         await actor.ask("next")
 
-    assert [(entry["event"], entry["log_level"]) for entry in logs] == [("bug_unheard", "error")]
+    assert [(entry["event"], entry["log_level"]) for entry in logs] == [("error_without_caller", "error")]
     assert not actor.crashes

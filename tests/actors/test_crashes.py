@@ -292,8 +292,8 @@ async def test_runs_stopped_during_their_calls_count_towards_the_daily_cap(
 
     await shelf.until_status(book, "error")
     assert (await shelf.run(book))["failure"]["message"] == (
-        "The cost cap of this account's day is reached: 0.00 of 5.00 USD are spent, 4.00 are set aside for calls under "
-        "way, and one more call may cost 2.00."
+        "The cost cap of this account's day is reached: 0.00 of 5.00 USD are spent, 4.00 are reserved for calls in "
+        "progress, and one more call may cost 2.00."
     )
     assert model.asked[book, 1] == 3
     assert await shelf.value("SELECT count(*) FROM model_call") == 0

@@ -102,8 +102,8 @@ async def test_the_reservation_of_a_call_that_never_ended_counts_until_the_end_o
     with pytest.raises(CostCapReached) as full:
         await reserved(of)
     assert str(full.value) == (
-        "The cost cap of this account's day is reached: 0.00 of 1.00 USD are spent, 1.00 are set aside for calls under "
-        "way, and one more call may cost 1.00."
+        "The cost cap of this account's day is reached: 0.00 of 1.00 USD are spent, 1.00 are reserved for calls in "
+        "progress, and one more call may cost 1.00."
     )
 
     await pool.execute("UPDATE cost_reservation SET created_at = created_at - interval '1 day'")

@@ -137,7 +137,7 @@ async def test_export_contains_the_books_without_secrets_and_delete_removes_ever
     """)
 
     await bookgen_account("export ada@example.com ada.zip")
-    with pytest.raises(Conflict, match="exists already"):
+    with pytest.raises(Conflict, match="already exists"):
         await bookgen_account("export ada@example.com ada.zip")
     await bookgen_account("delete ada@example.com")
 
@@ -279,7 +279,7 @@ WRONG: list[tuple[str, type[BookgenError], str]] = [
     ("create b@example.com --username ADA", InvalidInput, "This username is taken."),
     ("create b@example.com --username b!", InvalidInput, "A username must have 3 to 150 characters"),
     ("create b@example.com --password short", InvalidInput, "A password must have 8 to 128 characters."),
-    ("set-plan ada@example.com gold", NotFound, "No plan is called 'gold'."),
+    ("set-plan ada@example.com gold", NotFound, "There is no plan 'gold'."),
     (f"grant-credits ada@example.com {2**31 - 1}", InvalidInput, f"An account can have at most {2**31 - 1} credits."),
     (
         "block nobody@example.com",

@@ -52,7 +52,7 @@ async def test_a_verified_backup_restores_into_an_empty_folder_or_database_and_i
     code, _, errors = await run(second, "restore", str(file), **TOLD)
     assert code == 2
     assert "The target is not empty" in errors
-    assert "runs of the restored copy continue" in (await run(second, "runs", "resume", "--all", **TOLD))[1]
+    assert "runs of the restored backup continue" in (await run(second, "runs", "resume", "--all", **TOLD))[1]
 
     third = tmp_path / "third"
     third.mkdir()

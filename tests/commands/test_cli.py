@@ -83,7 +83,7 @@ async def test_check_lists_what_the_first_start_creates_and_creates_nothing(tmp_
         (OSError(errno.ENOSPC, "No space left on device"), faults.DISK),
         (asyncpg.DiskFullError("could not extend file"), faults.DISK),
         (PermissionError(errno.EACCES, "Permission denied", "out.zip"), "out.zip: Permission denied."),
-        (asyncpg.UndefinedTableError("no table"), "The database refused: no table"),
+        (asyncpg.UndefinedTableError("no table"), "Database error: no table"),
         (KeyError("book"), "Unexpected KeyError: 'book'"),
     ],
 )
@@ -325,7 +325,7 @@ async def test_check_warns_if_the_pools_exceed_what_the_server_allows(tmp_path: 
         await check.database(settings(tmp_path, database_url=dsn, database_pool=8, http_pool=1000))
 
     said = await check.database(settings(tmp_path, database_url=dsn, database_pool=8, http_pool=16))
-    assert "up to 27 of its 197 connections a process" in said
+    assert "up to 27 of its 197 connections per process" in said
 
 
 async def test_check_lists_the_books_that_wait_for_another_model(tmp_path: Path, dsn: str, database: Database) -> None:

@@ -170,7 +170,7 @@ async def test_a_backup_without_what_is_missing_says_so_and_restores_everything_
 
     assert code == 3, errors
     assert errors == f"bookgen: A picture of book 1 is missing: {name} in {TARGET}.\n"
-    assert "Incomplete: without the pictures that are missing, which are 1." in out
+    assert "Incomplete. Pictures that are missing or damaged: 1." in out
     assert "Drilled in" in out
 
     there = told | {"BOOKGEN_DATABASE_URL": empty_dsn, "BOOKGEN_FILES": "s3://books/copy"}
@@ -201,14 +201,14 @@ async def test_the_check_tries_the_place_and_says_what_is_elsewhere(
     tmp_path: Path,
 ) -> None:
     told = settings(tmp_path, database_url=dsn, **bucket)
-    assert await check.files(told) == f"{TARGET} was written and read"
+    assert await check.files(told) == f"{TARGET} can be written and read"
     assert [method for method, _ in server.calls] == ["PUT", "GET", "DELETE"]
 
     folder = str(tmp_path / "files")
     (tmp_path / "files").mkdir()
     await fill(pool, Files(Places(), folder))
     assert await check.files(told) == (
-        f"{TARGET} was written and read; older files are still in {folder}: run bookgen files move"
+        f"{TARGET} can be written and read; older files are still in {folder}: run bookgen files move"
     )
     (tmp_path / "files").rename(tmp_path / "unmounted")
     with pytest.raises(StartupError, match=f"The folder {folder} can't be used: No such file or directory"):

@@ -49,7 +49,7 @@ async def test_proof_shows_each_change_and_applies_what_is_chosen(tmp_path: Path
     assert "over [-the the-]{+the+} water" in said
     assert "Applied 1" in said
     assert content == MENDED
-    assert (missing[0], missing[2]) == (2, "bookgen: No book is called 'Pepper'. Your books: Salt.\n")
+    assert (missing[0], missing[2]) == (2, "bookgen: There is no book 'Pepper'. Your books: Salt.\n")
 
 
 async def test_proof_can_apply_the_safe_changes_only(tmp_path: Path, dsn: str) -> None:

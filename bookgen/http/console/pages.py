@@ -25,7 +25,7 @@ PRELOADED = (
     "site", "tile", "ui", "vendor/preact", "welcome",
 )  # fmt: skip
 
-# Nothing is loaded from other hosts, nothing inline runs, and no text becomes markup.
+# Nothing is loaded from other hosts, no inline script or style is used, and text never becomes markup.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "

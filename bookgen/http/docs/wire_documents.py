@@ -40,8 +40,8 @@ HEADERS: dict[str, dict[str, Any]] = {
     "RateLimit-Limit": _integer("Requests allowed in a full window for this class of endpoints."),
     "RateLimit-Remaining": _integer("Requests left."),
     "RateLimit-Reset": _integer(
-        "Seconds until the whole limit is available again. It refills steadily, one request after the other, so the "
-        "next request is allowed long before; after a 429, `Retry-After` says when."
+        "Seconds until the whole limit is available again. The limit refills continuously, so the next request is "
+        "allowed much earlier. After a 429, `Retry-After` says when."
     ),
     "Retry-After": _integer("Seconds to wait; authoritative."),
     "X-API-Version": _string("The version that answered."),
@@ -77,7 +77,7 @@ IDEMPOTENCY_KEY = _optional(
     example="6f1c5d0e-6f0a-4f0e-9d8e-0f6e4f2b7a11",
 )
 PREFER_MINIMAL = _optional(
-    "Prefer", "`return=minimal` (RFC 7240): the answer is the book as it is listed, without chapters and covers."
+    "Prefer", "`return=minimal` (RFC 7240): the answer is the book in its list form, without chapters and covers."
 )
 IF_NONE_MATCH = _optional(
     "If-None-Match", "The ETag that you have. Returns 304 without a body if the resource has not changed."

@@ -33,7 +33,7 @@ async def authenticate(request: web.Request, route: Route, app: web.Application)
     try:
         request[ACCOUNT_ID] = await _account_id(request, route, app[SERVICES].accounts)
     except (Unauthenticated, PermissionDenied):
-        admit_stranger(request, app)  # guessing tokens costs the guesser's address
+        admit_stranger(request, app)  # guesses of tokens count against the caller's address
         raise
 
 
@@ -85,7 +85,8 @@ async def _take_shared(account_id: int, limit: LimitClass, app: web.Application)
 async def take_from_shared(app: web.Application, name: str, caller: str, budget: Budget) -> Verdict:
     """Take one token from a bucket that all processes share, such as the sign-ins from one address.
 
-    The bucket in memory is asked first, so that a flood costs the database nothing. It never has fewer tokens.
+    The bucket in this process's memory is tried first, so that a flood does not reach the database. It never has fewer
+    tokens than the shared bucket.
     """
     verdict = app[SERVICES].limiter.take_from(name, caller, budget)
     if not verdict.allowed:

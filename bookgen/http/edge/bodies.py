@@ -75,7 +75,8 @@ def parse(raw: bytes) -> Any:
 def _refuse_deep(raw: bytes) -> None:
     """Refuse a body with too many lists before it is parsed, since building them would block the event loop."""
     most = 2 * MAX_LISTS
-    brackets = _TEXTS.sub(b"", raw, count=most + 2).translate(None, _NO_BRACKETS)  # of more, there are as many brackets
+    # A body with more texts than `count` has too many brackets in any case.
+    brackets = _TEXTS.sub(b"", raw, count=most + 2).translate(None, _NO_BRACKETS)
     if len(brackets) > most:
         raise InvalidInput(non_field_errors=[f"The body must not have more than {MAX_LISTS:,} objects and lists."])
     depth = 0

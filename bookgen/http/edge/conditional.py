@@ -15,8 +15,8 @@ _SMALL, _MINIMAL = 8192, '-minimal"'
 _KEPT = ("Cache-Control", "Preference-Applied")
 READS = ("GET", "HEAD")
 CHANGED = (
-    "This has changed since you read it, or If-Match has the ETag of something else. Read it again, then send your "
-    "change."
+    "This has changed since you read it, or If-Match has the ETag of a different resource. Read it again, then send "
+    "your change."
 )
 
 
@@ -24,7 +24,7 @@ class Known:
     """Compares the caller's If-None-Match with the tag of the answer."""
 
     def __init__(self, request: web.BaseRequest) -> None:
-        # Of a change, the answer is never 304: its caller has to learn that it took effect.
+        # The answer to a change is never 304, because the caller has to learn that the change took effect.
         self._given = request.headers.get("If-None-Match") if request.method in READS else None
         self.tag = ""
 

@@ -55,7 +55,7 @@ def either_response(description: str, *schemas: type[Schema]) -> Mark:
 
 def file_response(content_type: str, description: str, more: Mapping[str, str] | None = None) -> Mark:
     """Declare that a success is a file. `more`: further response headers with their descriptions."""
-    told = {"Content-Disposition": "A file name after RFC 5987.", "ETag": "Of these very bytes."} | dict(more or {})
+    told = {"Content-Disposition": "A file name (RFC 5987).", "ETag": "Identifies these bytes."} | dict(more or {})
     headers = {name: {"description": text, "schema": {"type": "string"}} for name, text in told.items()}
     # JSON Schema 2020-12 has dropped `binary`, but client generators still recognize bytes by it.
     return answers_content(content_type, {"type": "string", "format": "binary"}, description, headers=headers)
@@ -80,7 +80,7 @@ guarded = Trait("guarded")  # the handler checks If-Match in the transaction of 
 repeatable = Trait("repeatable")  # takes an `Idempotency-Key`
 waits = Trait("waits")  # `Prefer: wait` waits for the next answer
 grows = Trait("grows")  # stores more text or pictures: refused while the disk is almost full
-asks_model = Trait("asks_model")  # has a model called: refused to an account that nobody stands behind
+asks_model = Trait("asks_model")  # calls a model: refused to accounts of unknown people (`accounts.is_proven`)
 
 _READ_FIRST = "__read_first__"
 

@@ -63,7 +63,7 @@ async def _repeated(request: web.Request, keyed: KeyedRequest, found: KeyedAnswe
 
 
 async def _settle(storing: Awaitable[None]) -> None:
-    """Store how the request ended. What it did stays done if the database has gone away meanwhile."""
+    """Store how the request ended. An outage of the database is only logged, since the request has been carried out."""
     try:
         await storing
     except Unavailable as error:

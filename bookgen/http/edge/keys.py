@@ -92,10 +92,10 @@ OUTGOING: web.AppKey[Outgoing] = web.AppKey("outgoing")
 LINES: web.AppKey[RequestLines] = web.AppKey("lines")
 WAITING: web.AppKey[Waiters] = web.AppKey("waiting")
 UNKNOWN_PROXIES: web.AppKey[set[str]] = web.AppKey("unknown_proxies")  # the first untrusted peer, once logged
-DOCUMENT: web.AppKey[Callable[[], bytes]] = web.AppKey("document")  # encodes the OpenAPI document, slow once
+DOCUMENT: web.AppKey[Callable[[], bytes]] = web.AppKey("document")  # the OpenAPI document; only the first call is slow
 
 NOT_FOUND: web.AppKey[Callable[[web.Request], Awaitable[web.StreamResponse]]] = web.AppKey("not_found")  # the HTML page
-REREAD_BOOK: web.AppKey[Callable[..., Awaitable[web.Response]]] = web.AppKey("reread_book")  # of a stored answer
+REREAD_BOOK: web.AppKey[Callable[..., Awaitable[web.Response]]] = web.AppKey("reread_book")  # for a stored answer
 
 REQUEST_ID: web.RequestKey[str] = web.RequestKey("request_id")
 ACCOUNT_ID: web.RequestKey[int] = web.RequestKey("account_id")

@@ -1,4 +1,4 @@
-"""The preferences of RFC 7240: `wait=N`, to wait for the next answer if one has the current, and `return=minimal`."""
+"""The preferences of RFC 7240: `wait=N`, to wait for a change of what the caller already has, and `return=minimal`."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ class _Length(validate.Length):
         except ValidationError:
             if not value:
                 raise ValidationError("Must not be empty.") from None
-            # Too long a value was refused before, when it was read.
+            # A value that is too long was already refused when it was read.
             raise ValidationError(
                 f"Must have {self.min:,} to {self.max:,} {self._unit} (got {len(value):,})."
             ) from None

@@ -15,8 +15,8 @@ from bookgen.http.edge.keys import Services
 from bookgen.store import metric_figures
 from bookgen.store.metric_figures import Figures
 
-FRESH_SECONDS = 5.0  # that what was read of the database is shown again
-READ_SECONDS = 2.0  # after which the database is said to be down
+FRESH_SECONDS = 5.0  # how long figures from the database are reused
+READ_SECONDS = 2.0  # after which the database counts as down
 
 
 class Gauges:
@@ -28,7 +28,7 @@ class Gauges:
         self._reading = asyncio.Lock()
 
     async def refresh(self) -> None:
-        """Set all gauges. However many ask, the database is read at most once in FRESH_SECONDS."""
+        """Set all gauges. The database is read at most once in FRESH_SECONDS, however often this is called."""
         self._set_pools()
         self._set_rendering()
         self._set_disk()

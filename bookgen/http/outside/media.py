@@ -14,7 +14,7 @@ from bookgen.store import media
 
 JPEG = "image/jpeg"
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")  # anything else is not looked up
-# The address of a picture cannot be guessed, and an application on another origin shows it.
+# Applications on other origins may show the pictures: their URLs cannot be guessed.
 _FOR_EVERY_PAGE = {"Cross-Origin-Resource-Policy": "cross-origin"}
 _FOR_EVER = "public, max-age=31536000, immutable"
 

@@ -30,8 +30,8 @@ async def alive(request: web.Request) -> web.Response:
 async def ready(request: web.Request) -> web.Response:
     """200 if the database answers and the runs are restored. Migrations ran before the start.
 
-    On a disk that is almost full the status is `read-only`: everything can be read, and a load balancer that took the
-    server out would take that away too.
+    While the disk is almost full, the status is `read-only`, still with 200: the server can answer reads, so a load
+    balancer must not remove it.
     """
     if reason := request.app[SERVICES].unready():
         raise Unavailable(reason, retry_after=1)
@@ -55,8 +55,8 @@ async def metrics(request: web.Request) -> web.Response:
 def _is_local(request: web.Request) -> bool:
     """Whether the caller is on this machine and not a proxy that forwards someone else's request.
 
-    A proxy may add no header: a trusted one needs none, nginx by default speaks HTTP/1.0, and others pass the outer
-    host on.
+    A proxy that adds no header is recognized by its trusted address, by HTTP/1.0 (the default of nginx), or by the
+    public host name that it passes on.
     """
     peer = request.remote or ""
     if not hosts.is_loopback(peer) or clients.is_proxy(peer, request.app[SERVICES].site.trusted_proxies):

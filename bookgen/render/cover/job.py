@@ -23,11 +23,9 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What the drawing of a cover knows of its book. `palettes`, `motif` and `mood` are words of `cover_words`,
-    possibly empty.
+    """What a drawn cover uses from its book. `palettes`, `motif` and `mood` are words of `cover_words`, or empty.
 
-    `figures` are those of a picture book, as in SceneJob, the hero first, and `told` is a text about the place of the
-    story.
+    For a picture book, `figures` are as in SceneJob, the hero first, and `told` is a text about the place of the story.
     """
 
     palettes: tuple[str, ...] = ()
@@ -49,7 +47,7 @@ class CoverJob:
     """A request for a cover. `seed` is the book's, `variant` numbers its covers, `style` may name a design family.
 
     `picture`: an image file to put the text on, instead of a drawn design. `family`: the family that was chosen for the
-    book, which gives way to one that `style` names. `avoided`: families that are not chosen by lot.
+    book, unless `style` names one. `avoided`: families that are not chosen at random.
     """
 
     copy: Copy

@@ -211,7 +211,7 @@ class BodyWriter:
         return "".join(out)
 
     def _verse_indent(self, ems: float) -> str:
-        """The indents of a verse line where they are not those of the style, whose inset is for verse among prose."""
+        """The indents of a verse line if they differ from those of the style, which is made for verse within prose."""
         if not (ems or self._in_verse):
             return ""
         geometry = self._geometry
@@ -234,7 +234,7 @@ class BodyWriter:
         size = f'<w:tblW w:w="{sum(widths)}" w:type="dxa"/><w:jc w:val="center"/>'
         properties = f'<w:tblPr><w:tblStyle w:val="TableNormal"/>{bidi}{size}{_RULES}</w:tblPr>'
         air = paragraph("BookTable", "")
-        above = paragraph("BookTable", "", "<w:keepNext/>")  # keeps a heading together with the table, not with this
+        above = paragraph("BookTable", "", "<w:keepNext/>")  # so that a heading stays with the table, not with this
         return f"{above}<w:tbl>{properties}<w:tblGrid>{grid}</w:tblGrid>{''.join(rows)}</w:tbl>{air}"
 
     def _column_widths(self, block: model.Table) -> list[int]:

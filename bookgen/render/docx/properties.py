@@ -1,4 +1,4 @@
-"""Custom document properties: the place that WordprocessingML has for what its core properties do not know."""
+"""Custom document properties, in which a Word document stores what its core properties have no field for."""
 
 from __future__ import annotations
 

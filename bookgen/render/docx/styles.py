@@ -50,7 +50,7 @@ class StyleSheet:
         self._add_character("FootnoteReference", "footnote reference", '<w:vertAlign w:val="superscript"/>')
         self._add_character("Hyperlink", "Hyperlink", '<w:color w:val="1F4E79"/><w:u w:val="single"/>')
         settings = self._document.settings.element
-        for name in ("embedTrueTypeFonts", "saveSubsetFonts", "mirrorMargins"):  # the schema wants its order
+        for name in ("embedTrueTypeFonts", "saveSubsetFonts", "mirrorMargins"):  # the schema requires this order
             settings.insert_element_before(_switch(name), "w:proofState")
         if self._settings.hyphenate:
             settings.insert_element_before(_switch("autoHyphenation"), "w:characterSpacingControl")

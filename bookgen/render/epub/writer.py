@@ -149,7 +149,7 @@ class EpubWriter:
         book.add_metadata("DC", "source", source, {"id": "print"})
         book.add_metadata(None, "meta", "pagination", {"refines": "#print", "property": "source-of"})
         for key, value in self._accessibility():
-            language = {_LANGUAGE: "en"} if key == "schema:accessibilitySummary" else {}  # whatever the book's is
+            language = {_LANGUAGE: "en"} if key == "schema:accessibilitySummary" else {}  # in books of any language
             book.add_metadata(None, "meta", value, {"property": key, **language})
 
     def _accessibility(self) -> list[tuple[str, str]]:

@@ -31,7 +31,7 @@ def unprintable(text: str, language: str) -> str | None:
     return None
 
 
-@lru_cache(maxsize=4096)  # of errors nothing is kept: a font may be installed
+@lru_cache(maxsize=4096)  # errors are not cached, because a font may be installed later
 def _require_fonts(text: str, language: str) -> None:
     from bookgen.render.fonts.typeface import Typeface
 

@@ -62,7 +62,7 @@ def _keep_whole(rows: list[Row], poems: list[int], lines: int, above: int) -> No
 
 
 def _page_rows(rows: list[Row], cut: Cut, looseness: Looseness) -> list[Row]:
-    """The page's rows, with re-set paragraphs in place, and the head repeated of a table that continues."""
+    """The page's rows, with re-set paragraphs, and with the head repeated if a table continues on this page."""
     changes = dict(cut.changes)
     out: list[Row] = list(rows[cut.start].head)
     for row in rows[cut.start : cut.end]:

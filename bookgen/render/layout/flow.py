@@ -147,8 +147,9 @@ class Flow:
         self._flush = False
 
     def _words(self, spans: Spans, lines: Sequence[Spans]) -> Words:
-        """The words of `spans`, one of `lines`. They get the direction of all lines together; in a list, that of the
-        list.
+        """The words of `spans`, which are one of `lines`.
+
+        They have the direction of all lines together, or in a list the direction of the list.
         """
         words = self._maker.words(spans)
         if (self._rtl or words.mixed) and not self._in_item:
@@ -258,8 +259,9 @@ class Flow:
         self.rows[at].marks.insert(0, TextMark(label, x, self.geometry.size, element))
 
     def _verse(self, verse: model.Verse, frame: TextFrame) -> None:
-        """Add verse. The continuation of a long line is indented, and no word is divided. Only verse among prose gets
-        an inset.
+        """Add verse. The continuation of a long line is indented, and no word is divided.
+
+        Only verse within prose gets an inset.
         """
         size, verses = self.geometry.size, verse.lines
         hang = _TURNED * size

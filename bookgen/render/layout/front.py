@@ -243,7 +243,7 @@ def copyright_paragraphs(manuscript: Manuscript, settings: ExportSettings, langu
 
 
 def _rights(manuscript: Manuscript, language: Locale) -> list[str]:
-    """The standard notice. Sample text belongs to nobody, so a book of nothing else claims no copyright."""
+    """The standard notice. No copyright is claimed in sample text, so a book that has nothing else claims none."""
     if manuscript.notice == sample_text.OF_BOOK:
         return [sample_text.NO_RIGHTS]
     claimed = [f"{language.copyright} {_COPYRIGHT_SIGN} {manuscript.year} {manuscript.author}", language.rights]

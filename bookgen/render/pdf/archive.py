@@ -63,7 +63,7 @@ _XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 <?xpacket end="w"?>"""
 
 
-# PDF/A takes a property that XMP does not define only with a description of its schema.
+# PDF/A accepts a property that XMP does not define only together with a description of its schema.
 _ORIGIN_SCHEMA = f"""<rdf:li rdf:parseType="Resource">
 <pdfaSchema:schema>IPTC extension schema</pdfaSchema:schema>
 <pdfaSchema:namespaceURI>{NAMESPACE}</pdfaSchema:namespaceURI>

@@ -33,7 +33,7 @@ def _document(version: tuple[int, int]) -> Any:  # untyped: the stubs know few o
 
 
 class PdfFile:
-    """Pages of one size, in points, and what leads to them. `catalog` and `info` are the file's own dictionaries."""
+    """Pages of one size, in points, with their links and labels. `catalog` and `info` are the file's dictionaries."""
 
     def __init__(
         self, width: float, height: float, language: str, version: tuple[int, int] = PRESS, *, compress: bool = True

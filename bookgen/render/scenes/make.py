@@ -83,7 +83,10 @@ def draw_scene(drawing: Drawing, job: SceneJob) -> None:
 
 
 def _is_told_of(figure_told: str, told: str) -> bool:
-    """Whether the first line that is not empty, what the picture shows, names the figure: "Ada's ladder" does not."""
+    """Whether the first non-empty line of `told`, which says what the picture shows, names the figure.
+
+    A possessive, as in "Ada's ladder", does not count.
+    """
     name = figure_told.partition(":")[0].strip().lower()
     shown = next((line for line in told.lower().splitlines() if line.strip()), "")
     words = [name, *(word for word in name.split() if len(word) >= MIN_NAME)]

@@ -53,7 +53,7 @@ class FrameReader:
         return await asyncio.to_thread(self._read)
 
     async def next_told(self) -> tuple[FrameKind, dict[str, Any]]:
-        """The next frame, which is not data."""
+        """The kind and the JSON content of the next frame, which must not be a data frame."""
         kind, content = await self.next()
         return kind, orjson.loads(content)
 

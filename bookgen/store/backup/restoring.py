@@ -33,7 +33,7 @@ class Manifest:
 class Contents:
     """What was read from a backup.
 
-    `export`: the digest of a file that was made of the book when it was backed up. `missing`: how many pictures had no
+    `export`: a book and the digest of its exported file, made during the backup. `missing`: how many pictures had no
     file then.
     """
 
@@ -89,11 +89,11 @@ async def empty_target(connection: asyncpg.Connection, what_to_do: str) -> Async
 
 
 async def restore_rows(connection: asyncpg.Connection, frames: FrameReader, contents: Contents, folder: Path) -> None:
-    """Make the schema of the backup and read the rows of all its tables into it."""
+    """Create the schema of the backup and insert the rows of all its tables."""
     await apply_within(connection, schema_of(contents.manifest, folder))
     made = [table.name for table in await tables(connection)]
     if strange := set(contents.manifest.tables) - set(made):
-        raise StartupError(f"The backup has a table {min(strange)}, which its own migrations do not make.")
+        raise StartupError(f"The backup has a table {min(strange)}, which its own migrations do not create.")
     references = await _without_references(connection, made)
     for _ in contents.manifest.tables:
         await _restore_table(connection, frames, contents)

@@ -29,13 +29,13 @@ SALT_BYTES, CHECK_BYTES, CHECKSUM_BYTES, KEY_BYTES, LENGTH_BYTES = 16, 32, 8, 32
 START_BYTES = len(MAGIC) + SALT_BYTES + CHECK_BYTES + CHECKSUM_BYTES
 CHUNK_BYTES = 1 << 20
 MAX_CHUNK_BYTES = 2 * CHUNK_BYTES  # compression can make a chunk a little longer
-LEVEL = 1  # of compression: text becomes a third, at the speed of a disk
+LEVEL = 1  # of compression: shrinks text to a third of its size, as fast as a disk writes
 # 128 MB of memory and half a second for each guess of a passphrase.
 SCRYPT = {"length": 2 * KEY_BYTES, "n": 2**17, "r": 8, "p": 1}
 
 
 class SealedWriter:
-    """Writes a sealed file. It is whole only after `close`."""
+    """Writes a sealed file, which is complete only after `close`."""
 
     def __init__(self, file: BinaryIO, passphrase: str) -> None:
         salt = secrets.token_bytes(SALT_BYTES)
@@ -97,7 +97,7 @@ class SealedReader:
     def _read_start(self) -> bytes:
         start = self._file.read(START_BYTES)
         if not start.startswith(FAMILY):
-            raise StartupError(f"{self._path} is no backup of bookgen.")
+            raise StartupError(f"{self._path} is not a backup of bookgen.")
         if not start.startswith(MAGIC):
             raise StartupError(f"{self._path} was made by another version of bookgen. Restore it with that version.")
         if len(start) < START_BYTES:
@@ -135,7 +135,7 @@ class SealedReader:
             self._cipher.decrypt(_nonce(number, not last), sealed, self._start)
         except InvalidTag:
             raise self._changed(at) from None
-        if last:  # a chunk that is whole, but not the one that ends a file
+        if last:  # an intact chunk, but not the last one of a file
             raise StartupError(f"{self._path} is cut off after {self._file.tell():,} bytes. Use another backup.")
         raise StartupError(f"{self._path} has bytes after its end. Use another backup.")
 

@@ -30,7 +30,7 @@ class Credentials(TypedDict, total=False):
 
 
 class UnixUser(NamedTuple):
-    """A user of this machine, by number: in a container it may have no name."""
+    """The ids of a user of this machine. In a container, the user may have no name."""
 
     uid: int
     gid: int
@@ -44,9 +44,10 @@ class Runner:
 
     @classmethod
     def for_folder(cls, *owned: Path) -> Runner:
-        """The runner for a data folder. For root it is the owner of the first of these paths that is not root's.
+        """The runner for a data folder. If this process is root, the account is the first owner of `owned` but root.
 
-        So root may run any command on the folder of a service that runs as another user.
+        This lets root run any command on the folder of a service that runs as another user. If root owns everything,
+        the account is `postgres` or `nobody`. Raises StartupError if neither exists.
         """
         if os.geteuid() != 0:
             return cls(None)
@@ -116,7 +117,7 @@ class Runner:
             raise StartupError(f"{Path(command[0]).name} failed: {failure(error.stderr)}") from error
 
     def executable(self, bindir: Path) -> Path:
-        """`bindir`, or the copy of it that was made because the account cannot execute the original."""
+        """`bindir`, or a copy of it if the account cannot execute the original."""
         if self.account is None or self._can_execute(bindir):
             return bindir
         package = bindir.parents[1]
@@ -135,14 +136,14 @@ class Runner:
 
 
 def failure(stderr: str) -> str:
-    """The line that says why a program of PostgreSQL failed. Hints and notes about cleaning up stand around it."""
+    """The line that says why a program of PostgreSQL failed. Other lines are hints and notes about cleaning up."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     failed = [line for line in lines if re.search(r"\b(FATAL|PANIC|error|could not)\b", line)]
-    return (failed or lines or ["it said nothing"])[0]
+    return (failed or lines or ["it printed no error"])[0]
 
 
 def _copy_package(package: Path, target: Path) -> None:
-    """Copy the package atomically. The layout stays, because the programs find their libraries by relative paths."""
+    """Copy the package atomically. The layout is kept, because the programs find their libraries by relative paths."""
     try:
         COPIES.mkdir(parents=True, exist_ok=True, mode=0o755)
         with tempfile.TemporaryDirectory(dir=COPIES) as aside:

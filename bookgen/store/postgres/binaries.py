@@ -23,7 +23,7 @@ OLDEST = 15
 
 
 class Choice(NamedTuple):
-    """The folder of the programs to run, and of the older ones from whose cluster the database is moved first."""
+    """`programs`: the folder of the programs to run. `former`: the older programs, if the database is moved first."""
 
     programs: Path
     former: Path | None = None
@@ -41,10 +41,11 @@ def find(given: Path | None = None) -> Path:
 
 
 def choose(given: Path | None, old: Path | None, current: int | None, *, may_move: bool = True) -> Choice:
-    """The programs for a data folder whose database is of the major version `current`, or for a new one.
+    """Choose the programs for a database of the major version `current`, or for a new one if that is None.
 
-    `given` is used if it fits, before what is installed. `old` is a further place of older programs. Raises
-    StartupError if the database is newer than all programs, or older and there are none that open it.
+    `given` (BOOKGEN_PG_BINDIR): the only folder to use, if set. `old` (BOOKGEN_PG_OLD_BINDIR): where to look first for
+    older programs. Without `may_move`, an older database is opened with its own programs. Raises StartupError if the
+    database is newer than all programs, or older and its own programs are not installed.
     """
     found = _complete(given)
     if current is None or not found:
@@ -96,7 +97,7 @@ def _complete(given: Path | None) -> dict[Path, int]:
 
 
 def _older(old: Path | None) -> dict[Path, int]:
-    """Where the programs of an older version may be."""
+    """The folders that may have the programs of an older version, with their major versions."""
     if old is not None and not _has_programs(old):
         raise StartupError(f"BOOKGEN_PG_OLD_BINDIR={old} does not contain initdb and postgres.")
     return _versions([*([old] if old is not None else []), *_wheels(), *_system()])

@@ -1,4 +1,4 @@
-"""The clusters in a data folder, each in `pgN` of its PostgreSQL's major version N. The newest one is the database."""
+"""The clusters in a data folder. `pgN` is a cluster of PostgreSQL's major version N. The newest one is the database."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def require_cluster(root: Path) -> None:
 
 
 def init_cluster(server: Postmaster, password: str) -> None:
-    """Make the server's cluster unless it is there."""
+    """Create the server's cluster if it does not exist."""
     if (server.data / "PG_VERSION").exists():
         return
     # Created under another name and renamed, so that an interrupted initdb leaves no partial cluster.
@@ -50,7 +50,7 @@ def init_cluster(server: Postmaster, password: str) -> None:
 
 
 def make_cluster(folder: Path, programs: Path, runner: Runner, password: str) -> None:
-    """Make an empty cluster in the folder, whose content is lost."""
+    """Create an empty cluster in the folder. What the folder contained is deleted."""
     runner.empty_folder(folder)
     locale = ["--locale-provider=builtin"] if binaries.major(programs) >= 17 else []
     with tempfile.TemporaryDirectory() as aside:

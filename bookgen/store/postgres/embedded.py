@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 SETTINGS = {
     "listen_addresses": "",
-    "unix_socket_permissions": "0777",  # its folder and a password guard it
+    "unix_socket_permissions": "0777",  # protected by the permissions of its folder and by a password
     "max_connections": "100",
     "shared_buffers": "128MB",
     # Limits how much has to be replayed after a crash.
@@ -57,7 +57,7 @@ class EmbeddedPostgres:
         old_bindir: Path | None = None,
         settings: Mapping[str, str] | None = None,
     ) -> None:
-        """`bindir`, `old_bindir`: programs to run, and those to move an older database with, before any others."""
+        """`bindir`: the folder of the programs to run. `old_bindir`: older programs, to move an older database with."""
         self._root = data_dir.resolve()
         self._bindir = bindir
         self._old_bindir = old_bindir
@@ -69,9 +69,10 @@ class EmbeddedPostgres:
     async def start(self, *, create: bool = True) -> str:
         """Start the server, or join the one already running on this folder. Returns the service's DSN.
 
-        Call it on the main thread's event loop. A database of an older PostgreSQL is moved first. Without `create`
-        nothing is made or moved: NoDatabase is raised where there is no database yet, an older one is opened with its
-        own programs, and no more is needed than to read the folder while another process runs the server.
+        Call it on the main thread's event loop. A database of an older PostgreSQL is moved first.
+
+        Without `create`, nothing is made or moved: NoDatabase is raised if there is no database, and an older database
+        is opened with its own programs. If another process runs the server, it is enough to be able to read the folder.
         """
         if not create and (dsn := await self._joined()):
             return dsn
@@ -90,7 +91,10 @@ class EmbeddedPostgres:
         return dsn_of(roles.SERVICE, passwords.service, address)
 
     async def _joined(self) -> str | None:
-        """The DSN of the server that another process runs on this folder, or None if none answers."""
+        """The DSN of the server that another process runs on this folder, or None if there is none.
+
+        Raises NoDatabase, or StartupError if this user may not read the folder or may not start the server.
+        """
         try:
             require_cluster(self._root)
             folder = socket_folder(self._root)
@@ -126,7 +130,7 @@ class EmbeddedPostgres:
     async def _prepare(self, passwords: RolePasswords, *, may_move: bool) -> Postmaster:
         """The server of the folder's database, which is moved first if it is older than the installed programs.
 
-        The caller holds the lock: another process may have moved the database meanwhile.
+        The caller holds the lock, because another process could move the database in the meantime.
         """
         current = current_major(self._root)
         chosen = await asyncio.to_thread(binaries.choose, self._bindir, self._old_bindir, current, may_move=may_move)
@@ -140,8 +144,8 @@ class EmbeddedPostgres:
     async def _newest(self, server: Postmaster) -> Postmaster:
         """The server of the folder's database, which another process may have moved to a newer PostgreSQL.
 
-        The caller holds the lock. What an older server stores after the move would be lost. Raises StartupError if this
-        process has no programs for the database.
+        The caller holds the lock. The old server must not start again, because anything that it stores after the move
+        would be lost. Raises StartupError if this process has no programs for the database.
         """
         if current_major(self._root) in (None, int(server.data.name.removeprefix("pg"))):
             return server
@@ -189,7 +193,7 @@ class EmbeddedPostgres:
 
 
 async def _answers(dsn: str) -> bool:
-    """Whether a server is there. One that is starting or stopping is waited for."""
+    """Whether a server accepts connections. Waits for a server that is starting or stopping."""
     async for _ in until(START_SECONDS, "PostgreSQL did not finish its start"):
         try:
             await (await asyncpg.connect(dsn, timeout=10)).close()

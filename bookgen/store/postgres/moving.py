@@ -1,8 +1,8 @@
 """Move an embedded database of an older PostgreSQL to newer programs, by dump and restore.
 
-The new cluster is made beside the old one, under another name, and gets its own name once every table has been
-compared. Until then the old cluster is the database. It is opened read-only, so that after a failure or a kill the next
-start begins again, and the old programs can still open it.
+The new cluster is made beside the old one, under a temporary name. It gets its final name after every table has been
+compared. Until then, the old cluster is the database. It is opened read-only, so a move that fails or is killed changes
+nothing: the next start tries again, and the old programs can still open the database.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ log = structlog.get_logger(__name__)
 
 PREFIX = "move-"
 CLIENTS = ("pg_dump", "pg_dumpall", "pg_restore", "psql")
-# The new cluster, and the dump beside it, which is compressed.
+# Free bytes needed per byte of the old cluster: for the new cluster and the compressed dump.
 ROOM_FOR_EACH_BYTE = 1.5
 READ_ONLY = {"default_transaction_read_only": "on"}
 
@@ -51,22 +51,22 @@ class RolePasswords(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What has to be equal in both clusters."""
+    """Digests of all tables and the values of all sequences, which must be equal in both clusters."""
 
     tables: Mapping[str, TableDigest]
     sequences: Mapping[str, int]
 
     def differing(self, other: Fingerprint) -> list[str]:
-        """The names of tables and sequences that the two do not have alike."""
+        """The names of the tables and sequences that differ or that only one of the two has."""
         ours, theirs = ({**each.tables, **each.sequences} for each in (self, other))
         return sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
 
 
 async def move(former: Postmaster, server: Postmaster, clients: Path, passwords: RolePasswords) -> None:
-    """Move the database of `former` to the cluster of `server`, which is not there yet. Neither is running afterwards.
+    """Move the database of `former` to the cluster of `server`, which does not exist yet. Neither runs afterwards.
 
-    `clients`: the folder of the newer `pg_dump` and the programs beside it. The caller holds the lock of the data
-    folder. Raises StartupError if the move fails; the old cluster is the database then, as before.
+    `clients`: the folder of the newer `pg_dump` and its sister programs. The caller holds the lock of the data folder.
+    Raises StartupError if the move fails. The old cluster then remains the database.
     """
     names = {"former": former.data.name, "new": server.data.name}
     log.warning("postgres_is_being_moved", **names)
@@ -100,7 +100,7 @@ async def _copy(old: Postmaster, new: Postmaster, clients: Clients, passwords: R
     async with _alone(new) as socket:
         dsn = dsn_of(roles.SUPERUSER, passwords.superuser, socket)
         await roles.give_to_service(dsn, passwords.service)
-        # The two roles of the service are there already. psql says so and goes on.
+        # The service's two roles already exist. psql reports an error for each and continues.
         await clients.run("psql", socket, "--no-psqlrc", "--quiet", f"--file={clients.roles}")
         await clients.run("pg_restore", socket, "--exit-on-error", str(clients.dump))
         if wrong := before.differing(await _fingerprint(dsn)):
@@ -110,7 +110,7 @@ async def _copy(old: Postmaster, new: Postmaster, clients: Clients, passwords: R
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """PostgreSQL's own programs to dump and restore, and the files that they leave in the work folder."""
+    """PostgreSQL's own programs to dump and restore, and the files that they write to the work folder."""
 
     programs: Path
     folder: Path
@@ -125,7 +125,10 @@ class Clients:
         return self.folder / "roles.sql"
 
     async def run(self, name: str, socket: str, *arguments: str) -> None:
-        """Run a program on the database behind the socket. Raises StartupError with what it says if it fails."""
+        """Run a program on the database whose socket is in the folder `socket`.
+
+        Raises StartupError with the program's error message if it fails.
+        """
         process = await asyncio.create_subprocess_exec(
             self.programs / name,
             f"--dbname=postgresql://{roles.SUPERUSER}@/postgres?host={quote(socket)}&port=5432",
@@ -147,10 +150,10 @@ class Clients:
 
 @contextlib.asynccontextmanager
 async def _alone(server: Postmaster) -> AsyncIterator[str]:
-    """A context with a server that runs for this process alone, and the folder of its socket, which nobody else knows.
+    """A context in which the server runs for this process only. Yields the folder of its socket, which is private.
 
-    Raises StartupError if another process uses the cluster. It is not waited for: its server may stop while the process
-    goes on, would be started again after the move, and what it stores then would be lost.
+    Raises StartupError if another process uses the cluster. Waiting for its server to stop would not be enough: that
+    process could start the old server again after the move, and what it stores then would be lost.
     """
     if server.alive():
         raise StartupError(f"Another bookgen is using {server.data}. Stop it first.")
@@ -171,7 +174,7 @@ async def _fingerprint(dsn: str) -> Fingerprint:
 
 
 async def _analyze(dsn: str) -> None:
-    """Collect the planner's statistics, which a dump does not have."""
+    """Collect the planner's statistics, which a dump does not contain."""
     connection = await connect_unbounded(dsn)
     try:
         await connection.execute("ANALYZE")

@@ -85,15 +85,16 @@ class Postmaster:
     def last_words(self) -> str:
         """The last fatal error of the newest start in the server's log, or a pointer to the log."""
         with self.log.open("rb") as file:
-            file.seek(self._log_start)  # what stands before it is of earlier starts
+            file.seek(self._log_start)  # the lines before it are from earlier starts
             lines = file.read().decode(errors="replace").splitlines()
         fatal = [line for line in lines if "FATAL" in line or "PANIC" in line]
         return fatal[-1] if fatal else f"see {self.log}"
 
     def keep_socket(self) -> str:
-        """Keep the socket where the running server has it. Returns its folder, as this process reaches it.
+        """Use the socket folder of the running server from now on. Returns a path by which this process can reach it.
 
-        A server that an older version started has it in a temporary folder, and a restart must not move it.
+        Older versions of bookgen put the socket into a temporary folder. A restart must not move it, because other
+        processes have that address.
         """
         lines = self._pid_file()
         told = Path(lines[4].strip() if len(lines) > 4 else "")
@@ -143,9 +144,10 @@ class Postmaster:
             )
 
     def _make_socket_folder(self) -> None:
-        """Create the folder. Whoever may read the data folder may reach it; the server asks for a password.
+        """Create the folder. Users who may read the data folder may enter it; the server requires a password.
 
-        Remains of a killed server are removed: its lock file names a process id that another process may have by now.
+        The socket and the lock file of a killed server are removed: another process may have the process id that the
+        lock file names.
         """
         shared = self.data.parent.stat().st_mode & 0o055 if self.sockets.parent == self.data.parent else 0
         self.runner.private_folder(self.sockets, 0o700 | shared)

@@ -19,7 +19,8 @@ GRANT_LOGIN = """
     SELECT format('%s ROLE %I LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD %L', $1::text, $2::text, $3::text)
 """
 
-# Changes the owner of objects that older versions created as the superuser. A column's own sequence follows its table.
+# Changes the owner of objects that older versions of bookgen created as the superuser. A sequence that belongs to a
+# column is left out: it changes its owner together with the table.
 HAND_OVER = f"""
     DO $$
     DECLARE command text;

@@ -1,6 +1,6 @@
-"""The folder of the embedded server's socket: the data folder, where every process that may read the folder finds it.
+"""The folder of the embedded server's socket, in the data folder, where all processes that can read that find it.
 
-A temporary folder would not do, because systemd's PrivateTmp gives each service a different one.
+A temporary folder would not work, because systemd's PrivateTmp gives each service a different one.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 
 NAME = ".s.PGSQL.5432"
-MAX_ADDRESS_BYTES = 103  # of a socket on macOS; Linux takes four more
-# Both PostgreSQL and asyncpg take a list of folders, separated by commas.
+MAX_ADDRESS_BYTES = 103  # the limit of macOS; Linux allows four more
+# PostgreSQL and asyncpg accept several folders, separated by commas, so the path must not contain a comma.
 _PLAIN = re.compile(r'[^\s,"]+')
 
 

@@ -15,7 +15,7 @@ from bookgen.errors import StartupError
 log = structlog.get_logger(__name__)
 
 MIN_FREE_BYTES = 512 << 20
-MIN_START_BYTES = 32 << 20  # two files of its log
+MIN_START_BYTES = 32 << 20  # two WAL files
 SHORTAGE = "This server's disk is almost full, so nothing new can be stored. Books in progress continue."
 
 
@@ -45,7 +45,7 @@ def disk_space(folder: Path) -> DiskSpace | None:
 
 
 def no_room(folder: Path) -> str | None:
-    """The message for a start that failed while the disk has no room for the server's own files; None if it has."""
+    """The error message if the server cannot start because the disk is full; None if there is enough room."""
     space = disk_space(folder)
     if space is None or space.free >= MIN_START_BYTES:
         return None

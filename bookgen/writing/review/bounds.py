@@ -1,4 +1,4 @@
-"""Which edits of a revision are kept: those within the limits that make no rule of the quality gate find more."""
+"""Applies the edits of a revision that stay within the limits and add nothing that the quality gate reports."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class DropReason(StrEnum):
     UNKNOWN_CHAPTER = "unknown_chapter"
     NO_CHANGE = "no_change"
     NOT_FOUND = "not_found"
-    AMBIGUOUS = "ambiguous"  # the passage has several places, and not one of them is the finding's
-    OVERLAPS = "overlaps"  # it changes what an edit before it changes
+    AMBIGUOUS = "ambiguous"  # the passage occurs several times, and not exactly once at the finding
+    OVERLAPS = "overlaps"  # it overlaps an edit that was applied before it
     TOO_LONG = "too_long"
     TOO_MUCH_ADDED = "too_much_added"
     TOO_MUCH_CHANGED = "too_much_changed"
@@ -38,16 +38,16 @@ class DropReason(StrEnum):
     DROPS_SENTENCE = "drops_sentence"
     OTHER_LANGUAGE = "other_language"
     WORSE_BY_CHECKS = "worse_by_checks"
-    INCOMPLETE = "incomplete"  # another edit that answers the same finding is dropped
-    NOT_PREFERRED = "not_preferred"  # to the draft, by a comparison
+    INCOMPLETE = "incomplete"  # another edit for the same finding was dropped
+    NOT_PREFERRED = "not_preferred"  # a comparison did not prefer it to the draft
 
 
 @dataclass(frozen=True, slots=True)
 class EditOutcome:
-    """The result of an edit. `dropped`: why it is not applied; None if it is. `place`: the replaced span of the former
-    text.
+    """The result of an edit. `dropped`: why it is not applied; None if it is.
 
-    `drops_sentence`: it removes a complete sentence, as its finding allows.
+    `place`: the span that it replaces in the text before the revision. `drops_sentence`: it removes a complete
+    sentence, which this kind of finding allows.
     """
 
     edit: PassageEdit
@@ -62,17 +62,17 @@ class EditOutcome:
 
 @dataclass(frozen=True, slots=True)
 class RevisedBook:
-    """The new texts of the chapters that changed, by chapter number, and what became of each edit."""
+    """The new texts of the changed chapters, by chapter number, and the outcome of each edit."""
 
     texts: Mapping[int, str]
     outcomes: tuple[EditOutcome, ...]
 
 
 async def apply(material: Material, findings: Sequence[EditorFinding], revision: BookRevision) -> RevisedBook:
-    """The book with the edits that are kept. All text outside their passages stays as it is, byte for byte.
+    """Apply the edits that may be applied. Text outside their passages stays the same, byte for byte.
 
-    The edits that answer a finding are applied together or not at all, since each may rely on the others. For a device
-    that is used too often, each edit is independent.
+    The edits that answer one finding are applied together or not at all, since each may rely on the others. Only the
+    edits for a repetition are independent.
     """
     edits, dropped = dict(enumerate(revision.edits)), dict[int, EditOutcome]()
     while True:
@@ -88,9 +88,9 @@ async def apply(material: Material, findings: Sequence[EditorFinding], revision:
 async def without(
     material: Material, findings: Sequence[EditorFinding], revised: RevisedBook, rejected: Collection[int]
 ) -> RevisedBook:
-    """The revised book without the edits that answer these findings, by number.
+    """The revised book without the edits for the findings with the numbers in `rejected`.
 
-    The other edits are checked again: the checks may have allowed one only together with what is gone now.
+    The other edits are checked again, since the checks may have allowed one only together with a rejected edit.
     """
     edits = tuple(each.edit for each in revised.outcomes if each.is_kept and each.edit.finding not in rejected)
     again = await apply(material, findings, BookRevision(edits, {}))
@@ -105,7 +105,10 @@ async def without(
 
 
 def _half_answers(outcomes: Mapping[int, EditOutcome], findings: Sequence[EditorFinding]) -> list[int]:
-    """The edits of findings of which some edits were kept and others dropped."""
+    """The indexes of the edits for findings that are only partly answered: some edits kept, others dropped.
+
+    Repetitions do not count, since their edits are independent.
+    """
     kept, lost = set[int](), set[int]()
     for outcome in outcomes.values():
         if outcome.dropped is not DropReason.NO_CHANGE:
@@ -117,7 +120,7 @@ def _half_answers(outcomes: Mapping[int, EditOutcome], findings: Sequence[Editor
 async def _applied(
     material: Material, findings: Sequence[EditorFinding], edits: Mapping[int, PassageEdit]
 ) -> tuple[dict[int, str], dict[int, EditOutcome]]:
-    """The new texts by chapter number, and what became of each edit."""
+    """The new texts by chapter number, and the outcome of each edit by its index."""
     texts: dict[int, str] = {}
     outcomes = {index: EditOutcome(edit, DropReason.UNKNOWN_CHAPTER) for index, edit in edits.items()}
     for chapter in material.chapters:
@@ -139,9 +142,10 @@ def _with_text(material: Material, chapter: Chapter, content: str) -> Material:
 
 @dataclass(slots=True)
 class ChapterRevision:
-    """A chapter while edits are applied to it, and what became of them, by their place in the author's answer.
+    """The state of a chapter while edits are applied to it.
 
-    `changed` are the passages in the former text, each with the characters that it has grown by.
+    `outcomes`: by the index of the edit. `changed`: each replaced span of the text before the revision, and by how many
+    characters it has grown (negative: shrunk).
     """
 
     chapter: Chapter
@@ -164,7 +168,10 @@ class ChapterRevision:
 async def _revise_chapter(
     material: Material, chapter: Chapter, findings: Sequence[EditorFinding], edits: Mapping[int, PassageEdit]
 ) -> ChapterRevision:
-    """The chapter with all edits within bounds if the free checks are content, else with those that leave them so."""
+    """The chapter with all edits that are within bounds, if the quality gate then reports nothing more than before.
+
+    Otherwise, the edits are tried one at a time, and those are kept that do not make the quality gate report more.
+    """
     empty = ChapterRevision.of(chapter, material.book.content_language)
     before = await _flaws(material, chapter, chapter.content)
     together = await threads.compute(_with_edits, empty, findings, edits)
@@ -181,7 +188,7 @@ async def _revise_chapter(
 
 
 async def _flaws(material: Material, chapter: Chapter, content: str) -> Counter[str]:
-    """How many flaws of each kind the quality gate sees in the chapter with this text; it names eight at most."""
+    """How many flaws of each kind the quality gate reports for the chapter with this text: at most eight per kind."""
     return Counter(flaw.kind for flaw in await quality.inspect(content, material, chapter))
 
 
@@ -190,14 +197,14 @@ def _is_worse(before: Counter[str], after: Counter[str]) -> bool:
 
 
 def _in_order(edits: Mapping[int, PassageEdit]) -> list[int]:
-    """The edits in the order of their findings, the worst first, which get the word budget of the chapter first."""
+    """The indexes of the edits by finding number. The worst findings come first and use the chapter's room first."""
     return sorted(edits, key=lambda index: (edits[index].finding, index))
 
 
 def _with_edits(
     revised: ChapterRevision, findings: Sequence[EditorFinding], edits: Mapping[int, PassageEdit]
 ) -> ChapterRevision:
-    """The chapter with those of the edits that stay within their bounds."""
+    """A copy of the chapter with those of the edits applied that are within bounds."""
     revised = revised.copy()
     for index in _in_order(edits):
         revised.outcomes[index] = _tried(revised, edits[index], findings)
@@ -236,7 +243,10 @@ def _tried(revised: ChapterRevision, edit: PassageEdit, findings: Sequence[Edito
 
 
 def _place(chapter: Chapter, edit: PassageEdit, finding: EditorFinding) -> TextSpan | DropReason:
-    """The passage's place in the former text; if it occurs several times, the one next to the finding."""
+    """The span of the passage in the text before the revision.
+
+    If the passage occurs several times, the one occurrence that overlaps the finding counts.
+    """
     content, passage = chapter.content, edit.passage
     first = content.find(passage)
     if first < 0:
@@ -252,7 +262,7 @@ def _place(chapter: Chapter, edit: PassageEdit, finding: EditorFinding) -> TextS
 
 
 def _near(content: str, passage: str, place: TextSpan) -> list[int]:
-    """Whether the passage overlaps a place of the finding, by its first two offsets."""
+    """The first two offsets at which the passage occurs and overlaps this place of the finding."""
     found: list[int] = []
     first, last = max(place.start - len(passage) + 1, 0), place.end + len(passage) - 1
     while len(found) < 2 and (start := content.find(passage, first, last)) >= 0:
@@ -262,7 +272,7 @@ def _near(content: str, passage: str, place: TextSpan) -> list[int]:
 
 
 def _with_space(content: str, place: TextSpan) -> TextSpan:
-    """The span with one of the two spaces around it, or with the one at the edge of its paragraph."""
+    """The span with one adjacent space, if the space would be left doubled or at the edge of a paragraph."""
     before, after = content[place.start - 1 : place.start], content[place.end : place.end + 1]
     if before == " " and after in ("", " ", "\n"):
         return replace(place, start=place.start - 1)
@@ -270,7 +280,7 @@ def _with_space(content: str, place: TextSpan) -> TextSpan:
 
 
 def _exceeds(revised: ChapterRevision, replaced: int, added: int) -> DropReason | None:
-    """Which bound of size a passage of so many words, and so many words more than it, would exceed."""
+    """Which limit an edit would exceed that replaces `replaced` words and makes the chapter `added` words longer."""
     if replaced > MAX_PASSAGE_WORDS:
         return DropReason.TOO_LONG
     if added > 0 and revised.added_words + added > room_for(revised.chapter):
@@ -282,7 +292,7 @@ def _exceeds(revised: ChapterRevision, replaced: int, added: int) -> DropReason 
 
 
 def _breaks(revised: ChapterRevision, start: int, end: int, edit: PassageEdit) -> DropReason | None:
-    """What the edit would break of the text around it."""
+    """What the edit would break in the text around it; None if nothing."""
     content, replacement = revised.content, edit.replacement
     if not revised.budget.pays_for(content, start, end) or not keeps_structure(content, start, end, replacement):
         return DropReason.BREAKS_MARKUP
@@ -295,10 +305,10 @@ def _breaks(revised: ChapterRevision, start: int, end: int, edit: PassageEdit) -
 
 
 def drops_sentence(content: str, start: int, end: int, replacement: str) -> bool:
-    """Whether a finished sentence of `content[start:end]` has nothing in its place in `replacement`.
+    """Whether `replacement` leaves out a complete sentence of `content[start:end]`.
 
-    So it is if the paragraph has fewer sentences afterwards and has lost at least as many words as the shortest
-    sentence that the passage touches. Two sentences that are joined as one lose fewer.
+    That is so if the paragraph has fewer sentences afterwards and has lost at least as many words as the shortest
+    sentence that the passage touches. Joining two sentences loses fewer words.
     """
     first, last = paragraph(content, start, end)
     before, after = content[first:last], content[first:start] + replacement + content[end:last]
@@ -332,7 +342,10 @@ _BROKEN = re.compile(
 
 
 def reads_whole(before: str, after: str) -> bool:
-    """Whether a changed paragraph is as whole as it was: finished, its quotations closed, no broken punctuation."""
+    """Whether a changed paragraph ends its last sentence and closes its quotations if it did so before.
+
+    The change may not add broken punctuation either.
+    """
     before, after = before.strip(), after.strip()
     if sentences.is_finished(before) and not sentences.is_finished(after):
         return False

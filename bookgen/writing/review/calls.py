@@ -1,4 +1,4 @@
-"""The calls of a reading and of a revision: each part of the book is asked about in turn."""
+"""Calls the model for a reading, a revision and a comparison, one part of the book after the other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 async def read_book(material: Material, steps: Steps, window: int = WINDOW) -> BookReview:
-    """What an editor finds in the written chapters. `window`: the tokens that a call may have.
+    """Have an editor read the written chapters; return the checked findings. `window`: the tokens of a call.
 
     Raises UpstreamAIError, and ModelRefused or UnusableReply if no part of the book could be read.
     """
@@ -47,7 +47,7 @@ async def read_book(material: Material, steps: Steps, window: int = WINDOW) -> B
 
 
 async def revise_book(material: Material, review: BookReview, steps: Steps, window: int = WINDOW) -> BookRevision:
-    """The author's answer to the findings, for `bounds.apply`. Errors as in `read_book`."""
+    """Have the author answer the findings with edits, which `bounds.apply` then applies. Raises as `read_book` does."""
 
     async def revise(window: int) -> list[BookRevision]:
         return await _answers(await compute(revision_requests, material, review, window), steps, read_revision)
@@ -58,9 +58,9 @@ async def revise_book(material: Material, review: BookReview, steps: Steps, wind
 async def compare_book(
     material: Material, review: BookReview, revised: RevisedBook, steps: Steps, window: int = WINDOW
 ) -> Mapping[int, WeighedChange]:
-    """What blind comparisons in both orders say about each change, by the number of its finding.
+    """Compare each change with the draft, blind and in both orders. Returns the results by finding number.
 
-    A change about which the model gives no usable answer is not compared. Raises UpstreamAIError.
+    A change for which the model gives no usable answer is NOT_COMPARED. Raises UpstreamAIError.
     """
     changes = await compute(changes_of, material, review.findings, revised)
 
@@ -78,7 +78,10 @@ async def compare_book(
 
 
 async def _weighed(material: Material, part: ComparedPart, steps: Steps, window: int) -> dict[int, WeighedChange]:
-    """The results for the changes of a part. The second call is only made if the first one prefers any of them."""
+    """The results for the changes of a part.
+
+    The second call, in the other order, is only made if the first one prefers at least one change to the draft.
+    """
     first = await _judged(material, part, steps, window, swapped=False)
     is_open = any(each.preference is Preference.REVISED for each in first.values())
     second = await _judged(material, part, steps, window, swapped=True) if is_open else {}
@@ -89,7 +92,7 @@ async def _weighed(material: Material, part: ComparedPart, steps: Steps, window:
 async def _judged(
     material: Material, part: ComparedPart, steps: Steps, window: int, *, swapped: bool
 ) -> Mapping[int, Judgement]:
-    """What the model says about the changes of a part; nothing if it refuses or its reply cannot be used."""
+    """The model's judgements by finding number; empty if the model refuses or its reply cannot be used."""
 
     def read(reply: Mapping[str, Any]) -> dict[int, Judgement]:
         return read_judgements(reply, part, swapped=swapped)
@@ -102,7 +105,7 @@ async def _judged(
 
 
 async def _answers(requests: Sequence[TextRequest], steps: Steps, read: Callable[[Mapping[str, Any]], T]) -> list[T]:
-    """What the model answers to those requests that it answers; the error of the first one if it answers none."""
+    """The usable answers. If there is none, raises the error of the first request."""
     answers: list[T] = []
     failed: list[UpstreamAIError] = []
     for request in requests:

@@ -1,4 +1,4 @@
-"""The changes of a revision as pairs of versions, and the text that a reader needs to compare them."""
+"""The changes that a revision makes, each in both versions, and the text that a reader needs to compare them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from bookgen.writing.review.parts import HEADING_TOKENS, Portion, text_tokens
 from bookgen.writing.window import WINDOW, scaled
 
 CONTEXT_TOKENS = 300  # on each side of a passage, if the whole chapters do not fit
-LABEL_TOKENS = 12  # of a version, beside its text
+LABEL_TOKENS = 12  # of the label of a version
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """One passage of the draft, at `place` of the former text, and what the revision has instead."""
+    """A passage of the draft (the text before the revision), its place there, and its revised text."""
 
     place: TextSpan
     draft: str
@@ -28,9 +28,9 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class ComparedChange:
-    """All edits that answer one finding, by its number. They are kept or rejected together.
+    """All edits that answer one finding. They are kept or rejected together.
 
-    `others`: the passages of the finding, which a reader may need to see.
+    `finding`: its number. `others`: the passages that the finding quotes, which a reader may need to see.
     """
 
     finding: int
@@ -49,7 +49,7 @@ class ComparedChange:
 
 @dataclass(frozen=True, slots=True)
 class ComparedPart:
-    """What one pair of calls compares: some changes, and the text around them."""
+    """The changes that one pair of calls compares, and the text around them."""
 
     changes: tuple[ComparedChange, ...]
     portions: tuple[Portion, ...]
@@ -74,9 +74,10 @@ def changes_of(material: Material, findings: Sequence[EditorFinding], revised: R
 def compared_parts(
     material: Material, changes: Sequence[ComparedChange], most: int, window: int = WINDOW
 ) -> list[ComparedPart]:
-    """The changes in one part with the whole chapters that they are about, if these fit a window of so many tokens.
+    """Divide the changes into parts, one for each pair of calls.
 
-    Else in several parts, with only the text around their passages. `most`: the changes that one part may have.
+    If everything fits, there is one part with the complete text of the chapters concerned; else there are several
+    parts with only the text around the passages. `most`: how many changes a part may have. `window`: tokens of a call.
     """
     chapters = {chapter.chapter_number: chapter for chapter in material.chapters}
     whole = ComparedPart(tuple(changes), tuple(_whole(chapters, changes)))
@@ -114,7 +115,7 @@ def _excerpted(chapters: Mapping[int, Chapter], changes: tuple[ComparedChange, .
 
 
 def _around(chapter: Chapter, place: TextSpan, most: int) -> Portion:
-    """The place with about `most` tokens on each side, cut at paragraphs if they end there, else at words."""
+    """The place with about `most` tokens on each side, cut at a paragraph break if there is one, else at a space."""
     content = chapter.content
     characters = len(content) * most // max(tokens(content), 1)
     start, end = max(place.start - characters, 0), min(place.end + characters, len(content))
@@ -126,7 +127,7 @@ def _around(chapter: Chapter, place: TextSpan, most: int) -> Portion:
 
 
 def _after(content: str, start: int, end: int) -> int:
-    """The offset behind the first paragraph break of the span, or behind its first space."""
+    """The offset after the first paragraph break of the span, or after its first space."""
     for mark in ("\n\n", " "):
         if (found := content.find(mark, start, end)) >= 0:
             return found + len(mark)

@@ -1,4 +1,7 @@
-"""The comparison: calls in which a reader, who does not know which is which, compares a draft with its revision."""
+"""The blind comparison: calls in which a model compares passages of a draft with their revision.
+
+The model is called the reader here. It is not told which version is which.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from bookgen.writing.structured import TEXT, Malformed, list_of, name_of, number
 from bookgen.writing.window import WINDOW
 
 STAGE = "comparison"
-WHY_WORDS, JSON_TOKENS = 40, 60  # of one verdict in a reply
+WHY_WORDS, JSON_TOKENS = 40, 60  # per verdict in a reply
 GAP_MARKS = "⟦⟧"
 
 READER = """\
@@ -95,17 +98,17 @@ class Judgement:
 
 
 class ComparisonResult(StrEnum):
-    """What two judgements of a change, in both orders, come to."""
+    """The result of two judgements of a change, one for each order of the versions."""
 
-    REVISED = "revised"  # both prefer it
-    DRAFT = "draft"  # one prefers it, and none the revision
+    REVISED = "revised"  # both judgements prefer the revision
+    DRAFT = "draft"  # at least one prefers the draft, and none the revision
     UNDECIDED = "undecided"
     NOT_COMPARED = "not_compared"  # a judgement is missing
 
 
 @dataclass(frozen=True, slots=True)
 class WeighedChange:
-    """The result for one change. `why`: a sentence of the reader who preferred the draft; else empty."""
+    """The result for one change. `why`: the reader's reason to prefer the draft; empty for other results."""
 
     result: ComparisonResult
     why: str = ""
@@ -116,9 +119,9 @@ class WeighedChange:
 
 
 def weighed(first: Judgement | None, second: Judgement | None) -> WeighedChange:
-    """The result of both judgements. A change is kept only if both prefer it.
+    """The result of both judgements. A change is kept only if both prefer the revision.
 
-    `second` is not needed if `first` does not prefer the revision.
+    `second` may be None if `first` does not prefer the revision.
     """
     if first is None or (second is None and first.preference is Preference.REVISED):
         return WeighedChange(ComparisonResult.NOT_COMPARED)
@@ -142,9 +145,9 @@ def _verdict_tokens(book: Book) -> int:
 
 
 def comparison_request(material: Material, part: ComparedPart, *, swapped: bool, window: int = WINDOW) -> TextRequest:
-    """The call that compares the changes of a part. The one with `swapped` has each pair in the other order.
+    """The call that compares the changes of a part. `swapped`: with A and B exchanged.
 
-    Both have the same system prompt, which the second one reads from the provider's cache.
+    Both calls have the same system prompt, so the second one reads it from the provider's cache.
     """
     book, tongue = material.book, language(material.book.content_language)
     text = "\n\n".join(
@@ -180,7 +183,10 @@ SCHEMA: Mapping[str, Any] = object_of(
 
 
 def draft_is_a(change: ComparedChange, *, swapped: bool) -> bool:
-    """Whether the draft is called A. A hash decides in the first call, so that a restart asks for the same."""
+    """Whether the draft is called A.
+
+    A hash of the texts decides, so that a run that is resumed sends the same request and finds its stored answer.
+    """
     both = "\n".join(f"{each.draft}\n{each.revised}" for each in change.replacements)
     return (int(content_hash(both)[:8], 16) % 2 == 0) is not swapped
 
@@ -230,7 +236,7 @@ def _unmarked(text: str) -> str:
 
 
 def read_judgements(reply: Mapping[str, Any], part: ComparedPart, *, swapped: bool) -> dict[int, Judgement]:
-    """The judgements of a reply by the number of the finding; only the first one about each.
+    """The judgements of a reply by finding number. Only the first judgement of each finding counts.
 
     Raises Malformed if the reply has no list of verdicts, or if none of them is about a change of the part.
     """

@@ -26,9 +26,9 @@ OTHER_PLACE = "Chapter {chapter}: “{quote}”"
 
 @dataclass(frozen=True, slots=True)
 class ReportEntry:
-    """One entry of a report. `chapter` is as it was read. `is_applied`: the change is in the book.
+    """One entry of a report. `chapter`: as the editor read it. `is_applied`: the change is in the book.
 
-    `has_replacement`: the correction can be applied; if False, the entry is a finding for its author to fix.
+    `has_replacement`: the correction can be applied; if False, the author has to fix the finding.
     """
 
     chapter: Chapter
@@ -39,10 +39,10 @@ class ReportEntry:
 
 @dataclass(frozen=True, slots=True)
 class AuthorsAnswer:
-    """The answers of the author's model to the findings, and which of them were applied.
+    """The author model's answers to the findings, and which of them were applied.
 
-    With comparisons: `weighed` has their result by finding, and `proposed` the texts of chapters in which an answer was
-    rejected, as they would have been.
+    After comparisons, `weighed` has the results by finding number. `proposed` has, by chapter number, the texts of the
+    chapters in which a comparison rejected edits, including these edits.
     """
 
     revision: BookRevision
@@ -70,7 +70,7 @@ def entries(material: Material, review: BookReview, answer: AuthorsAnswer | None
 
 
 def _why_open(answer: AuthorsAnswer | None, number: int) -> list[str]:
-    """Why the text does not answer this finding: the model's reason to decline it, and the result of a comparison."""
+    """Why the finding is still open: the model's reason to decline it, and the result of a comparison."""
     if answer is None:
         return []
     declined = answer.revision.declined.get(number)
@@ -90,7 +90,7 @@ def _outcomes(answer: AuthorsAnswer | None, number: int) -> Sequence[EditOutcome
 def _changes(
     finding: EditorFinding, outcomes: Sequence[EditOutcome], chapters: Mapping[int, Chapter]
 ) -> Iterator[ReportEntry]:
-    """The edits that the book has."""
+    """The applied edits as entries."""
     reason = Reason(SUGGESTION_TYPES[finding.kind], finding.severity, finding.why, SOURCE)
     for outcome in outcomes:
         if outcome.place:
@@ -101,7 +101,7 @@ def _changes(
 
 
 def _open(finding: EditorFinding, why_open: Sequence[str], chapters: Mapping[int, Chapter]) -> ReportEntry:
-    """The finding as an open entry for the author, with its other passages and why the text does not answer it."""
+    """The finding as an open entry for the author, with its other passages and why it is still open."""
     chapter = chapters[finding.place.chapter]
     correction = as_correction(finding, chapter.content)
     more = [OTHER_PLACE.format(chapter=each.chapter, quote=_text(each, chapters)) for each in finding.others]

@@ -1,4 +1,4 @@
-"""The findings of a reading whose quotations the text has. All others are dropped and counted."""
+"""Checks the findings of a reading. Findings whose quotation is not in the text are dropped and counted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bookgen.writing.review.reading import SEVERITIES, WORDS_PER_FINDING, Findin
 
 MIN_QUOTE_CHARACTERS, MAX_QUOTE_CHARACTERS = 4, 600
 MAX_REPLACEMENT_CHARACTERS = 600
-MIN_KEPT, MAX_KEPT = 24, 200  # findings of a book
+MIN_KEPT, MAX_KEPT = 24, 200  # bounds of the limit of findings per book
 SOURCE = "editor"
 
 _RANK = {severity: rank for rank, severity in enumerate(SEVERITIES)}
@@ -31,8 +31,8 @@ class RejectionReason(StrEnum):
     UNKNOWN_CHAPTER = "unknown_chapter"
     NO_REASON = "no_reason"
     QUOTE_NOT_FOUND = "quote_not_found"
-    OTHER_NOT_FOUND = "other_quote_not_found"  # of a contradiction; from any other finding only the passage is dropped
-    OTHER_PASSAGE = "other_passage"
+    OTHER_NOT_FOUND = "other_quote_not_found"  # a contradiction of which only the first passage is in the text
+    OTHER_PASSAGE = "other_passage"  # only this passage is dropped
     REPLACEMENT = "replacement"  # only the replacement is dropped
     DUPLICATE = "duplicate"
     TOO_MANY = "too_many"
@@ -80,7 +80,10 @@ class BookReview:
 
 
 def review_of(claims: Sequence[FindingClaim], material: Material) -> BookReview:
-    """The claims that the text bears out, as findings. Slow for a long book: not on the event loop."""
+    """The claims whose quotations are in the text, as findings without duplicates.
+
+    Slow for a long book: call it outside the event loop.
+    """
     contents = {chapter.chapter_number: chapter.content for chapter in written(material)}
     kinds = frozenset(kinds_for(material.book))
     dropped: Counter[RejectionReason] = Counter()
@@ -101,14 +104,14 @@ def review_of(claims: Sequence[FindingClaim], material: Material) -> BookReview:
 
 
 def with_findings(review: BookReview, more: Sequence[EditorFinding]) -> BookReview:
-    """The review with findings that are certain. What the editor has found too is one finding."""
+    """The review and the findings in `more`, which are not checked. A duplicate is merged into the editor's finding."""
     found = list(review.findings)
     new = [finding for finding in more if not _merged_into(found, finding)]
     return replace(review, findings=tuple(sorted([*found, *new], key=lambda finding: _RANK[finding.severity])))
 
 
 def max_kept(contents: Iterable[str]) -> int:
-    """The most findings that are kept of a book with these chapters."""
+    """How many findings are kept at most for a book with these chapter texts."""
     words = sum(map(measure, contents))
     return min(MIN_KEPT + int(words / WORDS_PER_FINDING), MAX_KEPT)
 
@@ -116,7 +119,7 @@ def max_kept(contents: Iterable[str]) -> int:
 def _checked(
     claim: FindingClaim, contents: Mapping[int, str], kinds: frozenset[FindingKind], dropped: Counter[RejectionReason]
 ) -> EditorFinding | RejectionReason:
-    """The claim as a finding, or why it is none. What is dropped of a finding is counted in `dropped`."""
+    """The claim as a finding, or why it is rejected. Dropped parts of a finding are counted in `dropped`."""
     if claim.kind not in kinds:
         return RejectionReason.UNKNOWN_KIND
     if claim.passage.chapter not in contents:
@@ -146,7 +149,7 @@ def _checked(
 
 
 def _place(passage: QuotedPassage, contents: Mapping[int, str], after: int = 0) -> TextSpan | None:
-    """Where the chapter has the passage, at or after an offset."""
+    """The first place of the passage in its chapter at or after the offset `after`; None if it is not there."""
     content = contents.get(passage.chapter)
     if content is None or not MIN_QUOTE_CHARACTERS <= len(passage.quote.strip()) <= MAX_QUOTE_CHARACTERS:
         return None
@@ -155,7 +158,7 @@ def _place(passage: QuotedPassage, contents: Mapping[int, str], after: int = 0) 
 
 
 def _other_places(passages: Sequence[QuotedPassage], place: TextSpan, contents: Mapping[int, str]) -> list[TextSpan]:
-    """The places of the other passages of a finding. If the same words are quoted again, the next place is meant."""
+    """The places of the other passages of a finding. Words that are quoted twice mean two successive occurrences."""
     found: list[TextSpan] = []
     for passage in passages:
         other = _place(passage, contents)
@@ -167,7 +170,7 @@ def _other_places(passages: Sequence[QuotedPassage], place: TextSpan, contents: 
 
 
 def _replacement(proposed: str, place: TextSpan, content: str) -> str | None:
-    """The replacement, if it can replace the quote and the quote then occurs only once in the chapter."""
+    """The replacement, if it may replace the quote. It may not if the quote occurs again later in the chapter."""
     quote = content[place.start : place.end]
     if not proposed or proposed == quote or len(proposed) > MAX_REPLACEMENT_CHARACTERS:
         return None
@@ -177,7 +180,10 @@ def _replacement(proposed: str, place: TextSpan, content: str) -> str | None:
 
 
 def _merged_into(found: list[EditorFinding], finding: EditorFinding) -> bool:
-    """Whether one of the findings is the same; it then gets the passages of both."""
+    """Merge the finding into the one in `found` that says the same. Returns whether there is one.
+
+    The merged finding has the passages of both and the worse severity.
+    """
     for index, known in enumerate(found):
         if _say_the_same(known, finding):
             new = [each for each in finding.places if not any(each.overlaps(other) for other in known.places)]
@@ -188,7 +194,7 @@ def _merged_into(found: list[EditorFinding], finding: EditorFinding) -> bool:
 
 
 def _say_the_same(one: EditorFinding, other: EditorFinding) -> bool:
-    """Whether both are of one kind and about the same passages."""
+    """Whether both are of the same kind and about the same passages."""
     if one.kind is not other.kind:
         return False
     shared = sum(any(each.overlaps(place) for place in other.places) for each in one.places)
@@ -198,7 +204,7 @@ def _say_the_same(one: EditorFinding, other: EditorFinding) -> bool:
 def _without_competing_replacements(
     findings: Sequence[EditorFinding], dropped: Counter[RejectionReason]
 ) -> list[EditorFinding]:
-    """The findings without replacements that overlap the replacement of a worse finding."""
+    """All findings. A replacement that overlaps the replacement of an earlier, worse finding is removed."""
     kept: list[EditorFinding] = []
     for finding in findings:
         competes = finding.replacement is not None and any(
@@ -210,7 +216,7 @@ def _without_competing_replacements(
 
 
 def as_correction(finding: EditorFinding, content: str) -> Correction:
-    """The finding as a suggestion of a report; without a replacement it repeats its quote as the replacement."""
+    """The finding as a correction for a report. If it has no replacement, it replaces the quote by itself."""
     explanation = " ".join(filter(None, (finding.why, finding.remedy)))
     reason = Reason(SUGGESTION_TYPES[finding.kind], finding.severity, explanation, SOURCE)
     replacement = finding.quote if finding.replacement is None else finding.replacement

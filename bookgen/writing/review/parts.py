@@ -10,10 +10,11 @@ from bookgen.words import tokens
 from bookgen.writing import sentences
 from bookgen.writing.proofreading.structure import blocks
 
-MAX_REPLY_TOKENS, REPLY_SHARE = 16_000, 0.2  # of a call's window
-MAX_FRAME_TOKENS, FRAME_SHARE = 16_000, 0.38  # instructions, book, bible, plan, what earlier parts told
-OVERLAP_SHARE = 0.1  # of a part: the end of the part before it
-HEADING_TOKENS = 30  # around the text of a chapter
+# Shares of a call's context window.
+MAX_REPLY_TOKENS, REPLY_SHARE = 16_000, 0.2
+MAX_FRAME_TOKENS, FRAME_SHARE = 16_000, 0.38  # instructions, book data, bible, plan, summaries of earlier chapters
+OVERLAP_SHARE = 0.1  # of a part: how much it repeats of the part before it
+HEADING_TOKENS = 30  # for the heading and the fence of a chapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class BookPart:
 
 
 def reply_tokens(window: int) -> int:
-    """The tokens of a window that are kept free for the reply."""
+    """The tokens of a window reserved for the reply."""
     return min(MAX_REPLY_TOKENS, round(window * REPLY_SHARE))
 
 
@@ -73,7 +74,7 @@ def text_tokens(window: int) -> int:
 
 
 def parts_of(chapters: Sequence[Chapter], window: int) -> list[BookPart]:
-    """The written chapters as one part if a window of so many tokens holds them, else as parts that overlap."""
+    """Divide the chapters into overlapping parts, or into one part if all fit. `window`: tokens of one call."""
     pieces = list(_pieces(chapters, text_tokens(window)))
     found: list[tuple[Portion, ...]] = []
     first = 0
@@ -86,11 +87,14 @@ def parts_of(chapters: Sequence[Chapter], window: int) -> list[BookPart]:
     return [BookPart(portions, number, len(found)) for number, portions in enumerate(found, 1)]
 
 
-_Piece = tuple[Portion, int]  # with its tokens
+_Piece = tuple[Portion, int]  # the portion and its tokens
 
 
 def _pieces(chapters: Sequence[Chapter], room: int) -> Iterator[_Piece]:
-    """The paragraphs of the book; of one that is longer than half a part its sentences, cut where they never end."""
+    """Yield the paragraphs of the book. A paragraph longer than half a part is split into sentences.
+
+    A sentence that is too long is split as well. `room`: the tokens of a part.
+    """
     for chapter in chapters:
         offset, cost = 0, HEADING_TOKENS
         for start, block in blocks(chapter.content):
@@ -101,7 +105,7 @@ def _pieces(chapters: Sequence[Chapter], room: int) -> Iterator[_Piece]:
 
 
 def _cuts(start: int, block: str, most: int) -> Iterator[int]:
-    """The offsets behind each piece of a paragraph that begins at `start`."""
+    """The end offset of each piece of a paragraph that begins at `start`. `most`: the tokens of a piece."""
     if tokens(block) <= most:
         yield start + len(block)
         return
@@ -114,7 +118,7 @@ def _cuts(start: int, block: str, most: int) -> Iterator[int]:
 
 
 def _end_of_part(pieces: Sequence[_Piece], first: int, room: int) -> int:
-    """The index behind the last piece that fits a part that begins with the piece `first`; it has at least one."""
+    """The index after the last piece of the part that begins with piece `first`. A part has at least one piece."""
     used = 0
     for index in range(first, len(pieces)):
         used += pieces[index][1]
@@ -124,7 +128,7 @@ def _end_of_part(pieces: Sequence[_Piece], first: int, room: int) -> int:
 
 
 def _overlap(pieces: Sequence[_Piece], first: int, end: int, room: int) -> int:
-    """The index of the first piece that a part before `end` and the one after it share."""
+    """The index of the piece where the next part begins, so that it repeats the end of the part `first:end`."""
     used = 0
     for index in range(end - 1, first, -1):
         used += pieces[index][1]
@@ -134,7 +138,7 @@ def _overlap(pieces: Sequence[_Piece], first: int, end: int, room: int) -> int:
 
 
 def _joined(portions: Sequence[Portion]) -> Iterator[Portion]:
-    """Successive portions of one chapter as one."""
+    """Merge successive portions of the same chapter."""
     current = portions[0]
     for portion in portions[1:]:
         if portion.chapter.chapter_number == current.chapter.chapter_number:

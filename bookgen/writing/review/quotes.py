@@ -1,16 +1,16 @@
-"""Finds a passage in a text that a model has quoted."""
+"""Finds a model's quotation in the text that it quotes from."""
 
 from __future__ import annotations
 
 import re
 
-# A quotation may differ from the text in what typesetting changes: white space, quotation marks, dashes, an ellipsis.
+# A quotation may differ from the text in typography: white space, quotation marks, dashes, an ellipsis.
 _PIECE = re.compile(
     r"(?P<dash>\s*(?:-{1,3}|[‐‑‒–—―])\s*)|(?P<ellipsis>…|\.{3})|(?P<double>[\"“”„‟«»])|(?P<single>['‘’‚‛ʼ])"
     r"|(?P<space>\s+)|(?P<other>.)",
     re.DOTALL,
 )
-# Possessive quantifiers do not backtrack, so that the search stays linear in any text.
+# Possessive quantifiers do not backtrack, so the search is linear in any text.
 _ALIKE = {
     "dash": r"\s*+(?:-{1,3}+|[‐‑‒–—―])\s*+",
     "ellipsis": r"(?:…|\.{3})",

@@ -21,14 +21,14 @@ from bookgen.writing.structured import TEXT, Malformed, list_of, name_of, number
 from bookgen.writing.window import WINDOW, clip
 
 STAGE = "review"
-MIN_FINDINGS, MAX_FINDINGS = 12, 50  # that a call may send
-WORDS_PER_FINDING = 500  # one more for so many words
-FINDING_WORDS, JSON_TOKENS = 120, 80  # of one finding in a reply
-MAX_OTHERS = 5  # other passages of a finding
+MIN_FINDINGS, MAX_FINDINGS = 12, 50  # bounds of the limit of findings per reply
+WORDS_PER_FINDING = 500  # each 500 words of text raise the limit by one
+FINDING_WORDS, JSON_TOKENS = 120, 80  # per finding in a reply
+MAX_OTHERS = 5  # other passages per finding
 SEVERITIES = (Severity.CRITICAL, Severity.MAJOR, Severity.MINOR)
-# Shares of the tokens for what is sent beside the text.
+# Shares of `frame_tokens`, which are reserved for everything in the prompt except the book's text.
 BIBLE_SHARE, PLAN_SHARE, TOLD_SHARE = 0.22, 0.27, 0.14
-MAX_PLAN_TOKENS, MAX_TOLD_TOKENS = 500, 320  # of one chapter
+MAX_PLAN_TOKENS, MAX_TOLD_TOKENS = 500, 320  # per chapter
 
 EDITOR = """\
 You are an experienced editor. You read the book below before it is published, with its plan beside it. You do not \
@@ -117,7 +117,7 @@ PICTURE = "[Picture: {shown}]"
 
 @dataclass(frozen=True, slots=True)
 class QuotedPassage:
-    """A passage as a model quotes it. Whether the chapter has it is not known yet."""
+    """A passage as a model quotes it. Not checked: the chapter may not contain it."""
 
     chapter: int
     quote: str
@@ -125,7 +125,7 @@ class QuotedPassage:
 
 @dataclass(frozen=True, slots=True)
 class FindingClaim:
-    """A finding as the editor model sends it, unchecked. An empty `replacement` means that it proposes none."""
+    """A finding as the model sends it, unchecked. `replacement` is empty if it proposes none."""
 
     kind: str
     severity: str
@@ -142,7 +142,7 @@ def written(material: Material) -> list[Chapter]:
 
 
 def reading_requests(material: Material, window: int = WINDOW) -> list[TextRequest]:
-    """The calls of one reading of all written chapters: one call if the text fits a window of so many tokens."""
+    """The calls in which an editor reads all written chapters, one for each part. `window`: the tokens of a call."""
     return [reading_request(material, part, window) for part in parts_of(written(material), window)]
 
 
@@ -172,13 +172,13 @@ def reading_request(material: Material, part: BookPart, window: int = WINDOW) ->
 
 
 def _tracks(kinds: Sequence[FindingKind]) -> str:
-    """What an editor keeps in mind while reading, by the kinds that the book may have findings of."""
+    """The instruction what to keep track of while reading. It depends on the kinds of findings to look for."""
     told = {FindingKind.UNRESOLVED: STORY_READING, FindingKind.UNCLEAR_STEP: ADVICE_READING}
     return " ".join(text for kind, text in told.items() if kind in kinds)
 
 
 def schema(kinds: Sequence[FindingKind]) -> Mapping[str, Any]:
-    """The form of the reply."""
+    """The JSON schema of the reply."""
     passage = {"chapter": {"type": "integer"}, "quote": TEXT}
     finding = {
         "kind": {**TEXT, "enum": [str(kind) for kind in kinds]},
@@ -191,7 +191,7 @@ def schema(kinds: Sequence[FindingKind]) -> Mapping[str, Any]:
 
 
 def max_findings(book: Book, part: BookPart, window: int = WINDOW) -> int:
-    """How many findings a call may send: more for a long part, as many as its reply has room for."""
+    """How many findings a reply may have: more for a longer part, but no more than its tokens have room for."""
     words = sum(measure(portion.text) for portion in part.portions)
     wanted = min(MIN_FINDINGS + int(words / WORDS_PER_FINDING), MAX_FINDINGS)
     return max(min(wanted, reply_tokens(window) // _finding_tokens(book)), 1)
@@ -206,7 +206,7 @@ def _reply_tokens(book: Book, findings: int) -> int:
 
 
 def about(material: Material, window: int) -> str:
-    """The book's details, its bible and its plan, as far as they fit the context window."""
+    """The book's details, its bible and its plan, shortened to fit the context window."""
     book, frame = material.book, frame_tokens(window)
     return BOOK.format(
         book=context.book_data(book, window),
@@ -224,7 +224,7 @@ def _plan(chapters: Sequence[Chapter], room: int) -> str:
 
 
 def extent(material: Material, part: BookPart, window: int) -> str:
-    """Which part of the book is read, and what the parts before it say."""
+    """The introduction to a part: which part of the book it is, and summaries of the chapters before it."""
     unwritten = [str(each.chapter_number) for each in material.chapters if not each.content.strip()]
     said = PICTURED if material.pictures else ""
     said += UNWRITTEN.format(chapters=", ".join(unwritten)) if unwritten else ""
@@ -238,9 +238,9 @@ def extent(material: Material, part: BookPart, window: int) -> str:
 
 
 def _told_before(material: Material, part: BookPart, window: int) -> str:
-    """The content of the chapters before a part, and the start of its first chapter if it begins within one.
+    """Summaries of the chapters before a part, and of its first chapter if the part begins within it.
 
-    If not all fit, the nearest ones are given.
+    If there is not enough room for all, only the last ones are given.
     """
     last = part.first_chapter + (1 if part.portions[0].start else 0)
     earlier = material.written_before(last)
@@ -250,18 +250,18 @@ def _told_before(material: Material, part: BookPart, window: int) -> str:
 
 
 def _summary(material: Material, chapter: Chapter) -> str:
-    """What a chapter tells, from its digest if it has one, else from its first and last sentences."""
+    """The summary of a chapter: its stored digest, else one extracted from its text."""
     digest = stored_digest(material, chapter) or continuity.extract(chapter.chapter_number, chapter.content)
     return " ".join((f"{chapter.chapter_number}. {chapter.title}:", digest.summary, *digest.facts))
 
 
 def text_of(part: BookPart, pictures: Mapping[int, str]) -> str:
-    """The text of a part, chapter by chapter, fenced, each with what its picture shows."""
+    """The text of a part. Each chapter has its own fence and a description of its picture."""
     return "\n\n".join(fenced("chapter", shown(each, pictures, each.text)) for each in part.portions)
 
 
 def shown(portion: Portion, pictures: Mapping[int, str], text: str) -> str:
-    """The portion under the heading of its chapter, with what the chapter's picture shows. `text`: how it reads."""
+    """A portion for the prompt: the heading of its chapter, the description of the chapter's picture, and `text`."""
     picture = pictures.get(portion.chapter.chapter_number, "")
     lines = (_heading(portion), PICTURE.format(shown=picture) if picture else "", text.strip())
     return "\n\n".join(filter(None, lines))
@@ -302,11 +302,11 @@ def _claim(entry: Mapping[str, Any]) -> FindingClaim:
 
 
 def _passage(entry: Mapping[str, Any]) -> QuotedPassage:
-    """The passage that an entry quotes; in chapter 0 if it names none."""
+    """The passage that an entry quotes. Its chapter is 0 if the entry names none."""
     quote = entry.get("quote")
     return QuotedPassage(number_of(entry.get("chapter")) or 0, quote if isinstance(quote, str) else "")
 
 
 def line_of(value: object, most: int = 600) -> str:
-    """One line of at most so many characters; empty if the value is no text."""
+    """The value as one line of at most `most` characters; empty if it is not a string."""
     return " ".join(printable(value).split())[:most] if isinstance(value, str) else ""

@@ -21,8 +21,9 @@ from bookgen.writing.structured import TEXT, Malformed, list_of, number_of, obje
 from bookgen.writing.window import WINDOW
 
 STAGE = "revision"
-MAX_EDITS = 200  # of one reply
-ANSWER_WORDS, JSON_TOKENS = 130, 100  # of the edits that answer one finding
+MAX_EDITS = 200  # per reply
+ANSWER_WORDS, JSON_TOKENS = 130, 100  # for the edits that answer one finding
+# Findings of these kinds may be answered by deleting a sentence.
 DELETABLE = frozenset({FindingKind.REPETITION, FindingKind.CONTRADICTION})
 
 AUTHOR = """\
@@ -88,7 +89,7 @@ REPLACEMENT = "\nWhat may stand there instead: “{replacement}”"
 
 @dataclass(frozen=True, slots=True)
 class PassageEdit:
-    """One change, as the author sends it. `finding` is the number of the finding that it answers, from 1.
+    """One edit as the author model sends it. `finding`: the number of the finding that it answers, from 1.
 
     `drops_sentence`: the author says that the replacement leaves out a whole sentence.
     """
@@ -114,7 +115,7 @@ class BookRevision:
 
 
 def revision_requests(material: Material, review: BookReview, window: int = WINDOW) -> list[TextRequest]:
-    """The calls that answer the findings: one for each part of the book that has some, as it was read."""
+    """The calls that answer the findings, one for each part of the book with findings. `window`: tokens of a call."""
     numbered = dict(enumerate(review.findings, 1))
     requests = []
     for part in parts_of(written(material), window):
@@ -132,7 +133,7 @@ def revision_requests(material: Material, review: BookReview, window: int = WIND
 def revision_request(
     material: Material, part: BookPart, findings: Mapping[int, EditorFinding], window: int = WINDOW
 ) -> TextRequest:
-    """The call in which the author answers these findings, by number, of a part of the book."""
+    """The call in which the author answers the findings in a part of the book. `findings`: by number."""
     book, tongue = material.book, language(material.book.content_language)
     contents = {chapter.chapter_number: chapter.content for chapter in material.chapters}
     listed = "\n\n".join(_listed(number, finding, contents) for number, finding in findings.items())
@@ -194,7 +195,7 @@ def _listed(number: int, finding: EditorFinding, contents: Mapping[int, str]) ->
 
 
 def read_revision(reply: Mapping[str, Any]) -> BookRevision:
-    """The edits of a reply, each once, and the findings that it declines.
+    """The edits of a reply, without duplicates, and the findings that it declines.
 
     Raises Malformed if the reply has no list of edits, or if it has edits but none is complete.
     """
@@ -219,7 +220,7 @@ def _edit(entry: Mapping[str, Any]) -> PassageEdit | None:
 
 
 def joined(revisions: Sequence[BookRevision]) -> BookRevision:
-    """The answers to the findings of all parts as one."""
+    """Merge the answers for all parts."""
     edits = tuple(edit for revision in revisions for edit in revision.edits)
     declined = {number: reason for revision in revisions for number, reason in revision.declined.items()}
     return BookRevision(edits, declined)

@@ -6,12 +6,12 @@ from bookgen.models import Chapter
 from bookgen.words import count_words
 from bookgen.writing.quality import MAX_SHARE
 
-MAX_PASSAGE_WORDS = 80  # of one edit: a few sentences
-MAX_ADDED_WORDS = 120  # of one chapter, net
-MAX_CHANGED_SHARE = 1 / 3  # of a chapter's words, in passages that are replaced; one passage is always allowed
+MAX_PASSAGE_WORDS = 80  # per edit: a few sentences
+MAX_ADDED_WORDS = 120  # per chapter, net
+MAX_CHANGED_SHARE = 1 / 3  # of a chapter's words that edits may replace; the first edit is always allowed
 
 
 def room_for(chapter: Chapter) -> int:
-    """The words that edits may add to a chapter: a chapter within its length stays within it."""
+    """How many words edits may add to a chapter. They may not make a chapter longer than the quality gate allows."""
     words, most = count_words(chapter.content), int(chapter.target_word_count * MAX_SHARE)
     return max(min(MAX_ADDED_WORDS, most - words), 0) if words <= most else MAX_ADDED_WORDS

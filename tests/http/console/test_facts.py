@@ -21,7 +21,7 @@ async def test_an_author_corrects_a_fact_and_marks_it_as_intended(page: BrowserP
     await page.press(f"Chapter 1: {len(own)} fact{'s' if len(own) > 1 else ''}")
     await page.sees(first["quote"])
     await page.press(f"Change: {first['subject']}, {first['value']}")
-    await page.fill("What holds", "the one who left")
+    await page.fill("Correct value", "the one who left")
     await page.script("[...document.querySelectorAll('.facts select')].at(-1).value = 'intended'")
     await page.script(
         "[...document.querySelectorAll('.facts select')].at(-1).dispatchEvent(new Event('change', {bubbles: true}))"

@@ -81,7 +81,7 @@ def test_another_passphrase_is_told_from_a_damaged_file() -> None:
 
 
 def test_a_file_of_something_else_or_of_another_version_is_named() -> None:
-    assert refusal(b"PK\3\4" + bytes(200)) == "books.backup is no backup of bookgen."
+    assert refusal(b"PK\3\4" + bytes(200)) == "books.backup is not a backup of bookgen."
     assert "made by another version of bookgen" in refusal(written().replace(MAGIC, b"bookgen backup 9\n"))
 
 

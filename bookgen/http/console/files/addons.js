@@ -1,4 +1,4 @@
-// Add-ons: what the account has of them, what they cost, and the buttons that buy them.
+// Add-ons: those that the account has, their prices, and the buttons that buy them.
 
 import { post } from "./api.js";
 import { count, price } from "./format.js";
@@ -15,13 +15,13 @@ export const PICTURE_BOOKS = "childrens-book";
 export const UNLIMITED = -1;
 export const OPENING = "Opening the payment page …";
 
-/** The uses of an add-on that are left: UNLIMITED while it is paid by the month. */
+/** How many uses of an add-on are left: UNLIMITED during a monthly subscription. */
 export function usesLeft(addon, owned) {
   const uses = owned.filter((one) => one.addon.slug === addon.slug && one.has_uses_remaining).map((one) => one.uses_remaining);
   return uses.includes(UNLIMITED) ? UNLIMITED : uses.reduce((sum, one) => sum + one, 0);
 }
 
-/** The add-on that this account needs for something, and the uses left. null: it needs none, or this is not known yet. */
+/** The add-on `slug` and its uses left, if the account needs it. null: it needs none, or the data is not loaded yet. */
 export function useNeeded(slug) {
   const session = useSignal(current);
   const billing = useSignal(settings)?.billing_enabled && session;
@@ -36,7 +36,7 @@ export function useNeeded(slug) {
 export const usesText = ({ addon, uses }) =>
   (uses === UNLIMITED ? `Included in your add-on “${addon.name}”.` : `This takes one use of your add-on “${addon.name}” (${count(uses, "use")} left).`);
 
-/** Whether an add-on was paid for that the list does not show yet. */
+/** Whether a payment for an add-on is still being confirmed. */
 export const isAnyAwaited = (owned) => Boolean(owned) && [PRODUCTION, PICTURE_BOOKS].some((slug) => isAwaited(slug, usesLeft({ slug }, owned)));
 
 /** One button for each way to pay. The payment page leads back to this view. `uses`: those that are left. */

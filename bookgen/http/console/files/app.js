@@ -90,7 +90,7 @@ function Unreachable() {
     <//>`;
 }
 
-/** The books that are being deleted, each with its way back, and what became of one that could not be. */
+/** The books that are about to be deleted, each with an Undo button, and the message about a deletion that failed. */
 function Deleted() {
   const waiting = useSignal(deletions);
   const told = useSignal(deletionNotice);

@@ -67,7 +67,7 @@ export default function Bible({ book, reload: reloadBook }) {
     <${Facts} book=${book} />`;
 }
 
-/** The chapters that say otherwise than the bible, as their quality notes tell. */
+/** The passages that differ from the bible, from the quality notes of the chapters. */
 function Deviating({ book }) {
   const notes = (book.quality ?? []).filter((note) => note.kind === "bible");
   if (!notes.length) return null;
@@ -100,7 +100,7 @@ function Entries({ label, one, fields, hint, wrong, list, known, set }) {
     </fieldset>`;
 }
 
-/** A field as it is sent: without empty lines, and without entries that have no name. */
+/** The value of a field to send: without empty lines, and without entries that have no name. */
 function sent(name, value) {
   if (!Array.isArray(value)) return value;
   return value.filter((item) => (typeof item === "string" ? item.trim() : item.name?.trim()));

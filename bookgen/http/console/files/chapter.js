@@ -41,7 +41,7 @@ export default function Chapter({ book, status, reload, rest: [id, mode = "read"
       <nav class="row between" aria-label="Chapters">${step(book.chapters[at - 1], "← Previous chapter")}${step(book.chapters[at + 1], "Next chapter →")}</nav>`}`;
 }
 
-/** The place in the chapter that was left last, for whoever changes between reading and editing it. */
+/** The reader's last place in the chapter, restored when they switch between reading and editing. */
 function usePlace() {
   const { current: left } = useRef({});
   return { of: (id) => (left.id === id ? left.place : null), set: (id, place) => Object.assign(left, { id, place }) };

@@ -27,7 +27,7 @@ export function planFields(chapters) {
   return [...(story || !advice ? STORY : []), ...(advice || !story ? ADVICE : [])];
 }
 
-/** The plan as it is sent: without empty scenes and lines. An empty field removes itself. */
+/** The plan to send: without empty scenes and lines. Sending an empty field removes it. */
 export const wirePlan = (plan) => Object.fromEntries(Object.entries(plan).map(([name, value]) => [name, tidy(name, value)]));
 
 function tidy(name, value) {

@@ -33,7 +33,7 @@ export async function deleteSoon({ id, title }) {
 export function undo(id) {
   own.delete(id);
   localStorage.removeItem(place(id));
-  holding.clear(); // its notice goes without an event
+  holding.clear(); // the notice disappears without an event for the pointer or the focus
   restart();
   look();
 }
@@ -49,7 +49,7 @@ function restart() {
   for (const one of records()) if (own.has(one.id)) keep({ ...one, at: Date.now() });
 }
 
-/** Carries out at once whatever waits, as before a sign-out. */
+/** Carries out all pending deletions now, for example before a sign-out. */
 export const settle = () => Promise.all(deletions.value.map(carryOut));
 
 const place = (id) => `${PREFIX}${current.value.account.id}:${id}`;
@@ -66,7 +66,7 @@ function records() {
   return keys.map((key) => JSON.parse(localStorage.getItem(key))).sort((one, other) => one.at - other.at);
 }
 
-/** Shows what waits, and carries out what is due. */
+/** Shows the pending deletions, and carries out those that are due. */
 function look() {
   clearTimeout(timer);
   const waiting = records();

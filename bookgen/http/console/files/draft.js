@@ -89,7 +89,7 @@ export class Draft {
     else this.#settle(there, there);
   }
 
-  /** Resolve a conflict. The text not chosen is kept until it is thrown away. */
+  /** Resolve a conflict. The other text is kept until it is discarded. */
   async choose(mine) {
     const theirs = this.theirs;
     this.theirs = null;

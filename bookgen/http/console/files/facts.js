@@ -70,7 +70,7 @@ function Decision({ path, close, book }) {
   const wrong = error?.fields ?? {};
   return html`
     <form onSubmit=${run}>
-      <${Field} label="What holds" maxlength="300" ...${inLanguage(book)} wrong=${wrong.value} value=${form.value} onInput=${set("value")} />
+      <${Field} label="Correct value" maxlength="300" ...${inLanguage(book)} wrong=${wrong.value} value=${form.value} onInput=${set("value")} />
       <${Field} as="select" label="Status" wrong=${wrong.status} value=${form.status} onChange=${set("status")}>
         ${Object.entries(STATUSES).map(([status, name]) => html`<option value=${status} selected=${status === form.status}>${name}</option>`)}<//>
       <${Field} label="Reason" maxlength="500" dir="auto" hint="Optional, for intended or wrong facts." wrong=${wrong.reason} value=${form.reason} onInput=${set("reason")} />

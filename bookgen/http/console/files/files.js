@@ -32,7 +32,7 @@ const PRESS_CHOICES = {
   paper: ["Paper", { white: "White", cream: "Cream" }],
 };
 const PRESS = { color: "Colour pages", bleed: "Add bleed" };
-// Each of its lines is one in the file.
+// The line breaks of these texts are kept in the file.
 const LONG_TEXTS = { dedication: ["Dedication", 1000], copyright_text: ["Copyright notice", 5000] };
 const TEXTS = { isbn: ["ISBN", 20], publisher: ["Publisher", 200] };
 const LABELS = Object.fromEntries(Object.entries({ ...NUMBERS, ...LONG_TEXTS, ...TEXTS }).map(([name, [label]]) => [name, label]));

@@ -1,4 +1,4 @@
-// Preact's hooks in one place, and the few that it lacks.
+// Preact's hooks in one place, and a few of our own.
 
 import { html, render, useCallback, useEffect, useErrorBoundary, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preact.js";
 

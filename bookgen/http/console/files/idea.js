@@ -90,7 +90,7 @@ export function BookFields({ form, put, site, wrong, most, outlined = false }) {
     </details>`;
 }
 
-/** What leads a visitor to the account that the next step needs. */
+/** The label of the button for a visitor, who needs an account for the next step. */
 export const toAccount = (site) => (site?.registration_enabled === false ? "Sign in to continue" : "Create an account to continue");
 
 export function languages(site, chosen) {
@@ -99,7 +99,7 @@ export function languages(site, chosen) {
   return all.map(({ value, label }) => html`<option value=${value} selected=${value === chosen}>${label}</option>`);
 }
 
-/** A form as it is sent: numbers as numbers, and no empty values. */
+/** The values of a form to send: numbers as numbers, and no empty values. */
 export function asked(form) {
   const given = Object.entries(form).filter(([, value]) => value !== "" && value !== null);
   return Object.fromEntries(given.map(([name, value]) => [name, NUMBERS.has(name) ? Number(value) : value]));

@@ -3,11 +3,11 @@
 import { useState } from "./hooks.js";
 import { current } from "./session.js";
 
-/** null while nothing is stored; `name` is the view's. It survives a reload and a change of the view. */
+/** The stored input of the view `name`, or null, and a function that stores it. It survives reloads and other views. */
 export function useKept(name, book) {
   const place = `bookgen:${name}:${current.value.account.id}:${book.id}`;
   const [kept, show] = useState(() => JSON.parse(localStorage.getItem(place) ?? "null"));
-  // Immediately and not on the next render: work that ends after its view was left clears that view's input.
+  // Store it now, not on the next render: work that ends after the reader has left the view still clears its input.
   const keep = (next) => {
     show(next);
     if (next) localStorage.setItem(place, JSON.stringify(next));

@@ -7,7 +7,7 @@ const POLL_SECONDS = 15; // the shortest interval in the contract
 const HIDDEN_SECONDS = 120;
 const WAIT_SECONDS = 25;
 
-/** `data` of a GET; `poll(data)` says whether it is read again every while. `set` shows what a change answered, or what it makes of the data. */
+/** The data of a GET. `poll(data)`: whether to keep polling. `set` replaces the data by a value, or by what a function returns for it. */
 export function useResource(path, poll = never) {
   const [state, show] = useState({ path, data: path ? remembered(path) : undefined, error: null });
   const wanted = useRef(path);
@@ -77,7 +77,7 @@ export function useStatus(bookId, active, heard) {
 
 async function follow(bookId, stop, tell) {
   const path = `/books/${bookId}/generation-status/`;
-  let waits = true; // while the service waits, or answered at once with something new
+  let waits = true; // the service supports long polling: it waits, or has news at once
   while (!stop.aborted) {
     let pause = POLL_SECONDS;
     try {

@@ -1,4 +1,4 @@
-// How the files of a book look: kept with the book, and on this device until the service has it.
+// The layout settings of a book's files: saved with the book, and stored on this device until then.
 
 import { get, patch, reachable } from "./api.js";
 import { useEffect, useRef, useState } from "./hooks.js";
@@ -18,7 +18,7 @@ export const wanted = (chosen) =>
 /** What the service says about each setting: { isbn: "Must be …" }. */
 export const refusals = (error, field) => Object.fromEntries((error.fields?.[field] ?? []).map((told) => told.split(/: (.*)/s)));
 
-/** The settings as they are on this device: the book's, and over them what is not saved yet. */
+/** The settings to show: the book's, overridden by the unsaved ones of this device. */
 export function useChosen(book) {
   const [edits, keep] = useKept("files-look", book);
   return { chosen: { ...book.export_settings, ...edits }, edits, keep };
@@ -67,7 +67,7 @@ export function useLook(book, set) {
 
 const address = (id) => `/books/${id}/?fields=export_settings`;
 
-/** The service's settings with these changes. Those that it refuses are left out and told in `wrong`. */
+/** Save these changes. Those that the service refuses are left out, and `wrong` has the message for each. */
 async function store(id, changes) {
   for (let wrong = {}, tries = 1; ; tries++) {
     const { data, tag } = await get(address(id));
@@ -84,7 +84,7 @@ async function store(id, changes) {
   }
 }
 
-/** What is still to save: what was changed meanwhile, and what was refused. null if nothing is. */
+/** The changes that are still unsaved: those made while saving, and the refused ones. null if there are none. */
 function rest(now, sent, wrong) {
   const left = Object.entries(now ?? {}).filter(([name, value]) => name in wrong || value !== sent[name]);
   return left.length ? Object.fromEntries(left) : null;

@@ -7,7 +7,7 @@ import { Action } from "./ui.js";
 
 const isChange = (note) => note.before !== undefined;
 
-/** The text with the model's original passage. Null if the place of the passage is gone. */
+/** The text with the model's original passage put back. null if its place can no longer be found. */
 export function putBack(text, { before, after, follows }) {
   const found = text.indexOf(follows);
   if (found < 0) return null;

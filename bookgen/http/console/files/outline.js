@@ -31,10 +31,10 @@ function FirstOutline({ book, set, reload }) {
       <${Produce} book=${book} reload=${reload} />
       <a href="#/books/${book.id}/details">Edit the idea first</a>
     </div>
-    <p class="quiet">“Create the whole book” goes on to the finished files without stopping.</p>`;
+    <p class="quiet">“Create the whole book” continues to the finished files without stopping.</p>`;
 }
 
-/** Without a language model the story has nothing to do with the author's idea. */
+/** A notice for a service without a language model: the sample story does not follow the author's idea. */
 function Sample() {
   if (!isOffline(useSignal(settings))) return null;
   return html`<${Notice}><p>This service has no language model, so outline and chapters are <b>sample text</b>. They do not follow your idea.</p><//>`;

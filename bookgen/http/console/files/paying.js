@@ -1,12 +1,12 @@
-// A purchase on the payment processor's page, remembered in this tab until the service has heard of it, so that
-// nobody who comes back first pays twice.
+// A purchase on the payment processor's page. This tab remembers it until the service confirms it, so that a reader who
+// returns before that does not pay twice.
 
 import { html } from "./hooks.js";
 
 const KEY = "bookgen:paying"; // { hash, what, before, paid }
 const LIMIT = 10 * 60_000; // milliseconds; later than that, a payment by bank transfer may have failed
 
-/** To the payment page. `what`: "plan", "credits" or an add-on; `before`: what the account has of it until then. */
+/** Go to the payment page. `what`: "plan", "credits" or an add-on. `before`: what the account has now. */
 export function leave(url, what, before) {
   sessionStorage.setItem(KEY, JSON.stringify({ hash: location.hash, what, before }));
   location.assign(url);
@@ -21,7 +21,7 @@ export function comeBack(isPaid) {
   return left.hash;
 }
 
-/** Whether it is paid for, and the account has what it had before. */
+/** Whether the reader has paid, but the account does not have the purchase yet. `now`: what it has. */
 export function isAwaited(what, now) {
   const left = read();
   if (!left?.paid || left.what !== what || now === undefined) return false;

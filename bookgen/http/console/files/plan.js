@@ -104,7 +104,7 @@ function Features({ plan: { features } }) {
     </ul>`;
 }
 
-/** The way to a plan. A subscriber is charged without a checkout page, and so is asked first. */
+/** The button that chooses a plan. Subscribers are charged without a checkout page, so they are asked first. */
 function Choice({ plan, interval, now, reload }) {
   if (!now) return html`<button type="button" class="primary" aria-label="Choose ${plan.name}" onClick=${() => go("#/signin/plan")}>Choose</button>`;
   const order = (slug, more) => post("/auth/subscriptions/checkout/", { plan: slug, ...more });

@@ -21,7 +21,7 @@ export function usePaysModels() {
   return site ? !site.billing_enabled || session?.account.is_staff === true : false;
 }
 
-/** The time of a full run, and its cost if the reader pays it, as far as they are known. */
+/** The estimated time of a full run, and its cost if the reader pays it. What is unknown is left out. */
 export function Estimate({ book }) {
   const pays = usePaysModels();
   const parts = [book.estimated_seconds ? duration(book.estimated_seconds) : null];

@@ -17,7 +17,7 @@ export function signIn({ user, tokens }, kept) {
   ended.set(false);
 }
 
-/** Take over what the service says of the account now, for example that it has become staff. */
+/** Update the account from the service's data, for example after it has become staff. */
 export function learn(user) {
   if (current.value && JSON.stringify(known(user)) !== JSON.stringify(current.value.account)) keep({ ...current.value, account: known(user) });
 }

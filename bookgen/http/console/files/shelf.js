@@ -19,7 +19,7 @@ export default function Shelf() {
 
 function Books({ session }) {
   const { data: listed, error } = useResource("/books/", (all) => all?.some(isActive));
-  useSignal(deletions); // what waits to be deleted is not shown
+  useSignal(deletions); // books that are about to be deleted are not shown
   const [sought, seek] = useState("");
   if (!listed) return html`<${Waiting} error=${error} />`;
   const books = listed.filter(({ id }) => !isDeleted(id));

@@ -10,7 +10,7 @@ export const spoken = signal(""); // the announcement of the page, visible and f
 export const bookTitle = signal(""); // the title of the open book, which ends the titles of its views
 const ANNOUNCED_SECONDS = 6;
 
-/** A button whose work takes a while. Meanwhile it says so and cannot be pressed again; it shows any error. */
+/** A button that starts work. While the work runs, it says so and cannot be pressed again. It shows any error. */
 export function Action({ work, children, kind = "", busy: busyWords = "Please wait …", ...rest }) {
   const { run, busy, error } = useWork(work);
   return html`
@@ -30,7 +30,7 @@ function keepPlace() {
   });
 }
 
-/** `run` does the work once at a time; `error` is the error of the last try. */
+/** `run` does the work, never twice at a time. `error`: the error of the last attempt. */
 export function useWork(work) {
   const [state, show] = useState({ busy: false, error: null });
   const going = useRef(false);
@@ -147,7 +147,7 @@ export function Dialog({ title, onClose, closable = true, children }) {
     </dialog>`;
 }
 
-/** A button that asks first. */
+/** A button that asks for confirmation. */
 export function Confirmed({ title, text, yes, work, children, more, kind = "", destroys = false, ...rest }) {
   const [asking, ask] = useState(false);
   const close = () => ask(false);
@@ -156,7 +156,7 @@ export function Confirmed({ title, text, yes, work, children, more, kind = "", d
     ${asking && html`<${Question} title=${title} text=${text} yes=${yes} destroys=${destroys} work=${async () => { await work(); close(); }} onClose=${close}>${more}<//>`}`;
 }
 
-/** The dialog that asks. Confirming does the work, and then closes it unless there is more to ask. Red if it `destroys`. */
+/** The confirmation dialog. Confirming does the work, then closes it unless there is more to ask. Red if `destroys`. */
 export function Question({ title, text, yes, work, onClose, children, destroys = false }) {
   return html`
     <${Dialog} title=${title} onClose=${onClose}>

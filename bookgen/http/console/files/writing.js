@@ -55,7 +55,7 @@ function Run({ book, status, reload }) {
     </section>`;
 }
 
-/** Empty if it is unknown for any reason other than that there is no chapter to judge by. */
+/** The time left. If it is unknown: a hint before the first chapter is finished, otherwise null. */
 function left({ estimated_seconds_remaining: seconds, completed_chapters: finished }) {
   if (seconds != null) return duration(seconds);
   return finished ? null : "known after the first chapter";
@@ -115,7 +115,7 @@ const ADVICE = {
 };
 const OPERATORS = ["Your book is fine, and nothing is lost. Only the operator of this service can fix this. Afterwards, choose “Resume”."];
 
-/** A key, a credit, a model's name or its context window: the call fails whatever the book contains. */
+/** Whether only the operator can fix the failure: the key, the credit, the model's name or its context window. */
 const isOperators = (failure) => failure?.retryable === false && /^The model( provider|'s context window)/.test(failure.message);
 
 function Failed({ book, status, reload }) {

@@ -45,7 +45,7 @@ MOOD_FACES = {
     "wild": (faces.OSWALD, faces.PLAYFAIR, faces.MONTSERRAT_CAPITALS),
     "clear": (faces.SPARTAN, faces.MONTSERRAT, faces.MONTSERRAT_CAPITALS),
 }
-# The palettes that suit a mood, for a family that has none of those that were chosen.
+# The palettes that suit a mood, for a family that has none of the chosen palettes.
 MOOD_PALETTES = {
     "calm": ("mist", "sky", "sand", "ocean", "pine"),
     "tense": ("graphite", "oxblood", "midnight", "mist"),
@@ -97,7 +97,7 @@ FAMILIES = (
            shows="Stones balanced on one another over still water."),
     Family("poster", poster, LIGHT + DARK, (_NARROW, _GROTESK, _TALL), ("politic", "manifesto", "sport", "music")),
 )  # fmt: skip
-# Of a book that is known: its object, or the hero of its pictures.
+# For a book whose content is known: its object, or the hero of its pictures.
 EMBLEM = Family("emblem", emblem, DARK + LIGHT, (_SERIF, _BOOKISH, _SOFT, _CAPITALS, _TALL, _GROTESK), ())
 HERO = Family("hero", hero, LIGHT[:6], (_FAT, _SOFT, _GROTESK), ())
 DESIGNS = {family.name: family for family in (*FAMILIES, EMBLEM, HERO)}

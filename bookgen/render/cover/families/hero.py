@@ -34,7 +34,7 @@ def hero(sheet: Sheet) -> None:
 
 
 def _legible(hour: Hour) -> Hour:
-    """The hour with a sky in whose colour at the top a light or a dark title can be read."""
+    """The hour, with the top of its sky darkened until a light or a dark title is readable on it."""
     shades = (replace(hour, top=mix(hour.top, _NIGHT, share / 20)) for share in range(21))
     ends = (_LIGHT, BLACK)
     return next(each for each in shades if max(contrast(end, each.top) for end in ends) >= TITLE_CONTRAST)
@@ -61,7 +61,7 @@ def _in_a_place(sheet: Sheet, free: Box, hour: Hour) -> None:
 
 
 def _hill(sheet: Sheet, free: Box, hour: Hour) -> None:
-    """Draw a hill, where a title leaves too little for a place."""
+    """Draw a hill, for a title that leaves too little room for a place."""
     wide, ground = sheet.page.width, hour.lit(colour("#7fbf63"))
     for x, up, shade in ((0.15, 0.34, mix(ground, hour.foot, 0.35)), (0.7, 0.26, ground)):
         hill = Brush(sheet.drawing, wide * x, sheet.page.bottom)
@@ -101,7 +101,7 @@ def _figures(sheet: Sheet, free: Box, foot: float, shade: Colour, room: float = 
 
 
 def _moved(shape: DrawnShape, scale: float, up: float) -> DrawnShape:
-    """A shape of a scene, as large as the sheet is wide and at its foot."""
+    """A shape of a scene, scaled by `scale` and moved down by `up`, so that the scene fills the foot of the sheet."""
 
     def placed(pair: re.Match[str]) -> str:
         return f"{float(pair[1]) * scale:.1f} {float(pair[2]) * scale + up:.1f}"
