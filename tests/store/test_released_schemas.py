@@ -2,6 +2,7 @@
 
 `schemas/` has a dump of each release, made by pg_dump 15 of a database in which Ada's book is half written: with the
 migrations up to 0041 for 0.1.0, up to 0045 for 0.2.0, up to 0051 for 0.3.0, and up to 0054 for 0.4.0.
+0.5.0 has the schema of 0.4.0.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from bookgen.store.migrate import migrate, pending
 
 SCHEMAS = Path(__file__).parent / "schemas"
 RELEASES = sorted(SCHEMAS.glob("*.sql"))
+SCHEMA_OF_THE_RELEASE_BEFORE = {"0.5.0"}
 
 # The definition of the schema as text, without the order of columns.
 DESCRIPTION = """
@@ -88,11 +90,11 @@ async def test_the_database_of_a_release_migrates_to_the_new_schema_and_keeps_it
         await new.close()
 
 
-def test_every_release_has_a_schema_dump() -> None:
+def test_every_release_that_changed_the_schema_has_a_dump() -> None:
     changes = (Path(__file__).parents[2] / "CHANGELOG.md").read_text()
     released = [line.removeprefix("## ") for line in changes.splitlines() if line.startswith("## ")][1:]
 
-    assert [path.stem for path in RELEASES] == sorted(released)
+    assert [path.stem for path in RELEASES] == sorted(set(released) - SCHEMA_OF_THE_RELEASE_BEFORE)
 
 
 async def _described(connection: asyncpg.Connection) -> list[str]:
