@@ -196,11 +196,20 @@ class PlacedPicture:
 
 
 @dataclass(frozen=True, slots=True)
+class Poem:
+    """A poem in the contents. `block`: its heading among the chapter's blocks. `anchor`: its name as a link target."""
+
+    block: int
+    title: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """A chapter. `id` is its id in the service.
 
     A book's only chapter is not `numbered`. `repeats_book_title`: its title is the book's. `labelled`: its first block
-    is a label above the text. `verse`: it belongs to a book of verse.
+    is a label above the text. `verse`: it belongs to a book of verse. `poems`: those that the contents list.
     """
 
     id: int
@@ -212,6 +221,7 @@ class Section:
     repeats_book_title: bool = False
     labelled: bool = False
     verse: bool = False
+    poems: tuple[Poem, ...] = ()
 
     @property
     def name(self) -> str:
@@ -253,8 +263,8 @@ class Manuscript:
 
     @property
     def has_contents(self) -> bool:
-        """Whether there is more than one chapter to list."""
-        return any(chapter.numbered for chapter in self.chapters)
+        """Whether there is more than one chapter or poem to list."""
+        return any(chapter.numbered or len(chapter.poems) > 1 for chapter in self.chapters)
 
     @property
     def figures(self) -> list[Figure]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
 from bookgen.render import model
-from bookgen.render.docx.xml import MONO, paragraph, spacing, text, twips
+from bookgen.render.docx.xml import MONO, bookmarked, paragraph, spacing, text, twips
 from bookgen.render.layout.bidi import reads_rtl
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.layout.notes import note_spans
@@ -62,15 +62,24 @@ def _length(spans: Spans) -> int:
 class BodyWriter:
     """Writes chapters as XML. `notes` collects the document's footnotes.
 
-    `link` and `embed` return the relationship id of a URL or a picture.
+    `link` and `embed` return the relationship id of a URL or a picture. `poems` has the number of each poem's bookmark,
+    by its anchor.
     """
 
     def __init__(
-        self, geometry: Geometry, link: Callable[[str], str], embed: Callable[[Picture], str], *, rtl: bool
+        self,
+        geometry: Geometry,
+        link: Callable[[str], str],
+        embed: Callable[[Picture], str],
+        poems: Mapping[str, int],
+        *,
+        rtl: bool,
     ) -> None:
         self._geometry = geometry
         self._link = link
         self._embed = embed
+        self._poems = poems
+        self._bookmark: int | None = None  # of the current block
         self._rtl = rtl
         self._first_note = 0
         self._drawings = 0
@@ -87,8 +96,10 @@ class BodyWriter:
         self._flush = True
         self._in_verse = section.verse
         places = _places(section.blocks, self._geometry) if section.verse else {}
+        bookmarks = {poem.block: self._poems[poem.anchor] for poem in section.poems}
         body = ""
         for index, block in enumerate(section.blocks):
+            self._bookmark = bookmarks.get(index)
             self._place = places.get(index, _IN_LONG_POEM)
             self._announces = announces(block, section.blocks[index + 1 : index + 2])
             body += self._block(block, 0)
@@ -156,7 +167,9 @@ class BodyWriter:
                 return paragraph(style, self.spans(spans, rtl=rtl), kept + way + further)
             case model.Heading(level, spans):
                 self._flush = True
-                return paragraph(f"Heading{level}", self.spans(spans))
+                heading = self.spans(spans)
+                named = heading if self._bookmark is None else bookmarked(self._bookmark, heading)
+                return paragraph(f"Heading{level}", named)
             case model.Quote(blocks):
                 inner = "".join(self._block(each, depth + 1) for each in blocks)
             case model.ItemList():

@@ -57,6 +57,9 @@ nav li {{ margin: 0.4em 0 }}
 nav a {{ color: inherit; text-decoration: none }}
 {initial}"""
 
+_POEMS = """nav ol ol { margin: 0 1.5em }
+"""
+
 _FLUSH = """.opening > p:first-child { text-indent: 0 }
 h1 + p, h2 + p, h3 + p, h4 + p, hr + p, blockquote + p, ul + p, ol + p { text-indent: 0 }
 table + p, pre + p, figure + p, p.verse + p, blockquote p { text-indent: 0 }
@@ -97,7 +100,8 @@ def _hyphens(how: str) -> str:
     return "; ".join([*(f"{name}: {how}" for name in names), limits])
 
 
-def style_sheet(settings: ExportSettings, language: Locale) -> bytes:
+def style_sheet(settings: ExportSettings, language: Locale, *, poems: bool = False) -> bytes:
+    """The style sheet. `poems`: the contents list poems below the chapters."""
     sheet = _SHEET.format(
         indent=language.indent,
         flush="" if language.indents_first else _FLUSH,
@@ -110,4 +114,4 @@ def style_sheet(settings: ExportSettings, language: Locale) -> bytes:
         initial=_INITIAL if settings.drop_caps else "",
     )
     opening, rest = sheet.split("\n", 1)  # @namespace must come first
-    return f"{opening}\n{_faces(settings)}{rest}".encode()
+    return f"{opening}\n{_faces(settings)}{rest}{_POEMS * poems}".encode()

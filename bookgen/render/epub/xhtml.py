@@ -46,10 +46,15 @@ class ChapterWriter:
         self._block_number = -1
         self._prefix = f"c{section.number}"
         self._called: set[int] = set()
+        self._anchor = ""  # of the current block, if it is a poem's title
         self.pages: list[str] = []
 
     def body(self) -> str:
-        blocks = [self._block(block) for block in self._section.blocks]
+        anchors = {poem.block: poem.anchor for poem in self._section.poems}
+        blocks = []
+        for index, block in enumerate(self._section.blocks):
+            self._anchor = anchors.get(index, "")
+            blocks.append(self._block(block))
         return "\n".join(blocks) + self._notes()
 
     def _notes(self) -> str:
@@ -76,7 +81,8 @@ class ChapterWriter:
                 kind = ' class="lines"' * stands_in_lines(spans)
                 return f"<p{kind}{self._direction((spans,))}>{self._leaf(spans)}</p>"
             case model.Heading(level, spans):
-                return f"<h{level}>{self._leaf(spans)}</h{level}>"
+                target = f' id="{self._anchor}"' * bool(self._anchor)
+                return f"<h{level}{target}>{self._leaf(spans)}</h{level}>"
             case model.Quote(blocks):
                 return f"<blockquote>{''.join(self._block(each) for each in blocks)}</blockquote>"
             case model.ItemList():

@@ -56,8 +56,11 @@ class Flow:
 
     def chapter(self, section: Section) -> None:
         self._in_verse = section.verse
+        anchors = {poem.block: poem.anchor for poem in section.poems}
         for index, block in enumerate(section.blocks):
             self.block(block, self.outermost)
+            if index in anchors:
+                self.rows[self.headings[-1]].anchor = anchors[index]
             if index == 0 and section.labelled:
                 self._rows_above = len(self.rows)
             if announces(block, section.blocks[index + 1 : index + 2]):
