@@ -37,7 +37,7 @@ def manuscript(
     """The manuscript of a book. Chapters without text are left out; the others keep their numbers."""
     tongue = language(book.content_language)
     polish = polisher(tongue)
-    lists_poems = _is_verse(book) and book.kind is BookKind.PROSE
+    has_poems = _is_verse(book) and book.kind is BookKind.PROSE
     sections = (
         _titled(
             _section(chapter, polish, _of_chapter(illustrations, chapter, book), verse=_is_verse(book)),
@@ -59,7 +59,7 @@ def manuscript(
         changed=last_change(book, chapters),
         subject=one_line(book.genre),
         blurb="\n".join(filter(None, (one_line(polish(line)) for line in book.blurb.splitlines()))),
-        chapters=tuple(map(with_poems, sections) if lists_poems else sections),
+        chapters=tuple(map(with_poems, sections) if has_poems else sections),
         cover=cover,
         watermark=WATERMARK if watermark else "",
         ages=book.age_range or "",

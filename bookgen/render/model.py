@@ -32,6 +32,9 @@ MAX_ROW_LETTERS = 66  # letters of small type in a line
 MAX_SHORT_TABLE_LINES = 18
 MAX_HAND_LINE_LETTERS = 50
 EMS_A_SPACE = 0.4  # of a verse line's indent
+USUAL_INDENT = 4  # spaces; no long line of a poem turns within it
+TURNED_EMS = 1.5  # from the deepest indent of a poem to the continuation of its long lines
+POEM_TURNED_EMS = USUAL_INDENT * EMS_A_SPACE + TURNED_EMS  # the same from the left, if no line is indented further
 
 
 def lines_by_hand(spans: Spans) -> tuple[Spans, ...]:
@@ -112,15 +115,22 @@ class Code:
 class Verse:
     """Lines whose breaks are kept, such as a poem, a song or an inscription.
 
-    `indents`: the spaces before each line; empty if no line is indented.
+    `indents`: the spaces before each line; empty if no line is indented. `poem_indent`: the spaces before the poem's
+    most indented line, if the stanza belongs to a poem.
     """
 
     lines: tuple[Spans, ...]
     indents: tuple[int, ...] = ()
+    poem_indent: int = 0
 
     def indent(self, line: int) -> float:
         """The indent of a line in ems."""
         return self.indents[line] * EMS_A_SPACE if self.indents else 0.0
+
+    @property
+    def deepest(self) -> float:
+        """The deepest indent of the poem in ems. Continuations of long lines are indented further."""
+        return max(self.poem_indent, *self.indents, 0) * EMS_A_SPACE
 
 
 @dataclass(frozen=True, slots=True)

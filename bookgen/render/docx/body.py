@@ -219,18 +219,18 @@ class BodyWriter:
             before = 0 if index or place.begins else lead
             after = lead if index == last and not self._in_verse else 0
             goes_on = (place.is_whole or last < _KEPT_LINES) if index < last else place.is_whole and not place.ends
-            ways = "<w:keepNext/>" * goes_on + way + spacing(before, after) + self._verse_indent(verse.indent(index))
+            ways = "<w:keepNext/>" * goes_on + way + spacing(before, after) + self._verse_indent(verse, index)
             out.append(paragraph("BookVerse", self.spans(line, rtl=rtl), ways))
         return "".join(out)
 
-    def _verse_indent(self, ems: float) -> str:
-        """The indents of a verse line where they are not those of the style, whose inset is for verse among prose."""
-        if not (ems or self._in_verse):
+    def _verse_indent(self, verse: model.Verse, line: int) -> str:
+        """The indents of a verse line in a book of verse. Elsewhere they are those of the style."""
+        if not self._in_verse:
             return ""
         geometry = self._geometry
-        inset = 0.0 if self._in_verse else geometry.indent * 1.2
-        turned = geometry.size * 1.5
-        return f'<w:ind w:left="{twips(inset + turned + ems * geometry.size)}" w:hanging="{twips(turned)}"/>'
+        turned = geometry.verse_indent(verse.deepest) + geometry.size * model.TURNED_EMS
+        hanging = turned - geometry.verse_indent(verse.indent(line))
+        return f'<w:ind w:left="{twips(turned)}" w:hanging="{twips(hanging)}"/>'
 
     def _table(self, block: model.Table) -> str:
         widths = self._column_widths(block)

@@ -12,6 +12,7 @@ from bookgen.render.docx.xml import CENTRED, MONO, NAMESPACES, spacing, twips
 from bookgen.render.fonts.families import BY_SETTING, own_script
 from bookgen.render.languages import Locale
 from bookgen.render.layout.geometry import Geometry
+from bookgen.render.model import TURNED_EMS
 from bookgen.render.settings import ExportSettings
 
 # Styles with Word's own names. All others are ours.
@@ -84,7 +85,7 @@ class StyleSheet:
             return style(kept + spacing(before, after) + extra + outline, run, following="BookFirst")
 
         quoted = f'<w:ind w:left="{inset}" w:right="{inset}" w:firstLine="0"/>'
-        turned = twips(em * 1.5)
+        turned = twips(em * TURNED_EMS)
         hung = f'<w:ind w:left="{inset + turned}" w:hanging="{turned}"/>'
         verse = f'<w:suppressAutoHyphens/>{hung}<w:jc w:val="left"/>'
         below = f'{tabs}{spacing(0, 40)}<w:ind w:left="{indent}" w:right="{inset}"/>'

@@ -114,8 +114,8 @@ class EpubWriter:
         return self._settings.include_toc and self._manuscript.has_contents
 
     def _sheet(self) -> bytes:
-        poems = any(section.poems for section in self._manuscript.chapters)
-        return style_sheet(self._settings, self._language, poems=poems)
+        verse = any(section.verse for section in self._manuscript.chapters)
+        return style_sheet(self._settings, self._language, verse=verse)
 
     def _back(self) -> None:
         """Add the pages after the chapters. There are none; subclasses may add some."""

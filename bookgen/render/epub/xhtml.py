@@ -9,7 +9,9 @@ from bookgen.render import model
 from bookgen.render.layout.bidi import reads_rtl
 from bookgen.render.layout.page import PageStart
 from bookgen.render.layout.words import LONG, SPACES, units
-from bookgen.render.model import Block, Picture, Section, Span, Spans, stands_in_lines
+from bookgen.render.model import POEM_TURNED_EMS, TURNED_EMS, Block, Picture, Section, Span, Spans, stands_in_lines
+
+_MAX_DEEPEST = 6.0  # ems; further in, continuations would have no room on a phone
 
 _PAGE = (
     '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE html>\n'
@@ -104,9 +106,7 @@ class ChapterWriter:
         """Each line in an element, so that its continuation can be indented. The breaks are for readers without CSS."""
         texts = []
         for index, line in enumerate(verse.lines):
-            indent = verse.indent(index)
-            style = f' style="margin-inline-start: {indent:g}em"' if indent else ""
-            texts.append(f"<span{style}>{self._spans(line)}</span>")
+            texts.append(f"<span{_indents(verse, index)}>{self._spans(line)}</span>")
         kind = "verse poem" if self._section.verse else "verse"
         return f'<p class="{kind}"{self._direction(verse.lines)}>{self._marks()}{"<br/>".join(texts)}</p>'
 
@@ -242,6 +242,17 @@ class _Words:
     def end(self) -> None:
         self.count += self._open
         self._open = False
+
+
+def _indents(verse: model.Verse, line: int) -> str:
+    """The indents of a verse line and of its continuation, if they are not those of the style sheet."""
+    indent = verse.indent(line)
+    styles = [f"margin-inline-start: {indent:g}em"] * bool(indent)
+    if verse.poem_indent:
+        hang = max(TURNED_EMS, min(verse.deepest, _MAX_DEEPEST) + TURNED_EMS - indent)
+        if hang != POEM_TURNED_EMS:
+            styles += [f"padding-inline-start: {hang:g}em", f"text-indent: -{hang:g}em"]
+    return f' style="{"; ".join(styles)}"' if styles else ""
 
 
 def _aside(marks: str) -> str:

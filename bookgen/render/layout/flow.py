@@ -15,12 +15,10 @@ from bookgen.render.layout.rows import Element, Image, Row, TextMark, blank, tex
 from bookgen.render.layout.setter import Setter
 from bookgen.render.layout.tables import table_rows
 from bookgen.render.layout.words import Words
-from bookgen.render.model import Block, Section, Span, Spans, announces, lines_by_hand, stands_in_lines
+from bookgen.render.model import TURNED_EMS, Block, Section, Span, Spans, announces, lines_by_hand, stands_in_lines
 from bookgen.render.ornaments import SCENE_BREAK
 
 _NARROW = 13  # ems; narrower lines are not justified
-_TURNED = 1.5  # ems; the indent of the continuation of a long verse line
-_MAX_INDENT_SHARE = 0.4  # of the line width; a verse line is indented no further
 _KEPT_LINES = 8  # verse or code of up to this many lines is kept on one page
 _HEADING_SCALE = {2: 1.18, 3: 1.06, 4: 1.0}
 
@@ -261,18 +259,18 @@ class Flow:
         self.rows[at].marks.insert(0, TextMark(label, x, self.geometry.size, element))
 
     def _verse(self, verse: model.Verse, frame: TextFrame) -> None:
-        """Add verse. The continuation of a long line is indented, and no word is divided. Only verse among prose gets
-        an inset.
+        """Add verse. The continuation of a long line is indented further than any line of the poem, and no word is
+        divided. Only verse among prose gets an inset.
         """
-        size, verses = self.geometry.size, verse.lines
-        hang = _TURNED * size
-        inset = hang if frame.right or self._in_verse else self._step(frame) + hang
-        element = frame.element.child("P")
+        geometry, verses = self.geometry, verse.lines
+        size = geometry.size
+        inset = 0.0 if frame.right or self._in_verse else self._step(frame)
+        turned = geometry.verse_indent(verse.deepest) + TURNED_EMS * size
+        line = TextFrame(frame.left + inset + turned, frame.right, frame.element.child("P"))
         for index, spans in enumerate(verses):
-            left = frame.left + inset + min(verse.indent(index) * size, self.geometry.measure * _MAX_INDENT_SHARE)
-            line = TextFrame(left, frame.right, element)
             words = self._words(spans, verses)
-            shape = Shape(self._measure(line), size, -hang, Align.START, hyphenated=False)
+            indent = geometry.verse_indent(verse.indent(index)) - turned
+            shape = Shape(self._measure(line), size, indent, Align.START, hyphenated=False)
             lines = self._breaker.lines(words, shape)
             kept = index < len(verses) - 1 and len(verses) <= _KEPT_LINES
             if lines and index < len(verses) - 1:
