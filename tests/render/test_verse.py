@@ -10,11 +10,14 @@ import pytest
 from docx.shared import Pt
 
 from bookgen.render.layout.geometry import geometry
+from bookgen.render.layout.tokens import SPACE_WIDTH
 from bookgen.render.markdown import parse
 from bookgen.render.model import Heading, Verse
+from bookgen.render.preview import html_pages
 from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, Rendered, render
 from tests.render.measuring import body
+from tests.render.reading import PdfText
 from tests.render.test_docx import of_style
 from tests.render.test_epub import HTML, parsed, text_of
 from tests.render.test_sent_markdown import SENTENCE, chapter, left_edges, lines
@@ -180,3 +183,51 @@ def test_a_poem_that_is_longer_than_a_page_is_divided_between_stanzas(make: Make
 
     assert len({label for labels in pages.values() for label in labels}) > 2
     assert [len(labels) for labels in pages.values()] == [1] * 14
+
+
+GAPS = "Said    the *Ouse*[^1]  to \tthe Trent\nand again\n\n[^1]: A river."
+
+
+def test_wide_spaces_within_a_line_are_kept_in_every_format(make: Make) -> None:
+    book = render(make(GAPS, genre="Poetry"))
+    (line,) = [text for _, text in lines(book.layout) if text.startswith("Said")]
+    word = of_style(docx.Document(io.BytesIO(book.docx)), "Book Verse")[0].text
+    (shown,) = [text for text in epub_edges(book) if text.startswith("Said")]
+    preview = "".join(page["html"] for page in html_pages(book.layout))
+
+    assert line == "Said\u00a0\u00a0\u00a0 the Ouse1\u00a0 to\u00a0\u00a0\u00a0\u00a0 the Trent"
+    assert shown == line
+    assert word == "Said    the Ouse  to     the Trent"
+    assert "Said\u00a0\u00a0\u00a0 the " in preview
+    assert "Said    the Ouse1  to     the Trent" in "".join(node.text for node in PdfText(book.pdf).tree.walk())
+
+
+@pytest.mark.parametrize("before", ["", "שלום "], ids=["from the left", "from the right"])
+def test_a_wide_space_has_the_width_of_its_spaces(before: str, make: Make) -> None:
+    """Up to that of the deepest indent."""
+    widths = {}
+    for spaces in (1, 2, 30, 50):
+        book = render(make(f"{before}a{' ' * spaces}b", genre="Poetry", language="he" if before else "en"))
+        (mark,) = [mark for page in book.layout.pages for _, mark in body(page) if "b" in mark.line.text.split()]
+        widths[spaces] = mark.line.width
+
+    assert widths[2] - widths[1] == pytest.approx(SPACE_WIDTH / 1000 * 10.5)
+    assert widths[30] - widths[1] == pytest.approx(29 * (widths[2] - widths[1]))
+    assert widths[50] == widths[30]
+
+
+def test_a_line_may_turn_after_a_wide_space_and_within_no_word(make: Make) -> None:
+    gap = " " * 30
+    book = render(make(gap.join(["imperturbable"] * 4), genre="Poetry", trim="5x8"))
+    found = [text for _, text in lines(book.layout) if text.startswith("imp") or text.endswith("ble")]
+
+    assert [text.split() for text in found] == [["imperturbable"] * 2] * 2
+    assert not any(text != text.strip() for text in found)
+
+
+def test_wide_spaces_of_prose_are_one(make: Make) -> None:
+    book = render(make("Said    the Ouse\tto the Trent  \nand    again  \nand again"))
+    prose = "Said the Ouse to the Trent"
+
+    assert prose in [text for _, text in lines(book.layout)]
+    assert "\u00a0" not in chapter(book)

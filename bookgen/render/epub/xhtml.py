@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html import escape
 
 from bookgen.render import model
@@ -106,7 +108,8 @@ class ChapterWriter:
         """Each line in an element, so that its continuation can be indented. The breaks are for readers without CSS."""
         texts = []
         for index, line in enumerate(verse.lines):
-            texts.append(f"<span{_indents(verse, index)}>{self._spans(line)}</span>")
+            spans = _with_wide_gaps(line) if self._section.verse else line
+            texts.append(f"<span{_indents(verse, index)}>{self._spans(spans)}</span>")
         kind = "verse poem" if self._section.verse else "verse"
         return f'<p class="{kind}"{self._direction(verse.lines)}>{self._marks()}{"<br/>".join(texts)}</p>'
 
@@ -242,6 +245,11 @@ class _Words:
     def end(self) -> None:
         self.count += self._open
         self._open = False
+
+
+def _with_wide_gaps(spans: Spans) -> Spans:
+    """The spans with no-break spaces before all other spaces, since a page shows only one of several spaces."""
+    return tuple(span if span.code else replace(span, text=re.sub(" (?= )", "\u00a0", span.text)) for span in spans)
 
 
 def _indents(verse: model.Verse, line: int) -> str:

@@ -147,11 +147,11 @@ class Flow:
         self.rows += rows
         self._flush = False
 
-    def _words(self, spans: Spans, lines: Sequence[Spans]) -> Words:
+    def _words(self, spans: Spans, lines: Sequence[Spans], *, wide: bool = False) -> Words:
         """The words of `spans`, one of `lines`. They get the direction of all lines together; in a list, that of the
-        list.
+        list. `wide`: several spaces are wider than one.
         """
-        words = self._maker.words(spans)
+        words = self._maker.words_as_spaced(spans) if wide else self._maker.words(spans)
         if (self._rtl or words.mixed) and not self._in_item:
             words.rtl = reads_rtl(lines, self._rtl)
         return words
@@ -268,7 +268,7 @@ class Flow:
         turned = geometry.verse_indent(verse.deepest) + TURNED_EMS * size
         line = TextFrame(frame.left + inset + turned, frame.right, frame.element.child("P"))
         for index, spans in enumerate(verses):
-            words = self._words(spans, verses)
+            words = self._words(spans, verses, wide=self._in_verse)
             indent = geometry.verse_indent(verse.indent(index)) - turned
             shape = Shape(self._measure(line), size, indent, Align.START, hyphenated=False)
             lines = self._breaker.lines(words, shape)
