@@ -17,6 +17,7 @@ from bookgen.render.languages import Locale, language
 from bookgen.render.markdown import Polish, parse
 from bookgen.render.model import Figure, Manuscript, Picture, PlacedPicture, Section, Span
 from bookgen.render.ornaments import without_needless_breaks
+from bookgen.render.poems import with_poems
 from bookgen.render.typography import polisher
 
 WATERMARK = "Made with bookgen"
@@ -36,6 +37,17 @@ def manuscript(
     """The manuscript of a book. Chapters without text are left out; the others keep their numbers."""
     tongue = language(book.content_language)
     polish = polisher(tongue)
+    has_poems = _is_verse(book) and book.kind is BookKind.PROSE
+    sections = (
+        _titled(
+            _section(chapter, polish, _of_chapter(illustrations, chapter, book), verse=_is_verse(book)),
+            one_line(polish(book.title)),
+            tongue,
+            is_only=len(chapters) == 1 and book.kind is BookKind.PROSE,
+        )
+        for chapter in chapters
+        if chapter.content.strip()
+    )
     return Manuscript(
         id=str(book.id),
         title=one_line(polish(book.title)),
@@ -47,16 +59,7 @@ def manuscript(
         changed=last_change(book, chapters),
         subject=one_line(book.genre),
         blurb="\n".join(filter(None, (one_line(polish(line)) for line in book.blurb.splitlines()))),
-        chapters=tuple(
-            _titled(
-                _section(chapter, polish, _of_chapter(illustrations, chapter, book), verse=_is_verse(book)),
-                one_line(polish(book.title)),
-                tongue,
-                is_only=len(chapters) == 1 and book.kind is BookKind.PROSE,
-            )
-            for chapter in chapters
-            if chapter.content.strip()
-        ),
+        chapters=tuple(map(with_poems, sections) if has_poems else sections),
         cover=cover,
         watermark=WATERMARK if watermark else "",
         ages=book.age_range or "",

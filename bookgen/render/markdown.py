@@ -18,7 +18,7 @@ from bookgen.render.characters import clean, is_wide
 from bookgen.render.model import Block, Span, Spans, lines_by_hand
 from bookgen.render.numbered import numbered_paragraphs
 from bookgen.render.ornaments import as_break, with_markdown_breaks
-from bookgen.render.verse_lines import with_marked_indent, with_spaces, without_indents
+from bookgen.render.verse_lines import with_bounded_gaps, with_marked_indent, with_spaces, without_indents
 
 MAX_BOLD_HEADING_LETTERS = 80
 MAX_STANZA_LINE_LETTERS = 120  # of a stanza of one line; more is a paragraph of prose
@@ -208,9 +208,10 @@ class _Reader:
         In a book of verse, two lines are enough, or one line that is no longer than MAX_STANZA_LINE_LETTERS.
         """
         breaks = sum(span.text == "\n" for span in spans)
-        is_line = self._verse and sum(len(span.text) for span in spans) <= MAX_STANZA_LINE_LETTERS
+        letters = len(" ".join("".join(span.text for span in spans).split()))  # a wide gap counts as one
+        is_line = self._verse and letters <= MAX_STANZA_LINE_LETTERS
         if (breaks >= (1 if self._verse else 2) or is_line) and not self._lists:
-            return model.Verse(lines_by_hand(spans), indents)
+            return model.Verse(lines_by_hand(with_bounded_gaps(spans) if self._verse else spans), indents)
         return model.Paragraph(spans)
 
     def _numbered_paragraphs(self, token: Token) -> Iterator[Block]:

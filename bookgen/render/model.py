@@ -32,6 +32,9 @@ MAX_ROW_LETTERS = 66  # letters of small type in a line
 MAX_SHORT_TABLE_LINES = 18
 MAX_HAND_LINE_LETTERS = 50
 EMS_A_SPACE = 0.4  # of a verse line's indent
+USUAL_INDENT = 4  # spaces; no long line of a poem turns within it
+TURNED_EMS = 1.5  # from the deepest indent of a poem to the continuation of its long lines
+POEM_TURNED_EMS = USUAL_INDENT * EMS_A_SPACE + TURNED_EMS  # the same from the left, if no line is indented further
 
 
 def lines_by_hand(spans: Spans) -> tuple[Spans, ...]:
@@ -112,15 +115,22 @@ class Code:
 class Verse:
     """Lines whose breaks are kept, such as a poem, a song or an inscription.
 
-    `indents`: the spaces before each line; empty if no line is indented.
+    `indents`: the spaces before each line; empty if no line is indented. `poem_indent`: the spaces before the poem's
+    most indented line, if the stanza belongs to a poem.
     """
 
     lines: tuple[Spans, ...]
     indents: tuple[int, ...] = ()
+    poem_indent: int = 0
 
     def indent(self, line: int) -> float:
         """The indent of a line in ems."""
         return self.indents[line] * EMS_A_SPACE if self.indents else 0.0
+
+    @property
+    def deepest(self) -> float:
+        """The deepest indent of the poem in ems. Continuations of long lines are indented further."""
+        return max(self.poem_indent, *self.indents, 0) * EMS_A_SPACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +206,20 @@ class PlacedPicture:
 
 
 @dataclass(frozen=True, slots=True)
+class Poem:
+    """A poem in the contents. `block`: its heading among the chapter's blocks. `anchor`: its name as a link target."""
+
+    block: int
+    title: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """A chapter. `id` is its id in the service.
 
     A book's only chapter is not `numbered`. `repeats_book_title`: its title is the book's. `labelled`: its first block
-    is a label above the text. `verse`: it belongs to a book of verse.
+    is a label above the text. `verse`: it belongs to a book of verse. `poems`: those that the contents list.
     """
 
     id: int
@@ -212,6 +231,7 @@ class Section:
     repeats_book_title: bool = False
     labelled: bool = False
     verse: bool = False
+    poems: tuple[Poem, ...] = ()
 
     @property
     def name(self) -> str:
@@ -253,8 +273,8 @@ class Manuscript:
 
     @property
     def has_contents(self) -> bool:
-        """Whether there is more than one chapter to list."""
-        return any(chapter.numbered for chapter in self.chapters)
+        """Whether there is more than one chapter or poem to list."""
+        return any(chapter.numbered or len(chapter.poems) > 1 for chapter in self.chapters)
 
     @property
     def figures(self) -> list[Figure]:

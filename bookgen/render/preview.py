@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from html import escape, unescape
 from typing import Any
 
+from bookgen.render.layout.bidi import spaces
 from bookgen.render.layout.lines import Line, Tail
 from bookgen.render.layout.page import Layout, Page, Placed
 from bookgen.render.layout.rows import Fill, Image, Rule, TextMark
@@ -105,7 +106,7 @@ class _PageWriter:
 def _spans(line: Line) -> str:
     out = []
     for style, items in line.read or line.segments:
-        text = escape("".join(item if isinstance(item, str) else " " * (item[0] > 0) for item in items), quote=False)
+        text = escape("".join(item if isinstance(item, str) else spaces(item) for item in items), quote=False)
         names = [_STYLES[name] for name in style.css.split() if name in _STYLES] + [_RAISED] * bool(style.rise)
         out.append(f'<span style="{";".join(names)}">{text}</span>' if names else text)
     return "".join(out) + "-" * (line.tail is Tail.HYPHEN)

@@ -69,7 +69,7 @@ MEANINGS = {
     "include_cover": "Put the selected cover first. Not in a PDF with the `print` profile.",
     "include_title_page": "Include the title page.",
     "include_copyright_page": "Include the copyright page.",
-    "include_toc": "Include the table of contents. A book with one chapter has none.",
+    "include_toc": "Include the table of contents. A book with one chapter has none, unless it has several poems.",
     "include_illustrations": "Include the pictures of the chapters.",
     "dedication": "The text of the dedication page. Empty: no such page.",
     "copyright_text": "The text of the copyright page. Empty: a standard notice.",

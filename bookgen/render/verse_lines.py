@@ -1,4 +1,4 @@
-"""The indents of verse lines. Markdown drops them, so they are marked before it is parsed."""
+"""The spaces of verse lines. Markdown drops indents, so they are marked before it is parsed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from bookgen.render.model import Spans, lines_by_hand
 
 _MARK = "\x02"  # cleaned text has no control characters
 _INDENTED = re.compile(r"[ \t]+(?=[^\s#>|`~])")
-MAX_INDENT = 30  # spaces
+_WIDE = re.compile(r"[ \t]*\t[ \t]*|  +")
+MAX_INDENT = 30  # spaces; a gap within a line is no wider either
 
 
 def with_marked_indent(line: str) -> str:
@@ -25,6 +26,17 @@ def without_indents(spans: Spans) -> tuple[Spans, tuple[int, ...]]:
     bare = (replace(span, text=span.text.replace(_MARK, "")) for span in spans)
     kept = tuple(span for span in bare if span.text or span.note is not None)
     return kept, indents if any(indents) else ()
+
+
+def with_bounded_gaps(spans: Spans) -> Spans:
+    """The spans with no gap wider than an indent may be. A tab is four spaces."""
+    return tuple(
+        span if span.code else replace(span, text=_WIDE.sub(lambda gap: _bounded(gap[0]), span.text)) for span in spans
+    )
+
+
+def _bounded(gap: str) -> str:
+    return " " * min(len(gap.replace("\t", "    ")), MAX_INDENT)
 
 
 def with_spaces(code: str) -> str:

@@ -20,7 +20,7 @@ from tests.render.reading import W
 from tests.render.test_settings import unzipped, with_picture
 
 
-@pytest.mark.parametrize("case", ["rich", "pictures", "watermark", "from the right"])
+@pytest.mark.parametrize("case", ["rich", "pictures", "watermark", "verse", "from the right"])
 def test_the_docx_audit_finds_no_fault(case: str, small: Rendered, make: Make, tmp_path: Path) -> None:
     file = tmp_path / "book.docx"
     match case:
@@ -30,6 +30,9 @@ def test_the_docx_audit_finds_no_fault(case: str, small: Rendered, make: Make, t
             file.write_bytes(render(with_picture(make("A [link](https://example.org).")), ExportSettings()).docx)
         case "watermark":
             file.write_bytes(render(make("A line.", watermark=True)).docx)
+        case "verse":
+            poems = "## Mud\n\nNot drink.\n        Not *boys*.\n\n## Key\n\nThe padlock on the shed"
+            file.write_bytes(render(make(poems, poems, genre="Poetry")).docx)
         case _:
             file.write_bytes(render(make("كان يا ما كان", language="ar")).docx)
 

@@ -105,8 +105,12 @@ def test_the_contents_page_can_be_excluded_from_the_reading_order(make: Make) ->
 
 
 def navigation(epub: bytes) -> dict[str, list[str]]:
-    root = etree.fromstring(text_of(epub, "EPUB/nav.xhtml").encode())
+    root = parsed(text_of(epub, "EPUB/nav.xhtml"))
     return {nav.get(TYPE): [link.text for link in nav.iter(f"{HTML}a")] for nav in root.iter(f"{HTML}nav")}
+
+
+def parsed(page: str) -> etree._Element:
+    return etree.fromstring(page.encode())
 
 
 def text_of(epub: bytes, name: str) -> str:

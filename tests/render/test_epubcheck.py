@@ -18,6 +18,7 @@ from tests.render.test_settings import red_picture, with_picture
 from tests.render.test_spreads import made, picture_book
 
 SENT = "4 Elm Street<br>Halle\n\n*\n\n## A part\n\n- a  \n  b\n\n| a | b |\n|---|---|\n| a<br>b | 5'11\" |"
+POEMS = "## Mud & *Reed*\n\nNot drink.\n        Not *boys*.\n\n## Key\n\nThe padlock on the shed"
 # One virtual machine for all books: loading its schemas takes eight seconds, checking a book a fifth of one.
 JUDGE = """
 import sys
@@ -41,7 +42,8 @@ def test_epubcheck_reports_nothing(small: Rendered, make: Make, tmp_path: Path) 
         "watermark": render(make("A <b>line</b> & more.", watermark=True), ExportSettings(include_toc=False)).epub,
         "fonts": render(make("A line."), ExportSettings(font="dyslexic", drop_caps=True)).epub,
         "only chapter": render(make(("The Patient Harbour", SENT))).epub,
-        "verse": render(make("## Mud\n\nNot drink.\n        Not *boys*.", genre="Poetry")).epub,
+        "verse": render(make(POEMS, POEMS, genre="Poetry")).epub,
+        "verse in one chapter": render(make(("The Patient Harbour", POEMS), genre="Poetry")).epub,
         "from the right": render(make("كان يا ما كان", language="ar")).epub,
         "fixed layout": picture_book_epub("en"),
         "fixed layout from the right": picture_book_epub("ar"),

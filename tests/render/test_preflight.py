@@ -9,6 +9,7 @@ import pytest
 
 from tests.checkers import JARS
 from tests.render.conftest import Make, Rendered, render
+from tests.render.test_epubcheck import POEMS
 from tests.render.test_marks import signed_picture
 from tests.render.test_settings import with_picture
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.checker("Java", "preflight")
 NEWER = ("The CIDSet entry is missing", "part must be 1", "conformance level must be B")
 
 
-@pytest.mark.parametrize("case", ["rich", "pictures", "signed pictures", "watermark", "from the right"])
+@pytest.mark.parametrize("case", ["rich", "pictures", "signed pictures", "watermark", "verse", "from the right"])
 def test_preflight_reports_only_that_the_standard_is_newer(
     case: str, small: Rendered, make: Make, tmp_path: Path
 ) -> None:
@@ -44,4 +45,6 @@ def pdf(case: str, small: Rendered, make: Make) -> bytes:
             return render(with_picture(make("A line."), signed_picture())).pdf
         case "watermark":
             return render(make("Emoji 😀 and हिन्दी.", watermark=True)).pdf
+        case "verse":
+            return render(make(POEMS, POEMS, genre="Poetry")).pdf
     return render(make("كان يا ما كان (في) قديم الزمان", language="ar")).pdf

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
 from bookgen.render import model
-from bookgen.render.docx.xml import MONO, paragraph, spacing, text, twips
+from bookgen.render.docx.xml import MONO, bookmarked, paragraph, spacing, text, twips
 from bookgen.render.layout.bidi import reads_rtl
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.layout.notes import note_spans
@@ -62,15 +62,24 @@ def _length(spans: Spans) -> int:
 class BodyWriter:
     """Writes chapters as XML. `notes` collects the document's footnotes.
 
-    `link` and `embed` return the relationship id of a URL or a picture.
+    `link` and `embed` return the relationship id of a URL or a picture. `poems` has the number of each poem's bookmark,
+    by its anchor.
     """
 
     def __init__(
-        self, geometry: Geometry, link: Callable[[str], str], embed: Callable[[Picture], str], *, rtl: bool
+        self,
+        geometry: Geometry,
+        link: Callable[[str], str],
+        embed: Callable[[Picture], str],
+        poems: Mapping[str, int],
+        *,
+        rtl: bool,
     ) -> None:
         self._geometry = geometry
         self._link = link
         self._embed = embed
+        self._poems = poems
+        self._bookmark: int | None = None  # of the current block
         self._rtl = rtl
         self._first_note = 0
         self._drawings = 0
@@ -87,8 +96,10 @@ class BodyWriter:
         self._flush = True
         self._in_verse = section.verse
         places = _places(section.blocks, self._geometry) if section.verse else {}
+        bookmarks = {poem.block: self._poems[poem.anchor] for poem in section.poems}
         body = ""
         for index, block in enumerate(section.blocks):
+            self._bookmark = bookmarks.get(index)
             self._place = places.get(index, _IN_LONG_POEM)
             self._announces = announces(block, section.blocks[index + 1 : index + 2])
             body += self._block(block, 0)
@@ -156,7 +167,9 @@ class BodyWriter:
                 return paragraph(style, self.spans(spans, rtl=rtl), kept + way + further)
             case model.Heading(level, spans):
                 self._flush = True
-                return paragraph(f"Heading{level}", self.spans(spans))
+                heading = self.spans(spans)
+                named = heading if self._bookmark is None else bookmarked(self._bookmark, heading)
+                return paragraph(f"Heading{level}", named)
             case model.Quote(blocks):
                 inner = "".join(self._block(each, depth + 1) for each in blocks)
             case model.ItemList():
@@ -206,18 +219,18 @@ class BodyWriter:
             before = 0 if index or place.begins else lead
             after = lead if index == last and not self._in_verse else 0
             goes_on = (place.is_whole or last < _KEPT_LINES) if index < last else place.is_whole and not place.ends
-            ways = "<w:keepNext/>" * goes_on + way + spacing(before, after) + self._verse_indent(verse.indent(index))
+            ways = "<w:keepNext/>" * goes_on + way + spacing(before, after) + self._verse_indent(verse, index)
             out.append(paragraph("BookVerse", self.spans(line, rtl=rtl), ways))
         return "".join(out)
 
-    def _verse_indent(self, ems: float) -> str:
-        """The indents of a verse line if they differ from those of the style, which is made for verse within prose."""
-        if not (ems or self._in_verse):
+    def _verse_indent(self, verse: model.Verse, line: int) -> str:
+        """The indents of a verse line in a book of verse. Elsewhere they are those of the style."""
+        if not self._in_verse:
             return ""
         geometry = self._geometry
-        inset = 0.0 if self._in_verse else geometry.indent * 1.2
-        turned = geometry.size * 1.5
-        return f'<w:ind w:left="{twips(inset + turned + ems * geometry.size)}" w:hanging="{twips(turned)}"/>'
+        turned = geometry.verse_indent(verse.deepest) + geometry.size * model.TURNED_EMS
+        hanging = turned - geometry.verse_indent(verse.indent(line))
+        return f'<w:ind w:left="{twips(turned)}" w:hanging="{twips(hanging)}"/>'
 
     def _table(self, block: model.Table) -> str:
         widths = self._column_widths(block)

@@ -12,6 +12,7 @@ from bookgen.render.docx.xml import CENTRED, MONO, NAMESPACES, spacing, twips
 from bookgen.render.fonts.families import BY_SETTING, own_script
 from bookgen.render.languages import Locale
 from bookgen.render.layout.geometry import Geometry
+from bookgen.render.model import TURNED_EMS
 from bookgen.render.settings import ExportSettings
 
 # Styles with Word's own names. All others are ours.
@@ -23,6 +24,7 @@ _NAMES = {
     "Heading3": "heading 3",
     "Heading4": "heading 4",
     "TOC1": "toc 1",
+    "TOC2": "toc 2",
     "Quote": "Quote",
     "FootnoteText": "footnote text",
     "Caption": "caption",
@@ -37,11 +39,16 @@ _Style = tuple[str, str, str, str]
 
 
 class StyleSheet:
-    def __init__(self, document: Any, geometry: Geometry, settings: ExportSettings, language: Locale) -> None:
+    """The styles of one document. `poems`: whether its contents list poems below the chapters."""
+
+    def __init__(
+        self, document: Any, geometry: Geometry, settings: ExportSettings, language: Locale, *, poems: bool
+    ) -> None:
         self._document = document
         self._geometry = geometry
         self._settings = settings
         self._language = language
+        self._poems = poems
 
     def apply(self) -> None:
         self._defaults()
@@ -78,9 +85,10 @@ class StyleSheet:
             return style(kept + spacing(before, after) + extra + outline, run, following="BookFirst")
 
         quoted = f'<w:ind w:left="{inset}" w:right="{inset}" w:firstLine="0"/>'
-        turned = twips(em * 1.5)
+        turned = twips(em * TURNED_EMS)
         hung = f'<w:ind w:left="{inset + turned}" w:hanging="{turned}"/>'
         verse = f'<w:suppressAutoHyphens/>{hung}<w:jc w:val="left"/>'
+        below = f'{tabs}{spacing(0, 40)}<w:ind w:left="{indent}" w:right="{inset}"/>'
         code = f'<w:suppressAutoHyphens/>{aside}<w:ind w:left="{inset}"/>{_GROUPED}'
         return {
             "BookBody": style(f'<w:widowControl/>{lines}<w:ind w:firstLine="{indent}"/>{justify}'),
@@ -99,6 +107,7 @@ class StyleSheet:
             "Heading4": head(4, lead, 0, "<w:i/>" + size(em)),
             "ContentsHeading": style(kept + spacing(lead * 2, lead * 2) + CENTRED, size(em * 1.6)),
             "TOC1": style(f'{tabs}{spacing(0, 80)}<w:ind w:right="{inset}"/>'),
+            **({"TOC2": style(below)} if self._poems else {}),
             "Quote": style(aside + quoted + _GROUPED, based="BookBody"),
             "BookVerse": style(verse, based="BookBody"),
             "SceneBreak": style("<w:keepNext/>" + aside + CENTRED, following="BookFirst"),

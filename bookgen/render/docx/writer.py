@@ -20,7 +20,17 @@ from bookgen.render.docx.fonts import embed_fonts
 from bookgen.render.docx.properties import CUSTOM_TYPE, custom_properties
 from bookgen.render.docx.styles import StyleSheet, size
 from bookgen.render.docx.watermark import watermark_paragraph
-from bookgen.render.docx.xml import DECLARATION, NAMESPACES, field, paragraph, spacing, text, twips
+from bookgen.render.docx.xml import (
+    DECLARATION,
+    NAMESPACES,
+    bookmark,
+    bookmarked,
+    field,
+    paragraph,
+    spacing,
+    text,
+    twips,
+)
 from bookgen.render.headings import chapter_heading
 from bookgen.render.languages import language
 from bookgen.render.layout.front import copyright_paragraphs, title_scale
@@ -57,12 +67,15 @@ class _DocxWriter:
         self._geometry = geometry(settings, manuscript.trim)
         self._document = docx.Document()
         self._links: dict[str, str] = {}
-        self._body = BodyWriter(self._geometry, self._link, self._embed, rtl=self._language.rtl)
+        chapters = manuscript.chapters
+        poems = (poem.anchor for section in chapters for poem in section.poems)
+        self._poems = {poem: number for number, poem in enumerate(poems, len(chapters))}  # their bookmarks
+        self._body = BodyWriter(self._geometry, self._link, self._embed, self._poems, rtl=self._language.rtl)
 
     def file(self) -> bytes:
         document = self._document
         self._drop_old_styles()
-        StyleSheet(document, self._geometry, self._settings, self._language).apply()
+        StyleSheet(document, self._geometry, self._settings, self._language, poems=bool(self._poems)).apply()
         furniture = self._furniture()
         plain = self._plain_furniture()
         chapters = self._manuscript.chapters
@@ -141,21 +154,25 @@ class _DocxWriter:
         return paragraph("BookFigure", self._body.drawing(picture, alt, width, width * picture.height / picture.width))
 
     def _contents(self) -> list[str]:
-        """The contents entries, each with its own fields: LibreOffice does not update numbers inside a TOC field."""
+        """The contents entries: the chapters, and below each of them its poems."""
         out = []
+        above = spacing(twips(self._geometry.lead / 2), 80)
         for index, section in enumerate(self._manuscript.chapters):
-            label = self._pagination.chapter_labels[section.number]
-            number = field(f"PAGEREF {_bookmark(index)} \\h", label, outdated=True)
-            entry = f"{text(section.name)}<w:r><w:tab/></w:r>{number}"
-            link = f'<w:hyperlink w:anchor="{_bookmark(index)}" w:history="1">{entry}</w:hyperlink>'
-            out.append(paragraph("TOC1", link))
+            if not section.repeats_book_title:
+                label = self._pagination.chapter_labels[section.number]
+                ways = f"<w:keepNext/>{above}" * bool(section.poems)
+                out.append(_entry("TOC1", section.name, index, label, ways))
+            style = "TOC1" if section.repeats_book_title else "TOC2"
+            for poem in section.poems:
+                number, label = self._poems[poem.anchor], self._pagination.poem_labels[poem.anchor]
+                out.append(_entry(style, poem.title, number, label))
         return out
 
     # chapters
 
     def _spread(self, index: int, section: Section) -> str:
         """A spread of a picture book on one page: its title, its picture, its text."""
-        heading = _bookmarked(index, text(section.name, size(self._geometry.size)))
+        heading = bookmarked(index, text(section.name, size(self._geometry.size)))
         out = [paragraph("Heading1", heading, spacing(0, twips(self._geometry.lead / 2)))]
         for figure in section.figures:
             width = self._geometry.trim.height * _SPREAD_PICTURE
@@ -172,7 +189,7 @@ class _DocxWriter:
             sunk = paragraph("BookFirst", "", spacing(0, twips(self._geometry.lead * 7)))
             return sunk + self._body.chapter(section)
         smaller = size(self._geometry.size * (1.6 if len(title) <= 120 else 1.3)) if len(title) > 60 else ""
-        heading = _bookmarked(index, text(title, smaller))
+        heading = bookmarked(index, text(title, smaller))
         lead = twips(self._geometry.lead)
         below = spacing(lead, lead * 3) if label else ""
         number = paragraph("ChapterNumber", text(label)) if label else ""
@@ -306,16 +323,14 @@ class _DocxWriter:
             package.relate_to(part, RELATIONSHIP_TYPE.CUSTOM_PROPERTIES)
 
 
+def _entry(style: str, title: str, number: int, page: str, properties: str = "") -> str:
+    """A contents entry for a bookmark. It has its own field: LibreOffice does not update numbers inside a TOC field."""
+    shown = field(f"PAGEREF {bookmark(number)} \\h", page, outdated=True)
+    link = f'<w:hyperlink w:anchor="{bookmark(number)}" w:history="1">{text(title)}<w:r><w:tab/></w:r>{shown}'
+    return paragraph(style, f"{link}</w:hyperlink>", properties)
+
+
 def _break(section: str) -> str:
     """The end of a section. Word needs a paragraph for it, so it is too low to cause an extra page."""
     low = '<w:spacing w:before="0" w:after="0" w:line="20" w:lineRule="exact"/><w:rPr><w:sz w:val="2"/></w:rPr>'
     return f"<w:p><w:pPr>{low}{section}</w:pPr></w:p>"
-
-
-def _bookmark(index: int) -> str:
-    return f"_Toc{index + 1:04d}"
-
-
-def _bookmarked(index: int, content: str) -> str:
-    start = f'<w:bookmarkStart w:id="{index}" w:name="{_bookmark(index)}"/>'
-    return f'{start}{content}<w:bookmarkEnd w:id="{index}"/>'

@@ -43,3 +43,13 @@ def field(instruction: str, shown: str, *, outdated: bool = False) -> str:
         f'<w:r><w:instrText xml:space="preserve"> {escape(instruction, quote=False)} </w:instrText></w:r>'
         f"<w:r><w:fldChar {separate}/></w:r>{text(shown)}<w:r><w:fldChar {end}/></w:r>"
     )
+
+
+def bookmark(number: int) -> str:
+    """The name of a bookmark that the contents lead to."""
+    return f"_Toc{number + 1:04d}"
+
+
+def bookmarked(number: int, content: str) -> str:
+    start = f'<w:bookmarkStart w:id="{number}" w:name="{bookmark(number)}"/>'
+    return f'{start}{content}<w:bookmarkEnd w:id="{number}"/>'

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bookgen.render.fonts.families import DYSLEXIC
 from bookgen.render.languages import Locale
+from bookgen.render.model import POEM_TURNED_EMS, TURNED_EMS
 from bookgen.render.ornaments import SCENE_BREAK
 from bookgen.render.settings import ExportSettings
 
@@ -27,7 +28,7 @@ li p, td p {{ text-indent: 0 }}
 blockquote p + p, li p + p {{ text-indent: {indent}em }}
 p.lines {{ text-indent: 0; text-align: start }}
 p.verse {{ margin: 1em 1.6em; text-align: start; text-indent: 0; {whole} }}
-p.verse > span {{ display: block; padding-inline-start: 1.5em; text-indent: -1.5em }}
+p.verse > span {{ display: block; padding-inline-start: {turned:g}em; text-indent: -{turned:g}em }}
 p.verse > br {{ display: none }}
 p.poem {{ break-inside: avoid; page-break-inside: avoid }}
 p.poem, blockquote p.verse {{ margin: 1em 0 }}
@@ -56,6 +57,10 @@ nav ol {{ list-style: none; padding: 0 }}
 nav li {{ margin: 0.4em 0 }}
 nav a {{ color: inherit; text-decoration: none }}
 {initial}"""
+
+_VERSE = f"""nav ol ol {{ margin: 0 1.5em }}
+p.poem > span {{ padding-inline-start: {POEM_TURNED_EMS:g}em; text-indent: -{POEM_TURNED_EMS:g}em }}
+"""
 
 _FLUSH = """.opening > p:first-child { text-indent: 0 }
 h1 + p, h2 + p, h3 + p, h4 + p, hr + p, blockquote + p, ul + p, ol + p { text-indent: 0 }
@@ -97,7 +102,8 @@ def _hyphens(how: str) -> str:
     return "; ".join([*(f"{name}: {how}" for name in names), limits])
 
 
-def style_sheet(settings: ExportSettings, language: Locale) -> bytes:
+def style_sheet(settings: ExportSettings, language: Locale, *, verse: bool = False) -> bytes:
+    """The style sheet. `verse`: of a book of verse."""
     sheet = _SHEET.format(
         indent=language.indent,
         flush="" if language.indents_first else _FLUSH,
@@ -106,8 +112,9 @@ def style_sheet(settings: ExportSettings, language: Locale) -> bytes:
         align="justify" if settings.justify else "start",
         hyphens=_hyphens("auto" if settings.hyphenate else "none"),
         whole=_hyphens("none"),
+        turned=TURNED_EMS,
         ornament=SCENE_BREAK.replace(" ", "\\2003"),
         initial=_INITIAL if settings.drop_caps else "",
     )
     opening, rest = sheet.split("\n", 1)  # @namespace must come first
-    return f"{opening}\n{_faces(settings)}{rest}".encode()
+    return f"{opening}\n{_faces(settings)}{rest}{_VERSE * verse}".encode()

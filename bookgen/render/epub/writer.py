@@ -84,7 +84,12 @@ class EpubWriter:
         chapters = [self._chapter(section) for section in self._manuscript.chapters]
         self._back()
         contents.content = self._navigation(chapters)
-        book.toc = chapters
+        book.toc = [
+            (chapter, [epub.Link(f"{chapter.file_name}#{poem.anchor}", poem.title, poem.anchor) for poem in poems])
+            if (poems := section.poems)
+            else chapter
+            for chapter, section in zip(chapters, self._manuscript.chapters, strict=True)
+        ]
         book.add_item(epub.EpubNcx())
         book.spine = self._spine
         if self._language.rtl:
@@ -109,7 +114,8 @@ class EpubWriter:
         return self._settings.include_toc and self._manuscript.has_contents
 
     def _sheet(self) -> bytes:
-        return style_sheet(self._settings, self._language)
+        verse = any(section.verse for section in self._manuscript.chapters)
+        return style_sheet(self._settings, self._language, verse=verse)
 
     def _back(self) -> None:
         """Add the pages after the chapters. There are none; subclasses may add some."""
@@ -215,7 +221,11 @@ class EpubWriter:
 
     def _navigation(self, chapters: list[Any]) -> bytes:
         heading = escape(self._language.contents)
-        toc = "".join(f'<li><a href="{chapter.file_name}">{escape(chapter.title)}</a></li>\n' for chapter in chapters)
+        sections = self._manuscript.chapters
+        toc = "".join(
+            f'<li><a href="{chapter.file_name}">{escape(chapter.title)}</a>{_inner(chapter.file_name, section)}</li>\n'
+            for chapter, section in zip(chapters, sections, strict=True)
+        )
         landmarks = [*self._landmarks, ("bodymatter", chapters[0].file_name, chapters[0].title)]
         if self._shows_contents:  # a page outside the reading order must not be linked to
             landmarks.insert(-1, ("toc", "nav.xhtml", self._language.contents))
@@ -245,3 +255,9 @@ class EpubWriter:
         if linear:
             self._spine.append(item)
         return item
+
+
+def _inner(file: str, section: Section) -> str:
+    """The contents' entries of a chapter's poems, as a list within the chapter's entry."""
+    poems = "".join(f'<li><a href="{file}#{each.anchor}">{escape(each.title)}</a></li>\n' for each in section.poems)
+    return f"<ol>\n{poems}</ol>" if poems else ""

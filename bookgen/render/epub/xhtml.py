@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html import escape
 
 from bookgen.render import model
 from bookgen.render.layout.bidi import reads_rtl
 from bookgen.render.layout.page import PageStart
 from bookgen.render.layout.words import LONG, SPACES, units
-from bookgen.render.model import Block, Picture, Section, Span, Spans, stands_in_lines
+from bookgen.render.model import POEM_TURNED_EMS, TURNED_EMS, Block, Picture, Section, Span, Spans, stands_in_lines
+
+_MAX_DEEPEST = 6.0  # ems; further in, continuations would have no room on a phone
 
 _PAGE = (
     '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE html>\n'
@@ -46,10 +50,15 @@ class ChapterWriter:
         self._block_number = -1
         self._prefix = f"c{section.number}"
         self._called: set[int] = set()
+        self._anchor = ""  # of the current block, if it is a poem's title
         self.pages: list[str] = []
 
     def body(self) -> str:
-        blocks = [self._block(block) for block in self._section.blocks]
+        anchors = {poem.block: poem.anchor for poem in self._section.poems}
+        blocks = []
+        for index, block in enumerate(self._section.blocks):
+            self._anchor = anchors.get(index, "")
+            blocks.append(self._block(block))
         return "\n".join(blocks) + self._notes()
 
     def _notes(self) -> str:
@@ -76,7 +85,8 @@ class ChapterWriter:
                 kind = ' class="lines"' * stands_in_lines(spans)
                 return f"<p{kind}{self._direction((spans,))}>{self._leaf(spans)}</p>"
             case model.Heading(level, spans):
-                return f"<h{level}>{self._leaf(spans)}</h{level}>"
+                target = f' id="{self._anchor}"' * bool(self._anchor)
+                return f"<h{level}{target}>{self._leaf(spans)}</h{level}>"
             case model.Quote(blocks):
                 return f"<blockquote>{''.join(self._block(each) for each in blocks)}</blockquote>"
             case model.ItemList():
@@ -98,9 +108,8 @@ class ChapterWriter:
         """Each line in an element, so that its continuation can be indented. The breaks are for readers without CSS."""
         texts = []
         for index, line in enumerate(verse.lines):
-            indent = verse.indent(index)
-            style = f' style="margin-inline-start: {indent:g}em"' if indent else ""
-            texts.append(f"<span{style}>{self._spans(line)}</span>")
+            spans = _with_wide_gaps(line) if self._section.verse else line
+            texts.append(f"<span{_indents(verse, index)}>{self._spans(spans)}</span>")
         kind = "verse poem" if self._section.verse else "verse"
         return f'<p class="{kind}"{self._direction(verse.lines)}>{self._marks()}{"<br/>".join(texts)}</p>'
 
@@ -236,6 +245,22 @@ class _Words:
     def end(self) -> None:
         self.count += self._open
         self._open = False
+
+
+def _with_wide_gaps(spans: Spans) -> Spans:
+    """The spans with no-break spaces before all other spaces, since a page shows only one of several spaces."""
+    return tuple(span if span.code else replace(span, text=re.sub(" (?= )", "\u00a0", span.text)) for span in spans)
+
+
+def _indents(verse: model.Verse, line: int) -> str:
+    """The indents of a verse line and of its continuation, if they are not those of the style sheet."""
+    indent = verse.indent(line)
+    styles = [f"margin-inline-start: {indent:g}em"] * bool(indent)
+    if verse.poem_indent:
+        hang = max(TURNED_EMS, min(verse.deepest, _MAX_DEEPEST) + TURNED_EMS - indent)
+        if hang != POEM_TURNED_EMS:
+            styles += [f"padding-inline-start: {hang:g}em", f"text-indent: -{hang:g}em"]
+    return f' style="{"; ".join(styles)}"' if styles else ""
 
 
 def _aside(marks: str) -> str:

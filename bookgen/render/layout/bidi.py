@@ -42,6 +42,12 @@ def is_rtl(text: str) -> bool:
     return False
 
 
+def spaces(gap: Gap) -> str:
+    """A gap as text. HTML shows of several spaces only one, but all no-break spaces."""
+    count = round(gap[0])
+    return "\u00a0" * (count - 1) + " " * (count > 0)
+
+
 def reads_rtl(lines: Sequence[Spans], book: bool) -> bool:
     """Whether a paragraph or poem reads from right to left: as the book does, unless all its letters differ."""
     text = "".join(span.text for spans in lines for span in spans if not span.code)

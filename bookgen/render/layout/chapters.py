@@ -24,6 +24,11 @@ class ChapterPages:
     notes: FootNotes
     first: int = 1
 
+    @property
+    def poems(self) -> dict[str, int]:
+        """The page of this chapter, counted from 0, on which each poem begins, by the poem's anchor."""
+        return {row.anchor: page for page, rows in enumerate(self.pages) for row in rows if row.anchor}
+
 
 def chapter_pages(setter: Setter, section: Section, structure: Element, before: int) -> ChapterPages:
     element = structure.child("Sect")

@@ -8,6 +8,7 @@ from bookgen.render.fonts.hyphens import Hyphens
 from bookgen.render.fonts.typeface import Typeface
 from bookgen.render.languages import language
 from bookgen.render.layout.chapters import ChapterPages, chapter_pages
+from bookgen.render.layout.contents import ContentsEntry
 from bookgen.render.layout.front import FrontMatter, anchor
 from bookgen.render.layout.geometry import geometry
 from bookgen.render.layout.lines import Align, LineBreaker
@@ -72,7 +73,8 @@ class Composer:
         """The pagination. The number of pages is even, as printers require."""
         pages = len(front) + max((chapter.before + len(chapter.pages) for chapter in chapters), default=0)
         labels = {chapter.section.number: str(chapter.before + 1) for chapter in chapters}
-        return Pagination(pages + pages % 2, labels, tuple(_starts(chapters)))
+        poems = {poem: str(chapter.before + 1 + page) for chapter in chapters for poem, page in chapter.poems.items()}
+        return Pagination(pages + pages % 2, labels, tuple(_starts(chapters)), poems)
 
     def _chapters(self) -> list[ChapterPages]:
         chapters: list[ChapterPages] = []
@@ -103,11 +105,27 @@ class Composer:
             pages += matter.dedication()
         if settings.include_toc and self._manuscript.has_contents:
             pages += [Page("toc")] * (len(pages) % 2)
-            shown = settings.page_numbers
-            pages += matter.contents([(each.section, str(each.first) if shown else "") for each in chapters])
+            pages += matter.contents([entry for each in chapters for entry in self._entries(each)])
         if len(pages) % 2:
             pages.append(Page(pages[-1].kind))
         return pages
+
+    def _entries(self, chapter: ChapterPages) -> list[ContentsEntry]:
+        """The chapter as an entry of the contents. If only the title page shows its title, the entries of its poems."""
+        section, pages = chapter.section, chapter.poems
+
+        def label(page: int) -> str:
+            return str(chapter.first + page) if self._settings.page_numbers else ""
+
+        poems = [
+            ContentsEntry(poem.title, label(pages[poem.anchor]), poem.anchor, poem.title) for poem in section.poems
+        ]
+        if section.repeats_book_title:
+            return poems
+        above, title = self._setter.language.chapter_name(section.number, section.title)
+        number = str(section.number) if above and section.numbered else ""
+        description = section.title.strip() or label(0)
+        return [ContentsEntry(title, label(0), anchor(section), description, number, tuple(poems))]
 
     def _label(self, front: Sequence[Page]) -> None:
         for index, page in enumerate(front):
@@ -124,6 +142,7 @@ class Composer:
                 page.anchors.append(anchor(chapter.section))
             elif self._settings.running_heads:
                 self._running_head(page, chapter, recto=number % 2 == 1)
+            page.anchors += [row.anchor for row in rows if row.anchor]
             self._fill(page, chapter, rows)
             if self._settings.page_numbers:
                 self._folio(page)

@@ -15,12 +15,10 @@ from bookgen.render.layout.rows import Element, Image, Row, TextMark, blank, tex
 from bookgen.render.layout.setter import Setter
 from bookgen.render.layout.tables import table_rows
 from bookgen.render.layout.words import Words
-from bookgen.render.model import Block, Section, Span, Spans, announces, lines_by_hand, stands_in_lines
+from bookgen.render.model import TURNED_EMS, Block, Section, Span, Spans, announces, lines_by_hand, stands_in_lines
 from bookgen.render.ornaments import SCENE_BREAK
 
 _NARROW = 13  # ems; narrower lines are not justified
-_TURNED = 1.5  # ems; the indent of the continuation of a long verse line
-_MAX_INDENT_SHARE = 0.4  # of the line width; a verse line is indented no further
 _KEPT_LINES = 8  # verse or code of up to this many lines is kept on one page
 _HEADING_SCALE = {2: 1.18, 3: 1.06, 4: 1.0}
 
@@ -56,8 +54,11 @@ class Flow:
 
     def chapter(self, section: Section) -> None:
         self._in_verse = section.verse
+        anchors = {poem.block: poem.anchor for poem in section.poems}
         for index, block in enumerate(section.blocks):
             self.block(block, self.outermost)
+            if index in anchors:
+                self.rows[self.headings[-1]].anchor = anchors[index]
             if index == 0 and section.labelled:
                 self._rows_above = len(self.rows)
             if announces(block, section.blocks[index + 1 : index + 2]):
@@ -146,12 +147,13 @@ class Flow:
         self.rows += rows
         self._flush = False
 
-    def _words(self, spans: Spans, lines: Sequence[Spans]) -> Words:
+    def _words(self, spans: Spans, lines: Sequence[Spans], *, wide: bool = False) -> Words:
         """The words of `spans`, which are one of `lines`.
 
-        They have the direction of all lines together, or in a list the direction of the list.
+        They have the direction of all lines together, or in a list the direction of the list. `wide`: several spaces
+        are wider than one.
         """
-        words = self._maker.words(spans)
+        words = self._maker.words_as_spaced(spans) if wide else self._maker.words(spans)
         if (self._rtl or words.mixed) and not self._in_item:
             words.rtl = reads_rtl(lines, self._rtl)
         return words
@@ -259,19 +261,19 @@ class Flow:
         self.rows[at].marks.insert(0, TextMark(label, x, self.geometry.size, element))
 
     def _verse(self, verse: model.Verse, frame: TextFrame) -> None:
-        """Add verse. The continuation of a long line is indented, and no word is divided.
+        """Add verse. No word is divided, and the rest of a long line is indented further than any line of the poem.
 
         Only verse within prose gets an inset.
         """
-        size, verses = self.geometry.size, verse.lines
-        hang = _TURNED * size
-        inset = hang if frame.right or self._in_verse else self._step(frame) + hang
-        element = frame.element.child("P")
+        geometry, verses = self.geometry, verse.lines
+        size = geometry.size
+        inset = 0.0 if frame.right or self._in_verse else self._step(frame)
+        turned = geometry.verse_indent(verse.deepest) + TURNED_EMS * size
+        line = TextFrame(frame.left + inset + turned, frame.right, frame.element.child("P"))
         for index, spans in enumerate(verses):
-            left = frame.left + inset + min(verse.indent(index) * size, self.geometry.measure * _MAX_INDENT_SHARE)
-            line = TextFrame(left, frame.right, element)
-            words = self._words(spans, verses)
-            shape = Shape(self._measure(line), size, -hang, Align.START, hyphenated=False)
+            words = self._words(spans, verses, wide=self._in_verse)
+            indent = geometry.verse_indent(verse.indent(index)) - turned
+            shape = Shape(self._measure(line), size, indent, Align.START, hyphenated=False)
             lines = self._breaker.lines(words, shape)
             kept = index < len(verses) - 1 and len(verses) <= _KEPT_LINES
             if lines and index < len(verses) - 1:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from bookgen.render import sample_text
 from bookgen.render.languages import Locale
-from bookgen.render.layout.lines import Align, Line, Tail
-from bookgen.render.layout.page import Link, Page, Placed
+from bookgen.render.layout.contents import ContentsEntry, ContentsPages
+from bookgen.render.layout.lines import Align, Line
+from bookgen.render.layout.page import Page, Placed
 from bookgen.render.layout.rows import Element, Image, TextMark
 from bookgen.render.layout.setter import DISPLAY_LEAD, Setter
 from bookgen.render.model import Manuscript, Picture, Section
@@ -16,7 +17,6 @@ from bookgen.render.pictures import extended
 from bookgen.render.settings import ExportSettings
 
 _COPYRIGHT_SIGN = "©"
-_BESIDE_NUMBER = 0.8  # ems between a title and its chapter number or page number
 _SHRUNK = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4)  # scales tried, in this order, until a title fits
 _LEAST = 7.0  # points; printers accept no smaller type
 
@@ -101,86 +101,12 @@ class FrontMatter:
                 unit += 1
         return pages
 
-    def contents(self, entries: Sequence[tuple[Section, str]]) -> list[Page]:
-        """The table of contents. `entries` has each chapter and the number of its first page."""
-        geometry = self._geometry
+    def contents(self, entries: Sequence[ContentsEntry]) -> list[Page]:
+        """The table of contents."""
         page = Page("toc")
-        pages = [page]
-        self._stack(page, geometry.lead * 3, [(self._setter.language.contents, 1.6, 0.0, "H1", {"display": True})])
-        element = self._structure.child("TOC")
-        column = self._column([self._number(section) for section, _ in entries])
-        measure = geometry.measure - column - self._column([self._short(label) for _, label in entries])
-        unit = 7
-        for section, label in entries:
-            _, title = self._setter.language.chapter_name(section.number, section.title)
-            for size in (geometry.size, geometry.size * 0.85, _LEAST):
-                lines = self._setter.lines(title, size, measure, Align.START)
-                if len(lines) <= geometry.lines:
-                    break
-            if unit + len(lines) > geometry.lines:
-                page = Page("toc")
-                pages.append(page)
-                unit = 0
-            self._entry(page, lines, size, label, unit, element.child("TOCI"), section, (column, measure))
-            unit += len(lines)
-            if len(entries) <= (geometry.lines - 7) // 2:
-                unit += 1
-        return pages
-
-    def _column(self, numbers: Sequence[Line | None]) -> float:
-        """The width of the column of numbers next to the titles."""
-        widths = [line.width for line in numbers if line]
-        return max(widths) + self._geometry.size * _BESIDE_NUMBER if widths else 0.0
-
-    def _number(self, section: Section) -> Line | None:
-        """The chapter's number as a line. None if its title is only the number."""
-        label, _ = self._setter.language.chapter_name(section.number, section.title)
-        return self._short(str(section.number)) if label else None
-
-    def _short(self, text: str) -> Line | None:
-        return self._setter.line(text, self._geometry.size, self._geometry.measure, Align.START) if text else None
-
-    def _entry(
-        self,
-        page: Page,
-        lines: Sequence[Line],
-        size: float,
-        label: str,
-        unit: int,
-        element: Element,
-        section: Section,
-        columns: tuple[float, float],
-    ) -> None:
-        """Add an entry: number, title and page, mirrored in a right-to-left book.
-
-        `columns`: the widths of the number and title columns.
-        """
-        geometry = self._geometry
-        rtl = self._setter.language.rtl
-
-        def put(line: Line, x: float, role: Element, below: int, size: float = geometry.size) -> None:
-            page.placed.append(Placed(TextMark(line, x, size, role), geometry.baseline(unit + below)))
-
-        number = self._number(section)
-        if number:
-            number.tail = Tail.SPACE
-            before = columns[0] - geometry.size * _BESIDE_NUMBER - number.width
-            number.x = geometry.measure - before - number.width if rtl else before
-            put(number, 0.0, element.child("Lbl"), 0)
-        link = element.child("Reference").child("Link")
-        for below, line in enumerate(lines):
-            put(line, geometry.measure - sum(columns) if rtl else columns[0], link, below, size)
-        last = len(lines) - 1
-        folio = self._short(label)
-        if folio:
-            lines[-1].tail = Tail.SPACE
-            folio.x = 0.0 if rtl else geometry.measure - folio.width
-            put(folio, 0.0, link, last)
-        bottom = geometry.baseline(unit + last) - geometry.size * 0.3
-        height = geometry.baseline(unit) + geometry.size - bottom
-        page.links.append(
-            Link(0.0, bottom, geometry.measure, height, link, anchor(section), section.title.strip() or label)
-        )
+        heading: list[_Part] = [(self._setter.language.contents, 1.6, 0.0, "H1", {"display": True})]
+        self._stack(page, self._geometry.lead * 3, heading)
+        return ContentsPages(self._setter, page, entries).pages(self._structure.child("TOC"))
 
     @property
     def _height(self) -> float:

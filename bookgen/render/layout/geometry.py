@@ -10,6 +10,7 @@ from bookgen.render.trim import INCH, SAFE, TRIMS, Trim, inside_margin
 
 _WIDEST = 36.0  # ems; longer lines are hard to read
 _MARGINS = 1.4 * INCH  # inside and outside together, enough for the printer's widest inside margin
+_MAX_INDENT_SHARE = 0.4  # of the line width; a verse line is indented no further
 _SINGLE = 1.2  # the line height at line spacing 1.0, as a multiple of the type size
 
 
@@ -39,6 +40,10 @@ class Geometry:
     @property
     def indent(self) -> float:
         return round(self.size * 1.5, 2)
+
+    def verse_indent(self, ems: float) -> float:
+        """The indent of a verse line in points."""
+        return min(ems * self.size, self.measure * _MAX_INDENT_SHARE)
 
     def inside(self, pages: int) -> float:
         """The inside margin: half of the margins, or more if the printer requires it for this page count."""

@@ -10,7 +10,7 @@ from bookgen.render.fonts.hyphens import Hyphens
 from bookgen.render.fonts.style import Style
 from bookgen.render.fonts.typeface import Pieces
 from bookgen.render.layout import breaking
-from bookgen.render.layout.bidi import Item, visual
+from bookgen.render.layout.bidi import Item, spaces, visual
 from bookgen.render.layout.breaking import Breakpoint, Measures, first_fit, fit, fit_shaped, third_hyphen
 from bookgen.render.layout.tokens import SPACE_WIDTH, Token
 from bookgen.render.layout.words import Words, divided
@@ -57,9 +57,7 @@ class Line:
 
     @property
     def text(self) -> str:
-        return "".join(
-            item if isinstance(item, str) else " " * (item[0] > 0) for _, items in self.segments for item in items
-        )
+        return "".join(item if isinstance(item, str) else spaces(item) for _, items in self.segments for item in items)
 
 
 @dataclass(frozen=True, slots=True)

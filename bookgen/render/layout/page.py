@@ -58,11 +58,15 @@ class PageStart:
 
 @dataclass(frozen=True, slots=True)
 class Pagination:
-    """The printed book's page count, and where its chapters and pages begin. All formats use it."""
+    """The printed book's page count, and where its chapters, pages and poems begin. All formats use it.
+
+    `poem_labels`: the page of each poem, by its anchor.
+    """
 
     pages: int
     chapter_labels: dict[int, str]
     starts: tuple[PageStart, ...]
+    poem_labels: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

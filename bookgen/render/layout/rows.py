@@ -72,7 +72,7 @@ class Row:
     """A row. `first` and `last`: a paragraph begins or ends here. `keep`: the next row stays on the same page.
 
     `loose`: a page may end after it however short it is. `block` and `word` identify the text that begins here, `notes`
-    the notes it refers to. `head` is repeated above the row if a page starts with it.
+    the notes it refers to. `head` is repeated above the row if a page starts with it. `anchor`: the link target here.
     """
 
     marks: list[Mark] = field(default_factory=list)
@@ -87,6 +87,7 @@ class Row:
     notes: tuple[int, ...] = ()
     head: tuple[Row, ...] = ()
     paragraph: int = -1
+    anchor: str = ""
 
 
 def text_rows(

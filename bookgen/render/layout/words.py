@@ -11,7 +11,7 @@ from bookgen.render.characters import is_wide
 from bookgen.render.fonts.typeface import Pieces, Typeface
 from bookgen.render.layout.bidi import Gap, has_rtl, parts
 from bookgen.render.layout.tokens import IDEOGRAPHIC, SEAM, SPACE, Hyphenate, Token
-from bookgen.render.model import Span
+from bookgen.render.model import Span, Spans
 
 LONG = 34
 _CHUNK = 8
@@ -20,6 +20,7 @@ _NEVER_FIRST = frozenset(
 )
 _NEVER_LAST = frozenset("（［｛「『【〈《〔〖〘〚‘“([{￥＄")
 SPACES = re.compile("[ \t\n]+")
+_NOTE = "\x00"  # stands for a reference to a note
 _MANY = re.compile("[ \t\n]{2}|[\t\n]")
 
 
@@ -80,6 +81,18 @@ class WordMaker:
             tokens.append(self._token(open_word))
         words.plain = not any(map(self._odd.__contains__, tokens)) if self._odd else True
         words.mixed = not words.plain and any(token.rtl for token in tokens)
+        return words
+
+    def words_as_spaced(self, spans: Spans) -> Words:
+        """The words of a line of verse, with gaps as wide as its spaces."""
+        words = self.words(spans)
+        text = "".join(span.text if span.note is None else _NOTE for span in spans)
+        runs = SPACES.findall(text.strip(" \t\n"))
+        if any(len(run) > 1 for run in runs):
+            spaced = [index for index, token in enumerate(words.tokens[:-1]) if token.gap is SPACE]
+            for index, run in zip(spaced, runs, strict=False):  # a word that no face can show is no token
+                words.tokens[index] = self._token(words.tokens[index].pieces, (float(len(run)), 1.0))
+            words.plain = False
         return words
 
     def _joined(

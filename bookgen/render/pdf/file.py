@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -17,6 +18,16 @@ _FONTS = "BasicFonts"  # the name of the object with the fonts of all pages
 
 # The PDF versions on which PDF/A-2 and PDF/X-1a:2001 are based.
 ARCHIVAL, PRESS = (1, 7), (1, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineEntry:
+    """A line of the outline, which leads to `target`, with the lines below it."""
+
+    title: str
+    target: str
+    inner: tuple[OutlineEntry, ...] = ()
+
 
 Box = tuple[float, float, float, float]
 
@@ -50,7 +61,7 @@ class PdfFile:
         self._fonts: list[DocumentFont] = []
         self._pictures: dict[Picture, str] = {}
         self._targets: dict[str, Any] = {}
-        self._outline: list[tuple[str, str]] = []
+        self._outline: list[OutlineEntry] = []
         self._labels: list[Any] = []
         self._begin_page()
 
@@ -138,8 +149,8 @@ class PdfFile:
         self.document.addPage(page)
         self._begin_page()
 
-    def add_outline_entry(self, title: str, target: str) -> None:
-        self._outline.append((title, target))
+    def add_outline_entry(self, entry: OutlineEntry) -> None:
+        self._outline.append(entry)
 
     def label_pages(self, start: int, style: str) -> None:
         """Number the pages from index `start` on from 1, in a style of PDF: "D" for 1, 2, 3, "r" for i, ii, iii."""
@@ -158,15 +169,24 @@ class PdfFile:
         return data
 
     def _written_outline(self) -> Any:
-        names = [f"Outline{number}" for number in range(1, len(self._outline) + 1)]
-        entries = [pdfdoc.PDFObjectReference(name) for name in names]
-        root = dictionary(Type="/Outlines", First=entries[0], Last=entries[-1], Count=len(entries))
+        root = dictionary(Type="/Outlines")
         reference = self.refer(root, "Outlines")
-        for at, (title, target) in enumerate(self._outline):
-            entry = dictionary(Title=pdfdoc.PDFString(title), Parent=reference, Dest=self._target(target))
-            if at:
-                entry["Prev"] = entries[at - 1]
-            if at + 1 < len(entries):
-                entry["Next"] = entries[at + 1]
-            self.refer(entry, names[at])
+        self._write_entries(self._outline, root, reference, "Outline")
         return reference
+
+    def _write_entries(self, entries: Sequence[OutlineEntry], parent: Any, reference: Any, name: str) -> int:
+        """Write the entries below `parent`, opened. `name` begins the names of their objects. Returns their number."""
+        names = [f"{name}{number}" for number in range(1, len(entries) + 1)]
+        places = [pdfdoc.PDFObjectReference(each) for each in names]
+        parent["First"], parent["Last"], count = places[0], places[-1], len(entries)
+        for at, entry in enumerate(entries):
+            node = dictionary(Title=pdfdoc.PDFString(entry.title), Parent=reference, Dest=self._target(entry.target))
+            if at:
+                node["Prev"] = places[at - 1]
+            if at + 1 < len(entries):
+                node["Next"] = places[at + 1]
+            own = self.refer(node, names[at])
+            if entry.inner:
+                count += self._write_entries(entry.inner, node, own, f"{names[at]}-")
+        parent["Count"] = count
+        return count

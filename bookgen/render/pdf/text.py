@@ -86,8 +86,8 @@ def _shown(style: Style, items: list[Item], space: float, opening: float) -> str
             out.append(style.word(item)[1])
             continue
         room, stretch = item
-        wanted = (space * room + opening * stretch) / style.scale
-        out.append(_gap(glyph, advance - wanted) if room else _gap("", -wanted))
+        wanted, count = (space * room + opening * stretch) / style.scale, round(room)
+        out.append(_gap(glyph * count, advance * count - wanted))
     return "".join(out).replace(")(", "")
 
 

@@ -9,7 +9,7 @@ from bookgen.render.layout.page import Layout, Page, Placed
 from bookgen.render.layout.rows import Fill, Image, Rule, TextMark
 from bookgen.render.model import Manuscript, Picture
 from bookgen.render.pdf.archive import describe, make_archival, make_pressable
-from bookgen.render.pdf.file import ARCHIVAL, PRESS, PdfFile
+from bookgen.render.pdf.file import ARCHIVAL, PRESS, OutlineEntry, PdfFile
 from bookgen.render.pdf.fontfile import EmbeddedFont
 from bookgen.render.pdf.inks import inks, rgb
 from bookgen.render.pdf.links import links, struck
@@ -180,7 +180,10 @@ class _PdfWriter:
     def _outline(self) -> None:
         for section in self._manuscript.chapters:
             if anchor(section) in self._anchors:
-                self._file.add_outline_entry(section.name, anchor(section))
+                poems = (
+                    OutlineEntry(each.title, each.anchor) for each in section.poems if each.anchor in self._anchors
+                )
+                self._file.add_outline_entry(OutlineEntry(section.name, anchor(section), tuple(poems)))
 
 
 def _parted(page: Page) -> tuple[list[Placed], list[Placed]]:
