@@ -1,1 +1,1 @@
-"""The outside: text models, pacing, prices, mail, sign-in. Leaves that do the slow work."""
+"""Access to external services: text and image models, with pacing and prices; mail; Google sign-in."""

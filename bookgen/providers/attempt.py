@@ -37,7 +37,7 @@ class Cure(StrEnum):
     START = "Is it running, and is {provider}_BASE_URL its address?"
     CONNECT = "Is this machine online? Behind a proxy set HTTPS_PROXY."
     PATH = "Set {provider}_BASE_URL right: most servers' ends in /v1."
-    WAIT = "Try again later; a server of your own says more in its log."
+    WAIT = "Try again later. If the server is your own, see its log."
 
 
 class CallFailed(Exception):

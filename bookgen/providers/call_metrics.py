@@ -1,4 +1,4 @@
-"""Counts model calls in the metrics: what became of them, how long they took and waited, and what they cost."""
+"""Counts model calls in the metrics: their results, how long they took and waited, and what they cost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CallCounts:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Surrounds a wait for the provider."""
+        """A context for a wait for the provider."""
         gauge = metrics.CALLS_WAITING.labels(*self.labels)
         gauge.inc()
         try:
@@ -47,7 +47,7 @@ class CallCounts:
 
     @contextmanager
     def trying(self) -> Iterator[Callable[[TextReply], TextReply]]:
-        """Surrounds a try. The reply is passed through the function that the context gives."""
+        """A context for one try. Pass the reply through the function that it yields."""
         clock = asyncio.get_running_loop().time
         began, outcome = clock(), "error"
 

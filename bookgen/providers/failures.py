@@ -78,13 +78,13 @@ def failure_of(error: Exception) -> CallFailed:
         )
     if isinstance(error, TimeoutError):
         return CallFailed(
-            "took longer than it may; BOOKGEN_MODEL_TIMEOUT bounds a call",
+            "took longer than allowed; BOOKGEN_MODEL_TIMEOUT bounds a call",
             FailureKind.GARBLED,
             detail=detail,
             bound=True,
         )
     if isinstance(cause, ReplyTooLarge):
-        return CallFailed("sent far more than was asked", FailureKind.GARBLED, detail=detail)
+        return CallFailed("sent far more than was requested", FailureKind.GARBLED, detail=detail)
     if isinstance(cause, aiohttp.ClientConnectorError):
         detail = f"{cause.host}:{cause.port}: {_why(cause.os_error)}"
         return CallFailed("could not be reached or broke off", FailureKind.AWAY, detail=detail, cure=Cure.START)

@@ -68,7 +68,7 @@ class ModelEntry(BaseModel):
 
 
 class PictureTokens(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)  # its source stands beside it
+    model_config = ConfigDict(extra="ignore", frozen=True)  # the file also names the source of the numbers
 
     tokens: Tokens
 

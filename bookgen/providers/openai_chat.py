@@ -24,7 +24,7 @@ from bookgen.providers.window import ContextWindow
 from bookgen.words import tokens
 
 MAX_TOKENS = 128_000
-# Servers have many words for a normal end, so every word that is missing here means that.
+# Servers have many words for a normal end, so any word that is not listed here counts as one.
 _STOPS = {
     **dict.fromkeys(("length", "max_tokens", "model_length", "model_context_window_exceeded"), StopReason.LENGTH),
     **dict.fromkeys(("content_filter", "sensitive", "safety", "refusal"), StopReason.REFUSAL),

@@ -22,7 +22,10 @@ _TAKES: Mapping[str, Callable[[Usage], int]] = {
 
 
 class RateLimits:
-    """Calls per minute times the minutes of a call are the concurrent calls. Learns from answered calls."""
+    """Learns the limits and the length of a call from answered calls.
+
+    The concurrent calls are the calls that the limits allow per minute, times the minutes that a call takes.
+    """
 
     def __init__(self) -> None:
         self._limits: dict[str, float] = {}

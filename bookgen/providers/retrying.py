@@ -156,8 +156,8 @@ class RetryingModel(TextModel):
             raise
         except DoesNotFit as wide:
             raise PromptTooLong(
-                f"The model's context window holds some {wide.window:,} tokens, too few for this; a whole book fits "
-                "32,000.",
+                f"The model's context window holds about {wide.window:,} tokens, which is too few for this. A whole "
+                "book needs 32,000.",
                 wide.window,
                 stage=request.stage,
                 chapter_number=request.chapter_number,
@@ -220,7 +220,7 @@ class RetryingModel(TextModel):
     ) -> TextReply | None:
         """Try once. Return None if the provider became busy or absent while the call waited for its turn.
 
-        `waits_for`: the wait that is shown during the try. `lockout`: is waited for without a time limit.
+        `waits_for`: the wait that is shown during the try. `lockout`: to wait for first, without a time limit.
         """
         async with AsyncExitStack() as held:
             if lockout:
@@ -302,7 +302,7 @@ class RetryingModel(TextModel):
 
     @asynccontextmanager
     async def _waiting(self, halt: Halt) -> AsyncIterator[None]:
-        """Surrounds a wait, which a halt ends."""
+        """A context for a wait that a halt ends."""
         with self._counts.waiting():
             async with halt.waiting():
                 yield

@@ -1,4 +1,4 @@
-"""The common base of the SDK providers: the client, the bounds of a call, errors and what calls teach."""
+"""The common base of the SDK providers: the client, the bounds of a call, errors, and what is learned from calls."""
 
 from __future__ import annotations
 

@@ -3,24 +3,28 @@
 It is never sent to a provider. The offline model writes from it, and the tests' model server answers from it.
 
 Every brief has `language`, `title`, `genre`, `audience`, `chapter_count` and `total` (the words of the whole book), and
-a `seed` that changes when a fresh text is wanted. By stage it adds:
+a `seed` that changes when a new text is wanted. By stage it adds:
 
 outline    first, last: the chapter numbers wanted in this reply
-rework     chapters: [{number, title, summary}] to think out anew
+rework     chapters: [{number, title, summary}] to plan again
 chapter    part, parts, words (of this part), characters (the same length, null in scripts with
            spaces), task: "write", "continue" (the last reply was cut), "extend" or "close" (a few sentences to end a
            chapter that broke off)
-revise     passage: what to put differently; words: its length; so has `passage`
+revise     passage: the text to rewrite; words: its length
+passage    the same as revise
 blurb      nothing more
-design     portrait: what is told of the book to choose its cover from
+design     portrait: the description of the book from which its cover is chosen
 digest     threads: the open threads, numbered from 1
-review     nothing more; so have revision and comparison
+review     nothing more
+revision   nothing more
+comparison nothing more
 support    question
 
 `chapter`, `revise`, `passage` and `digest` also have `chapter_title`, `chapter_summary` and `people` (names).
 
-A children's book adds `ages`, `theme` and `characters` (name and description of each) to those of its plan and of its
-spreads; a spread's is the stage `chapter` with `spreads`, how many there are, and `words`, about as many as it has.
+For a children's book, the briefs of its plan and of its spreads add `ages`, `theme` and `characters` (name and
+description of each). A spread has the stage `chapter`, with `spreads` (how many the book has) and `words` (about how
+many the spread has).
 """
 
 from __future__ import annotations
@@ -62,7 +66,7 @@ def of_chapter(book: Book, chapter: Chapter, *, seed: str = "", **fields: object
 def of_outline(book: Book, first: int, last: int) -> dict[str, object]:
     """The brief of a call that plans the chapters `first` to `last`.
 
-    The seed depends on the present outline: a new outline must not get the stored reply of the last one.
+    The seed depends on the current outline, so that a new outline does not get the stored reply of the last one.
     """
     seed = content_hash(context.bible(book.bible))[:12] if book.bible else ""
     return of_book(book, first=first, last=last, seed=seed)

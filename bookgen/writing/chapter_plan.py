@@ -88,7 +88,7 @@ def _scene_count(words: int) -> tuple[int, int]:
 
 
 def words_asked(book: Book) -> int:
-    """About as many words as a reply has for the plan of one chapter."""
+    """About how many words a reply needs for the plan of one chapter."""
     _, most = _scene_count(book.target_word_count // max(book.chapter_count, 1))
     return WORDS_OF_REST + (WORDS_OF_SCENE * most if "scenes" in _KINDS[story_kind(book)][0] else 0)
 
@@ -122,7 +122,7 @@ def read_all(reply: Mapping[str, Any], numbers: Iterable[int]) -> dict[int, dict
 
 
 def read(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The known fields of a plan that say something."""
+    """The known fields of a plan that are not empty."""
     plan: dict[str, Any] = {}
     if scenes := [scene for each in _listed(record.get("scenes")) if (scene := _scene(each))]:
         plan["scenes"] = scenes[:MAX_SCENES]
@@ -148,7 +148,7 @@ def _scene(value: object) -> dict[str, str]:
 
 
 def _text(value: object) -> str:
-    """One line; empty for what is no text, or a placeholder of the form."""
+    """The value as one line; empty if it is not text, or only a placeholder of the form."""
     try:
         text = structured.text_of({"text": value}, "text", longest=MAX_TEXT_CHARACTERS)
     except Malformed:
@@ -157,7 +157,7 @@ def _text(value: object) -> str:
 
 
 def told(plan: Mapping[str, Any]) -> str:
-    """The plan as lines, for the writer of the chapter. Empty if it says nothing."""
+    """The plan as lines of the prompt for its chapter; empty if the plan is."""
     lines = [f"Question: {plan['question']}"] if plan.get("question") else []
     for number, scene in enumerate(plan.get("scenes", ()), 1):
         said = "; ".join(f"{name}: {scene[name].rstrip('.;')}" for name in SCENE_FIELDS if scene.get(name))

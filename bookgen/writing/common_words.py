@@ -16,8 +16,11 @@ _FILE = Path(__file__).with_name("common_words.toml")
 
 @dataclass(frozen=True, slots=True)
 class Tells:
-    """How many words show that a text is in another language: those that only its list has, as a share of all words
-    and as a multiple of those that only the list of the supposed language has."""
+    """How many words must be only in the list of another language, to show that a text is in that language.
+
+    `min_share`: as a share of all words. `times`: as a multiple of the words that are only in the list of the supposed
+    language.
+    """
 
     min_share: float
     times: float

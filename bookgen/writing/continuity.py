@@ -1,4 +1,4 @@
-"""What later chapters know of earlier ones: one digest for each finished chapter, keyed by the hash of its text."""
+"""What later chapters know about earlier ones: one digest per finished chapter, keyed by the hash of its text."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ async def digest_of(
     window: int = WINDOW,
     patience: float | None = None,
 ) -> Digest | None:
-    """The model's digest of the chapter; None if it gives none, since that must not cost the book its chapter."""
+    """The model's digest of the chapter; None if the model gives none, which must not make the chapter fail."""
 
     async def ask(window: int) -> Digest:
         told = threads[-max(window // TOKENS_A_THREAD, 2) :]
@@ -238,7 +238,7 @@ def _values(facts: Sequence[Fact], kind: FactKind) -> tuple[str, ...]:
 
 
 def _texts(reply: Mapping[str, Any], name: str, most: int) -> tuple[str, ...]:
-    """Threads in a list of their own, as replies had them before facts had quotes."""
+    """Threads in a separate list, the form of replies that were stored before facts had quotes."""
     listed = reply.get(name, [])
     named = [str(item) if isinstance(item, int) else item for item in listed] if isinstance(listed, list) else listed
     return structured.texts_of({name: named}, name, most=most, longest=160)

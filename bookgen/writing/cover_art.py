@@ -85,14 +85,14 @@ def _entries(bible: Mapping[str, Any], *lists: str) -> list[Mapping[str, Any]]:
 
 
 def _most_told(entries: Sequence[Mapping[str, Any]], text: str) -> list[Mapping[str, Any]]:
-    """The entries of a bible that the text names most often, the first first among equals."""
+    """The entries of a bible that the text names most often. Entries with equal counts keep their order."""
     found = [(_mentions(_text(each, "name"), text), each) for each in entries]
     named = [(count, each) for count, each in found if count] or found
     return [each for _, each in sorted(named, key=lambda pair: -pair[0])[:MAX_ENTRIES]]
 
 
 def _mentions(name: str, text: str) -> int:
-    """How often the text has the name: the first of "stone, strop", without its article."""
+    """How often the text contains the name without its article. Of a list such as "stone, strop", the first counts."""
     first = _ARTICLE.sub("", name.split(",")[0].strip().casefold())
     return text.count(first) if first else 0
 

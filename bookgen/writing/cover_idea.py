@@ -67,7 +67,7 @@ async def propose(material: Material, steps: Steps) -> CoverIdea:
 
 
 def fingerprint(material: Material) -> str:
-    """A hash of what the model is asked. As long as it is the same, so is the book."""
+    """A hash of the request. It stays the same as long as the book does."""
     return content_hash("\0".join(_request(material, WINDOW).texts))
 
 

@@ -1,7 +1,7 @@
-"""Names, trades and towns that code draws for a story, so that it does not get those a model thinks of first.
+"""Draws names, trades and towns for a story, so that it does not get those that a model thinks of first.
 
-In 20,000 stories by models eleven words stood in 88 %: lighthouse, keeper, clockmaker, Elara … (arXiv 2605.26492).
-Temperature and prohibitions hardly change that. Material that is drawn by code does.
+Of 20,000 stories by models, 88 % contained words from a list of eleven: lighthouse, keeper, clockmaker, Elara … (arXiv
+2605.26492). Temperature and prohibitions hardly change that. Material drawn by code does.
 """
 
 from __future__ import annotations
@@ -114,7 +114,10 @@ def drawn(book: Book) -> str:
 
 
 def _names(book: Book) -> Iterator[str]:
-    """The books of a service take their turns by id, a new outline of one by lot."""
+    """Names to choose from. A first outline gets those of the book's id, a new outline random ones.
+
+    So successive books of a service get different names.
+    """
     turn = _rng(book, "names").getrandbits(32) if book.bible else book.id
     found = names.deal(book.content_language, turn, NAMES_EACH)
     lists = (("women", found.women), ("men", found.men), ("surnames", found.surnames))

@@ -149,7 +149,7 @@ def _priced(usage: Usage, model_name: str, prices: Prices) -> int | None:
 class _Prompt:
     """The tokens that stand before a chapter's task: those in the provider's cache, and those that are new to it.
 
-    `shown`: the text of the chapter before is among them.
+    `shown`: they include the text of the previous chapter.
     """
 
     cached: int

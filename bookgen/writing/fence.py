@@ -11,7 +11,7 @@ _OPENING = re.compile(r"[<＜﹤‹〈❮]|&(?:amp;)*(?:lt|#0*60|#x0*3c);?", re.
 
 
 def fenced(mark: str, text: str) -> str:
-    """The text between <mark> and </mark>. Wherever the text spells one of them in any way, its bracket is replaced."""
+    """The text between <mark> and </mark>. If it contains either tag in any spelling, the tag's bracket is replaced."""
     return f"<{mark}>\n{_OPENING.sub(lambda found: _harmless(mark, text, found), text)}\n</{mark}>"
 
 

@@ -1,4 +1,4 @@
-"""The identity of a text."""
+"""A hash that identifies a text."""
 
 import hashlib
 

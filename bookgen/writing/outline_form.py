@@ -45,8 +45,10 @@ CHAPTERS_IN_WORDS = 'under "chapters" an object with {keys}, each an object with
 
 @dataclass(frozen=True, slots=True)
 class ReplyForm:
-    """What a reply has: `premises` to choose from, the `bible`, its `kind` too, chapters with these `numbers`, and a
-    plan of each chapter if the book is given (`planned`) whose kind decides the form of the plans."""
+    """The parts of a reply: `premises` to choose from, the `bible`, its `kind`, and chapters with these `numbers`.
+
+    `planned`: the book, if the reply also has a plan of each chapter. The kind of the book decides the plans' form.
+    """
 
     numbers: Sequence[int]
     bible: bool = False
@@ -102,7 +104,7 @@ def refuse_nonsense(request: TextRequest, chapters: Iterable[tuple[str, str]]) -
 def with_plans(
     read: Callable[[Mapping[str, Any]], T], numbers: Sequence[int]
 ) -> Callable[[Mapping[str, Any]], tuple[T, dict[int, dict[str, Any]]]]:
-    """A reader of what `read` reads, and of the plans of the chapters `numbers` as far as the reply has them."""
+    """A function that reads a reply with `read`, and also the plans that the reply has for the chapters `numbers`."""
     return lambda reply: (read(reply), chapter_plan.read_all(reply, numbers))
 
 

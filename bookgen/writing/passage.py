@@ -1,4 +1,4 @@
-"""Rewrite one passage of a chapter as its author wishes. The new text is offered, and the chapter stays as it is."""
+"""Rewrite one passage of a chapter as its author asks. The new text is a suggestion; the chapter does not change."""
 
 from __future__ import annotations
 

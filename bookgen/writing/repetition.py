@@ -32,7 +32,7 @@ EDGE_PARAGRAPHS = 2
 NEAR_PARAGRAPHS = 2
 REFRAIN_CHAPTERS = 2  # earlier chapters with the same text; with this one they are three
 DOUBLE_WORDS = 25  # a paragraph this long is not repeated on purpose
-DOUBLE_REMOVED = "This paragraph stands in the chapter already, word for word. The second one was removed."
+DOUBLE_REMOVED = "The chapter has this paragraph twice, word for word. The second one was removed."
 
 
 @dataclass(frozen=True, slots=True)

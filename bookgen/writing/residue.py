@@ -64,7 +64,7 @@ _POSTSCRIPT = re.compile(r"\W*P\.? ?S\b")  # of a letter in the story
 _SPOKEN = ("—", "–", "- ", "‘", "'")
 
 META_REMOVED = "The model spoke about its task instead of writing the book. The paragraph was removed."
-HEADING_REMOVED = "The heading stood twice in a row. The second one was removed."
+HEADING_REMOVED = "The heading was there twice in a row. The second one was removed."
 
 
 def residue(content: str, chapter: Chapter, tag: str) -> list[Flaw]:
@@ -130,7 +130,7 @@ def _headings(content: str, chapter: Chapter) -> list[Flaw]:
             heading = line.strip("# \t")
             key = heading.strip("*_ ").casefold()
             if key in (title, last):
-                flaws.append(Flaw("duplicate_heading", index, heading, "The heading stands there already."))
+                flaws.append(Flaw("duplicate_heading", index, heading, "The title or the heading above says the same."))
             last = key
     return flaws
 

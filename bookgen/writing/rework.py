@@ -1,4 +1,4 @@
-"""Plan some chapters of an outline anew, to fit the rest."""
+"""Plan some chapters of an outline again, to fit the rest."""
 
 from __future__ import annotations
 

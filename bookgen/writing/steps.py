@@ -22,5 +22,5 @@ class Steps(Protocol):
         ...
 
     def beside(self) -> Steps:
-        """Steps for calls that are made at the same time as these."""
+        """Steps for concurrent calls."""
         ...

@@ -276,7 +276,7 @@ def number_of(value: object) -> int | None:
 
 
 def name_of(value: object) -> str:
-    """A name of one of our lists as we spell it: "Non-fiction" is `non_fiction`. Empty for what is no text."""
+    """A name in the spelling of our enums: "Non-fiction" becomes `non_fiction`. Empty if the value is not text."""
     return value.strip().lower().replace(" ", "_").replace("-", "_") if isinstance(value, str) else ""
 
 

@@ -143,7 +143,7 @@ def story_kind(book: Book) -> str:
 
 
 def kind_of(genre: str) -> str:
-    """The kind of a genre by its words, as in CRAFTS; empty for a genre that no word is known of."""
+    """The kind of a genre by its words, as in CRAFTS; empty for an unknown genre."""
     return next((kind for words, kind in _KINDS if re.search(words, genre, re.IGNORECASE)), "")
 
 

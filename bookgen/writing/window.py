@@ -16,8 +16,8 @@ WINDOW = 32_000  # tokens: a book with any number of chapters must be writable i
 SMALLER = (24_000, 15_200, 11_400, 7_600, 5_700, 4_600, 3_800, 3_000, 2_400, 1_900, 1_500, 1_200)
 # The sizes used for larger windows. The part beyond WINDOW holds the text of earlier chapters.
 LARGER = (500_000, 200_000, 128_000, 96_000, 64_000, 48_000, WINDOW)
-SMALL = 6_000  # tokens: below it the craft is told in few words, and what can be spared is left out
-SHARE = 0.6  # of what the parts of a call have in WINDOW: its fixed words do not shrink with them
+SMALL = 6_000  # tokens: in a smaller window, prompts are brief and have only the necessary parts
+SHARE = 0.6  # the parts of a call shrink by this factor more than the window, because its fixed text does not shrink
 
 
 def smaller(window: int, refused: PromptTooLong) -> int:

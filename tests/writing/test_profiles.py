@@ -78,7 +78,7 @@ PROFILES = {
     "window 2,048 and no form of JSON": ServerProfile(
         settings={"window": 2_048, "window_as": "vllm", "rejects": ["response_format"], "reject_style": "openrouter"}
     ),
-    "window 512": ServerProfile("context window holds some", settings={"window": 512, "window_as": "vllm"}),
+    "window 512": ServerProfile("context window holds about", settings={"window": 512, "window_as": "vllm"}),
     "loops once": ServerProfile(script=chapters("text", 1, text=LOOP * 400)),
     "loops for ever": ServerProfile("chapter 1 cannot be used", chapters("text", text=LOOP * 400)),
     "loops in its outline": ServerProfile(

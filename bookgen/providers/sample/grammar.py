@@ -39,7 +39,7 @@ class Grammar:
         return _FIRST_LETTER.sub(lambda letter: letter[0].upper(), text, count=1)
 
     def keep(self) -> None:
-        """The try is used: its phrases rest for a while."""
+        """Accept the current try. Its phrases are not used again for a while."""
         for name, value, size in self._picked:
             self._recent.setdefault(name, deque(maxlen=size // 2)).append(value)
 

@@ -129,7 +129,7 @@ def _named(text: str, short_forms: Mapping[str, str], openings: frozenset[str]) 
 
 
 def _goes_on(story: Sequence[StoryFact]) -> bool:
-    """Whether no dated passage before it is later in time."""
+    """Whether no dated passage is earlier in time than the dated passage before it."""
     dates = [each.date for each in story if each.date]
     return not any(_before(later, earlier) for earlier, later in pairwise(dates))
 
@@ -202,7 +202,7 @@ def _places_left(story: Sequence[StoryFact], *, nouns_are_capitalised: bool) -> 
 
 
 def _left_around(left: Mapping[str, StoryFact], each: StoryFact, nouns_are_capitalised: bool) -> StoryFact | None:
-    """The leaving of the place where a person is, or of one in which it lies: of Trieste for "a café in Trieste"."""
+    """The fact that the person left the place, or a place around it, such as Trieste for "a café in Trieste"."""
     if each.value in left:
         return left[each.value]
     return next(
@@ -218,7 +218,7 @@ def _left_around(left: Mapping[str, StoryFact], each: StoryFact, nouns_are_capit
 def _objects(story: Sequence[StoryFact], *, holders: Set[str]) -> Iterator[Contradiction]:
     """An object is somewhere after it is gone, or with another person without having been moved.
 
-    `holders` are people, beside those of whom a fact says that they act, die or are born.
+    `holders` are people. Anyone who acts, dies or is born in a fact counts as well.
     """
     people = holders | {
         each.subject for each in story if each.event in (FactEvent.ACTS, FactEvent.DIES, FactEvent.BORN)

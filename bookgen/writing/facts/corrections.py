@@ -163,7 +163,7 @@ def _counts(word: str) -> bool:
 
 
 def still_says(quote: str, change: tuple[Words, Words]) -> bool:
-    """Whether a passage has the former expression, be it in another form of its words, and not the new one."""
+    """Whether a passage has the old expression, possibly in other forms of its words, and not the new one."""
     words = words_of(quote)
     return find_words(words, change[0], is_form_of) is not None and find_words(words, change[1]) is None
 

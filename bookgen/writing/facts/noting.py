@@ -49,7 +49,7 @@ follows from. Dates as YYYY, YYYY-MM or YYYY-MM-DD.
 
 
 def form(lang: ProseLanguage) -> str:
-    """What a prompt says about the facts of a reply."""
+    """The part of a prompt that asks for facts."""
     return FORM.format(
         facts=MAX_FACTS,
         value=lang.length(MAX_VALUE_WORDS),

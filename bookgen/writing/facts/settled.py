@@ -127,7 +127,7 @@ def _former_expressions(text: str, book: Book) -> Iterator[Deviation]:
 
 
 def _in_context(was: Words, new: Words, says: str) -> tuple[Words, Words]:
-    """A short expression with what follows it in its clause: "left" of "right-handed" was "left-handed"."""
+    """A short expression, extended by the words that follow in its clause: "left" becomes "left-handed"."""
     for clause in map(words_of, _CLAUSE.split(says)):
         place = find_words(clause, new)
         if place is not None and not _is_particular(was):

@@ -11,9 +11,9 @@ from bookgen.models import AgeRange
 class Reading:
     """`words` of a spread and of its `longest` sentence, on `lines` lines at most.
 
-    `common`: the Zipf frequency (the logarithm of how often a word comes in a thousand million) from which a word
-    counts as known; `new`: the share of a text's words that may be rarer. `story` is for the planner of the
-    book, `manner` for the writer of a spread.
+    `common`: the Zipf frequency (the logarithm of a word's occurrences in a billion words) from which a word counts as
+    known; `new`: the share of a text's words that may be rarer. `story` is for the planner of the book, `manner` for
+    the writer of a spread.
     """
 
     words: int

@@ -67,9 +67,9 @@ _Spread = tuple[Cleaned, Scene]  # the text, and the scene of the picture
 
 
 async def write_spread(material: Material, chapter: Chapter, steps: Steps) -> ChapterDraft:
-    """The spread's text as the model sent it, with what is hard about it, and the picture that goes with it.
+    """Write the text of a spread and describe its picture. The draft lists what is too hard for the readers' age.
 
-    A book that has no plan yet gets one first, which the draft hands on to be kept.
+    If the book has no plan yet, it is planned first, and the draft contains the plan to be stored.
     """
     plan = None
     if material.book.bible == material.book.authored_bible:
@@ -92,7 +92,7 @@ async def write_spread(material: Material, chapter: Chapter, steps: Steps) -> Ch
 
 
 class _CreditedSteps:
-    """Steps that note which model answered last."""
+    """Steps that record which model answered last."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps

@@ -1,4 +1,4 @@
-"""Finds a quoted passage in a text, also after the text has changed: only if there is no doubt."""
+"""Finds a quoted passage in a text, even after the text has changed, but only if there is no doubt."""
 
 from __future__ import annotations
 

@@ -24,9 +24,9 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """`content[start:end]` is `original`, and `replacement` is to stand there instead; offsets count characters.
+    """A proposal to replace `original`, which is `content[start:end]`, by `replacement`. Offsets count characters.
 
-    `prefix` and `suffix` are what stands right before and after it.
+    `prefix` and `suffix`: the text right before and after it.
     """
 
     start: int
@@ -52,9 +52,10 @@ def around(content: str, start: int, end: int) -> tuple[str, str]:
 
 
 def honest(correction: Correction) -> Correction:
-    """The correction with a type that it deserves, because spelling and punctuation are applied unread.
+    """The correction, as a matter of style if it changes more than its type allows.
 
-    Spelling changes one word by at most two letters, or joins two words or divides one; punctuation changes no letter.
+    Corrections of spelling and punctuation may be applied without being read. Spelling changes one word by at most two
+    letters, or joins two words or divides one; punctuation changes no letter.
     """
     before, after = correction.original, correction.replacement
     match correction.reason.type:

@@ -1,4 +1,4 @@
-"""What the model proposes: edits of quoted passages, never a text of its own."""
+"""The model's proofreading: edits of quoted passages, never a whole text."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def windows(content: str, most: int = WINDOW_WORDS) -> list[Window]:
 
 
 def _passages(content: str, most: int) -> Iterator[tuple[int, str]]:
-    """The paragraphs with their offsets; of one with more than `most` words the sentences, cut where they never end."""
+    """The paragraphs with their offsets. One with more than `most` words is divided into sentences, or anywhere."""
     for offset, block in blocks(content):
         if measure(block) <= most:
             yield offset, block

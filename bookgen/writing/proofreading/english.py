@@ -34,7 +34,10 @@ _WRONG_BEFORE = {
 
 
 def corrections(book: BookText, tag: str) -> Iterator[tuple[int, Correction, bool]]:
-    """Chapter id, correction, and whether it may be shown on the checker's word alone. Takes seconds: off the loop."""
+    """Chapter id, correction, and whether the checker's rule is reliable enough to show it without confirmation.
+
+    Takes seconds: call it outside the event loop.
+    """
     linter = Linter(_DIALECTS.get(tag.lower().replace("_", "-"), Dialect.AMERICAN))
     linter.set_lint_config({rule: rule in _RULES for rule in linter.get_lint_config()})
     linter.import_words(sorted(_own_words(book)))

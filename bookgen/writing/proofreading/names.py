@@ -52,7 +52,7 @@ def _spellings(book: BookText) -> list[str]:
 
 
 def _meant(word: str, known: Sequence[str]) -> str | None:
-    """The spelling that the word is nearest to, where it is a slip of one."""
+    """The spelling that the word is a slip of; None if it is not a slip."""
     for letters in (1, 2):
         for name in known:
             if letters <= (2 if len(name) >= LONG else 1) and _is_slip(word, name, letters):
@@ -61,8 +61,9 @@ def _meant(word: str, known: Sequence[str]) -> str | None:
 
 
 def _is_slip(word: str, name: str, letters: int) -> bool:
-    """Whether it is a slip: not an inflected form, which differs at its end only, and no other name, which has another
-    first letter.
+    """Whether the word is a slip of the name.
+
+    An inflected form differs only at its end, and a different name has a different first letter; neither is a slip.
     """
     if word[0] != name[0] or word[:-ENDING] == name[:-ENDING]:
         return False

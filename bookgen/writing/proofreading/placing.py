@@ -23,7 +23,7 @@ class Placement:
 
 
 def placed(suggestions: Sequence[Suggestion], content: str, content_version: int) -> Placement:
-    """Where each suggestion stands in the content that has this version; one that is not found is stale."""
+    """Find the place of each suggestion in the content, which has this version. One that is not found is stale."""
     result = Placement(content)
     for each in suggestions:
         start: int | None = each.start_offset
@@ -40,7 +40,7 @@ def applied(before: Placement, chosen: Collection[int]) -> Placement:
     """The text with the chosen suggestions applied, from its end to its beginning.
 
     A suggestion that touches an applied one becomes stale, and so does a chosen one that would change more than words.
-    A chosen one whose check would cost too much reading stays pending, for another call.
+    A chosen one that is too expensive to check in this call stays pending.
     """
     budget, content = ReadingBudget(), before.content
     edits: list[Suggestion] = []
@@ -99,7 +99,7 @@ def found_again(correction: Correction, content: str) -> Correction | None:
 
 
 def fingerprint(correction: Correction) -> str:
-    """An identifier of a correction wherever its chapter has moved, by which a dismissed one is recognised."""
+    """An identifier of a correction, by which a dismissed one is recognised. It does not depend on its offset."""
     around = (correction.prefix[-12:], correction.suffix[:12])
     said = "\0".join((correction.reason.type, correction.original, correction.replacement, *around))
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()

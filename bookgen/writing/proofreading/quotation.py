@@ -119,7 +119,7 @@ def _is_open(block: str, pair: Marks) -> bool:
 def _goes_on(prose: str, place: int, pair: Marks) -> bool:
     """Whether what is open at `place` is closed in a later paragraph, or opened again in the next one.
 
-    French, Russian and others set a whole dialogue so, each speech of it behind a dash.
+    In French, Russian and other languages, one pair of marks encloses a whole dialogue, with a dash before each speech.
     """
     if prose[place : place + 40].lstrip().startswith((pair.opener, "—", "–", "-")):
         return True
@@ -130,7 +130,7 @@ def _goes_on(prose: str, place: int, pair: Marks) -> bool:
 
 
 def _is_closed(prose: str, place: int, opener: str, closer: str) -> bool:
-    """Whether the next of both marks behind `place` closes."""
+    """Whether the first of the two marks after `place` is the closing one."""
     again, end = prose.find(opener, place), prose.find(closer, place)
     return end >= 0 and (again < 0 or end < again)
 
@@ -207,7 +207,7 @@ def _marked(word: str, pattern: re.Pattern[str], mark_for: MarkFor) -> Iterator[
 
 
 def _mark(pair: Marks, before: str, after: str) -> str:
-    """Straight where it is neither beyond doubt."""
+    """The opening or the closing mark, or the straight mark if it is not certain which one is meant."""
     if not before.strip("([—–*_¿¡"):
         return f"{pair.opener}{pair.space}" if after[:1].isalnum() or after[:1] in _FIRST else _STRAIGHT
     return f"{pair.space}{pair.closer}" if _LETTER.search(before) else _STRAIGHT

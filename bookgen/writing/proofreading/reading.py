@@ -1,4 +1,4 @@
-"""Reads a book as a proofreader: the survey of the whole, then the model chapter by chapter, as one list."""
+"""Proofreads a book: merges the survey of the whole book with the model's edits of each chapter."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _together(
 
 
 def _continuity(content: str, flags: Sequence[Mapping[str, Any]]) -> list[Correction]:
-    """Contradictions between facts of the story. What is right only the author knows: nothing is replaced."""
+    """Contradictions between facts of the story. Nothing is replaced, since only the author knows what is right."""
     found = []
     for flag in flags:
         excerpt = str(flag["excerpt"])

@@ -23,7 +23,7 @@ _RULES = (
 
 
 def check(book: BookText, *, refrains: bool) -> dict[int, list[Correction]]:
-    """The corrections of each chapter, by its id. With `refrains` sentences may stand twice. Slow: off the loop."""
+    """The corrections of each chapter, by its id. `refrains`: sentences may be repeated. Call it off the event loop."""
     found: dict[int, list[Correction]] = {chapter_id: [] for chapter_id in book.texts}
     for rule in (*_RULES, *(() if refrains else (twice.corrections,))):
         for chapter_id, correction in rule(book):

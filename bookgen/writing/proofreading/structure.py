@@ -34,12 +34,12 @@ def blocks(content: str) -> Iterator[tuple[int, str]]:
 
 
 def prose(text: str) -> str:
-    """`text` with U+0000 for everything that is not prose, so that offsets stay the same."""
+    """`text` with U+0000 in place of each character that is not prose, so that offsets stay the same."""
     return _NO_PROSE.sub(lambda match: "\0" * len(match[0]), text)
 
 
 def paragraph(content: str, start: int, end: int) -> tuple[int, int]:
-    """Where the paragraph begins and ends in which `content[start:end]` stands."""
+    """The start and the end of the paragraph that contains `content[start:end]`."""
     last = content.find("\n\n", end)
     return content.rfind("\n\n", 0, start) + 1, len(content) if last < 0 else last
 
@@ -51,7 +51,10 @@ class ReadingBudget:
         self._left = MAX_READ_CHARACTERS
 
     def pays_for(self, content: str, start: int, end: int) -> bool:
-        """Whether a change of `content[start:end]` may be judged; if so, it is counted. The longest are not read."""
+        """Count the check of a change of `content[start:end]`. Returns False if the budget does not cover it.
+
+        A paragraph of more than MAX_PARAGRAPH_CHARACTERS is never parsed, so it costs nothing.
+        """
         first, last = paragraph(content, start, end)
         cost = last - first if last - first <= MAX_PARAGRAPH_CHARACTERS else 0
         if cost > self._left:

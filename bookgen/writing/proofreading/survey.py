@@ -1,9 +1,8 @@
-"""The survey of a book by rules and a checker, in a process of its own: `python -m` with this module's name, MEMORY.
+"""The survey of a book by rules and a checker, in a separate process: `python -m` with this module's name, MEMORY.
 
-A novel takes seconds, and the checker holds the interpreter for two of them while it starts. The book comes in on
-stdin, pickled by the service, and behind it its chapters, of which the service has one at a time. The survey goes out
-on stdout as JSON: the process has read what strangers wrote, and whatever it says, reading it makes no more of it than
-corrections.
+A novel takes seconds, for two of which the starting checker holds the interpreter lock. The service sends the book and
+then its chapters to stdin, pickled; it has only one chapter in memory at a time. The process answers on stdout with
+JSON. Its input is untrusted, so its answer is too: reading the answer can only produce corrections.
 """
 
 from __future__ import annotations
@@ -40,10 +39,9 @@ class UnreadableSurvey(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What rules and a checker find in a book, by chapter id; the checker's findings with whether each rule is
-    reliable.
+    """The findings of the rules and of the checker, by chapter id. The checker's tell whether the rule is reliable.
 
-    `versions` are those of the contents that were read.
+    `versions`: the content versions that were read.
     """
 
     rules: Mapping[int, Sequence[Correction]]
@@ -51,8 +49,9 @@ class Survey:
     versions: Mapping[int, int]
 
     def of(self, chapter: Chapter) -> tuple[list[Correction], list[tuple[Correction, bool]]]:
-        """The findings of rules and checker in the current chapter: those from an older text are found again or
-        dropped.
+        """The findings of the rules and of the checker in the current text of the chapter.
+
+        Findings in an older text are placed again, or dropped.
         """
         seen, checked = self.rules.get(chapter.id, ()), self.checker.get(chapter.id, ())
         if self.versions.get(chapter.id) == chapter.content_version:
@@ -68,7 +67,7 @@ class Survey:
 
     @classmethod
     def read(cls, answer: bytes) -> Survey:
-        """UnreadableSurvey."""
+        """Parse the answer of the process. Raises UnreadableSurvey."""
         try:
             told = orjson.loads(answer)
             return cls(
@@ -129,7 +128,7 @@ def survey_of(book: Book, chapters: Iterable[Chapter]) -> Survey:
 
 
 def _unpickled(source: IO[bytes]) -> Iterator[Any]:
-    """Whatever was pickled there, until there is no more."""
+    """Unpickle one object after the other until the end of the stream."""
     while True:
         try:
             yield pickle.load(source)

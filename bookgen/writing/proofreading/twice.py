@@ -19,8 +19,9 @@ _REASON = Reason(
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """The second sentence of each pair, by chapter id, with the proposal to leave it out. A whole paragraph is not
-    reported.
+    """The second sentence of each pair, by chapter id, with the proposal to remove it.
+
+    A sentence that is a whole paragraph is not reported.
     """
     seen: set[bytes] = set()
     for chapter_id, text in book.texts.items():
