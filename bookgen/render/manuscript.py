@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bookgen.models import Book, BookKind, Chapter, SourceType
+from bookgen.models import Book, BookKind, Chapter, SourceType, is_verse
 from bookgen.render import sample_text
 from bookgen.render.bounds import require_few_texts
 from bookgen.render.characters import one_line
@@ -20,7 +19,6 @@ from bookgen.render.ornaments import without_needless_breaks
 from bookgen.render.typography import polisher
 
 WATERMARK = "Made with bookgen"
-_VERSE = re.compile(r"\b(?:poe(?:m|t|s[iíy])|verse\b|lyrics?\b|gedicht|lyrik\b)|poésie|поэзи|стихи|诗|詩", re.I)
 
 
 def manuscript(
@@ -49,7 +47,7 @@ def manuscript(
         blurb="\n".join(filter(None, (one_line(polish(line)) for line in book.blurb.splitlines()))),
         chapters=tuple(
             _titled(
-                _section(chapter, polish, _of_chapter(illustrations, chapter, book), verse=_is_verse(book)),
+                _section(chapter, polish, _of_chapter(illustrations, chapter, book), verse=is_verse(book)),
                 one_line(polish(book.title)),
                 tongue,
                 is_only=len(chapters) == 1 and book.kind is BookKind.PROSE,
@@ -79,11 +77,6 @@ def _of_chapter(illustrations: Sequence[PlacedPicture], chapter: Chapter, book: 
     """The chapter's pictures. For a spread only the newest, since its page has room for one."""
     found = [each for each in illustrations if each.chapter_id == chapter.id]
     return [replace(found[-1], position=0)] if found and book.kind is BookKind.CHILDRENS else found
-
-
-def _is_verse(book: Book) -> bool:
-    """Whether the book is verse, so that line breaks in its text are kept."""
-    return book.bible.get("kind") == "verse" or _VERSE.search(book.genre) is not None
 
 
 def _section(chapter: Chapter, polish: Polish, illustrations: Sequence[PlacedPicture], *, verse: bool) -> Section:

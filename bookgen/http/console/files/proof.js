@@ -130,10 +130,11 @@ function Suggestion({ book, report, one, open, apply, dismiss }) {
   }, []);
   const before = shown?.before ?? one.original_text;
   const after = shown?.after ?? one.suggested_text;
+  const said = book.is_verse ? (text) => text : inOneLine;
   return html`
     <article class="card suggestion" ref=${card} tabindex="-1" aria-live="polite">
       <p class="quiet">${one.severity}, ${one.type} · <a href="#/books/${book.id}/chapters/${one.chapter}">Chapter ${one.chapter_number}</a></p>
-      <p class="reading-line" ...${inLanguage(book)}>${inOneLine(shown?.context_before)}${after === null ? html`<mark>${inOneLine(before)}</mark>` : html`<del>${inOneLine(before)}</del> <ins>${inOneLine(after)}</ins>`}${inOneLine(shown?.context_after)}</p>
+      <p class="reading-line ${book.is_verse ? "verse" : ""}" ...${inLanguage(book)}>${said(shown?.context_before)}${after === null ? html`<mark>${said(before)}</mark>` : html`<del>${said(before)}</del> <ins>${said(after)}</ins>`}${said(shown?.context_after)}</p>
       ${one.explanation.split("\n").map((line) => html`<p>${line}</p>`)}
       <${Problem} error=${apply.error ?? dismiss.error} />
       ${open && html`<div class="row">
