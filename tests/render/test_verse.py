@@ -8,7 +8,7 @@ import docx
 import pytest
 
 from bookgen.render.markdown import parse
-from bookgen.render.model import Heading, Verse
+from bookgen.render.model import Heading, Span, Verse
 from tests.render.conftest import Make, render
 from tests.render.test_sent_markdown import SENTENCE, chapter, left_edges, lines
 
@@ -52,6 +52,14 @@ def test_verse_lines_keep_their_indents_in_every_format(make: Make) -> None:
     assert said[0] + 10 < said[1] < said[2] - 10
     assert word["So I am fifty-two"] < word["out from the slip"] < word["before I do it,"]
     assert '<span>So I am fifty-two</span><br/><span style="margin-inline-start: 3.2em">before' in chapter(book)
+
+
+@pytest.mark.parametrize("line", ['*"Who goes there?"*', '_"Who goes there?"_'])
+def test_an_indented_line_may_begin_with_emphasis(line: str) -> None:
+    (verse,), _ = parse(f"He said:\n    {line}", "The Tide", lambda each: each, verse=True)
+
+    assert isinstance(verse, Verse)
+    assert (verse.lines[1], verse.indents) == ((Span('"Who goes there?"', italic=True),), (0, 4))
 
 
 def test_no_word_of_a_turned_verse_line_is_divided(make: Make) -> None:
