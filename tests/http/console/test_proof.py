@@ -20,12 +20,8 @@ async def test_each_suggestion_is_shown_and_then_applied_or_dismissed(page: Brow
     await page.open(f"books/{book['id']}/proof")
 
     await page.sees("This service has no language model, so a check runs only the built-in rules")
-    await check(page, account, book["id"], "Have an editor read it")
-    await page.sees("Nobody has read the book")
-    assert (
-        await page.script("return document.querySelectorAll('select').length") == 0
-    )  # no filters for so few suggestions
-    await page.press("Check the book again")
+    await page.misses("Have an editor read it")
+    await page.press("Check the book")
     await page.until("document.querySelector('.suggestion ins')")
     count = await left(page)
     await page.script("document.activeElement.blur()")
