@@ -92,6 +92,10 @@ class Profiles:
         self._rights.forget(account_id)
         return outcome, account
 
+    async def resend_verification(self, email: str) -> None:
+        """Queue another letter. It is sent only to an address that an account has and has not verified."""
+        await self._request_letter(LinkPurpose.VERIFY_EMAIL, email)
+
     async def approve_email(self, uid: str, token: str, holder: int | None) -> tuple[Proof, Account]:
         """Follow the link by which the old address agrees to a change."""
         async with self._db.acquire() as connection, connection.transaction():
@@ -138,9 +142,8 @@ class Profiles:
             )
 
     async def forgot_password(self, email: str) -> None:
-        """Queue the e-mail without checking whether an account has the address, so that the answer reveals nothing."""
-        await mails.enqueue(self._db, LinkPurpose.RESET_PASSWORD, signup.valid_email(email.lower()))
-        self._wake_mail()
+        """Queue a letter with a link that sets a new password."""
+        await self._request_letter(LinkPurpose.RESET_PASSWORD, email)
 
     async def can_reset(self, uid: str, token: str) -> bool:
         """Whether this link can still set a password. Does not use it up."""
@@ -163,6 +166,11 @@ class Profiles:
             await accounts.end_tokens(connection, account_id, now)
             await history.record(connection, account, "password-changed", by="a mailed link")
         self._rights.forget(account_id)
+        self._wake_mail()
+
+    async def _request_letter(self, purpose: LinkPurpose, email: str) -> None:
+        """Queue the e-mail without checking whether an account has the address, so that the answer reveals nothing."""
+        await mails.enqueue(self._db, purpose, signup.valid_email(email.lower()))
         self._wake_mail()
 
     async def _require_password(self, account_id: int, password: str) -> Account:

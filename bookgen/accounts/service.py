@@ -130,8 +130,8 @@ class Accounts:
         """Refuse model work at the operator's cost for a free account whose owner is not verified."""
         if self._guards_spending and not await accounts.is_proven(self._db, account_id):
             raise PermissionDenied(
-                "Verify your e-mail address first: follow the link we e-mailed you, then send this request again. For "
-                "another e-mail, use POST /auth/forgot-password/."
+                "Verify your e-mail address first: follow the link we e-mailed you, then try again. You can request "
+                "another e-mail in your account (POST /auth/resend-verification/)."
             )
 
     # --- coming in ----------------------------------------------------------------------------------
@@ -220,7 +220,10 @@ class Accounts:
 
     def _require_verified(self, account: Account) -> None:
         if self._verification_mandatory and not account.email_verified:
-            raise PermissionDenied("Verify your e-mail address first: follow the link we e-mailed you, then log in.")
+            raise PermissionDenied(
+                "Verify your e-mail address first: follow the link we e-mailed you, then log in. You can "
+                "request another e-mail (POST /auth/resend-verification/)."
+            )
 
     async def _refuse_registration(self, caller: Caller) -> None:
         if not self._registration_open:

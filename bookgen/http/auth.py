@@ -52,6 +52,11 @@ APPROVED = {
 }
 RESET_SENT = "If an account has this address, a reset link is on its way."
 RESET_WRITTEN = "This service sends no e-mail. If an account has this address, the operator can pass on its reset link."
+VERIFICATION_SENT = "If an account has this address and has not verified it, a link is on its way."
+VERIFICATION_WRITTEN = (
+    "This service sends no e-mail. If an account has this address and has not verified it, the operator can pass on "
+    "its link."
+)
 
 log = structlog.get_logger(__name__)
 
@@ -156,7 +161,7 @@ async def logout(request: web.Request) -> web.Response:
     "Request a password-reset link by e-mail",
     "The response is the same whether or not an account has this address.",
 )
-@json_schema(shapes.PasswordResetRequestSchema)
+@json_schema(shapes.EmailAddressSchema)
 @response_schema(shapes.MessageSchema, 200)
 async def forgot_password(request: web.Request) -> web.Response:
     await request.app[SERVICES].accounts.profiles.forgot_password(request[BODY]["email"])
@@ -183,6 +188,20 @@ async def verify_email(request: web.Request) -> web.Response:
     profiles = request.app[SERVICES].accounts.profiles
     outcome, account = await profiles.verify_email(*_link(request), await _holder(request))
     return replies.json({"message": VERIFIED[outcome].format(email=account.email)})
+
+
+@docs(
+    "auth",
+    "Request another link that verifies your e-mail address",
+    "For an account whose `email_verified` is false. The response is the same whether or not an account has this "
+    "address. At most five letters an hour are sent to an address.",
+)
+@json_schema(shapes.EmailAddressSchema)
+@response_schema(shapes.MessageSchema, 200)
+async def resend_verification(request: web.Request) -> web.Response:
+    await request.app[SERVICES].accounts.profiles.resend_verification(request[BODY]["email"])
+    sends = request.app[SERVICES].site.sends_mail
+    return replies.json({"message": VERIFICATION_SENT if sends else VERIFICATION_WRITTEN})
 
 
 @docs(

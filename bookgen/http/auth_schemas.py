@@ -72,7 +72,7 @@ class PasswordChangeSchema(Body):
     new_password = Password(required=True)
 
 
-class PasswordResetRequestSchema(Body):
+class EmailAddressSchema(Body):
     email = Email(required=True)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from marshmallow import Schema, fields, validate
 
 from bookgen.http.edge.schemas import Body, List, String, choice, shown
-from bookgen.models import Book
-from bookgen.services.bible import FIELDS, StoryKind, bible_of
+from bookgen.models import Book, StoryKind
+from bookgen.services.bible import FIELDS, bible_of
 
 MAX_ENTRIES, MAX_NAME, MAX_TEXT, MAX_LONG_TEXT = 50, 120, 2_000, 10_000
 

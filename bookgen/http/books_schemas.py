@@ -15,7 +15,17 @@ from bookgen.http.covers_schemas import CoverSchema
 from bookgen.http.edge.schemas import Body, Integer, Query, String, choice, shown
 from bookgen.http.exports_schemas import ChosenSettings
 from bookgen.http.generation_schemas import GenerationProgressSchema
-from bookgen.models import MAX_BLURB_CHARACTERS, AgeRange, Book, BookKind, BookStatus, Chapter, Estimate, FundingSource
+from bookgen.models import (
+    MAX_BLURB_CHARACTERS,
+    AgeRange,
+    Book,
+    BookKind,
+    BookStatus,
+    Chapter,
+    Estimate,
+    FundingSource,
+    is_verse,
+)
 from bookgen.render.trim import DEFAULT_TRIM, TRIMS
 from bookgen.services.editing import DEFAULT_CHAPTERS, WORDS_A_CHAPTER
 from bookgen.services.revised_outline import MAX_CHAPTERS
@@ -263,6 +273,10 @@ class BookSchema(BookListedSchema):
         allow_none=True,
         metadata={"description": "What to install if no font of this server has a letter of the title. Else null."},
     )
+    is_verse = fields.Boolean(
+        required=True,
+        metadata={"description": "Whether the book is verse: its texts and files keep every line break and indent."},
+    )
     usage = fields.Nested(UsageSumSchema, required=True)
     estimated_cost_micros = fields.Integer(required=True, allow_none=True)
     estimated_seconds = fields.Integer(required=True, allow_none=True)
@@ -353,6 +367,7 @@ def shown_whole(
         "character_sheet_url": artwork.character_sheet_url,
         "quality": quality,
         "font_warning": font_warning,
+        "is_verse": is_verse(book),
         "usage": usage,
     }
 

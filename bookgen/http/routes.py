@@ -49,6 +49,7 @@ ACCOUNT: tuple[Route, ...] = (
     Route("POST", "/auth/forgot-password/", auth.forgot_password, AUTH, public=True),
     Route("POST", "/auth/reset-password/{uid}/{token}/", auth.reset_password, AUTH, public=True),
     Route("GET", "/auth/verify-email/{uid}/{token}/", auth.verify_email, PUBLIC, public=True, once=True),
+    Route("POST", "/auth/resend-verification/", auth.resend_verification, AUTH, public=True),
     Route("POST", "/auth/undo-email/{uid}/{token}/", auth.undo_email, AUTH, public=True),
     Route("POST", "/auth/approve-email/{uid}/{token}/", auth.approve_email, AUTH, public=True),
     Route("GET", "/auth/profile/", auth.read_profile, READ, cookie=True),

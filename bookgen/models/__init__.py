@@ -24,6 +24,11 @@ from bookgen.models.books import (
     RevisionOrigin as RevisionOrigin,
     SourceType as SourceType,
 )
+from bookgen.models.genres import (
+    StoryKind as StoryKind,
+    is_verse as is_verse,
+    story_kind as story_kind,
+)
 from bookgen.models.plans import (
     UNLIMITED as UNLIMITED,
     Allowance as Allowance,

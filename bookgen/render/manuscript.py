@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bookgen.models import Book, BookKind, Chapter, SourceType
+from bookgen.models import Book, BookKind, Chapter, SourceType, is_verse
 from bookgen.render import sample_text
 from bookgen.render.bounds import require_few_texts
 from bookgen.render.characters import one_line
@@ -21,7 +20,6 @@ from bookgen.render.poems import with_poems
 from bookgen.render.typography import polisher
 
 WATERMARK = "Made with bookgen"
-_VERSE = re.compile(r"\b(?:poe(?:m|t|s[iíy])|verse\b|lyrics?\b|gedicht|lyrik\b)|poésie|поэзи|стихи|诗|詩", re.I)
 
 
 def manuscript(
@@ -37,10 +35,10 @@ def manuscript(
     """The manuscript of a book. Chapters without text are left out; the others keep their numbers."""
     tongue = language(book.content_language)
     polish = polisher(tongue)
-    has_poems = _is_verse(book) and book.kind is BookKind.PROSE
+    has_poems = is_verse(book) and book.kind is BookKind.PROSE
     sections = (
         _titled(
-            _section(chapter, polish, _of_chapter(illustrations, chapter, book), verse=_is_verse(book)),
+            _section(chapter, polish, _of_chapter(illustrations, chapter, book), verse=is_verse(book)),
             one_line(polish(book.title)),
             tongue,
             is_only=len(chapters) == 1 and book.kind is BookKind.PROSE,
@@ -82,11 +80,6 @@ def _of_chapter(illustrations: Sequence[PlacedPicture], chapter: Chapter, book: 
     """The chapter's pictures. For a spread only the newest, since its page has room for one."""
     found = [each for each in illustrations if each.chapter_id == chapter.id]
     return [replace(found[-1], position=0)] if found and book.kind is BookKind.CHILDRENS else found
-
-
-def _is_verse(book: Book) -> bool:
-    """Whether the book is verse, so that line breaks in its text are kept."""
-    return book.bible.get("kind") == "verse" or _VERSE.search(book.genre) is not None
 
 
 def _section(chapter: Chapter, polish: Polish, illustrations: Sequence[PlacedPicture], *, verse: bool) -> Section:

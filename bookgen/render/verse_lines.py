@@ -8,6 +8,8 @@ from dataclasses import replace
 from bookgen.render.model import Spans, lines_by_hand
 
 _MARK = "\x02"  # cleaned text has no control characters
+_END = "."  # of the marks of a line: emphasis begins after a space or punctuation, not after a control character
+_MARKS = re.compile(rf"{_MARK}+\{_END}")
 _INDENTED = re.compile(r"[ \t]+(?=[^\s#>|`~])")
 _WIDE = re.compile(r"[ \t]*\t[ \t]*|  +")
 MAX_INDENT = 30  # spaces; a gap within a line is no wider either
@@ -16,14 +18,16 @@ MAX_INDENT = 30  # spaces; a gap within a line is no wider either
 def with_marked_indent(line: str) -> str:
     """The line with a mark for each space of its indent, unless it begins with a sign of Markdown."""
     found = _INDENTED.match(line)
-    return _MARK * min(len(found[0].expandtabs(4)), MAX_INDENT) + line[found.end() :] if found else line
+    if not found:
+        return line
+    return _MARK * min(len(found[0].expandtabs(4)), MAX_INDENT) + _END + line[found.end() :]
 
 
 def without_indents(spans: Spans) -> tuple[Spans, tuple[int, ...]]:
     """The spans without marks, and the indent of each line in spaces; empty if no line has one."""
     texts = ["".join(span.text for span in line) for line in lines_by_hand(spans)]
-    indents = tuple(text.count(_MARK) for text in texts if text.replace(_MARK, "").strip())
-    bare = (replace(span, text=span.text.replace(_MARK, "")) for span in spans)
+    indents = tuple(text.count(_MARK) for text in texts if _MARKS.sub("", text).strip())
+    bare = (replace(span, text=_MARKS.sub("", span.text)) for span in spans)
     kept = tuple(span for span in bare if span.text or span.note is not None)
     return kept, indents if any(indents) else ()
 
@@ -41,4 +45,4 @@ def _bounded(gap: str) -> str:
 
 def with_spaces(code: str) -> str:
     """Code with its indents as spaces again."""
-    return code.replace(_MARK, " ")
+    return _MARKS.sub(lambda marks: " " * marks[0].count(_MARK), code)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -12,13 +11,12 @@ import structlog
 from bookgen.billing.quota import Quota
 from bookgen.billing.storage import require_stored
 from bookgen.errors import Conflict, Unavailable, must_exist
-from bookgen.models import Book, BookKind
+from bookgen.models import Book, BookKind, StoryKind, story_kind
 from bookgen.store import books, chapters, facts
 from bookgen.store.outages import through_outages
 from bookgen.threads import compute
 from bookgen.writing.facts.corrections import corrected_by_bible, with_changes
 from bookgen.writing.facts.findings import bible_notes
-from bookgen.writing.voice import story_kind
 
 if TYPE_CHECKING:
     from asyncpg import Connection, Pool
@@ -27,16 +25,6 @@ OUTAGE_SECONDS = 3.0  # how long an author waits for the findings of a change th
 CHANGED = "The bible has changed since you read it. Read it again (GET /books/{id}/bible/), then send your change."
 
 log = structlog.get_logger(__name__)
-
-
-class StoryKind(StrEnum):
-    """The kind of a book, which decides how it is written."""
-
-    FICTION = "fiction"
-    NON_FICTION = "non_fiction"
-    MEMOIR = "memoir"
-    VERSE = "verse"
-    CHILDREN = "children"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bookgen.models import Book
+from bookgen.models import Book, story_kind
 from bookgen.writing import structured
 from bookgen.writing.structured import TEXT, Malformed, list_of, object_of
-from bookgen.writing.voice import story_kind
 
 SCENE_FIELDS = ("place", "people", "want", "turn")
 MAX_SCENES, MAX_ENTRIES = 12, 12  # of a chapter

@@ -13,13 +13,12 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from bookgen import names
-from bookgen.models import Book, BookKind
+from bookgen.models import Book, BookKind, story_kind
 from bookgen.threads import compute
 from bookgen.words import count_words
 from bookgen.writing import context
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.language import primary
-from bookgen.writing.voice import story_kind
 
 NAMES_EACH, TRADES, TOWNS = 4, 3, 2
 SHORT_IDEA = 60  # words; a longer idea has its own place and subject

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from bookgen.models import Book
+from bookgen.models import Book, story_kind
 from bookgen.providers.text import Message, PromptTooLong, TextRequest
 from bookgen.writing import brief, chapter_plan, drawn_names, planning, structured
 from bookgen.writing.budget import spread
@@ -24,7 +24,6 @@ from bookgen.writing.outline_form import (
 )
 from bookgen.writing.steps import Steps
 from bookgen.writing.structured import CutShort, StuckReply
-from bookgen.writing.voice import story_kind
 from bookgen.writing.window import SMALL, WINDOW, smaller
 
 BIBLE = """\

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bookgen.models import Book
+from bookgen.models import Book, story_kind
 from bookgen.providers.text import Block
 from bookgen.writing import context
 from bookgen.writing.language import language
-from bookgen.writing.voice import story_kind
 from bookgen.writing.window import SMALL, WINDOW, clip, scaled
 
 BATCH = 20  # chapters per reply: as many as models plan well and as fit into a reply

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bookgen.models import Book
+from bookgen.models import Book, story_kind
 from bookgen.writing.author_wishes import announces_refrains
 from bookgen.writing.language import language
 
@@ -69,32 +69,6 @@ _UNDECIDED = (
     "numbers."
 )
 
-# The first match for a genre is used. A genre without a match, in any language, is left to the model.
-_KINDS = (
-    (
-        r"child(?:ren)?['’]?s|for (?:\w+ )?children|\bkids\b|picture.?book|middle.grade|kinderb|kindergesch|"
-        r"pour enfants|jeunesse|infantil|bambini|детск|儿童|童话|絵本|児童",
-        "children",
-    ),
-    (r"poe(?:m|t|s[iíy])|poésie|verse\b|lyri[ck]|gedicht|поэзи|стихи|诗|詩", "verse"),
-    (r"memoir|mémoires|memorias|autobiogra|回忆录|自伝", "memoir"),
-    (
-        r"non.?fiction|true crime|sachbuch|ratgeber|no ficción|saggi|essa[iy]|ensayo|"
-        r"(?:roman|art) (?:history|empire)|ノンフィクション|纪实|нон-?фикшн",
-        "non_fiction",
-    ),
-    (
-        r"fiction|novel|fantas|thriller|romance|horror|myster|\broman\b|roman$|krimi|saga|young adult|"
-        r"short stor|роман|小说|小説",
-        "fiction",
-    ),
-    (
-        r"guide|how.?to|manual|self.?help|business|history|science|cook|travel|textbook|reference|education|health|"
-        r"psycholog|philosoph|politic|econom|technolog|programming|religio|finance|marketing|biograph|parenting",
-        "non_fiction",
-    ),
-)
-
 # Genres of prose in which repetition is a device.
 _SUNG = re.compile(
     r"fairy.?tale|märchen|conte de|cuento de hadas|fiab|legend|ballad|song|lullab|nursery|prayer|litan", re.I
@@ -134,17 +108,6 @@ def craft(book: Book, *, brief: bool = False) -> str:
         readers=_readers(book),
         layout=_LAYOUTS.get(kind, _PLAIN),
     )
-
-
-def story_kind(book: Book) -> str:
-    """The kind of book in the bible, otherwise that of the genre; empty if neither is known."""
-    named = book.bible.get("kind")
-    return named if isinstance(named, str) and named in CRAFTS else kind_of(book.genre)
-
-
-def kind_of(genre: str) -> str:
-    """The kind of a genre by its words, as in CRAFTS; empty for an unknown genre."""
-    return next((kind for words, kind in _KINDS if re.search(words, genre, re.IGNORECASE)), "")
 
 
 def has_refrains(book: Book) -> bool:

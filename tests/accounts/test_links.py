@@ -39,6 +39,39 @@ async def test_the_registration_letter_verifies_the_address(door: Door) -> None:
     assert (await door.call("GET", "/auth/profile/", token=token))[1]["email_verified"] is True
 
 
+async def test_another_verification_letter_can_be_requested(door: Door) -> None:
+    token = await door.access("ada")
+    first = await door.link("verify-email")
+
+    asked = await door.post("/auth/resend-verification/", {"email": "ADA@example.com"})
+
+    second = await door.link("verify-email")
+    assert (asked[0], second != first) == (200, True)
+    assert (await door.call("GET", second, token=token))[0] == 200
+    assert (await door.call("GET", "/auth/profile/", token=token))[1]["email_verified"] is True
+
+
+async def test_a_verified_or_unknown_address_gets_no_verification_letter(door: Door) -> None:
+    token = await door.access("ada")
+    assert (await door.call("GET", await door.link("verify-email"), token=token))[0] == 200
+    sent = len(await door.letters())
+
+    verified = await door.post("/auth/resend-verification/", {"email": "ada@example.com"})
+    unknown = await door.post("/auth/resend-verification/", {"email": "nobody@example.com"})
+
+    assert verified == unknown
+    assert len(await door.letters()) == sent
+
+
+async def test_an_address_gets_at_most_five_verification_letters_an_hour(door: Door) -> None:
+    await door.register("ada")
+
+    for _ in range(8):
+        assert (await door.post("/auth/resend-verification/", {"email": "ada@example.com"}))[0] == 200
+
+    assert len(await door.letters()) == 5
+
+
 async def test_a_head_request_does_not_use_up_a_link(door: Door) -> None:
     await door.access("ada")
     link = await door.link("verify-email")

@@ -78,6 +78,8 @@ UNFIT: list[tuple[str, Any, set[str]]] = [
     ("/auth/google/", {"accesstoken": "mistyped"}, {"access_token"}),
     ("/auth/forgot-password/", {}, {"email"}),
     ("/auth/forgot-password/", {"email": "not-an-address"}, {"email"}),
+    ("/auth/resend-verification/", {}, {"email"}),
+    ("/auth/resend-verification/", {"email": "not-an-address"}, {"email"}),
 ]
 
 

@@ -315,6 +315,7 @@ MODEL_USAGE = {
 }
 BOOK = BOOK_LISTED | {
     "font_warning": (str, NONE),
+    "is_verse": bool,
     "chapters": [CHAPTER],
     "covers": [COVER],
     "character_sheet_url": (is_url, NONE),

@@ -15,6 +15,7 @@ ROWS: list[tuple[str, str, bool, tuple[int, ...]]] = [
     ("POST", "/auth/forgot-password/", NONE, (200, 400)),
     ("POST", "/auth/reset-password/{uid}/{token}/", NONE, (200, 400)),
     ("GET", "/auth/verify-email/{uid}/{token}/", NONE, (200, 400, 401, 404)),
+    ("POST", "/auth/resend-verification/", NONE, (200, 400, 429)),
     ("POST", "/auth/undo-email/{uid}/{token}/", NONE, (200, 400)),
     ("POST", "/auth/approve-email/{uid}/{token}/", NONE, (200, 400, 401)),
     ("POST", "/auth/magic-login/{uid}/{token}/", NONE, (200, 400, 403)),

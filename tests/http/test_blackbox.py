@@ -139,6 +139,7 @@ async def sign_in_and_out(visitor: BlackboxCaller, ada: BlackboxCaller, folder: 
 
     passwords = {"current_password": PASSWORD, "new_password": PASSWORD + "2"}
     await ada.call("POST /auth/change-password/", 200, forms.MESSAGE, body=passwords)
+    await visitor.call("POST /auth/resend-verification/", 200, forms.MESSAGE, body={"email": "ada@example.com"})
     await visitor.call("POST /auth/forgot-password/", 200, forms.MESSAGE, body={"email": " ADA@example.com "})
     uid, token = await mailed(folder, "reset-password")
     reset = {"new_password": PASSWORD}

@@ -57,6 +57,22 @@ async def test_a_body_cannot_set_fields_of_the_service(api: Api) -> None:
     assert changed.body | {"title": "New", "status": "draft", "funding_source": None, "word_count": 0} == changed.body
 
 
+@pytest.mark.parametrize(
+    ("genre", "is_verse"),
+    [("Poetry", True), ("Poems for children", True), ("Lyrik", True), ("Lyrical fiction", False), ("", False)],
+)
+async def test_a_book_is_verse_by_its_genre(api: Api, genre: str, is_verse: bool) -> None:
+    assert (await api.book(genre=genre))["is_verse"] is is_verse
+
+
+async def test_a_book_is_verse_by_the_kind_in_its_bible(api: Api) -> None:
+    book = await api.book(genre="Western")
+
+    await api.patch(f"/books/{book['id']}/bible/", {"kind": "verse"})
+
+    assert (await api.get(f"/books/{book['id']}/")).body["is_verse"] is True
+
+
 async def test_books_are_listed_most_recently_updated_first(api: Api) -> None:
     first, second = await api.book(title="First"), await api.book(title="Second")
     await api.patch(f"/books/{first['id']}/", {"genre": "Essay"})

@@ -12,7 +12,7 @@ from docx.shared import Pt
 from bookgen.render.layout.geometry import geometry
 from bookgen.render.layout.tokens import SPACE_WIDTH
 from bookgen.render.markdown import parse
-from bookgen.render.model import Heading, Verse
+from bookgen.render.model import Heading, Span, Verse
 from bookgen.render.preview import html_pages
 from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, Rendered, render
@@ -146,6 +146,14 @@ def test_verse_among_prose_turns_as_before(make: Make) -> None:
 
     assert f"<span>{LONG}</span>" in chapter(book)
     assert "p.poem >" not in text_of(book.epub, "EPUB/style.css")
+
+
+@pytest.mark.parametrize("line", ['*"Who goes there?"*', '_"Who goes there?"_'])
+def test_an_indented_line_may_begin_with_emphasis(line: str) -> None:
+    (verse,), _ = parse(f"He said:\n    {line}", "The Tide", lambda each: each, verse=True)
+
+    assert isinstance(verse, Verse)
+    assert (verse.lines[1], verse.indents) == ((Span('"Who goes there?"', italic=True),), (0, 4))
 
 
 def test_no_word_of_a_turned_verse_line_is_divided(make: Make) -> None:

@@ -29,6 +29,9 @@ from tests.writing.scripted import a_book
         ("Science fiction", "fiction."),
         ("Stories for young children", "a children's book."),
         ("Poésie", "verse."),
+        ("Free verse", "verse."),
+        ("Multiverse fantasy", "fiction."),
+        ("Lyrical fiction", "fiction."),
         ("小说", "fiction."),
     ],
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bookgen.models import Book, Chapter, Severity, SuggestionType
+from bookgen.models import Book, Chapter, Severity, SuggestionType, is_verse
 from bookgen.providers.text import Block, Message, TextRequest
 from bookgen.threads import compute
 from bookgen.words import measure
@@ -21,7 +21,6 @@ from bookgen.writing.proofreading.correction import Correction, Reason, honest
 from bookgen.writing.proofreading.structure import blocks, keeps_structure
 from bookgen.writing.steps import Steps
 from bookgen.writing.structured import TEXT, Malformed, list_of, object_of
-from bookgen.writing.voice import story_kind
 from bookgen.writing.window import WINDOW, clip
 
 STAGE = "proofreading"
@@ -133,7 +132,7 @@ def _request(book: Book, chapter: Chapter, window: Window, context: int) -> Text
     listed = clip("; ".join(filter(None, names)), context // 10) or "none are listed"
     text = fenced("text", chapter.content[window.start : window.end])
     task = TASK.format(number=chapter.chapter_number, title=chapter.title, text=text, most=MAX_EDITS, language=tongue)
-    verse = VERSE if story_kind(book) == "verse" else ""
+    verse = VERSE if is_verse(book) else ""
     return TextRequest(
         stage=STAGE,
         system=(Block(PROOFREADER.format(language=tongue, names=listed, verse=verse)),),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from bookgen.models import Book, BookKind, SuggestionType
-from bookgen.writing.voice import is_sung, story_kind
+from bookgen.models import Book, BookKind, SuggestionType, story_kind
+from bookgen.writing.voice import is_sung
 
 
 class FindingKind(StrEnum):

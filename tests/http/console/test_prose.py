@@ -30,6 +30,33 @@ lines.
 
 #
 """
+POEM = """So I am fifty-two
+        before I do *it,
+    out* from the slip
+
+- that is all -
+1953. The mark
+\tof the tide
+
+***
+
+> He stops
+> there.
+
+```
+  a  b
+```
+"""
+# Each line of the poem with its indent in ems.
+LINES = """
+const em = (line) => parseFloat(line.style.marginInlineStart || "0");
+return [...document.querySelectorAll(".reading :is(.verse, .break, code)")].map((block) => block.matches(".verse")
+  ? [...block.querySelectorAll("span")].map((line) => `${em(line)} ${line.innerText}`) : block.innerText);
+"""
+TOPS = """
+const lines = document.querySelectorAll(".reading .verse > span");
+return new Set([...lines].map((line) => line.getBoundingClientRect().top)).size;
+"""
 READ = """
 return [...document.querySelectorAll(".reading :is(p:not(.quiet), h3, li)")].map(
   (one) => (one.matches(".break") ? "break" : one.innerText.replaceAll("\\n", "|")));
@@ -52,6 +79,25 @@ async def test_the_page_shows_breaks_like_the_files(page: BrowserPage, visitor: 
 
     shown = ["One.", "break", "Two|lines.", "Three", "Four|lines.", "break", "yes", "no"]
     assert await page.script(READ) == shown
+
+
+async def test_the_page_shows_each_line_of_verse_with_its_indent(page: BrowserPage, visitor: Api) -> None:
+    account = await sign_in(page, visitor)
+    book = await account.written(genre="Poetry")
+    chapter = book["chapters"][0]
+    await account.patch(f"/chapters/{chapter['id']}/", {"content": POEM})
+
+    await page.open(f"books/{book['id']}/chapters/{chapter['id']}/read")
+
+    assert await page.script(LINES) == [
+        ["0 So I am fifty-two", "3.2 before I do it,", "1.6 out from the slip"],
+        ["0 - that is all -", "0 1953. The mark", "1.6 of the tide"],
+        "⁂",
+        ["0 He stops", "0 there."],
+        "  a  b",
+    ]
+    assert await page.script("return document.querySelectorAll('.reading .verse em').length") == 2
+    assert await page.script(TOPS) == 8
 
 
 async def test_the_page_and_the_files_recognise_the_same_breaks(page: BrowserPage) -> None:

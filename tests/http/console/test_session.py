@@ -190,8 +190,11 @@ async def test_the_registration_view_links_to_the_sign_in_view(page: BrowserPage
     await page.named("E-mail address or username")
 
 
-async def test_an_unverified_user_sees_the_address_and_what_to_do_without_an_email(
-    open_api: OpenApi, open_page: OpenPage
+WAITING_LETTERS = "SELECT count(*) FROM mail WHERE purpose = 'verify-email'"
+
+
+async def test_an_unverified_user_sees_the_address_and_gets_another_email(
+    open_api: OpenApi, open_page: OpenPage, database: Database
 ) -> None:
     page = await open_page(await open_api(email_verification="mandatory", site={"sends_mail": True}))
     await page.open("signin/new")
@@ -201,6 +204,33 @@ async def test_an_unverified_user_sees_the_address_and_what_to_do_without_an_ema
 
     await page.sees("We sent it to ada@exmaple.com.")
     await page.sees("No e-mail?")
+    await page.press("Send the verification e-mail again")
+    await page.sees("a link is on its way")
+    assert await database.http.fetchval(WAITING_LETTERS) == 2
+    await page.open("signin")
+    await page.press("Send it again")
+    await page.fill("E-mail address of your account", "ada@exmaple.com")
+    await page.keys(Keys.ENTER)
+    await page.sees("a link is on its way")
+    assert await database.http.fetchval(WAITING_LETTERS) == 3
+
+
+@pytest.mark.parametrize("sends", [True, False])
+async def test_the_account_view_offers_another_verification_email_if_the_service_sends_any(
+    open_api: OpenApi, open_page: OpenPage, database: Database, sends: bool
+) -> None:
+    api = await open_api(site={"sends_mail": sends})
+    page = await open_page(api)
+    await sign_in(page, api)
+    await page.open("account")
+    await page.sees("This address is not verified yet.")
+
+    if sends:
+        await page.press("Send the verification e-mail again")
+        await page.sees("a link is on its way")
+
+    await page.misses("Send the verification e-mail again" if not sends else "This service sends no e-mail")
+    assert await database.http.fetchval(WAITING_LETTERS) == 1 + sends
 
 
 async def test_a_late_response_for_another_account_is_discarded(page: BrowserPage, visitor: Api) -> None:

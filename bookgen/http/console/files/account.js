@@ -6,6 +6,7 @@ import { html, useEffect, useState } from "./hooks.js";
 import { useResource } from "./live.js";
 import { go } from "./router.js";
 import { learn, signOut } from "./session.js";
+import { Resend } from "./sign.js";
 import { useSignal } from "./signal.js";
 import { settings } from "./site.js";
 import { Check, Field, Heading, Notice, Problem, useWork, Waiting } from "./ui.js";
@@ -51,6 +52,7 @@ function Profile({ user, reload }) {
       <${Field} label="Last name" name="last_name" autocomplete="family-name" defaultValue=${user.last_name} maxlength="150" wrong=${wrong.last_name} />
       <${Field} label="E-mail address" name="email" type="email" autocomplete="email" defaultValue=${user.email} required wrong=${wrong.email}
         onInput=${({ target }) => move(target.value !== user.email)} hint=${user.email_verified ? "" : "This address is not verified yet."} />
+      ${!user.email_verified && html`<${Resend} email=${user.email} />`}
       ${moves && user.email_verified && html`
         <${Field} label="Confirm with your password" name="current_password" type="password" autocomplete="current-password" wrong=${wrong.current_password}
           hint="Confirms the new address. If you have none, leave this empty: we also e-mail a link to your current address." />`}

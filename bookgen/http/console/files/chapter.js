@@ -67,7 +67,7 @@ function Reading({ book, chapter, status, reload, places }) {
       <p class="quiet">${chapter.chapter_number}</p>
       <${Heading} title=${chapter.title}>${chapter.title}<//>
       ${chapter.is_sample && html`<p class="quiet" lang="en" dir="ltr">Sample text: no language model wrote this chapter.</p>`}
-      <${Prose} text=${chapter.content} title=${chapter.title} pictures=${pictures(book, chapter)} />
+      <${Prose} book=${book} text=${chapter.content} title=${chapter.title} pictures=${pictures(book, chapter)} />
       ${!chapter.content && html`<p class="quiet" lang="en" dir="ltr">No text yet. ${chapter.summary}</p>`}
     </article>
     ${chapter.content && html`

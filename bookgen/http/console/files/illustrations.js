@@ -49,7 +49,7 @@ const FIELDS = ["caption", "alt_text", "position"];
 
 function Illustration({ book, chapter, one, name, isNew, reload }) {
   const card = useRef();
-  const places = blocks(chapter.content, chapter.title);
+  const places = blocks(book, chapter.content, chapter.title);
   const now = { ...one, position: Math.min(one.position, places.length) };
   const [edits, edit] = useKept(`picture-${one.id}`, book);
   const form = { ...now, ...edits };

@@ -5,7 +5,7 @@ import { count, inLanguage, number, time } from "./format.js";
 import { html, useEffect, useKeys, useLayoutEffect, useRef, useState } from "./hooks.js";
 import { useResource } from "./live.js";
 import { useSignal } from "./signal.js";
-import { isOffline, settings } from "./site.js";
+import { isOffline, modelsGuide, settings } from "./site.js";
 import { Action, Confirmed, Field, Heading, Notice, off, plain, Problem, Progress, spoken, useWork, Waiting } from "./ui.js";
 
 const OPEN = new Set(["pending", "running"]);
@@ -31,13 +31,14 @@ export default function Proof({ book, reload }) {
     <${Heading}>Proofread<//>
     <div class="row">
       <${Action} kind=${report ? "" : "primary"} work=${started("/proofreading-reports/", { book: book.id })}>${report ? "Check the book again" : "Check the book"}<//>
-      <${Action} work=${started(`/books/${book.id}/review/`)}>Have an editor read it<//>
+      ${site && !onlyRules && html`<${Action} work=${started(`/books/${book.id}/review/`)}>Have an editor read it<//>`}
       ${reports.length > 1 && html`
         <${Field} as="select" label="Report" value=${report.id} onChange=${(event) => choose(Number(event.target.value))}>
           ${reports.map((one) => html`<option value=${one.id} selected=${one.id === report.id}>${time(one.created_at)}, ${found(one)}</option>`)}<//>`}
     </div>
-    <p class="quiet">A check looks for errors, sentence by sentence. An editor reads the whole book for contradictions, loose ends and repetitions.
-      ${onlyRules && html` <b>This service has no language model, so a check runs only the built-in rules, and no editor can read the book.</b>`}</p>
+    <p class="quiet">A check looks for errors, sentence by sentence. ${onlyRules
+      ? html`<b>This service has no language model, so a check runs only the built-in rules, and no editor can read the book.</b> <a href=${modelsGuide}>Set up a model</a>`
+      : "An editor reads the whole book for contradictions, loose ends and repetitions."}</p>
     ${report && html`<${Report} key=${report.id} book=${book} report=${report} again=${again} reload=${reload} />`}`;
 }
 
@@ -130,10 +131,11 @@ function Suggestion({ book, report, one, open, apply, dismiss }) {
   }, []);
   const before = shown?.before ?? one.original_text;
   const after = shown?.after ?? one.suggested_text;
+  const said = book.is_verse ? (text) => text : inOneLine;
   return html`
     <article class="card suggestion" ref=${card} tabindex="-1" aria-live="polite">
       <p class="quiet">${one.severity}, ${one.type} · <a href="#/books/${book.id}/chapters/${one.chapter}">Chapter ${one.chapter_number}</a></p>
-      <p class="reading-line" ...${inLanguage(book)}>${inOneLine(shown?.context_before)}${after === null ? html`<mark>${inOneLine(before)}</mark>` : html`<del>${inOneLine(before)}</del> <ins>${inOneLine(after)}</ins>`}${inOneLine(shown?.context_after)}</p>
+      <p class="reading-line ${book.is_verse ? "verse" : ""}" ...${inLanguage(book)}>${said(shown?.context_before)}${after === null ? html`<mark>${said(before)}</mark>` : html`<del>${said(before)}</del> <ins>${said(after)}</ins>`}${said(shown?.context_after)}</p>
       ${one.explanation.split("\n").map((line) => html`<p>${line}</p>`)}
       <${Problem} error=${apply.error ?? dismiss.error} />
       ${open && html`<div class="row">

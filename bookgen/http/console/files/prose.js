@@ -4,25 +4,30 @@ import { html } from "./hooks.js";
 import { Pictures } from "./pictures.js";
 import { isBreak, withBreaks } from "./scenes.js";
 import { Marked } from "./vendor/marked.js";
+import { Stanza, withMarks, withSpaces } from "./verse.js";
 
 // Code is code only between fences, as in the files: a paragraph that an author has indented is a paragraph.
-const markdown = new Marked({ tokenizer: { code: () => undefined } });
+const none = () => undefined;
+const markdown = new Marked({ tokenizer: { code: none } });
+const markdownOfVerse = new Marked({ tokenizer: { code: none, list: none, lheading: none } });
 
-/** `pictures` are placed where the files have them; those after the last block go to the end. */
-export function Prose({ text, title = "", pictures = [] }) {
-  const all = blocks(text, title);
+/** The text of a chapter of `book`. `pictures` are placed where the files have them; those after the last block go to the end. */
+export function Prose({ book, text, title = "", pictures = [] }) {
+  const all = blocks(book, text, title);
   const before = (at) => pictures.filter(({ position }) => Math.min(position, all.length) === at);
-  const shown = (one, at) => (isNeedless(all, at) ? null : block(one));
+  const shown = (one, at) => (isNeedless(all, at) ? null : block(one, book.is_verse));
   return html`${all.map((one, at) => html`<${Pictures} of=${before(at)} />${shown(one, at)}`)}<${Pictures} of=${before(all.length)} />`;
 }
 
 /** The blocks of a text as the files count them: without a repeated title at its start. */
-export function blocks(text, title = "") {
-  const all = markdown.lexer(withBreaks(text ?? "")).filter(({ type }) => type !== "space" && type !== "def").map((one) => (isBreak(one) ? { type: "hr" } : one));
+export function blocks(book, text, title = "") {
+  const all = parsed(withBreaks(text ?? ""), book.is_verse).filter(({ type }) => type !== "space" && type !== "def").map((one) => (isBreak(one) ? { type: "hr" } : one));
   while (all.at(-1)?.type === "hr") all.pop();
   const first = all.findIndex(({ type, text: said }) => type !== "hr" && !(type === "heading" && said.trim() === title.trim()));
   return first < 0 ? [] : all.slice(first);
 }
+
+const parsed = (text, isVerse) => (isVerse ? markdownOfVerse.lexer(withMarks(text)) : markdown.lexer(text));
 
 /** A break next to a heading or another break: the files drop it, but still count it as a block. */
 function isNeedless(all, at) {
@@ -32,22 +37,25 @@ function isNeedless(all, at) {
 /** Text with the one tag that is supported. */
 const broken = (text) => text.split(/<br\s*\/?>/i).map((part, at) => (at ? [html`<br />`, part] : part));
 
-const inside = (token) => (token.tokens ?? []).map(inline);
+const inside = (token) => (token.tokens ?? []).map((one) => inline(one));
 
-function block(token) {
+function block(token, isVerse) {
+  const within = ({ tokens }) => tokens.map((one) => block(one, isVerse));
   switch (token.type) {
     case "heading":
       return html`<h3>${inside(token)}</h3>`;
     case "paragraph":
-      return html`<p>${inside(token)}</p>`;
+      return isVerse ? html`<${Stanza} tokens=${token.tokens} show=${inline} />` : html`<p>${inside(token)}</p>`;
     case "hr":
       return html`<p class="break" role="separator">⁂</p>`;
     case "blockquote":
-      return html`<blockquote>${token.tokens.map(block)}</blockquote>`;
+      return html`<blockquote>${within(token)}</blockquote>`;
     case "code":
-      return html`<pre><code>${token.text}</code></pre>`;
-    case "list":
-      return token.ordered ? html`<ol start=${token.start}>${token.items.map(item)}</ol>` : html`<ul>${token.items.map(item)}</ul>`;
+      return html`<pre><code>${isVerse ? withSpaces(token.text) : token.text}</code></pre>`;
+    case "list": {
+      const items = token.items.map((item) => html`<li>${within(item)}</li>`);
+      return token.ordered ? html`<ol start=${token.start}>${items}</ol>` : html`<ul>${items}</ul>`;
+    }
     case "table":
       return html`<table><thead><tr>${token.header.map((cell) => html`<th>${inside(cell)}</th>`)}</tr></thead>
         <tbody>${token.rows.map((row) => html`<tr>${row.map((cell) => html`<td>${inside(cell)}</td>`)}</tr>`)}</tbody></table>`;
@@ -61,27 +69,25 @@ function block(token) {
   }
 }
 
-const item = ({ tokens }) => html`<li>${tokens.map(block)}</li>`;
-
-function inline(token) {
+function inline(token, content = token.tokens ? inside(token) : token.text) {
   switch (token.type) {
     case "strong":
-      return html`<strong>${inside(token)}</strong>`;
+      return html`<strong>${content}</strong>`;
     case "em":
-      return html`<em>${inside(token)}</em>`;
+      return html`<em>${content}</em>`;
     case "del":
-      return html`<s>${inside(token)}</s>`;
+      return html`<s>${content}</s>`;
     case "codespan":
-      return html`<code>${token.text}</code>`;
+      return html`<code>${content}</code>`;
     case "br":
       return html`<br />`;
     case "link":
-      return /^https?:/.test(token.href) ? html`<a href=${token.href} rel="noreferrer" target="_blank">${inside(token)}</a>` : inside(token);
+      return /^https?:/.test(token.href) ? html`<a href=${token.href} rel="noreferrer" target="_blank">${content}</a>` : content;
     case "image":
       return token.text;
     case "text":
     case "escape":
-      return token.text;
+      return content;
     default:
       return broken(token.raw);
   }

@@ -43,7 +43,7 @@ function Chapter({ book, at }) {
     <article class="reading" ...${inLanguage(book)}>
       <p class="quiet">${chapter.chapter_number}</p>
       <${Heading} title=${chapter.title}>${chapter.title}<//>
-      <${Prose} text=${chapter.content} title=${chapter.title} />
+      <${Prose} book=${book} text=${chapter.content} title=${chapter.title} />
     </article>
     <nav class="row between" aria-label="Chapters">${step(book.chapters[at - 1], "← Previous chapter")}${step(book.chapters[at + 1], "Next chapter →")}</nav>`;
 }

@@ -22,12 +22,12 @@ export default function Sign({ rest: [to] }) {
   useEffect(() => {
     if (session) instead(RETURNS.has(to) ? `#/${to}` : "#/");
   }, [session]);
-  if (tab === "forgot") return html`<${Forgot} back=${() => show("login")} />`;
+  if (tab in LETTERS) return html`<${Letter} key=${tab} ...${LETTERS[tab]} back=${() => show("login")} />`;
   const isNew = tab === "register";
   return html`
     <div class="narrow">
       <${Heading}>${isNew ? "Create an account" : "Sign in"}<//>
-      ${isNew ? html`<${Register} />` : html`<${Login} forgot=${() => show("forgot")} />`}
+      ${isNew ? html`<${Register} />` : html`<${Login} show=${show} />`}
       <${Google} client=${site?.google_client_id} />
       ${isNew
         ? html`<p class="quiet">Already have an account? <button type="button" class="link" onClick=${() => show("login")}>Sign in</button></p>`
@@ -36,7 +36,8 @@ export default function Sign({ rest: [to] }) {
     </div>`;
 }
 
-function Login({ forgot }) {
+function Login({ show }) {
+  const site = useSignal(settings);
   const { run, busy, error } = useWork(async ({ target }) => {
     const { name, password, kept } = Object.fromEntries(new FormData(target));
     // A username may contain an @, but one that is a valid address must be the account's own.
@@ -49,7 +50,8 @@ function Login({ forgot }) {
       <${Check} label="Keep me signed in on this device" name="kept" />
       <${Problem} error=${error} />
       <div class="row"><button class="primary" aria-busy=${busy}>Sign in</button>
-        <button type="button" class="link" onClick=${forgot}>Forgot password?</button></div>
+        <button type="button" class="link" onClick=${() => show("forgot")}>Forgot password?</button></div>
+      ${site?.email_verification_required && html`<p class="quiet">No verification e-mail? <button type="button" class="link" onClick=${() => show("unverified")}>Send it again</button></p>`}
     </form>`;
 }
 
@@ -66,7 +68,8 @@ function Register() {
     if (!sends) return html`<${Notice}><p role="status">Your account is created, but this service cannot send the e-mail that confirms your address. Ask its operator for the link.</p><//>`;
     return html`
       <${Notice}><p role="status">${sent.message} We sent it to <b>${sent.to}</b>.</p><//>
-      <p>No e-mail? Check your spam folder. To get another link, choose “Forgot password?” on the sign-in page. If you mistyped the address, create another account.</p>`;
+      <p>No e-mail? Check your spam folder. If you mistyped the address, create another account.</p>
+      <${Resend} email=${sent.to} />`;
   }
   const wrong = error?.fields ?? {};
   return html`
@@ -81,24 +84,46 @@ function Register() {
     </form>`;
 }
 
-const NO_MAIL = "This service cannot send e-mail. Ask its operator to set a new password for you.";
+/** Sends the link again that verifies an address. */
+export function Resend({ email }) {
+  const sends = useSignal(settings)?.features?.email !== false;
+  const [message, say] = useState("");
+  const { run, busy, error } = useWork(async () => say((await post(LETTERS.unverified.path, { email })).message));
+  if (!sends) return null;
+  return html`
+    <p><button type="button" class="link" aria-busy=${busy} onClick=${run}>Send the verification e-mail again</button></p>
+    <div role="status">${message && html`<p>${message}</p>`}</div>
+    <${Problem} error=${error} />`;
+}
 
-function Forgot({ back }) {
+const NO_MAIL = "This service cannot send e-mail. Ask its operator to set a new password for you.";
+// The letters that can be requested without a sign-in.
+const LETTERS = {
+  forgot: { title: "Reset your password", path: "/auth/forgot-password/", send: "Send reset link", noMail: NO_MAIL },
+  unverified: {
+    title: "Verify your e-mail address",
+    path: "/auth/resend-verification/",
+    send: "Send verification e-mail",
+    noMail: "This service cannot send e-mail. Ask its operator for the link.",
+  },
+};
+
+function Letter({ title, path, send, noMail, back }) {
   const sends = useSignal(settings)?.features?.email !== false;
   const [message, say] = useState("");
   const { run, busy, error } = useWork(async ({ target }) => {
-    say((await post("/auth/forgot-password/", Object.fromEntries(new FormData(target)))).message);
+    say((await post(path, Object.fromEntries(new FormData(target)))).message);
   });
   return html`
     <div class="narrow">
-      <${Heading}>Reset your password<//>
-      ${!sends ? html`<${Notice}><p>${NO_MAIL}</p><//>` : message
+      <${Heading}>${title}<//>
+      ${!sends ? html`<${Notice}><p>${noMail}</p><//>` : message
         ? html`<${Notice}><p role="status">${message}</p><//>`
         : html`
           <form onSubmit=${run}>
             <${Field} label="E-mail address of your account" name="email" type="email" autocomplete="email" required />
             <${Problem} error=${error} />
-            <button class="primary" aria-busy=${busy}>Send reset link</button>
+            <button class="primary" aria-busy=${busy}>${send}</button>
           </form>`}
       <p><button type="button" class="link" onClick=${back}>Back to sign in</button></p>
     </div>`;
@@ -137,7 +162,7 @@ export function SignInAgain() {
 function NoPassword({ email }) {
   const sends = useSignal(settings)?.features?.email !== false;
   const [message, say] = useState("");
-  const { run, busy, error } = useWork(async () => say((await post("/auth/forgot-password/", { email })).message));
+  const { run, busy, error } = useWork(async () => say((await post(LETTERS.forgot.path, { email })).message));
   if (!sends) return html`<p class="quiet">No password, or forgot it? ${NO_MAIL}</p>`;
   return html`
     <p class="quiet">No password, or forgot it? <button type="button" class="link" aria-busy=${busy} onClick=${run}>Send a link to ${email}</button></p>

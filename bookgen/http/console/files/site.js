@@ -8,6 +8,9 @@ export const NAME = document.title; // the title of the page itself, before a vi
 /** Whether the service has no language model, so that its books are sample text. */
 export const isOffline = (site) => Boolean(site?.models?.every((name) => name.startsWith("offline")));
 
+/** The guide to setting up a model. */
+export const modelsGuide = new URL("../../api/v1/docs/models/", import.meta.url).href;
+
 export const settings = Object.assign(signal(null), {
   async refresh() {
     try {

@@ -20,7 +20,7 @@ export function Spreads({ book }) {
       ${book.chapters.map((spread) => html`
         <li key=${spread.id} class="card">
           <${Pictures} of=${pictures(book, spread)} />
-          <div class=${spread.content ? "" : "quiet"} ...${inLanguage(book)}><${Prose} text=${spread.content || spread.summary} /></div>
+          <div class=${spread.content ? "" : "quiet"} ...${inLanguage(book)}><${Prose} book=${book} text=${spread.content || spread.summary} /></div>
           <p><a href="#/books/${book.id}/chapters/${spread.id}">Spread ${spread.chapter_number}</a>${spread.is_sample && html`<span class="quiet"> · sample text</span>`}</p>
         </li>`)}
     </ol>`;

@@ -5,7 +5,7 @@ import { html, useState } from "./hooks.js";
 import { keepIdea, keptIdea } from "./idea.js";
 import { go } from "./router.js";
 import { useSignal } from "./signal.js";
-import { isOffline, settings } from "./site.js";
+import { isOffline, modelsGuide, settings } from "./site.js";
 import { Field, Heading, Notice } from "./ui.js";
 
 export function Welcome({ session }) {
@@ -23,7 +23,7 @@ export function Welcome({ session }) {
       <p class="lead">Describe your book. You get an outline that you can edit, and then the chapters are written one by one.
         Read and edit each chapter as it is finished, then download the book${site ? ` as ${either(site.export_formats.map(({ label }) => label))}` : ""}.</p>
       ${offline && html`<${Notice}><p>No language model is set up yet, so books contain <b>sample text</b>. Everything else
-        works. <a href=${new URL("../../api/v1/docs/models/", import.meta.url).href}>Set up a model</a></p><//>`}
+        works. <a href=${modelsGuide}>Set up a model</a></p><//>`}
       <form onSubmit=${start} class="idea">
         <${Field} as="textarea" rows="3" label="What is your book about?" name="idea" maxlength="5000" value=${idea} required
           placeholder="A lighthouse keeper writes down every ship that passes, and one night a ship writes back."

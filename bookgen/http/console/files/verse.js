@@ -1,0 +1,57 @@
+// The lines of verse. Markdown drops the indents of lines, so each line is marked before it is parsed, by the same rules
+// as the files: render/verse_lines.py.
+
+import { html } from "./hooks.js";
+
+const MARK = "\u1680"; // a space in Unicode, so that emphasis can begin after it; its script is Ogham, which no book is in
+const MAX_INDENT = 30; // spaces
+const TAB = 4; // spaces
+const EMS_A_SPACE = 0.4;
+const MAX_LINE_LETTERS = 120; // of a line alone; more is a paragraph of prose
+// Empty lines, scene breaks, and lines that begin with a sign of Markdown that counts in verse too.
+const UNMARKED = /^[ \t]*(?:[#>|`~]|\*\*\*$|(?:_[ \t]*){3,}$|$)/;
+
+/** The text with marks at the beginning of each line: one, and one for each space of its indent. */
+export const withMarks = (text) =>
+  text.split("\n").map((line) => (UNMARKED.test(line) ? line : line.replace(/^[ \t]*/, (indent) => MARK.repeat(1 + Math.min(width(indent), MAX_INDENT))))).join("\n");
+
+const width = (indent) => [...indent].reduce((sum, sign) => (sign === "\t" ? sum - (sum % TAB) + TAB : sum + 1), 0);
+
+/** Code with its indents as spaces again. */
+export const withSpaces = (code) => code.replace(/^\u1680+/gm, (marks) => " ".repeat(marks.length - 1));
+
+/** A stanza, line by line. `show` makes the element of an inline token from its content. */
+export function Stanza({ tokens, show }) {
+  const all = lines(tokens, show).filter(({ parts }) => parts.length > 0);
+  const isProse = all.length === 1 && tokens.reduce((sum, { raw }) => sum + raw.length, 0) > MAX_LINE_LETTERS;
+  if (isProse) return html`<p>${all[0].parts}</p>`;
+  // The breaks between the elements are for the text of the paragraph, by which place.js finds it.
+  return html`<p class="verse">${all.map(({ indent, parts }) => html`<span style=${indent > 0 && { marginInlineStart: `${indent * EMS_A_SPACE}em` }}>${parts}</span>${"\n"}`)}</p>`;
+}
+
+/** The lines of inline tokens. Emphasis that goes over several lines is divided among them. */
+function lines(tokens, show) {
+  const all = [{ indent: 0, parts: [] }];
+  for (const token of tokens) {
+    const [first, ...others] = token.tokens ? lines(token.tokens, show).map((one) => within(token, one, show)) : ofText(token, show);
+    const last = all.at(-1);
+    last.indent ||= first.indent;
+    last.parts.push(...first.parts);
+    all.push(...others);
+  }
+  return all;
+}
+
+const within = (token, { indent, parts }, show) => ({ indent, parts: parts.length ? [show(token, parts)] : [] });
+
+function ofText(token, show) {
+  if (token.type === "br") return ofLines("\n");
+  if (token.type === "text" || token.type === "escape") return ofLines(token.text);
+  if (token.type === "html") return ofLines(token.raw.replace(/<br\s*\/?>/gi, "\n"));
+  return [{ indent: 0, parts: [show(token, token.text.replaceAll(MARK, ""))] }];
+}
+
+const ofLines = (text) => text.split("\n").map((line) => {
+  const bare = line.replace(/^\u1680+/, "");
+  return { indent: Math.max(0, line.length - bare.length - 1), parts: bare ? [bare] : [] };
+});

@@ -1,0 +1,63 @@
+"""The kind of a story, as its bible or its genre names it."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from bookgen.models.books import Book
+
+
+class StoryKind(StrEnum):
+    """The kind of a story. It selects the craft that prompts ask for."""
+
+    FICTION = "fiction"
+    NON_FICTION = "non_fiction"
+    MEMOIR = "memoir"
+    VERSE = "verse"
+    CHILDREN = "children"
+
+
+_OF_VERSE = r"poe(?:m|t|s[iíy])|poésie|\bverse\b|\blyrics?\b|lyrik\b|gedicht|поэзи|стихи|诗|詩"
+
+# The first match for a genre is used. A genre without a match, in any language, is left to the model.
+_KINDS = (
+    (
+        r"child(?:ren)?['’]?s|for (?:\w+ )?children|\bkids\b|picture.?book|middle.grade|kinderb|kindergesch|"
+        r"pour enfants|jeunesse|infantil|bambini|детск|儿童|童话|絵本|児童",
+        StoryKind.CHILDREN,
+    ),
+    (_OF_VERSE, StoryKind.VERSE),
+    (r"memoir|mémoires|memorias|autobiogra|回忆录|自伝", StoryKind.MEMOIR),
+    (
+        r"non.?fiction|true crime|sachbuch|ratgeber|no ficción|saggi|essa[iy]|ensayo|"
+        r"(?:roman|art) (?:history|empire)|ノンフィクション|纪实|нон-?фикшн",
+        StoryKind.NON_FICTION,
+    ),
+    (
+        r"fiction|novel|fantas|thriller|romance|horror|myster|\broman\b|roman$|krimi|saga|young adult|"
+        r"short stor|роман|小说|小説",
+        StoryKind.FICTION,
+    ),
+    (
+        r"guide|how.?to|manual|self.?help|business|history|science|cook|travel|textbook|reference|education|health|"
+        r"psycholog|philosoph|politic|econom|technolog|programming|religio|finance|marketing|biograph|parenting",
+        StoryKind.NON_FICTION,
+    ),
+)
+
+
+def story_kind(book: Book) -> str:
+    """The kind of book in the bible, otherwise that of the genre; empty if neither is known."""
+    named = book.bible.get("kind")
+    return named if isinstance(named, str) and named in {*StoryKind} else _kind_of(book.genre)
+
+
+def is_verse(book: Book) -> bool:
+    """Whether every line break of the book's text is kept. Poems for children are verse too."""
+    return story_kind(book) == StoryKind.VERSE or re.search(_OF_VERSE, book.genre, re.IGNORECASE) is not None
+
+
+def _kind_of(genre: str) -> str:
+    """The kind of a genre by its words; empty if none of them is known."""
+    return next((kind for words, kind in _KINDS if re.search(words, genre, re.IGNORECASE)), "")
