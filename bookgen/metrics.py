@@ -119,6 +119,7 @@ WORKING_PROCESSES = Gauge("bookgen_processes_taking_work", "Living processes on 
 BACKUP_AGE = Gauge(
     "bookgen_backup_age_seconds", "Age of the newest backup that was restored in a drill; +Inf if there is none."
 )
+BACKUP_MISSING = Gauge("bookgen_backup_missing_pictures", "Stored pictures that the newest drilled backup lacks.")
 BACKUPS = Counter("bookgen_backups_total", "Scheduled backups of this process: ok, incomplete or failed.", ["outcome"])
 for outcome in ("ok", "incomplete", "failed"):
     BACKUPS.labels(outcome)  # from 0: an increase is only seen of a series that is there
