@@ -121,6 +121,7 @@ WORKING_PROCESSES = Gauge("bookgen_processes_taking_work", "Living processes on 
 BACKUP_AGE = Gauge(
     "bookgen_backup_age_seconds", "Age of the newest backup that was restored in a drill; +Inf if there is none."
 )
+BACKUP_MISSING = Gauge("bookgen_backup_missing_pictures", "Stored pictures that the newest drilled backup lacks.")
 BACKUPS = Counter("bookgen_backups_total", "Scheduled backups of this process: ok, incomplete or failed.", ["outcome"])
 
 # Caches, because finding a labelled counter takes longer than counting. There are few combinations of labels.

@@ -30,6 +30,7 @@ from bookgen.providers.text import TextModel
 from bookgen.store import backups, blurbs, books, ownership, processes, reports, reservations, retention, slots
 from bookgen.store.database import Database
 from bookgen.store.notifications import JOINED, WAITING, listen
+from bookgen.store.overview import add_past_usage
 from bookgen.writing.window import WINDOW
 
 log = structlog.get_logger()
@@ -166,6 +167,7 @@ class Supervisor:
             await processes.prune(self.resources.pool, self.resources.boot_id)
         await reservations.prune(self.resources.pool)
         await retention.delete_old_rows(self.resources.pool)
+        await add_past_usage(self.resources.pool)
 
     async def _look(self) -> bool:
         return self.resources.other_processes > 0 and await self.recovery.check_chapters_in_flight()

@@ -61,8 +61,9 @@ async def run(options: Namespace) -> int:
         # On a new connection: a network may have closed the old one, which is idle during the drill.
         connection = await connect_unbounded(address.direct_dsn)
         try:
+            path, drilled = str(options.file.absolute()), report is not None
             await backups.record(
-                connection, BackupRecord(made.made_at, report is not None, made.size, str(options.file.absolute()))
+                connection, BackupRecord(made.made_at, drilled, made.size, path, missing=len(made.missing))
             )
         finally:
             await connection.close()

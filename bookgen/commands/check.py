@@ -28,6 +28,7 @@ from bookgen.providers.text import Message, PromptTooLong, TextModel, TextReply,
 from bookgen.render.fonts.missing import to_install
 from bookgen.render.fonts.typeface import without_font
 from bookgen.store import backups, run_list, stored_files
+from bookgen.store.backups import BackupAges
 from bookgen.store.connecting import connect
 from bookgen.store.database import LEASE_CONNECTIONS, LISTENERS, room
 from bookgen.store.migrate import pending
@@ -267,27 +268,47 @@ async def _runs(settings: Config, writer: str) -> str:
 
 
 async def backup(settings: Config) -> str:
-    """Report the age of the last verified backup. Raises StartupError if scheduled backups are overdue."""
+    """Report the last verified backup. Raises StartupError if scheduled backups are overdue or lack pictures."""
     try:
-        age = await _age_of_backup(settings)
+        ages = await _ages_of_backups(settings)
     except NoDatabase:
         return "nothing to back up yet"
-    told = "no backup was verified yet" if age is None else f"the last verified one is {_hours(age)} old"
+    if ages is None:
+        return "not checked: apply the migrations first"
+    told = _told_of_backups(ages)
     if settings.backup_dir is None:
         return f"{told}; set BOOKGEN_BACKUP_DIR to have them made by the service"
-    if age is None or age > 2 * settings.backup_seconds:
+    if ages.newest is None or ages.newest > 2 * settings.backup_seconds:
         raise StartupError(
             f"{told}, although BOOKGEN_BACKUP_EVERY={settings.backup_every}. The service's log has an event "
             "backup_failed with the reason, unless no service has run since."
         )
+    if ages.missing:
+        raise StartupError(
+            f"{told}. The service's log lists the pictures in an event backup_incomplete. Put the files back, or "
+            "delete the pictures."
+        )
     return f"{told}, in {settings.backup_dir} every {settings.backup_every}"
 
 
-async def _age_of_backup(settings: Config) -> float | None:
+def _told_of_backups(ages: BackupAges) -> str:
+    if ages.newest is None:
+        return "no backup was verified yet"
+    told = f"the last verified one is {_hours(ages.newest)} old"
+    if not ages.missing:
+        return told
+    complete = "none is complete" if ages.complete is None else f"the last complete one is {_hours(ages.complete)} old"
+    return f"{told} and incomplete (stored pictures that were missing or damaged: {ages.missing}), and {complete}"
+
+
+async def _ages_of_backups(settings: Config) -> BackupAges | None:
+    """None if the database is not migrated."""
     async with postgres(settings, create=False) as address:
+        if await pending(address.direct_dsn, migrations()):
+            return None
         connection = await connect(address.direct_dsn, timeout=60)
         try:
-            return await backups.age_seconds(connection)
+            return await backups.ages(connection)
         finally:
             await connection.close()
 

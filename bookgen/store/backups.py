@@ -12,25 +12,33 @@ from bookgen.store.database import DB
 
 @dataclass(frozen=True, slots=True)
 class BackupRecord:
-    """A backup. `drilled`: it was verified by a trial restore."""
+    """A backup. `drilled`: it was verified by a trial restore. `missing`: how many stored pictures it lacks."""
 
     made_at: datetime
     drilled: bool
     bytes: int
     file: str
+    missing: int = 0
 
 
 HAS_TABLE = "SELECT to_regclass('backup') IS NOT NULL"
-RECORD = "INSERT INTO backup (made_at, drilled, bytes, file) VALUES ($1, $2, $3, $4)"
+HAS_MISSING = """
+    SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('backup') AND attname = 'missing')
+"""
+RECORD = "INSERT INTO backup (made_at, drilled, bytes, file, missing) VALUES ($1, $2, $3, $4, $5)"
+RECORD_COMPLETE = "INSERT INTO backup (made_at, drilled, bytes, file) VALUES ($1, $2, $3, $4)"
 
 
 async def record(db: DB, backup: BackupRecord) -> None:
-    """Record a backup, unless the database is too old to have the table."""
-    if await db.fetchval(HAS_TABLE):
-        await db.execute(RECORD, backup.made_at, backup.drilled, backup.bytes, backup.file)
+    """Record a backup, unless the database is too old to have the table, or the column for an incomplete one."""
+    values = (backup.made_at, backup.drilled, backup.bytes, backup.file)
+    if await db.fetchval(HAS_MISSING):
+        await db.execute(RECORD, *values, backup.missing)
+    elif not backup.missing and await db.fetchval(HAS_TABLE):
+        await db.execute(RECORD_COMPLETE, *values)
 
 
-LAST_DRILLED = "SELECT made_at, drilled, bytes, file FROM backup WHERE drilled ORDER BY made_at DESC LIMIT 1"
+LAST_DRILLED = "SELECT made_at, drilled, bytes, file, missing FROM backup WHERE drilled ORDER BY made_at DESC LIMIT 1"
 
 
 async def last_drilled(db: DB) -> BackupRecord | None:
@@ -62,13 +70,29 @@ async def is_due(db: DB, folder: str, every: float) -> bool:
     return due
 
 
-AGE = "SELECT extract(epoch FROM now() - max(made_at))::float8 FROM backup WHERE drilled"
+@dataclass(frozen=True, slots=True)
+class BackupAges:
+    """Ages in seconds of the newest verified backup and of the newest one that is also complete.
+
+    Both are None if there is none. `missing`: how many stored pictures the newest one lacks.
+    """
+
+    newest: float | None
+    complete: float | None
+    missing: int
 
 
-async def age_seconds(db: DB) -> float | None:
-    """The age of the newest verified backup by the database's clock; None if there is none, or no table."""
-    age: float | None = await db.fetchval(AGE) if await db.fetchval(HAS_TABLE) else None
-    return age
+AGES = """
+    SELECT extract(epoch FROM now() - max(made_at))::float8 AS newest,
+           extract(epoch FROM now() - max(made_at) FILTER (WHERE missing = 0))::float8 AS complete,
+           coalesce((SELECT missing FROM backup WHERE drilled ORDER BY made_at DESC LIMIT 1), 0) AS missing
+      FROM backup WHERE drilled
+"""
+
+
+async def ages(db: DB) -> BackupAges:
+    """How old the verified backups are, by the database's clock."""
+    return BackupAges(**await db.fetchrow(AGES))
 
 
 WAITING_COPY = "SELECT backup_made_at FROM restored_copy WHERE continued_at IS NULL ORDER BY restored_at DESC LIMIT 1"

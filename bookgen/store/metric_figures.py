@@ -14,6 +14,7 @@ MAX_MAILS = 10_000
 class Figures:
     """Ages are in seconds. `mail_queued` counts up to MAX_MAILS. `backup_age`: None without a drilled backup.
 
+    `backup_missing`: how many stored pictures the newest drilled backup lacks.
     `unowned`: running runs that no living process writes.
     """
 
@@ -27,6 +28,7 @@ class Figures:
     processes: int
     taking_work: int
     backup_age: float | None
+    backup_missing: int
 
 
 # Only active runs, by their partial index; the queue of letters, up to a bound; the newest row of an index.
@@ -49,7 +51,8 @@ READ = f"""
            (SELECT count(*) FROM process WHERE lease_until > now()) AS processes,
            (SELECT count(*) FROM process p WHERE {takes_work("p")}) AS taking_work,
            (SELECT extract(epoch FROM now() - made_at)::float8 FROM backup WHERE drilled ORDER BY made_at DESC LIMIT 1)
-               AS backup_age
+               AS backup_age,
+           coalesce((SELECT missing FROM backup WHERE drilled ORDER BY made_at DESC LIMIT 1), 0) AS backup_missing
       FROM active
 """
 

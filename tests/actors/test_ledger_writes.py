@@ -19,6 +19,7 @@ from bookgen.store.database import Database
 from .conftest import Model, Shelf, supervising
 
 ENTERED = "SELECT count(*) = 1 FROM model_call WHERE output_tokens = 20"
+OLD = "INSERT INTO model_call (stage, model, created_at) VALUES ('chapter', 'old', now() - interval '3 days')"
 WAITS = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ 'INTO model_call')"
 
 
@@ -98,3 +99,12 @@ async def test_a_slow_ledger_does_not_keep_a_run_from_being_released(
 
             assert (await shelf.run(book))["owner"] is None
             assert not await shelf.value("SELECT EXISTS (SELECT FROM process WHERE lease_until > now())")
+
+
+async def test_old_calls_are_added_up_for_the_overview(database: Database, model: Model, shelf: Shelf) -> None:
+    await shelf.pool.execute(OLD)
+
+    async with supervising(database, model, model.write_chapter) as supervisor:
+        await supervisor._prune()
+
+    assert await shelf.pool.fetchval("SELECT calls FROM past_usage WHERE model = 'old'") == 1

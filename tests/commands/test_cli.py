@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -259,6 +260,25 @@ async def test_check_says_how_old_the_last_drilled_backup_is_and_fails_if_it_is_
     assert "every 48h" in await check.backup(settings(tmp_path, **told, backup_dir=tmp_path, backup_every="48h"))
     with pytest.raises(StartupError, match="although BOOKGEN_BACKUP_EVERY=24h"):
         await check.backup(settings(tmp_path, **told, backup_dir=tmp_path))
+
+
+async def test_check_says_that_the_last_backup_is_incomplete_and_fails_if_the_service_made_it(
+    tmp_path: Path, database: Database, dsn: str
+) -> None:
+    told = {"database_url": dsn, "backup_passphrase": "a grey weighbridge"}
+    scheduled = settings(tmp_path, **told, backup_dir=tmp_path)
+    days = [await database.http.fetchval("SELECT now() - $1 * interval '1 day'", day) for day in range(4)]
+    incomplete = "the last verified one is 24.0 h old and incomplete (stored pictures that were missing or damaged: 2)"
+    await backups.record(database.http, BackupRecord(days[1], True, 1, "/backups/two", missing=2))
+    assert f"{incomplete}, and none is complete" in await check.backup(settings(tmp_path, **told))
+
+    await backups.record(database.http, BackupRecord(days[3], True, 1, "/backups/one"))
+
+    refusal = re.escape(f"{incomplete}, and the last complete one is 3.0 days old. The service's log lists")
+    with pytest.raises(StartupError, match=refusal):
+        await check.backup(scheduled)
+    await backups.record(database.http, BackupRecord(days[0], True, 1, "/backups/three"))
+    assert "incomplete" not in await check.backup(scheduled)
 
 
 async def test_check_lists_the_languages_that_have_no_font(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

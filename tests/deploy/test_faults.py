@@ -159,6 +159,15 @@ async def test_backups_that_fail(database: Database, tmp_path: Path) -> None:
     await judged(["BookgenBackupFails"], before, samples(), tmp_path)
 
 
+async def test_a_backup_that_lacks_pictures(database: Database, open_api: OpenApi, tmp_path: Path) -> None:
+    api, now = await open_api(), await database.http.fetchval("SELECT now()")
+    before = await scraped(api)
+
+    await backups.record(database.http, BackupRecord(now, True, 1, "x", missing=2))
+
+    await judged(["BookgenBackupIncomplete"], before, await scraped(api), tmp_path)
+
+
 async def test_requests_that_wait_for_connections(open_api: OpenApi, tmp_path: Path) -> None:
     api = await (await open_api()).as_new_account("ada")
     pool = api.services.database.http

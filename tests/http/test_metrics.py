@@ -77,9 +77,9 @@ ROWS = """
         INSERT INTO mail (purpose, email, created_at, due_at)
         SELECT 'receipt', 'eve@example.com', now() - n * interval '1 hour', now() + interval '1 day' FROM numbered
     ), drills AS (
-        INSERT INTO backup (made_at, drilled, bytes, file)
-        VALUES (now() - interval '2 days', true, 1, 'old'), (now() - interval '1 day', true, 1, 'new'),
-               (now() - interval '1 hour', false, 1, 'not drilled'))
+        INSERT INTO backup (made_at, drilled, bytes, file, missing)
+        VALUES (now() - interval '2 days', true, 1, 'old', 5), (now() - interval '1 day', true, 1, 'new', 2),
+               (now() - interval '1 hour', false, 1, 'not drilled', 7))
     INSERT INTO run (id, book_id, account_id, status, mode, total, updated_at)
     SELECT gen_random_uuid(), id, account_id, CASE n WHEN 1 THEN 'paused' ELSE 'queued' END, 'full', 1,
            now() - n * interval '10 minutes' FROM numbered
@@ -102,6 +102,7 @@ async def test_queue_sizes_and_ages_cover_all_processes(open_api: OpenApi) -> No
     assert read[sample("bookgen_mail_queued")] == 3
     assert 3_600 <= read[sample("bookgen_mail_oldest_wait_seconds")] < 4 * 3_600
     assert 86_400 <= read[sample("bookgen_backup_age_seconds")] < 90_000
+    assert read[sample("bookgen_backup_missing_pictures")] == 2
     assert read[sample("bookgen_processes")] == 1
 
 

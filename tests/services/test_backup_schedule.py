@@ -57,7 +57,7 @@ async def test_a_due_backup_is_made_and_verified_and_the_oldest_are_deleted(data
 
     made = await backups.last_drilled(database.http)
     assert made is not None
-    assert made.drilled
+    assert (made.drilled, made.missing) == (True, 0)
     assert sorted(path.name for path in folder.iterdir()) == [OLD[2], Path(made.file).name, "mine.backup"]
     assert counted("ok") - before == 1
 
@@ -100,6 +100,7 @@ async def test_a_backup_without_a_missing_picture_is_a_warning_and_no_older_one_
     assert ["A picture of book" in line["reason"] for line in told] == [True]
     made = await backups.last_drilled(pool)
     assert made is not None
+    assert made.missing == 1
     assert sorted(path.name for path in folder.iterdir()) == [*OLD, Path(made.file).name]
 
 

@@ -90,3 +90,4 @@ def _set_figures(read: Figures) -> None:
     metrics.PROCESSES.set(read.processes)
     metrics.WORKING_PROCESSES.set(read.taking_work)
     metrics.BACKUP_AGE.set(math.inf if read.backup_age is None else read.backup_age)
+    metrics.BACKUP_MISSING.set(read.backup_missing)
