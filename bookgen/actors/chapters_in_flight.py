@@ -19,13 +19,12 @@ from bookgen.actors.pictures import Pictures
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StepScope, StoredSteps
 from bookgen.actors.work_in_flight import ChapterWork, PhaseResult, PhaseWork, WorkInFlight, Written
-from bookgen.billing import failed_jobs
 from bookgen.billing.storage import require_room
-from bookgen.errors import Unavailable, UpstreamAIError
+from bookgen.errors import Unavailable
 from bookgen.faults import fault
 from bookgen.models import Book, Chapter, Run
 from bookgen.providers.text import CallsHalted, Outage
-from bookgen.store import checkpoints, material, ownership, runs, subscriptions
+from bookgen.store import checkpoints, material, ownership
 from bookgen.store.checkpoints import ChapterStart, Checkpoint
 from bookgen.writing.material import ChapterDraft, Material
 
@@ -171,7 +170,7 @@ class ChaptersInFlight:
             if self._resources.quota.billing:
                 work.steps.require_words = partial(self._require_words, work.run, given.book.target_word_count)
             write_chapter = self._resources.writing.write_chapter
-            async with self._counting_failure(work):
+            async with self._settling(work):
                 number = chapter.chapter_number
                 draft = await write_chapter(given, number, work.steps, work.hear_of, work.earlier.append)
                 await self._illustrate(work, given.book, chapter, draft)
@@ -204,32 +203,13 @@ class ChaptersInFlight:
         await self._resources.health.through_outages(require)
 
     @asynccontextmanager
-    async def _counting_failure(self, work: WorkInFlight[Any]) -> AsyncIterator[None]:
-        """Store the last reply of work that ends early, and count the words of failed calls that were paid."""
+    async def _settling(self, work: WorkInFlight[Any]) -> AsyncIterator[None]:
+        """Store the last reply of work that ends early."""
         try:
             yield
-        except BaseException as error:
+        except BaseException:
             await work.steps.settle()
-            if isinstance(error, UpstreamAIError) and not isinstance(error, CallsHalted):
-                await self._count_failed(work)
             raise
-
-    async def _count_failed(self, work: WorkInFlight[Any]) -> None:
-        """Count the words of a failed call, unless it is one of the few free failures of a period.
-
-        Otherwise a book that a model always refuses would cost its author nothing.
-        """
-        resources, run, steps = self._resources, work.run, work.steps
-        gained = max(0, (steps.draft_words or 0) - run.draft_words)
-
-        async def count() -> None:
-            async with resources.pool.acquire() as connection, connection.transaction():
-                await subscriptions.lock(connection, run.account_id)
-                if not await failed_jobs.count_free(connection, resources.quota, run.account_id):
-                    await runs.lose_failed(connection, run, steps.words_asked - gained)
-
-        if resources.quota.billing and steps.paid and steps.words_asked > gained:
-            await resources.health.through_outages(count)
 
     async def _illustrate(self, work: ChapterWork, book: Book, chapter: Chapter, draft: ChapterDraft) -> None:
         """Store the picture of a spread, and the book's plan if this draft made one."""
@@ -245,7 +225,7 @@ class ChaptersInFlight:
         await fault(f"{work.run.phase}.begun", work.run.book_id)
         async with self._place(work.run):
             work.placed = True
-            async with self._counting_failure(work):
+            async with self._settling(work):
                 result = await self._perform_phase(work.run, work.steps)
         await fault(f"{work.run.phase}.made", work.run.book_id)
         return result

@@ -69,10 +69,14 @@ class Effect(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The run's next state and the effects. An unchanged run without effects means that nothing is written."""
+    """The run's next state and the effects. An unchanged run without effects means that nothing is written.
+
+    `words_lost`: the words requested by paid calls that brought no text.
+    """
 
     run: Run | None
     effects: frozenset[Effect] = frozenset()
+    words_lost: int = 0
 
 
 def decide(state: BookState, message: Command | Event, fresh: Run) -> Decision:
@@ -221,9 +225,12 @@ def _ended_without_text(state: BookState, message: WorkFailed | WorkHalted) -> D
     running = run.status is RunStatus.RUNNING
     match message:
         case WorkFailed(failure=failure, spoilt=spoilt) if running or not failure.retryable:
-            return _failed(quiet, failure, spoilt)
+            decision = _failed(quiet, failure, spoilt)
         case _:
-            return Decision(quiet, frozenset({Effect.SETTLE} if running else {Effect.SETTLE, Effect.PROMOTE}))
+            decision = Decision(quiet, frozenset({Effect.SETTLE} if running else {Effect.SETTLE, Effect.PROMOTE}))
+    # Without a call in flight, its end was committed before, and only the answer was lost.
+    lost = message.words_lost if isinstance(message, WorkFailed) and run.call_started_at else 0
+    return replace(decision, words_lost=lost)
 
 
 def _completed(run: Run) -> Decision:

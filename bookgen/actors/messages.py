@@ -62,13 +62,17 @@ class RunFailure:
 
 @dataclass(frozen=True, slots=True)
 class WorkFailed:
-    """A task of the run failed. `spoilt`: its stored replies are unusable, so a retry must not replay them."""
+    """A task of the run failed. `spoilt`: its stored replies are unusable, so a retry must not replay them.
+
+    `words_lost`: the words requested by paid calls that brought no text.
+    """
 
     run_id: UUID
     epoch: int
     call_no: int
     failure: RunFailure
     spoilt: bool = False
+    words_lost: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,6 +191,11 @@ class StoredSteps:
             pool, health = self._resources.pool, self._resources.health
             self._resources.ledger_writes.begin(health.through_outages(lambda: runs.lose(pool, run_id, words)))
 
+    def words_lost(self, draft_words: int) -> int:
+        """The words requested by paid calls that brought no text. `draft_words`: the draft's before them."""
+        gained = max(0, (self.draft_words or 0) - draft_words)
+        return max(0, self.words_asked - gained) if self.paid else 0
+
     def charge(self, asked: Asked) -> asyncio.Future[None]:
         """Record the cost of calls without a usable reply, even if nobody waits for them any more."""
         return asyncio.shield(self._resources.ledger_writes.begin(self._charge(asked)))

@@ -169,6 +169,8 @@ class Transactions:
                 await steps.forget(connection, state.run.id)
         else:
             run = await runs.save(connection, run, to_tail=Effect.TO_TAIL in effects)
+        if decision.words_lost:
+            await self._count_failed(connection, run, decision.words_lost)
         await self._settle_quota(connection, state, run, effects)
         await self._settle_rows(connection, state, run, effects)
         if run.owner not in (None, self._resources.boot_id) or not self._resources.serves:
@@ -196,6 +198,14 @@ class Transactions:
             await image_holds.remove(connection, run.account_id, run.id)
         if source or state.run is None or BOOK_STATUS[state.run.status] is not BOOK_STATUS[run.status]:
             await self._set_book_status(connection, state, run, source)
+
+    async def _count_failed(self, connection: asyncpg.Connection, run: Run, words: int) -> None:
+        """Some failures are free. The words of further ones count, or a book that a model always refuses would cost
+        its author nothing.
+        """
+        quota = self._resources.quota
+        if quota.billing and not await failed_jobs.count_free(connection, quota, run.account_id):
+            await runs.lose_failed(connection, run.id, words)
 
     async def _keeps_hold(self, connection: asyncpg.Connection, state: BookState, run: Run) -> bool:
         """Whether the hold of a run that ends stays with its book, because model calls were paid.

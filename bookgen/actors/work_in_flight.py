@@ -110,11 +110,12 @@ class WorkInFlight(Generic[R]):
 
     def failed(self, error: BookgenError, *, spoilt: bool = False) -> WorkFailed:
         """The event for an expected error, which ends the run. It is retryable unless the error says otherwise."""
-        stage, number, retryable = STAGES[self.run.phase], self.run.current_chapter, True
+        stage, number, retryable, lost = STAGES[self.run.phase], self.run.current_chapter, True, 0
         if isinstance(error, UpstreamAIError):
             stage, number, retryable = error.stage, error.chapter_number or number, error.retryable
+            lost = self.steps.words_lost(self.run.draft_words)
         failure = RunFailure(code_of(error), str(error), stage, number, retryable)
-        return WorkFailed(self.run.id, self.run.epoch, self.run.call_no, failure, spoilt)
+        return WorkFailed(self.run.id, self.run.epoch, self.run.call_no, failure, spoilt, lost)
 
 
 def stalled(run: Run) -> RunFailure:

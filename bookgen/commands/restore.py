@@ -18,7 +18,7 @@ from bookgen.commands.backup_file import SECRET_KEY, counted, open_backup, resto
 from bookgen.commands.backup_stored import StoredTarget, forget, undo
 from bookgen.commands.scratch import left_behind, scratch_folder
 from bookgen.config import Config, reveal
-from bookgen.errors import Conflict, StartupError, Unavailable
+from bookgen.errors import Conflict, FilesUnavailable, StartupError, Unavailable
 from bookgen.files.places import Places, address_of
 from bookgen.store.backup.restoring import Contents, empty_target, mark_as_copy, read_manifest, schema_of
 from bookgen.store.database import connect_unbounded
@@ -50,7 +50,8 @@ async def run(options: Namespace) -> int:
         try:
             print(await _restore(options.file, secret, settings, connection))
         except (asyncpg.PostgresError, Unavailable) as error:
-            said = " ".join(str(error).split()).rstrip(".")
+            reason = error.reason if isinstance(error, FilesUnavailable) else str(error)
+            said = " ".join(reason.split()).rstrip(".")
             raise Conflict(f"The backup could not be restored: {said}.{_shortage(settings)}") from error
         finally:
             await connection.close()

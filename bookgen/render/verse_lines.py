@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from bookgen.render.model import Spans, lines_by_hand
+from bookgen.render.model import Span, Spans, lines_by_hand
 
 _MARK = "\x02"  # cleaned text has no control characters
 _END = "."  # of the marks of a line: emphasis begins after a space or punctuation, not after a control character
@@ -25,11 +25,16 @@ def with_marked_indent(line: str) -> str:
 
 def without_indents(spans: Spans) -> tuple[Spans, tuple[int, ...]]:
     """The spans without marks, and the indent of each line in spaces; empty if no line has one."""
-    texts = ["".join(span.text for span in line) for line in lines_by_hand(spans)]
-    indents = tuple(text.count(_MARK) for text in texts if _MARKS.sub("", text).strip())
+    lines = [line for line in lines_by_hand(spans) if any(map(_shows, line))]
+    indents = tuple("".join(span.text for span in line).count(_MARK) for line in lines)
     bare = (replace(span, text=_MARKS.sub("", span.text)) for span in spans)
     kept = tuple(span for span in bare if span.text or span.note is not None)
     return kept, indents if any(indents) else ()
+
+
+def _shows(span: Span) -> bool:
+    """Whether a line with this span is kept. A no-break space is text: poets set empty lines with it."""
+    return span.note is not None or bool(_MARKS.sub("", span.text).strip(" "))
 
 
 def with_bounded_gaps(spans: Spans) -> Spans:

@@ -102,7 +102,11 @@ class BackupSchedule:
     async def _make(self, connection: asyncpg.Connection) -> None:
         began, folder = time.monotonic(), self._plan.folder.absolute()
         path = folder / f"bookgen-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.backup"
-        await asyncio.to_thread(_prepare, folder)
+        try:
+            await asyncio.to_thread(_prepare, folder)
+        except OSError as error:
+            self._failed(f"The folder {folder} can't be used: {error.strerror}.")
+            return
         code, errors = await self._backed_up(path, connection)
         if code == INCOMPLETE:
             # The older backups may have what is missing, so none is deleted.

@@ -29,7 +29,7 @@ The other statements do not change the state. Each may write a run while it is
     PROGRESS      queued, running, paused, error  the reply is new                crash count, words of the draft
     forget_draft  any                             the locks of `book_state.lock`  no words of a draft
     lose          stopped                         nothing                         the words of a call that was cut off
-    lose_failed   queued, running, paused         epoch                           the words of calls that failed
+    lose_failed   any                             the locks of `book_state.lock`  the words of calls that failed
     recount       paused                          the locks of `book_state.lock`  the number of chapters
     count_words   any                             the locks of `book_state.lock`  the words that its usage counts
 """
@@ -209,12 +209,9 @@ async def lose(db: DB, run_id: UUID, words: int) -> None:
     await db.execute(LOSE, run_id, words)
 
 
-LOSE_FAILED = """
-    UPDATE run SET words_lost = words_lost + $3
-     WHERE id = $1 AND epoch = $2 AND status IN ('queued', 'running', 'paused')
-"""
+LOSE_FAILED = "UPDATE run SET words_lost = words_lost + $2 WHERE id = $1"
 
 
-async def lose_failed(connection: asyncpg.Connection, run: Run, words: int) -> None:
+async def lose_failed(connection: asyncpg.Connection, run_id: UUID, words: int) -> None:
     """Count the words of paid calls that brought no text."""
-    await connection.execute(LOSE_FAILED, run.id, run.epoch, words)
+    await connection.execute(LOSE_FAILED, run_id, words)

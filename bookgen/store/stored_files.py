@@ -136,13 +136,13 @@ async def waiting(db: DB) -> int:
 
 USED = f"""
     SELECT {COLUMNS}, EXISTS (SELECT FROM export_file e WHERE e.file_id = f.id) AS can_be_made_again
-      FROM stored_file f WHERE f.state = 'used' ORDER BY f.id
+      FROM stored_file f WHERE f.state = 'used' AND f.place <> $1 ORDER BY f.id
 """
 
 
 async def used(db: DB) -> dict[StoredFile, bool]:
-    """All files to which rows refer, with whether they are exports, which can be made again."""
-    return {file_of(row): row["can_be_made_again"] for row in await db.fetch(USED)}
+    """All files to which rows refer, with whether they are exports, which can be made again. None of the lost ones."""
+    return {file_of(row): row["can_be_made_again"] for row in await db.fetch(USED, LOST)}
 
 
 BOOK_OF = """

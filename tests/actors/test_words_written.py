@@ -14,11 +14,12 @@ from bookgen.billing.failed_jobs import FREE_A_PERIOD
 from bookgen.errors import QuotaExceeded, UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.offline import OfflineModel
-from bookgen.providers.text import StopReason, TextReply, TextRequest
+from bookgen.providers.text import Spent, StopReason, TextReply, TextRequest
 from bookgen.store.database import Database
 from bookgen.writing.chapter import write_chapter
+from tests.chaos.pg_proxy import PgProxy
 
-from .conftest import PATIENCE_SECONDS, Shelf, crash, supervising
+from .conftest import PATIENCE_SECONDS, Shelf, crash, supervising, until
 
 RESTING = "SELECT call_started_at IS NULL FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1"
 
@@ -31,6 +32,7 @@ class Slow(OfflineModel):
         self.calls = 0
         self.held: set[int] = set()
         self.failing: set[int] = set()
+        self.failing_paid: set[int] = set()
         self.refuses = False
         self.waits, self.let_go = asyncio.Event(), asyncio.Event()
 
@@ -42,6 +44,9 @@ class Slow(OfflineModel):
             if self.calls in self.held:
                 self.waits.set()
                 await self.let_go.wait()
+            if self.calls in self.failing_paid:
+                spent = (Spent(self.name, Usage(calls=1, input_tokens=10)),)
+                raise UpstreamAIError("Cut off.", stage="chapter", retryable=True, spent=spent)
             if self.refuses:
                 return TextReply("", StopReason.REFUSAL, Usage(calls=1, input_tokens=10), self.name)
         return await super().complete(request)
@@ -244,6 +249,27 @@ async def test_a_chapter_that_the_model_always_refuses_uses_up_the_words_of_its_
     assert FREE_A_PERIOD < await shelf.value("SELECT count(*) FROM run") < 80
     assert 3 * 20_000 <= lost < 3 * 20_000 + asked
     assert await shelf.value("SELECT failed_jobs FROM usage_period") == FREE_A_PERIOD
+
+
+@pytest.mark.parametrize("pauses", [False, True])
+async def test_a_failed_chapter_whose_commit_response_was_lost_is_counted_once(
+    proxy: PgProxy, slow: Slow, shelf: Shelf, free_book: tuple[int, int], pauses: bool
+) -> None:
+    database = await Database.open(proxy.dsn, http_connections=2, run_connections=5)
+    slow.failing_paid, slow.held = {1}, {1}
+    async with supervising(database, slow, write_chapter) as supervisor:
+        await supervisor.ask(*free_book, Generate())
+        await slow.until_held()
+        if pauses:
+            await supervisor.ask(*free_book, Pause())
+        proxy.cut_after_commit = 1
+        slow.let_go.set()
+        await until(lambda: not supervisor.chapters.by_run)
+    await database.close(patience=1.0)
+
+    assert proxy.cuts == 1
+    assert (await shelf.run(free_book[1]))["status"] == ("paused" if pauses else "error")
+    assert await shelf.value("SELECT failed_jobs FROM usage_period") == 1
 
 
 async def test_a_run_whose_words_are_used_up_makes_no_further_call_for_its_chapter(

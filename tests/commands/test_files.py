@@ -136,6 +136,22 @@ async def test_a_restore_that_is_refused_removes_no_file(
     assert {key: await Files(places).picture(pool, key) for key in keys} == keys
 
 
+async def test_a_restore_to_a_place_that_refuses_names_it(
+    pool: asyncpg.Pool, dsn: str, empty_dsn: str, tmp_path: Path
+) -> None:
+    await add_book(pool)
+    backup, file = str(tmp_path / "books.backup"), tmp_path / "file"
+    told = {**PASSPHRASE, "BOOKGEN_SECRET_KEY": "k" * 32, "BOOKGEN_DATABASE_URL": dsn}
+    assert (await run(tmp_path, "backup", backup, "--no-drill", **told))[0] == 0
+    file.touch()
+
+    there = told | {"BOOKGEN_DATABASE_URL": empty_dsn, "BOOKGEN_FILES": f"{file}/files"}
+    code, _, errors = await run(tmp_path, "restore", backup, **there)
+
+    why = f"The folder {file}/files can't be used: Not a directory."
+    assert (code, errors) == (1, f"bookgen: The backup could not be restored: {why}\n")
+
+
 async def test_a_backup_without_a_picture_is_not_made(
     pool: asyncpg.Pool,
     dsn: str,
@@ -181,6 +197,8 @@ async def test_a_backup_without_what_is_missing_says_so_and_restores_everything_
         files = Files(places, "s3://books/copy")
         assert {key: await files.picture(copy, key) for key in keys} == keys | {lost: None}
         await files.try_out("s3://books/copy", lambda: stored_files.samples(copy))
+        # What no backup of the copy can have makes none of them incomplete.
+        assert (await run(tmp_path, "backup", f"{backup}.2", "--no-drill", **there))[::2] == (0, "")
         others = {key for key in server.objects if key.startswith("of/ada/")}
         await copy.execute("DELETE FROM book")
         assert await sweep(copy, files) == 5

@@ -156,6 +156,15 @@ def test_an_indented_line_may_begin_with_emphasis(line: str) -> None:
     assert (verse.lines[1], verse.indents) == ((Span('"Who goes there?"', italic=True),), (0, 4))
 
 
+@pytest.mark.parametrize("blank", ["&nbsp;", "\u00a0", "[^1]"], ids=["an entity", "a character", "a note"])
+def test_a_line_without_words_keeps_the_indents_of_the_lines_below_it(blank: str) -> None:
+    stanza = f"The wall\n{blank}\n    stands\nalone\n\n[^1]: A note."
+    (verse, *_), _ = parse(stanza, "The Tide", lambda each: each, verse=True)
+
+    assert isinstance(verse, Verse)
+    assert [verse.indent(line) for line in range(len(verse.lines))] == [0, 0, 1.6, 0]
+
+
 def test_no_word_of_a_turned_verse_line_is_divided(make: Make) -> None:
     said = [text for _, text in lines(render(make(f"One\n{LONG_WORD * 20}\nThree", genre="Poetry")).layout)]
 

@@ -104,6 +104,17 @@ async def test_a_backup_without_a_missing_picture_is_a_warning_and_no_older_one_
     assert sorted(path.name for path in folder.iterdir()) == [*OLD, Path(made.file).name]
 
 
+async def test_a_folder_that_cannot_be_used_is_a_failure_that_names_it(
+    database: Database, folder: Path, log_lines: io.StringIO
+) -> None:
+    folder.touch()
+
+    await schedule(database, folder / "daily").look()
+
+    (told,) = [json.loads(line) for line in log_lines.getvalue().splitlines() if "backup_failed" in line]
+    assert told["reason"] == f"The folder {folder}/daily can't be used: Not a directory."
+
+
 async def test_only_one_process_makes_the_backup(database: Database, folder: Path) -> None:
     other = await connect_unbounded(database.direct_dsn)
     assert await backups.claim(other)

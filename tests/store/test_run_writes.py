@@ -215,7 +215,7 @@ async def lose(pool: asyncpg.Pool, run: Run) -> None:
 
 async def lose_failed(pool: asyncpg.Pool, run: Run) -> None:
     async with pool.acquire() as connection:
-        await runs.lose_failed(connection, run, 7)
+        await runs.lose_failed(connection, run.id, 7)
 
 
 async def count_words(pool: asyncpg.Pool, run: Run) -> None:
@@ -244,7 +244,7 @@ WRITTEN_IN: dict[Callable[[asyncpg.Pool, Run], Awaitable[None]], set[RunStatus]]
     recount: {PAUSED},
     forget_draft: set(RunStatus),
     lose: {RunStatus.STOPPED},
-    lose_failed: {QUEUED, RUNNING, PAUSED},
+    lose_failed: set(RunStatus),
     count_words: set(RunStatus),
     promote: {QUEUED},
 }
