@@ -68,25 +68,24 @@ class ContentsPages:
             indent, hang = self._geometry.size * _POEM_INDENT, self._geometry.size * _TURNED
             titles = [self._set(entry, self._before, self._title)]
             titles += [self._set(poem, self._before + indent, self._title - indent, hang=hang) for poem in entry.poems]
-            self._make_room(titles, keep=True)
             item = element.child("TOCI")
-            self._put(titles[0], item)
-            inner = item.child("TOC")
-            for index in range(1, len(titles)):
-                self._make_room(titles[index:], keep=False)
-                self._put(titles[index], inner.child("TOCI"))
+            inner = Element("TOC")
+            for index, title in enumerate(titles):
+                self._make_room(titles, index)
+                self._put(title, inner.child("TOCI") if index else item)
+            item.kids.append(inner)
             self._unit += self._between
         return self._pages
 
-    def _make_room(self, titles: Sequence[_Title], *, keep: bool) -> None:
-        """Begin a page if the first title does not fit. A chapter has its first poem below it on a page, and the last
-        poem the one before it above it.
+    def _make_room(self, titles: Sequence[_Title], first: int) -> None:
+        """Begin a page if the title does not fit with those that it is kept with.
+
+        A chapter is kept with its first poem, the last poem but one with the last.
         """
-        units = 0
-        for index, title in enumerate(titles):
-            units += len(title.lines)
-            if not (keep and index == 0) and index != len(titles) - 2:
-                break
+        last = first
+        while last < len(titles) - 1 and last in (0, len(titles) - 2):
+            last += 1
+        units = sum(len(title.lines) for title in titles[first : last + 1])
         if self._unit and self._unit + units > self._geometry.lines:
             self._pages.append(Page("toc"))
             self._unit = 0
