@@ -120,30 +120,38 @@ class Jobs:
         return None
 
     async def _run(self, account_id: int, book_id: int, job: Job, boot_id: UUID, takes: Rewrite | None) -> None:
+        ended = False
         try:
             material = await load_material(self._resources.pool, account_id, book_id)
             steps = StoredSteps(self._resources, StepScope(account_id, book_id, uuid4()), replay=False)
             try:
                 save = await self._work(material, job, steps, takes)
             except UpstreamAIError:
+                await steps.settle()  # first, because the end of a job forgets its replies
                 if steps.paid:
-                    await self._count_failed(account_id, book_id, KINDS[type(job)])
+                    await self._end_failed(account_id, book_id, boot_id, KINDS[type(job)])
+                    ended = True
                 raise
             finally:
                 await steps.settle()
             await self._save(account_id, book_id, boot_id, save)
-        except BaseException:  # a saved job has ended already, and the book may have a new one
-            await asyncio.shield(spawn(self._end(book_id, boot_id)))
+        except BaseException:
+            if not ended:  # otherwise the book may have a new one
+                await asyncio.shield(spawn(self._end(book_id, boot_id)))
             raise
 
-    async def _count_failed(self, account_id: int, book_id: int, kind: str) -> None:
+    async def _end_failed(self, account_id: int, book_id: int, boot_id: UUID, kind: str) -> None:
+        """End a job that has failed although calls were paid, and count it."""
+
         async def attempt() -> None:
             async with self._transactions.locked(account_id, book_id) as (connection, _):
                 if not await failed_jobs.count_free(connection, self._resources.quota, account_id):
                     with contextlib.suppress(QuotaExceeded):  # concurrent work has used it up
                         await self._transactions.count_job(connection, account_id, book_id, kind)
+                if not await jobs.end(connection, book_id, boot_id):
+                    raise NotFound  # it was committed before, and only the answer was lost
 
-        with contextlib.suppress(NotFound):  # it was counted when its book was deleted
+        with contextlib.suppress(NotFound):  # or it was counted when its book was deleted
             await self._resources.health.through_outages(attempt)
 
     async def _end(self, book_id: int, boot_id: UUID) -> None:

@@ -581,7 +581,10 @@ async def test_a_run_stopped_after_a_finished_chapter_keeps_its_hold(
     model.answer(first, 1)
     await model.wait_until_asked(first, 2)
 
-    await supervisor.ask(account, first, Stop())
+    if deletes:
+        await supervisor.delete_book(account, first)
+    else:
+        await supervisor.ask(account, first, Stop())
 
     with pytest.raises(BookQuotaExceeded):
         await supervisor.ask(account, second, Generate())
@@ -632,8 +635,9 @@ async def test_a_run_stopped_before_its_first_chapter_gives_its_hold_back_even_a
     assert await shelf.value("SELECT count(*) FROM hold") == 0
 
 
+@pytest.mark.parametrize("deletes", [False, True])
 async def test_a_run_stopped_during_its_first_call_keeps_its_hold_once_the_free_failures_are_used_up(
-    supervisor: Supervisor, model: Model, shelf: Shelf
+    supervisor: Supervisor, model: Model, shelf: Shelf, deletes: bool
 ) -> None:
     """The call is not in the ledger. Otherwise the first calls of any number of drafts would be free."""
     account = await shelf.account("free")

@@ -372,6 +372,24 @@ async def test_an_outline_whose_commit_response_was_lost_is_answered_correctly(
     assert await shelf.value("SELECT array_agg(title) FROM chapter WHERE book_id = $1", book) == ["New 1"]
 
 
+async def test_a_failed_job_whose_commit_response_was_lost_is_counted_once(
+    behind_proxy: Supervisor, proxy: PgProxy, model: Model, shelf: Shelf
+) -> None:
+    account, book = await shelf.outlined(chapters=0)
+    call = asyncio.create_task(behind_proxy.run_job(account, book, DraftOutline()))
+    await model.wait_until_asked(book, 0)
+    proxy.cut_after_commit = 1
+
+    spent = (Spent("test:model", Usage(calls=1, input_tokens=10)),)
+    model.fail(book, 0, retryable=False, error=UpstreamAIError("Cut.", stage="outline", retryable=False, spent=spent))
+    with pytest.raises(UpstreamAIError, match="Cut"):
+        await call
+
+    assert proxy.cuts == 1
+    assert await shelf.value("SELECT failed_jobs FROM usage_period") == 1
+    assert await shelf.value("SELECT count(*) FROM book_job") == 0
+
+
 async def test_an_edit_is_charged_when_its_text_is_saved_and_not_when_it_fails(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
