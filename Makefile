@@ -128,27 +128,29 @@ boot: .venv/.test
 pages: .venv/.test
 	$(BIN)/python docs/pages.py out docs/pages.png
 
-# The locks anew from pyproject.toml, with the hash of every file: what `make` installs from.
+# The locks anew from pyproject.toml, with the hash of every file: what `make` installs from. The build backend has a lock
+# of its own, because the image does not need it, with the versions of the others.
 lock:
 	@test -n "$(UV)" || { echo "make lock needs uv."; exit 1; }
 	$(LOCK) -o requirements.lock
 	$(LOCK) --extra test -o requirements-test.lock
 	echo "uv>=0.13,<0.14" | $(subst pyproject.toml,-,$(LOCK)) -o requirements-uv.lock
+	printf '%s\n' "hatchling>=1.27,<2" "editables>=0.5,<1" | $(subst pyproject.toml,-,$(LOCK)) -c requirements-test.lock -o requirements-build.lock
 
 clean:
 	rm -rf .venv .venv-* out
 
 # The set-up. The stamps say what is installed, so that a second call does nothing.
-.venv/.runtime: pyproject.toml requirements.lock | .venv/bin/python
+.venv/.runtime: pyproject.toml requirements.lock requirements-build.lock | .venv/bin/python
 	@echo "Setting up .venv (once, about half a minute) ..."
-	$(call install,--require-hashes -r requirements.lock)
-	$(call install,-e .)
+	$(call install,--require-hashes -r requirements.lock -r requirements-build.lock)
+	$(call install,--no-build-isolation -e .)
 	@touch $@
 
-.venv/.test: pyproject.toml requirements-test.lock | .venv/bin/python
+.venv/.test: pyproject.toml requirements-test.lock requirements-build.lock | .venv/bin/python
 	@echo "Setting up .venv with the test tools (once, about half a minute) ..."
-	$(call install,--require-hashes -r requirements-test.lock)
-	$(call install,-e ".[test]")
+	$(call install,--require-hashes -r requirements-test.lock -r requirements-build.lock)
+	$(call install,--no-build-isolation -e ".[test]")
 	@touch $@ .venv/.runtime
 
 .venv/bin/python:

@@ -32,7 +32,7 @@ from tests.service import ROOT, ServiceProcess, environment, run
 NOT_RUN = {
     "install: make serve": "installs packages from an index; tests/test_makefile.py runs the set-up",
     "install: python3 -m venv .venv": "installs packages from an index; tests/test_package.py looks at the wheel",
-    "install: cd /opt/bookgen && python3 -m venv .venv && .venv/bin/pip install --require-hashes -r requirements.lock":
+    "install: cd /opt/bookgen && python3 -m venv .venv":
         "changes the machine, as root; `make boot` runs it on a machine of its own",
     "configure: BOOKGEN_FILES=s3://books/service": "settings of another server: tests/http/test_files.py",
     "operate: ALTER SYSTEM SET synchronous_standby_names = 'standby';":

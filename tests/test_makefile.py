@@ -56,7 +56,9 @@ def test_without_a_recent_python_make_says_so(tmp_path: Path) -> None:
 def checks(folder: Path, failing: str | None = None) -> None:
     """A set-up whose checks only print what they were called with."""
     (folder / ".venv/bin").mkdir(parents=True)
-    for prerequisite in ("pyproject.toml", "requirements-test.lock", ".venv/bin/python", ".venv/.test"):
+    for prerequisite in (
+        "pyproject.toml", "requirements-test.lock", "requirements-build.lock", ".venv/bin/python", ".venv/.test",
+    ):  # fmt: skip
         (folder / prerequisite).touch()
     for check in ("ruff", "mypy", "pytest"):
         program(folder / ".venv/bin" / check, f'echo report of {check} "$@"; exit {int(check == failing)}')
@@ -94,7 +96,7 @@ def test_what_is_named_as_slow_exists(name: str) -> None:
 
 def test_where_uv_fails_pip_installs_and_nothing_is_said_of_uv(tmp_path: Path) -> None:
     (tmp_path / ".venv/bin").mkdir(parents=True)
-    for prerequisite in ("pyproject.toml", "requirements.lock"):
+    for prerequisite in ("pyproject.toml", "requirements.lock", "requirements-build.lock"):
         (tmp_path / prerequisite).touch()
     program(tmp_path / ".venv/bin/uv", "echo no such certificate >&2; exit 2")
     program(tmp_path / ".venv/bin/python", 'echo "$@"')
@@ -103,5 +105,8 @@ def test_where_uv_fails_pip_installs_and_nothing_is_said_of_uv(tmp_path: Path) -
 
     lines = made.stdout.splitlines()[1:]
     assert (made.returncode, made.stderr) == (0, "")
-    assert lines == ["-m pip install -q --require-hashes -r requirements.lock", "-m pip install -q -e ."]
+    assert lines == [
+        "-m pip install -q --require-hashes -r requirements.lock -r requirements-build.lock",
+        "-m pip install -q --no-build-isolation -e .",
+    ]
     assert not (tmp_path / ".venv/bin/uv").exists()

@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ import asyncpg
 import structlog
 
 from bookgen import metrics
-from bookgen.errors import Unavailable
+from bookgen.errors import StartupError, Unavailable
 from bookgen.processes import STEPS_BACK
 from bookgen.store import backups
 from bookgen.store.database import connect_unbounded
@@ -77,7 +77,7 @@ class BackupSchedule:
         while True:
             try:
                 await self.look()
-            except (Unavailable, OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            except (StartupError, Unavailable, OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
                 self._failed(str(error))
             except Exception:
                 log.exception("backup_not_begun")
@@ -102,11 +102,8 @@ class BackupSchedule:
     async def _make(self, connection: asyncpg.Connection) -> None:
         began, folder = time.monotonic(), self._plan.folder.absolute()
         path = folder / f"bookgen-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.backup"
-        try:
+        with _explained(folder):
             await asyncio.to_thread(_prepare, folder)
-        except OSError as error:
-            self._failed(f"The folder {folder} can't be used: {error.strerror}.")
-            return
         code, errors = await self._backed_up(path, connection)
         if code == INCOMPLETE:
             # The older backups may have what is missing, so none is deleted.
@@ -116,7 +113,8 @@ class BackupSchedule:
         if code:
             self._failed(errors)
             return
-        deleted = await asyncio.to_thread(rotate, folder, self._plan.keep, path)
+        with _explained(folder):
+            deleted = await asyncio.to_thread(rotate, folder, self._plan.keep, path)
         metrics.BACKUPS.labels("ok").inc()
         log.info("backup_made", file=str(path), seconds=round(time.monotonic() - began, 1), deleted=len(deleted))
 
@@ -157,6 +155,18 @@ async def _ended(process: Process) -> None:
     except TimeoutError:
         process.kill()
         await process.wait()
+
+
+@contextlib.contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    """Raises StartupError instead of an OSError: the folder of the setting can't be used, and why."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        if isinstance(error, FileExistsError | NotADirectoryError):
+            reason = f"{next(each for each in (folder, *folder.parents) if each.exists())} is not a folder"
+        raise StartupError(f"BOOKGEN_BACKUP_DIR={folder} can't be used: {reason}.") from error
 
 
 def _prepare(folder: Path) -> None:

@@ -48,6 +48,8 @@ def test_the_image_is_built_from_existing_files_that_the_builder_is_given() -> N
     assert {name for name in copied if not (ROOT / name).exists()} == set()
     assert copied == allowed
     assert "--require-hashes -r /src/requirements.lock" in DOCKERFILE
+    assert "--require-hashes -r /src/requirements-build.lock" in DOCKERFILE
+    assert "--no-build-isolation" in DOCKERFILE
 
 
 def test_the_image_runs_one_process_without_root() -> None:

@@ -17,6 +17,7 @@ from bookgen.services import backup_schedule
 from bookgen.services.backup_schedule import BackupPlan, BackupSchedule, rotate
 from bookgen.store import backups
 from bookgen.store.database import Database, connect_unbounded
+from tests.actors.conftest import until
 from tests.files.conftest import add_book, add_picture
 
 PASSPHRASE = "a grey weighbridge in the rain"
@@ -80,6 +81,22 @@ async def test_a_failure_is_logged_and_counted_and_deletes_no_backup(
     assert sorted(path.name for path in folder.iterdir()) == OLD
 
 
+async def test_a_folder_that_cannot_be_used_is_reported_with_its_setting(
+    database: Database, folder: Path, log_lines: io.StringIO
+) -> None:
+    folder.touch()
+    in_a_file, before = folder / "backups", counted("failed")
+
+    for failures, each in enumerate((folder, in_a_file), start=1):
+        async with schedule(database, each).working():
+            await until(lambda count=failures: counted("failed") - before == count)
+
+    told = [json.loads(line) for line in log_lines.getvalue().splitlines() if "backup_failed" in line]
+    assert [line["reason"] for line in told] == [
+        f"BOOKGEN_BACKUP_DIR={each} can't be used: {folder} is not a folder." for each in (folder, in_a_file)
+    ]
+
+
 async def test_a_backup_without_a_missing_picture_is_a_warning_and_no_older_one_is_deleted(
     database: Database, folder: Path, log_lines: io.StringIO, tmp_path: Path
 ) -> None:
@@ -102,17 +119,6 @@ async def test_a_backup_without_a_missing_picture_is_a_warning_and_no_older_one_
     assert made is not None
     assert made.missing == 1
     assert sorted(path.name for path in folder.iterdir()) == [*OLD, Path(made.file).name]
-
-
-async def test_a_folder_that_cannot_be_used_is_a_failure_that_names_it(
-    database: Database, folder: Path, log_lines: io.StringIO
-) -> None:
-    folder.touch()
-
-    await schedule(database, folder / "daily").look()
-
-    (told,) = [json.loads(line) for line in log_lines.getvalue().splitlines() if "backup_failed" in line]
-    assert told["reason"] == f"The folder {folder}/daily can't be used: Not a directory."
 
 
 async def test_only_one_process_makes_the_backup(database: Database, folder: Path) -> None:
