@@ -193,6 +193,38 @@ async def test_the_history_folds_what_did_not_change(page: BrowserPage, account:
     await page.sees("Paragraph 5 of the chapter.")
 
 
+LONG = "\n\n".join(f"Line {number}. " + "It *snowed*. " * (number % 9) for number in range(120))
+# The first paragraph that can be seen below the navigation.
+FIRST = """
+return [...document.querySelectorAll("article > p")].find((one) => one.getBoundingClientRect().bottom > 120).innerText
+"""
+# Before it is set, the caret is at the end.
+CARET_SET = "document.querySelector('textarea')?.selectionStart < document.querySelector('textarea')?.value.length"
+CARET = "return document.querySelector('textarea').value.slice(document.querySelector('textarea').selectionStart)"
+
+
+@pytest.mark.parametrize("paragraph", [30, 60, 91])
+async def test_the_place_is_kept_between_reading_and_editing(
+    page: BrowserPage, account: Api, chapter: dict[str, Any], paragraph: int
+) -> None:
+    await account.patch(f"/chapters/{chapter['id']}/", {"content": LONG})
+    book = (await account.get(f"/books/{chapter['book']}/?fields=title")).body["title"]
+    await page.press("Read")
+    # A view scrolls in the same step in which it sets its title.
+    await page.heads(f"{chapter['title']} · {book}")
+    await page.until("document.querySelector('article').innerText.includes('Line 119.')")
+    await page.script("[...document.querySelectorAll('article > p')][arguments[0]].scrollIntoView()", paragraph)
+    seen = (await page.script(FIRST)).split(".")[0]
+
+    for _ in range(3):
+        await page.press("Edit")
+        await page.until(CARET_SET)
+        assert (await page.script(CARET)).startswith(f"{seen}. ")
+        await page.press("Read")
+        await page.heads(f"{chapter['title']} · {book}")
+        assert (await page.script(FIRST)).startswith(f"{seen}.")
+
+
 async def test_a_title_and_summary_proposed_by_the_model_can_be_compared_and_restored(
     page: BrowserPage, account: Api, chapter: dict[str, Any], pool: asyncpg.Pool
 ) -> None:

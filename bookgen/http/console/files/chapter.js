@@ -8,7 +8,7 @@ import { html, useKeys, useEffect, useRef, useState } from "./hooks.js";
 import { Illustrations } from "./illustrations.js";
 import { ChapterNotes } from "./notes.js";
 import { placeRead, showRead } from "./place.js";
-import { go } from "./router.js";
+import { go, toPlace } from "./router.js";
 import { Prose } from "./prose.js";
 import { pictures } from "./spreads.js";
 import { Confirmed, Field, Heading, Waiting } from "./ui.js";
@@ -51,10 +51,13 @@ function Reading({ book, chapter, status, reload, places }) {
   const article = useRef();
   useEffect(() => {
     const { current: shown } = article;
-    const place = places.of(chapter.id);
-    if (place) showRead(shown, place);
     return () => places.set(chapter.id, placeRead(shown));
   }, []);
+  const scroll = () => {
+    const place = places.of(chapter.id);
+    toPlace();
+    if (place) showRead(article.current, place);
+  };
   const [instructions, wish] = useState("");
   const again = async () => {
     await post(`/chapters/${chapter.id}/regenerate/`, { instructions });
@@ -65,7 +68,7 @@ function Reading({ book, chapter, status, reload, places }) {
   return html`
     <article ref=${article} class="reading" ...${inLanguage(book)}>
       <p class="quiet">${chapter.chapter_number}</p>
-      <${Heading} title=${chapter.title}>${chapter.title}<//>
+      <${Heading} title=${chapter.title} scroll=${scroll}>${chapter.title}<//>
       ${chapter.is_sample && html`<p class="quiet" lang="en" dir="ltr">Sample text: no language model wrote this chapter.</p>`}
       <${Prose} book=${book} text=${chapter.content} title=${chapter.title} pictures=${pictures(book, chapter)} />
       ${!chapter.content && html`<p class="quiet" lang="en" dir="ltr">No text yet. ${chapter.summary}</p>`}

@@ -173,8 +173,8 @@ export function Progress({ label, value }) {
   return html`<progress aria-label=${label} max="100" value=${value}></progress>`;
 }
 
-/** The only heading of a view. It takes the focus when the view opens, so that a screen reader starts there. */
-export function Heading({ children, title }) {
+/** The only heading of a view. It takes the focus when the view opens, so that a screen reader starts there; then `scroll` scrolls. */
+export function Heading({ children, title, scroll = toPlace }) {
   const heading = useRef();
   const name = title ?? (typeof children === "string" ? children : "");
   const book = useSignal(bookTitle);
@@ -184,7 +184,7 @@ export function Heading({ children, title }) {
   useEffect(() => {
     if (document.querySelector("dialog[open]")) return;
     heading.current.focus({ preventScroll: true });
-    toPlace();
+    scroll();
   }, []);
   return html`<h1 tabindex="-1" ref=${heading}>${children}</h1>`;
 }
