@@ -632,8 +632,9 @@ async def test_a_run_stopped_before_its_first_chapter_gives_its_hold_back_even_a
     assert await shelf.value("SELECT count(*) FROM hold") == 0
 
 
+@pytest.mark.parametrize("deletes", [False, True])
 async def test_a_run_stopped_during_its_first_call_keeps_its_hold_once_the_free_failures_are_used_up(
-    supervisor: Supervisor, model: Model, shelf: Shelf
+    supervisor: Supervisor, model: Model, shelf: Shelf, deletes: bool
 ) -> None:
     """The call is not in the ledger. Otherwise the first calls of any number of drafts would be free."""
     account = await shelf.account("free")
@@ -646,7 +647,10 @@ async def test_a_run_stopped_during_its_first_call_keeps_its_hold_once_the_free_
     await supervisor.ask(account, first, Generate())
     await model.wait_until_asked(first, 1)
 
-    await supervisor.ask(account, first, Stop())
+    if deletes:
+        await supervisor.delete_book(account, first)
+    else:
+        await supervisor.ask(account, first, Stop())
 
     with pytest.raises(BookQuotaExceeded):
         await supervisor.ask(account, second, Generate())
