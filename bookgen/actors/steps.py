@@ -186,9 +186,8 @@ class StoredSteps:
 
     def _lose(self, request: TextRequest) -> None:
         """Count the words of a call cut off by a stop, so that repeated stops give no free words."""
-        run_id, words = self.scope.run_id, int(request.brief.get("words", 0))
-        if run_id is not None and request.stage == "chapter" and words:
-            pool, health = self._resources.pool, self._resources.health
+        if (run_id := self.scope.run_id) is not None:
+            pool, health, words = self._resources.pool, self._resources.health, words_of(request)
             self._resources.ledger_writes.begin(health.through_outages(lambda: runs.lose(pool, run_id, words)))
 
     def words_lost(self, draft_words: int) -> int:

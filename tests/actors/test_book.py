@@ -650,7 +650,10 @@ async def test_a_run_stopped_during_its_first_call_keeps_its_hold_once_the_free_
     await supervisor.ask(account, first, Generate())
     await model.wait_until_asked(first, 1)
 
-    await supervisor.ask(account, first, Stop())
+    if deletes:
+        await supervisor.delete_book(account, first)
+    else:
+        await supervisor.ask(account, first, Stop())
 
     with pytest.raises(BookQuotaExceeded):
         await supervisor.ask(account, second, Generate())

@@ -210,6 +210,19 @@ async def test_a_stop_cancels_the_current_phase_and_a_new_production_continues_t
     assert model.asked[author.book, 1] == model.asked[author.book, 2] == 1, "what was written is kept"
 
 
+async def test_a_call_of_a_phase_that_a_stop_cut_off_counts_towards_the_words_of_the_hold(
+    supervisor: Supervisor, author: Idea, shelf: Shelf, model: Model
+) -> None:
+    """Otherwise any number of outlines of one book could be begun on one hold."""
+    model.free = False
+    await author.ask(supervisor)
+    await model.wait_until_asked(author.book, 0)
+
+    await author.ask(supervisor, Stop())
+
+    await shelf.until("SELECT words_lost > 0 FROM run WHERE book_id = $1", author.book)
+
+
 @pytest.mark.parametrize("phase", STEPS)
 async def test_another_process_continues_the_phase_of_a_dead_process(
     start: Start,
