@@ -20,7 +20,7 @@ from tests.http.free_models import CHAPTER_TITLE, TITLE, Notes
 from tests.http.free_oracle import CHAPTERS, WORDS
 
 DEEDS_OF_A_HISTORY = 45
-MOMENT = 1.0  # seconds that a deed has to reach the provider or to end, at most; others act meanwhile
+MOMENT = 3.0  # seconds that a deed has to reach the provider or to end, at most; others act meanwhile
 PATIENCE = 300.0
 FAULTS = ("hold", "hold", "stall", "stall", "refusal", "empty", "truncate", "text")
 TEXT = "The rain had stopped by noon, and nobody in the harbour knew what to say about it. "
@@ -45,7 +45,8 @@ class FreeAccount:
         self.started: set[int] = set()
         self._api, self._notes, self._reader, self._random = api, notes, reader, Random(reader)
         self._books: dict[int, int] = {}  # their numbers by their ids
-        self._chapters: dict[int, list[int]] = {}
+        self._chapters: dict[int, Sequence[int]] = {}
+        self._texts: set[int] = set()  # chapters that the account has written
         self._reports: list[int] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._numbers, self._of_books = itertools.count(1), itertools.count(1)
@@ -68,10 +69,9 @@ class FreeAccount:
 
     def _choice(self) -> list[Deed]:
         chosen: list[Deed] = []
-        for theme in self._random.sample(THEMES, self._random.choice((1, 1, 2, 3))):
-            main, others = theme
-            chosen.append(self._random.choice(main))
-            chosen += self._random.sample([*main, *others], self._random.randint(1, 3))
+        for main, others in self._random.sample(THEMES, self._random.choice((1, 1, 2, 3))):
+            chosen += self._random.choices(main, k=2)
+            chosen += self._random.sample(others, self._random.randint(1, 3))
         if self._random.random() < 0.3:
             chosen.append(self._random.choice([each for main, others in THEMES for each in (*main, *others)]))
         self._random.shuffle(chosen)
@@ -130,11 +130,14 @@ class FreeAccount:
 
     @property
     def _book(self) -> int:
-        return self._random.choice([*self._books]) if self._books else 0
+        """Mostly a book that a run was accepted for, since a free account has no second one to run."""
+        begun = [book for book, number in self._books.items() if number in self.started]
+        chosen = begun if begun and self._random.random() < 0.7 else [*self._books]
+        return self._random.choice(chosen) if chosen else 0
 
     @property
     def _chapter(self) -> int:
-        chapters = [each for book in self._books for each in self._chapters[book]]
+        chapters = self._chapters.get(self._book, ())
         return self._random.choice(chapters) if chapters else 0
 
     def _keep(self, book: int, number: int, chapters: Sequence[dict[str, Any]]) -> None:
@@ -181,11 +184,19 @@ class FreeAccount:
         await self._post(f"/books/{self._book}/stop-generation/")
 
     async def start_and_stop(self) -> None:
-        book, before = self._book, len(self._notes.calls)
+        """Stop a run at its first or a later call, which in most cases is cut off."""
+        book, whole = self._book, self._random.randint(0, 2)
+        self._notes.script(*[""] * whole, self._random.choice(("", "hold", "hold", "stall", "stall")))
+        before = len(self._notes.calls)
         await self._run(book, "generate")
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._notes.arrived(before + 1), MOMENT)
+            await asyncio.wait_for(self._notes.arrived(before + whole + 1), MOMENT)
         await self._post(f"/books/{book}/stop-generation/")
+
+    async def begin_again(self) -> None:
+        """Stop a run and take from the book what it has written, so that it never ends."""
+        await self.start_and_stop()
+        await self.empty_all()
 
     async def pause(self) -> None:
         await self._post(f"/books/{self._book}/pause-generation/")
@@ -197,27 +208,42 @@ class FreeAccount:
         await self._run(self._book, "produce", {"again": True})
 
     async def regenerate(self) -> None:
-        mark = self._mark("EDIT")
-        await self._job(f"/chapters/{self._chapter}/regenerate/", {"instructions": mark}, mark)
+        mark, chapter = self._mark("EDIT"), await self._text()
+        await self._job(f"/chapters/{chapter}/regenerate/", {"instructions": mark}, mark)
 
     async def regenerate_all(self) -> None:
         await asyncio.gather(*(self.regenerate() for _ in range(6)))
 
     async def passage(self) -> None:
-        mark = self._mark("EDIT")
+        mark, chapter = self._mark("EDIT"), await self._text()
         body = {"instructions": mark, "passage": {"start": 0, "end": len(TEXT) - 1}}
-        await self._job(f"/chapters/{self._chapter}/regenerate/", body, mark)
+        await self._job(f"/chapters/{chapter}/regenerate/", body, mark)
+
+    async def _text(self) -> int:
+        """A chapter that in most cases has a text."""
+        chapter = self._chapter
+        if chapter not in self._texts and self._random.random() < 0.7:
+            await self._write(chapter)
+        return chapter
+
+    async def _write(self, chapter: int) -> None:
+        text = TEXT * self._random.randint(1, 30) + str(next(self._numbers))
+        await self._api.patch(f"/chapters/{chapter}/", {"content": text})
+        self._texts.add(chapter)
 
     async def edit(self) -> None:
-        text = TEXT * self._random.randint(1, 30) + str(next(self._numbers))
-        await self._api.patch(f"/chapters/{self._chapter}/", {"content": text})
+        await self._write(self._chapter)
 
     async def empty(self) -> None:
-        await self._api.patch(f"/chapters/{self._chapter}/", {"content": ""})
+        await self._empty(self._chapter)
 
     async def empty_all(self) -> None:
         for chapter in self._chapters.get(self._book, ()):
-            await self._api.patch(f"/chapters/{chapter}/", {"content": ""})
+            await self._empty(chapter)
+
+    async def _empty(self, chapter: int) -> None:
+        self._texts.discard(chapter)
+        await self._api.patch(f"/chapters/{chapter}/", {"content": ""})
 
     async def plan(self) -> None:
         """Change what an unfinished chapter is about, so that none of its stored parts can be used."""
@@ -241,9 +267,11 @@ class FreeAccount:
             await self._api.delete(f"/books/{book}/")
 
     async def review(self) -> None:
+        await self._text()
         self._ask_report(await self._post(f"/books/{self._book}/review/"))
 
     async def proofread(self) -> None:
+        await self._text()
         self._ask_report(await self._post("/proofreading-reports/", {"book": self._book}))
 
     def _ask_report(self, reply: Reply) -> None:
@@ -262,11 +290,11 @@ Deed = Callable[[FreeAccount], Awaitable[None]]
 A = FreeAccount
 # Deeds that use an allowance, and others that a history of them may have.
 THEMES: Sequence[tuple[Sequence[Any], Sequence[Any]]] = (
-    ((A.start, A.start_and_stop), (A.stop, A.pause, A.resume, A.empty, A.empty_all, A.plan, A.edit, A.delete, A.draft)),
-    ((A.start, A.start_and_stop), (A.empty_all, A.empty_all, A.stop, A.duplicate, A.delete, A.produce, A.lengthen)),
-    ((A.regenerate, A.passage, A.regenerate_all), (A.edit, A.edit, A.start, A.empty, A.delete, A.duplicate)),
-    ((A.regenerate, A.passage), (A.edit, A.edit, A.edit, A.lengthen, A.draft)),
+    ((A.start_and_stop, A.begin_again), (A.stop, A.pause, A.resume, A.empty, A.empty_all, A.plan, A.edit, A.delete)),
+    ((A.start, A.begin_again), (A.empty_all, A.stop, A.duplicate, A.produce, A.lengthen, A.plan, A.draft)),
+    ((A.regenerate, A.passage, A.regenerate_all), (A.edit, A.start, A.empty, A.delete, A.duplicate, A.lengthen)),
+    ((A.regenerate, A.passage), (A.edit, A.empty, A.lengthen, A.draft)),
     ((A.outline, A.rework), (A.draft, A.delete, A.duplicate, A.plan, A.regenerate)),
-    ((A.review, A.proofread), (A.edit, A.edit, A.delete_report, A.delete, A.start)),
+    ((A.review, A.proofread), (A.edit, A.delete_report, A.delete_report, A.delete, A.draft, A.begin_again)),
     ((A.cover,), (A.draft, A.delete, A.duplicate, A.start)),
 )

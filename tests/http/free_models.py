@@ -67,18 +67,17 @@ class Notes:
         self._script: list[str] = []
         self._news = asyncio.Condition()
 
-    def script(self, kind: str) -> None:
-        """Have one further call answered with a fault of this kind."""
-        self._script.append(kind)
+    def script(self, *kinds: str) -> None:
+        """Have further calls answered with faults of these kinds. The empty one is no fault."""
+        self._script += kinds
 
     def forget_script(self) -> None:
         self._script.clear()
 
     def next_step(self) -> ScriptedFault | None:
-        if not self._script:
+        if not self._script or not (kind := self._script.pop(0)):
             return None
-        options = {"text": "Just these words."} if self._script[0] == "text" else {}
-        return fault(self._script.pop(0), until=self.gate, **options)
+        return fault(kind, until=self.gate, **({"text": "Just these words."} if kind == "text" else {}))
 
     async def until(self, condition: Callable[[], bool]) -> None:
         async with self._news:

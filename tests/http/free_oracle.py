@@ -30,9 +30,10 @@ SMALL = {
     "ai_images_per_month": IMAGES,
 }
 OUTLINES = FREE_OF_A_BOOK * FREE_BOOKS
+UNPAID = WORDS // UNPAID_PART
 TRIES = 3  # of a reply in JSON: the request, a repair, a fresh try (`structured.ask`)
+TRIED = (200, 404, 502, 503)  # an answered job may have made calls; not found is a book deleted meanwhile
 WHOLE = ("", "hold", "stall")  # faults after which a reply is as asked
-EMPTY = ("empty", "refusal")
 STAGES = {"chapter", "passage", "outline", "rework", "review", "proofreading", "digest", "blurb"}
 
 Tally = dict[str, tuple[int, int]]
@@ -71,16 +72,16 @@ class Judge:
         assert not over, f"history {self.reader}: beyond its allowance: {over}"
         missed = {name: each for name, each in told.missed(counted).items() if each[0] > each[1]}
         assert not missed, f"history {self.reader}: done, but not counted: {missed}"
-        await self._check_words(told)
+        await self._check_words(told, counted["failures"])
         await self._check_ledger()
         return tally
 
-    async def _check_words(self, told: Told) -> None:
+    async def _check_words(self, told: Told, failures: int) -> None:
         """The words that the provider wrote for the runs of a book are counted there, but for free failures."""
         for row in await self.pool.fetch(WORDS_OF_BOOKS, self.account):
             number = int(row["title"].partition("Book")[2])
             work = [each for each in told.of_runs if each.book == number]
-            wrote = sum(map(_work, work)) - told.free_words(work, FAILURES) - told.unmarked_words
+            wrote = sum(map(_work, work)) - told.free_words(work, failures) - told.unmarked_words
             assert wrote <= int(row["words"]), (
                 f"history {self.reader}: {wrote} words were written in book {number}, and {row['words']} counted"
             )
@@ -108,6 +109,7 @@ class Told:
     outlines: set[str]
     outlines_done: int
     unpaid: list[Noted]  # calls of edits in books that no run was ever accepted for
+    done: set[str]  # the marks of jobs that succeeded
     reports: int
     stages: Counter[str]
     pictures: int
@@ -124,7 +126,7 @@ class Told:
         planned = {_outline(each) for each in calls if each.call.stage in ("outline", "rework")}
         edits_done = {mark for mark in done if mark.startswith("EDIT")}
         outlines_done = {mark for mark in done if mark.startswith("OUTLINE")}
-        tried = {mark for mark, status in answers.items() if mark.startswith("EDIT") and not 400 <= status < 500}
+        tried = {mark for mark, status in answers.items() if mark.startswith("EDIT") and status in TRIED}
         return cls(
             of_runs=[each for each in written if not _edit(each)],
             edits=seen | edits_done,
@@ -132,6 +134,7 @@ class Told:
             outlines=planned | outlines_done,
             outlines_done=len(outlines_done),
             unpaid=[each for each in marked if each.book not in started],
+            done=done,
             reports=_reports(calls),
             stages=Counter(each.call.stage for each in calls),
             pictures=notes.pictures,
@@ -151,10 +154,13 @@ class Told:
         jobs = len(self.edits) + max(0, len(self.outlines) - OUTLINES) - EDITS
         jobs_done = self.edits_done + max(0, self.outlines_done - OUTLINES)
         failures = [max(0, jobs), max(0, self.reports - CHECKS), self._failures_of_runs(), self._failures_unpaid()]
-        # An edit of an unpaid book reserves its words, and so has no call beyond its limit.
+        unpaid = self._unpaid_words()
         return {
             "AI edits done": (jobs_done, EDITS),
+            "jobs": (len(self.edits) + len(self.outlines), EDITS + OUTLINES + FAILURES),
+            "reports": (self.reports, CHECKS + FAILURES),
             "words of runs": (self._words_of_runs(), self._words_allowed()),
+            "words of unpaid edits": (sum(unpaid[mark] for mark in unpaid.keys() & self.done), UNPAID),
             "free failures": (sum(failures), FAILURES),
             "images": (self.pictures, IMAGES),
             **self._notes_of_chapters(),
@@ -192,14 +198,18 @@ class Told:
 
     def _failures_unpaid(self) -> int:
         """How many edits of unpaid books have to be free for their words to be allowed, which each reserves."""
-        words: dict[str, int] = {}
-        for each in self.unpaid:
-            words[_edit(each)] = max(words.get(_edit(each), 0), each.asked)
-        rest, free = sorted(words.values()), 0
-        while sum(rest) > WORDS // UNPAID_PART and rest:
+        rest, free = sorted(self._unpaid_words().values()), 0
+        while sum(rest) > UNPAID:
             rest.pop()
             free += 1
         return free
+
+    def _unpaid_words(self) -> dict[str, int]:
+        """The words of the edits of unpaid books, by their marks: those of the first call, for the whole passage."""
+        words: dict[str, int] = {}
+        for each in self.unpaid:
+            words.setdefault(_edit(each), each.asked)
+        return words
 
     def _notes_of_chapters(self) -> Tally:
         """Notes are made beside a chapter that is written, of the others, and before a reading or a blurb, of all."""
@@ -219,9 +229,13 @@ def _outline(each: Noted) -> str:
 
 
 def _work(each: Noted) -> int:
-    """The words of a call, as they count: those of its text, or those asked for if it was cut off or brought none."""
-    cut = each.call.ended != "answered"
-    return each.asked if cut or each.call.fault == "refusal" else count_words(each.call.reply)
+    """The words of a call, as they count: those of its text, or those asked for if it was cut off or refused.
+
+    A reply without a usable text counts only if its whole chapter fails, so that it may be the third of three.
+    """
+    if each.call.ended != "answered" or each.call.fault == "refusal":
+        return each.asked
+    return 0 if each.call.fault in ("empty", "text") else count_words(each.call.reply)
 
 
 def _failed(work: Iterable[Noted]) -> list[tuple[Any, int]]:
