@@ -115,7 +115,8 @@ class StoredSteps:
         budget = self.budget(request.stage, request.chapter_number)
         reply = _storable(await self._call(replace(request, halt=self.halt, on_bound=self._bound, budget=budget)))
         self.words_asked += words_of(request)
-        self.unstored = Step(key, _to_json(reply), self.asked(request.stage, request.chapter_number, reply.spent))
+        asked = self.asked(request.stage, request.chapter_number, reply.spent)
+        self.unstored = Step(key, _to_json(reply), asked, _words_to_write(request))
         return reply
 
     async def has(self, request: TextRequest) -> bool:
@@ -186,8 +187,8 @@ class StoredSteps:
 
     def _lose(self, request: TextRequest) -> None:
         """Count the words of a call cut off by a stop, so that repeated stops give no free words."""
-        run_id, words = self.scope.run_id, int(request.brief.get("words", 0))
-        if run_id is not None and request.stage == "chapter" and words:
+        run_id, words = self.scope.run_id, _words_to_write(request)
+        if run_id is not None and words:
             pool, health = self._resources.pool, self._resources.health
             self._resources.ledger_writes.begin(health.through_outages(lambda: runs.lose(pool, run_id, words)))
 
@@ -224,7 +225,12 @@ class StepsBeside(StoredSteps):
 
 def words_of(request: TextRequest) -> int:
     """How many words a call counts as if nothing comes of it."""
-    return max(int(request.brief.get("words", 0)) if request.stage == "chapter" else 0, MIN_WORDS_OF_A_CALL)
+    return max(_words_to_write(request), MIN_WORDS_OF_A_CALL)
+
+
+def _words_to_write(request: TextRequest) -> int:
+    """The words of a chapter that a call asks for."""
+    return int(request.brief.get("words", 0)) if request.stage == "chapter" else 0
 
 
 def step_key(salt: UUID, request: TextRequest, attempt: int) -> str:

@@ -168,7 +168,7 @@ class FreeAccount:
             self._chapters[book] = [each["id"] for each in outlined.body["chapters"]]
 
     async def rework(self) -> None:
-        book, mark = self._book, self._mark("OUTLINE")
+        book, mark = self._book, self._mark("REWORK")
         body = {"chapter_ids": self._chapters.get(book, [])[:1], "instructions": mark}
         await self._job(f"/books/{book}/regenerate-chapters/", body, mark)
 

@@ -24,7 +24,7 @@ TITLE = "Reader{reader} at Sea Book{book}"
 CHAPTER_TITLE = "Part {number} of Reader{reader}"
 READER, BOOK = re.compile(r"Reader(\d+)"), re.compile(r"Reader\d+ at Sea Book(\d+)")
 TITLES = re.compile(r'("title": ?")')
-MARK = re.compile(r"(?:OUTLINE|EDIT)-\d+-(?:OUTLINE|EDIT)")
+MARK = re.compile(r"(?:OUTLINE|REWORK|EDIT)-\d+-(?:OUTLINE|REWORK|EDIT)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,10 @@ class Noted:
     call: Call
     book: int
     marks: tuple[str, ...]
+
+    def mark(self, kind: str) -> str:
+        """The mark of this kind; empty if the prompt has none."""
+        return next((mark for mark in self.marks if mark.startswith(kind)), "")
 
     @property
     def asked(self) -> int:

@@ -33,6 +33,7 @@ OUTLINES = FREE_OF_A_BOOK * FREE_BOOKS
 UNPAID = WORDS // UNPAID_PART
 TRIES = 3  # of a reply in JSON: the request, a repair, a fresh try (`structured.ask`)
 TRIED = (200, 404, 502, 503)  # an answered job may have made calls; not found is a book deleted meanwhile
+TAKEN_OFF = 20  # words at most
 WHOLE = ("", "hold", "stall")  # faults after which a reply is as asked
 STAGES = {"chapter", "passage", "outline", "rework", "review", "proofreading", "digest", "blurb"}
 
@@ -81,7 +82,7 @@ class Judge:
         for row in await self.pool.fetch(WORDS_OF_BOOKS, self.account):
             number = int(row["title"].partition("Book")[2])
             work = [each for each in told.of_runs if each.book == number]
-            wrote = sum(map(_work, work)) - told.free_words(work, failures) - told.unmarked_words
+            wrote = sum(map(_kept, work)) - told.free_words(work, failures) - told.unmarked_words
             assert wrote <= int(row["words"]), (
                 f"history {self.reader}: {wrote} words were written in book {number}, and {row['words']} counted"
             )
@@ -120,18 +121,18 @@ class Told:
     def of(cls, notes: Notes, answers: Mapping[str, int], started: Collection[int]) -> Told:
         calls = notes.calls
         written = [each for each in calls if each.call.stage in ("chapter", "passage")]
-        marked = [each for each in written if _edit(each)]
+        marked = [each for each in written if each.mark("EDIT")]
         done = {mark for mark, status in answers.items() if status == 200}
-        seen = {_edit(each) for each in marked}
-        planned = {_outline(each) for each in calls if each.call.stage in ("outline", "rework")}
+        seen = {each.mark("EDIT") for each in marked}
+        planned = {each.mark(each.call.stage.upper()) for each in calls if each.call.stage in ("outline", "rework")}
         edits_done = {mark for mark in done if mark.startswith("EDIT")}
-        outlines_done = {mark for mark in done if mark.startswith("OUTLINE")}
+        outlines_done = done - edits_done
         tried = {mark for mark, status in answers.items() if mark.startswith("EDIT") and status in TRIED}
         return cls(
-            of_runs=[each for each in written if not _edit(each)],
+            of_runs=[each for each in written if not each.mark("EDIT")],
             edits=seen | edits_done,
             edits_done=len(edits_done),
-            outlines=planned | outlines_done,
+            outlines=planned,
             outlines_done=len(outlines_done),
             unpaid=[each for each in marked if each.book not in started],
             done=done,
@@ -153,7 +154,8 @@ class Told:
         # Outlines beyond the free ones are edits.
         jobs = len(self.edits) + max(0, len(self.outlines) - OUTLINES) - EDITS
         jobs_done = self.edits_done + max(0, self.outlines_done - OUTLINES)
-        failures = [max(0, jobs), max(0, self.reports - CHECKS), self._failures_of_runs(), self._failures_unpaid()]
+        failed_jobs = max(0, jobs, self._failures_unpaid())
+        failures = [failed_jobs, max(0, self.reports - CHECKS), self._failures_of_runs()]
         unpaid = self._unpaid_words()
         return {
             "AI edits done": (jobs_done, EDITS),
@@ -208,7 +210,7 @@ class Told:
         """The words of the edits of unpaid books, by their marks: those of the first call, for the whole passage."""
         words: dict[str, int] = {}
         for each in self.unpaid:
-            words.setdefault(_edit(each), each.asked)
+            words.setdefault(each.mark("EDIT"), each.asked)
         return words
 
     def _notes_of_chapters(self) -> Tally:
@@ -219,15 +221,6 @@ class Told:
         return {"digests": (self.stages["digest"], beside + before), "blurbs": (self.stages["blurb"], blurbs)}
 
 
-def _edit(each: Noted) -> str:
-    return next((mark for mark in each.marks if mark.startswith("EDIT")), "")
-
-
-def _outline(each: Noted) -> str:
-    """The last mark, because an outline is marked in the style notes, and a rework in its instructions."""
-    return each.marks[-1] if each.marks else ""
-
-
 def _work(each: Noted) -> int:
     """The words of a call, as they count: those of its text, or those asked for if it was cut off or refused.
 
@@ -236,6 +229,11 @@ def _work(each: Noted) -> int:
     if each.call.ended != "answered" or each.call.fault == "refusal":
         return each.asked
     return 0 if each.call.fault in ("empty", "text") else count_words(each.call.reply)
+
+
+def _kept(each: Noted) -> int:
+    """The words of a call without those that are taken off a reply: a heading, half a sentence at its end."""
+    return max(0, _work(each) - TAKEN_OFF)
 
 
 def _failed(work: Iterable[Noted]) -> list[tuple[Any, int]]:
