@@ -37,12 +37,12 @@ from tests.http.free_deeds import FreeAccount
 from tests.http.free_models import AllNotes, NotingModels, NotingPictures
 from tests.http.free_oracle import FAILURES, FREE_BOOKS, SMALL, Judge, Tally
 from tests.http.spending import IMAGE_MODEL, TEXT_MODEL
-from tests.programs import start_worker
+from tests.programs import start_worker, until_loaded
 
 OF_A_UNIVERSE = 50  # histories, so that its database stays small
 ACCOUNTS = 16  # of a worker at a time
 MOST_CALLS = 64  # at once
-SETTLED_SECONDS = 5.0  # in which the service enters the last calls in its ledger, of which it gives no signal
+SETTLED_SECONDS = 30.0  # in which the service enters the last calls in its ledger, of which it gives no signal
 
 SHRINK = "UPDATE plan SET features = features || $1 WHERE slug = 'free'"
 VERIFY = "UPDATE account SET email_verified = true WHERE id = $1"
@@ -172,6 +172,7 @@ def _in_a_universe(seeds: Sequence[int], *, cluster_dsn: str, accounts: int) -> 
 
 def _begin_worker() -> None:
     processes.start = start_worker  # type: ignore[assignment]
+    until_loaded()  # otherwise the first covers wait for it
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
 
 
