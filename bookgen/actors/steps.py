@@ -115,7 +115,8 @@ class StoredSteps:
         budget = self.budget(request.stage, request.chapter_number)
         reply = _storable(await self._call(replace(request, halt=self.halt, on_bound=self._bound, budget=budget)))
         self.words_asked += words_of(request)
-        self.unstored = Step(key, _to_json(reply), self.asked(request.stage, request.chapter_number, reply.spent))
+        asked = self.asked(request.stage, request.chapter_number, reply.spent)
+        self.unstored = Step(key, _to_json(reply), asked, words_of(request))
         return reply
 
     async def has(self, request: TextRequest) -> bool:

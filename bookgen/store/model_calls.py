@@ -35,11 +35,15 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A model call's result on its way into the database. `reply` is the JSON of a TextReply."""
+    """A model call's result on its way into the database. `reply` is the JSON of a TextReply.
+
+    `words`: what the call counts if its run has been stopped by then, so that the reply cannot be used.
+    """
 
     key: str
     reply: dict[str, Any]
     asked: Asked
+    words: int = 0
 
 
 # The columns of `Asked`, then those of `values_of` for each call. A call that is already in the ledger is skipped.

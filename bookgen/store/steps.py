@@ -21,7 +21,9 @@ async def find(db: DB, book_id: int, key: str) -> dict[str, Any] | None:
 
 # Stores a reply and its price together. Idempotent. If a reply with this key exists, it stays and only the price is
 # added. If the run has ended, only the price is stored: a process that was cut off from the database may still have
-# worked on it. FOR NO KEY UPDATE waits for a transaction that ends the run, since that deletes the run's steps.
+# worked on it, or a stop came between the reply and the end of its chapter. After a stop the words asked for count as
+# lost, like those of a call that the stop cut off. FOR NO KEY UPDATE waits for a transaction that ends the run, since
+# that deletes the run's steps.
 SAVE = f"""
     WITH of_run AS (SELECT status, epoch FROM run WHERE id = $3 FOR NO KEY UPDATE), of_book AS ({BOOK}), stored AS (
         INSERT INTO step (book_id, key, run_id, stage, chapter_number, reply)
@@ -35,6 +37,10 @@ SAVE = f"""
           FROM unnest($8::uuid[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[],
                       $14::integer[], $15::bigint[]) AS call
         {ONCE}
+        RETURNING 1
+    ), lost AS (
+        UPDATE run SET words_lost = words_lost + $17
+         WHERE id = $3 AND EXISTS (SELECT FROM of_run WHERE status = 'stopped') AND EXISTS (SELECT FROM entered)
     )
     SELECT epoch FROM of_run WHERE status = 'running'
 """
@@ -49,7 +55,7 @@ async def save(db: DB, step: Step, draft_words: int | None = None) -> int | None
     asked = step.asked
     epoch: int | None = await db.fetchval(
         SAVE, asked.account_id, asked.book_id, asked.run_id, asked.stage, asked.chapter_number, step.key, step.reply,
-        *values_of(asked.calls), draft_words,
+        *values_of(asked.calls), draft_words, step.words,
     )  # fmt: skip
     return epoch
 

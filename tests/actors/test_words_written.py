@@ -16,6 +16,7 @@ from bookgen.models import Usage
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.text import Spent, StopReason, TextReply, TextRequest
 from bookgen.store.database import Database
+from bookgen.writing import chapter
 from bookgen.writing.chapter import write_chapter
 from tests.chaos.pg_proxy import PgProxy
 
@@ -230,6 +231,24 @@ async def test_repeated_stops_do_not_give_unlimited_free_words(
     assert 1 < rounds < 29
     assert 3 * 20_000 <= paid < 3 * 20_000 + 12_000  # plus what one round may add
     assert await shelf.value(USAGE) > 0
+
+
+async def test_a_stop_after_the_reply_and_before_the_end_of_the_chapter_gives_no_free_words(
+    writer: Supervisor, slow: Slow, shelf: Shelf, free_book: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def held(*_: object) -> None:
+        slow.waits.set()
+        await slow.let_go.wait()
+
+    monkeypatch.setattr(chapter.quality, "certain", held)
+    await shelf.pool.execute("UPDATE chapter SET target_word_count = 300")
+    await writer.ask(*free_book, Generate())
+    await slow.until_held()
+
+    await writer.ask(*free_book, Stop())
+
+    await shelf.until("SELECT words_lost > 0 FROM run")
+    assert await shelf.value("SELECT words_lost FROM run") == 300
 
 
 async def test_a_chapter_that_the_model_always_refuses_uses_up_the_words_of_its_hold(

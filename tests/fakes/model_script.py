@@ -20,7 +20,7 @@ A step of the script is one fault. It is used up by the first `times` (default 1
 
     status        status (500), retry_after (seconds, or "date:SECONDS" for an HTTP date), message, param, code
     hang          accepts the call and sends nothing, not even headers, until released or disconnected
-    hold          like hang, but sends a good reply once released
+    hold          like hang, but sends a good reply once released, or when `until`.wait() returns
     drop          closes the connection without a response
     stall         headers and `after` (80) characters, then nothing
     drip          one character every `interval` (0.2) seconds

@@ -188,7 +188,7 @@ class ModelServer:
         if call.fault == "status":
             return status_response(wire, **options)
         if call.fault in ("hang", "hold"):
-            await self._released.wait()
+            await options.get("until", self._released).wait()
         if call.fault in ("hang", "drop"):
             raise _Cut
         if call.fault == "html":
@@ -257,7 +257,7 @@ class ModelServer:
     async def _break(self, kind: str, stream: Stream, options: dict[str, Any]) -> None:
         match kind:
             case "stall":
-                await self._released.wait()
+                await options.get("until", self._released).wait()
                 raise _Cut
             case "cut":
                 raise _Cut

@@ -1,23 +1,24 @@
-"""What a free account may have of the providers, and what it had by their own notes."""
+"""What a free account may have of the providers, and what it had by their own notes.
+
+Two questions are asked of a history. Was more done than the plan allows (`_require_allowed`)? And was all that was done
+counted (`_require_counted`)? The second finds a mistake long before an allowance is used up.
+"""
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import asyncpg
 
+from bookgen.actors.blurbs import MAX_UNUSABLE_TRIES
 from bookgen.billing.edits import UNPAID_PART
 from bookgen.billing.outlines import FREE_OF_A_BOOK
 from bookgen.billing.quota import TIMES_WRITTEN
 from bookgen.words import count_words
-from tests.fakes.model_script import Call
-from tests.fakes.model_server import ModelServer
-from tests.fakes.model_wires import Stream, WireReply
+from tests.http.free_models import Noted, Notes
 
 WORDS, CHAPTERS = 600, 3  # of the longest book, and of every book
 EDITS, CHECKS, IMAGES = 3, 1, 2
@@ -28,126 +29,223 @@ SMALL = {
     "proofreading_checks_per_month": CHECKS,
     "ai_images_per_month": IMAGES,
 }
-TRIES = 3  # of one JSON reply
-FREE_OUTLINES = FREE_OF_A_BOOK * FREE_BOOKS
-MARK = re.compile(r"(?:OUTLINE|EDIT)-\d+-(?:OUTLINE|EDIT)")
-CLEAN = ("", "hold", "stall", "truncate")
+OUTLINES = FREE_OF_A_BOOK * FREE_BOOKS
+UNPAID = WORDS // UNPAID_PART
+TRIES = 3  # of a reply in JSON: the request, a repair, a fresh try (`structured.ask`)
+TRIED = (200, 404, 502, 503)  # an answered job may have made calls; not found is a book deleted meanwhile
+TAKEN_OFF = 20  # words at most
+WHOLE = ("", "hold", "stall")  # faults after which a reply is as asked
+STAGES = {"chapter", "passage", "outline", "rework", "review", "proofreading", "digest", "blurb"}
 
 Tally = dict[str, tuple[int, int]]
 
-LEDGER = "SELECT stage, output_tokens FROM model_call WHERE account_id = $1 AND images = 0"
-USED = """
+LEDGER = "SELECT output_tokens FROM model_call WHERE account_id = $1 AND images = 0"
+COUNTED = """
     SELECT coalesce(sum(books_created), 0) + (SELECT count(*) FROM hold WHERE account_id = $1) AS books,
            coalesce(sum(ai_edits_used), 0) AS edits, coalesce(sum(proofreading_checks_used), 0) AS checks,
-           coalesce(sum(ai_images_generated), 0) AS images
+           coalesce(sum(ai_images_generated), 0) AS images, coalesce(sum(free_outlines), 0) AS outlines,
+           coalesce(sum(failed_jobs), 0) AS failures
       FROM usage_period WHERE account_id = $1
 """
-
-
-class NotingModels(ModelServer):
-    """Notes the usage that it told of each call. Every reply costs another number of tokens."""
-
-    def reset(self) -> None:
-        super().reset()
-        self.told: dict[int, int] = {}
-
-    async def _reply(self, call: Call, kind: str, options: dict[str, Any]) -> WireReply:
-        reply = await super()._reply(call, kind, options)
-        if reply.usage is not None:
-            reply.usage["output"] += call.number * 10_000
-            self.told[call.number] = reply.usage["output"]
-        call.brief["told"] = reply.usage["output"] if reply.usage else 0
-        return reply
-
-    async def _pieces(self, text: str, kind: str, options: dict[str, Any], stream: Stream) -> AsyncIterator[str]:
-        """A call that stalls is half streamed, and goes on once it is released."""
-        if kind == "stall":
-            half = len(text) // 2
-            yield text[:half]
-            await self._released.wait()
-            text = text[half:]
-        async for piece in super()._pieces(text, "", options, stream):
-            yield piece
+WORDS_OF_BOOKS = """
+    SELECT b.title, coalesce(sum(r.words_written + r.draft_words + r.words_lost), 0) AS words
+      FROM book b LEFT JOIN run r ON r.book_id = b.id WHERE b.account_id = $1 GROUP BY b.id
+"""
 
 
 @dataclass(frozen=True)
 class Judge:
-    """Compares the calls of one history with what the plan allows, and with the ledger."""
+    """Judges one history. `answers`: the statuses of its jobs, by their marks. `started`: the books with a run."""
 
     pool: asyncpg.Pool
     account: int
-    seed: int
+    reader: int
+    notes: Notes
+    answers: Mapping[str, int]
+    started: Collection[int]
 
-    async def check(self, calls: list[Call], images: int) -> Tally:
-        """What was used and allowed, by kind. Raises AssertionError with the history's seed."""
-        tally = {**_words(calls), **_units(calls), "images": (images, IMAGES)}
-        tally |= await self._counted()
+    async def check(self) -> Tally:
+        """What was used and allowed, by kind. Raises AssertionError with the history's number."""
+        counted = {name: int(value) for name, value in dict(await self.pool.fetchrow(COUNTED, self.account)).items()}
+        told = Told.of(self.notes, self.answers, self.started)
+        tally = {**told.tally(), "books": (counted["books"], 1)}
         over = {name: each for name, each in tally.items() if each[0] > each[1]}
-        assert not over, f"history {self.seed}: beyond its allowance: {over}"
-        await self._check_ledger(calls)
+        assert not over, f"history {self.reader}: beyond its allowance: {over}"
+        missed = {name: each for name, each in told.missed(counted).items() if each[0] > each[1]}
+        assert not missed, f"history {self.reader}: done, but not counted: {missed}"
+        await self._check_words(told, counted["failures"])
+        await self._check_ledger()
         return tally
 
-    async def _counted(self) -> Tally:
-        row = await self.pool.fetchrow(USED, self.account)
-        allowed = {"books": 1, "edits": EDITS, "checks": CHECKS, "images": IMAGES}
-        return {f"{name} counted": (int(row[name]), most) for name, most in allowed.items()}
+    async def _check_words(self, told: Told, failures: int) -> None:
+        """The words that the provider wrote for the runs of a book are counted there, but for free failures."""
+        for row in await self.pool.fetch(WORDS_OF_BOOKS, self.account):
+            number = int(row["title"].partition("Book")[2])
+            work = [each for each in told.of_runs if each.book == number]
+            wrote = sum(map(_kept, work)) - told.free_words(work, failures) - told.unmarked_words
+            assert wrote <= int(row["words"]), (
+                f"history {self.reader}: {wrote} words were written in book {number}, and {row['words']} counted"
+            )
 
-    async def _check_ledger(self, calls: list[Call]) -> None:
-        """Each answered call is in the ledger once, and no call more often."""
+    async def _check_ledger(self) -> None:
+        """Each answered call is in the ledger once. A call cut off has fewer tokens there than the provider told.
+
+        To the service, a call may be cut off that the provider has just answered.
+        """
         rows = await self.pool.fetch(LEDGER, self.account)
         entered = Counter(int(row["output_tokens"]) for row in rows)
-        for call in calls:
-            told = call.brief.get("told")
-            if call.ended == "answered" and told:
-                assert entered[told] == 1, (
-                    f"history {self.seed}: call {call.number} is in the ledger {entered[told]} times"
-                )
-        assert len(rows) <= len(calls), f"history {self.seed}: {len(rows)} entries for {len(calls)} calls"
+        answered = [each.call for each in self.notes.calls if each.call.ended == "answered"]
+        told = {call.brief["told"] for call in answered if call.brief.get("told")}
+        missed, others = told - entered.keys(), entered.keys() - told
+        assert not any(entered[each] > 1 for each in told), f"history {self.reader}: a call is in the ledger twice"
+        assert len(missed) <= len(others), f"history {self.reader}: {len(missed)} calls are not in the ledger"
+        assert len(rows) <= len(self.notes.calls), f"history {self.reader}: more entries in the ledger than calls"
 
 
-def _words(calls: list[Call]) -> Tally:
-    """The words of runs, whatever became of them. A call that brought nothing has the words that it was asked for."""
-    written = [call for call in calls if call.stage == "chapter" and not MARK.search(_wish(call))]
-    one_more = max((_asked(call) for call in calls), default=0)
-    failed = sorted((_asked(call) for call in written if call.fault not in CLEAN), reverse=True)
-    free = sum(failed[: FAILURES * TRIES])
-    edits = EDITS * one_more  # of chapters without a text, whose prompts do not contain the mark
-    allowed = TIMES_WRITTEN * WORDS + free + edits + one_more
-    return {"words of runs": (sum(_work(call) for call in written), allowed)}
+@dataclass(frozen=True)
+class Told:
+    """The work of a history, by kinds."""
+
+    of_runs: list[Noted]  # chapters without the mark of an edit
+    edits: set[str]
+    edits_done: int
+    outlines: set[str]
+    outlines_done: int
+    unpaid: list[Noted]  # calls of edits in books that no run was ever accepted for
+    done: set[str]  # the marks of jobs that succeeded
+    reports: int
+    stages: Counter[str]
+    pictures: int
+    unmarked: int  # edits of chapters without a text, whose prompts do not have the mark
+    largest: int
+
+    @classmethod
+    def of(cls, notes: Notes, answers: Mapping[str, int], started: Collection[int]) -> Told:
+        calls = notes.calls
+        written = [each for each in calls if each.call.stage in ("chapter", "passage")]
+        marked = [each for each in written if each.mark("EDIT")]
+        done = {mark for mark, status in answers.items() if status == 200}
+        seen = {each.mark("EDIT") for each in marked}
+        planned = {each.mark(each.call.stage.upper()) for each in calls if each.call.stage in ("outline", "rework")}
+        edits_done = {mark for mark in done if mark.startswith("EDIT")}
+        outlines_done = done - edits_done
+        tried = {mark for mark, status in answers.items() if mark.startswith("EDIT") and status in TRIED}
+        return cls(
+            of_runs=[each for each in written if not each.mark("EDIT")],
+            edits=seen | edits_done,
+            edits_done=len(edits_done),
+            outlines=planned,
+            outlines_done=len(outlines_done),
+            unpaid=[each for each in marked if each.book not in started],
+            done=done,
+            reports=_reports(calls),
+            stages=Counter(each.call.stage for each in calls),
+            pictures=notes.pictures,
+            unmarked=len(tried - seen),
+            largest=max((max(each.asked, _work(each)) for each in calls), default=0),
+        )
+
+    @property
+    def unmarked_words(self) -> int:
+        """An edit covers the words of its chapter."""
+        return self.unmarked * self.largest
+
+    def tally(self) -> Tally:
+        """What was used and allowed. Free failures are common to all kinds of work."""
+        assert not set(self.stages) - STAGES, f"unknown stages: {set(self.stages) - STAGES}"
+        # Outlines beyond the free ones are edits.
+        jobs = len(self.edits) + max(0, len(self.outlines) - OUTLINES) - EDITS
+        jobs_done = self.edits_done + max(0, self.outlines_done - OUTLINES)
+        failed_jobs = max(0, jobs, self._failures_unpaid())
+        failures = [failed_jobs, max(0, self.reports - CHECKS), self._failures_of_runs()]
+        unpaid = self._unpaid_words()
+        return {
+            "AI edits done": (jobs_done, EDITS),
+            "jobs": (len(self.edits) + len(self.outlines), EDITS + OUTLINES + FAILURES),
+            "reports": (self.reports, CHECKS + FAILURES),
+            "words of runs": (self._words_of_runs(), self._words_allowed()),
+            "words of unpaid edits": (sum(unpaid[mark] for mark in unpaid.keys() & self.done), UNPAID),
+            "free failures": (sum(failures), FAILURES),
+            "images": (self.pictures, IMAGES),
+            **self._notes_of_chapters(),
+        }
+
+    def missed(self, counted: Mapping[str, int]) -> Tally:
+        """What was done, and what was counted for it: as used, as a free outline or as a free failure."""
+        jobs = counted["edits"] + counted["outlines"] + counted["failures"]
+        done = self.edits_done + self.outlines_done
+        return {
+            "jobs done": (done, counted["edits"] + counted["outlines"]),
+            "jobs": (len(self.edits) + len(self.outlines), jobs),
+            "reports": (self.reports, counted["checks"] + counted["failures"]),
+            "all": (len(self.edits) + len(self.outlines) + self.reports, jobs + counted["checks"]),
+            "images": (self.pictures, counted["images"]),
+        }
+
+    def free_words(self, work: Iterable[Noted], failures: int) -> int:
+        """The words of the failures that cost most."""
+        return sum(sorted((words for _, words in _failed(work)), reverse=True)[:failures])
+
+    def _words_allowed(self) -> int:
+        """A hold pays for TIMES_WRITTEN times the longest book, looked at before each call: so one call may pass it."""
+        return TIMES_WRITTEN * WORDS + self.largest + self.unmarked_words
+
+    def _words_of_runs(self) -> int:
+        return sum(map(_work, self.of_runs)) - self.free_words(self.of_runs, self._failures_of_runs())
+
+    def _failures_of_runs(self) -> int:
+        """How many failures have to be free for the words to be allowed."""
+        words = sum(map(_work, self.of_runs))
+        every = range(FAILURES + 1)
+        enough = (free for free in every if words - self.free_words(self.of_runs, free) <= self._words_allowed())
+        return next(enough, FAILURES)
+
+    def _failures_unpaid(self) -> int:
+        """How many edits of unpaid books have to be free for their words to be allowed, which each reserves."""
+        rest, free = sorted(self._unpaid_words().values()), 0
+        while sum(rest) > UNPAID:
+            rest.pop()
+            free += 1
+        return free
+
+    def _unpaid_words(self) -> dict[str, int]:
+        """The words of the edits of unpaid books, by their marks: those of the first call, for the whole passage."""
+        words: dict[str, int] = {}
+        for each in self.unpaid:
+            words.setdefault(each.mark("EDIT"), each.asked)
+        return words
+
+    def _notes_of_chapters(self) -> Tally:
+        """Notes are made beside a chapter that is written, of the others, and before a reading or a blurb, of all."""
+        beside = self.stages["chapter"] * (CHAPTERS - 1) * TRIES
+        blurbs = MAX_UNUSABLE_TRIES * TRIES  # of the one book that a period completes
+        before = (CHECKS + FAILURES + MAX_UNUSABLE_TRIES) * CHAPTERS * TRIES
+        return {"digests": (self.stages["digest"], beside + before), "blurbs": (self.stages["blurb"], blurbs)}
 
 
-def _work(call: Call) -> int:
-    return count_words(call.reply) if call.fault in CLEAN and call.reply else _asked(call)
+def _work(each: Noted) -> int:
+    """The words of a call, as they count: those of its text, or those asked for if it was cut off or refused.
+
+    A reply without a usable text counts only if its whole chapter fails, so that it may be the third of three.
+    """
+    if each.call.ended != "answered" or each.call.fault == "refusal":
+        return each.asked
+    return 0 if each.call.fault in ("empty", "text") else count_words(each.call.reply)
 
 
-def _asked(call: Call) -> int:
-    return int(call.brief.get("words", 0))
+def _kept(each: Noted) -> int:
+    """The words of a call without those that are taken off a reply: a heading, half a sentence at its end."""
+    return max(0, _work(each) - TAKEN_OFF)
 
 
-def _wish(call: Call) -> str:
-    """The prompt without what was asked for as style, in which outlines are marked."""
-    return re.sub(r"OUTLINE-\d+-OUTLINE", "", _prompt(call))
+def _failed(work: Iterable[Noted]) -> list[tuple[Any, int]]:
+    """The failures among the calls of runs, with their words: a refusal, or a call cut off."""
+    return [(each, _work(each)) for each in work if each.call.ended != "answered" or each.call.fault == "refusal"]
 
 
-def _prompt(call: Call) -> str:
-    return json.dumps(call.body)
-
-
-def _units(calls: list[Call]) -> Tally:
-    """Jobs by their marks, and the calls of what has none. In each kind, failures are free `FAILURES` times."""
-    by_stage = Counter(call.stage for call in calls)
-    edits = {mark for call in calls for mark in MARK.findall(_wish(call)) if call.stage in ("chapter", "passage")}
-    outlines = {
-        mark for call in calls if call.stage in ("outline", "rework") for mark in MARK.findall(_prompt(call))[-1:]
-    }
-    clean = [call for call in calls if call.stage in ("review", "proofreading") and call.fault in CLEAN]
-    unpaid = [_work(call) for call in calls if call.stage == "chapter" and MARK.search(_wish(call))]
-    return {
-        "edits": (len(edits), EDITS + FAILURES + 1),
-        "outlines": (len(outlines), FREE_OUTLINES + EDITS + FAILURES + 1),
-        "jobs": (len(edits) + len(outlines), FREE_OUTLINES + EDITS + FAILURES + 1),
-        "words of edits": (sum(unpaid), (EDITS + FAILURES) * WORDS + WORDS // UNPAID_PART),
-        "calls of reports": (len(clean), CHAPTERS * (CHECKS + FAILURES) + 1),
-        "blurbs": (by_stage["blurb"], TRIES),
-        "digests": (by_stage["digest"], 200),
-    }
+def _reports(calls: Iterable[Noted]) -> int:
+    """How many reports were made at least: each reads a chapter once, and a review the whole book in one call."""
+    whole = [each for each in calls if each.call.fault in WHOLE]
+    reviews = sum(each.call.stage == "review" for each in whole)
+    read = Counter(each.call.brief["chapter_number"] for each in whole if each.call.stage == "proofreading")
+    return reviews + max(read.values(), default=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from tests.databases import Lent
 from tests.http.free_histories import small_allowances, universe
 
-SEEDS = range(int(os.environ.get("HISTORIES", "2")))
+SEEDS = range(int(os.environ.get("HISTORIES", "6")))
 
 
 @pytest.mark.timeout(600)
@@ -19,6 +20,6 @@ async def test_no_random_history_of_a_free_account_exceeds_its_allowance_by_more
 ) -> None:
     with small_allowances():
         async with universe(lent, tmp_path) as lived:
-            tallies = [(await lived.live(seed))[0] for seed in SEEDS]
+            histories = await asyncio.gather(*map(lived.live, SEEDS))
 
-    assert any(used > 0 for tally in tallies for used, _ in tally.values())
+    assert any(used > 0 for tally, _ in histories for used, _ in tally.values())

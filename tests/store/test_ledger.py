@@ -81,11 +81,24 @@ async def test_a_reply_that_arrives_after_its_run_is_recorded_and_not_stored(
     assert await steps.find(pool, asked.book_id, "key") is None
 
 
+@pytest.mark.parametrize(("status", "lost"), [("stopped", 200), ("completed", 0), ("paused", 0)])
+async def test_the_words_of_a_reply_that_arrives_after_a_stop_are_lost_once(
+    pool: asyncpg.Pool, asked: Asked, status: str, lost: int
+) -> None:
+    step = Step("key", {"text": "Late."}, replace(asked, run_id=await a_run(pool, asked, status)), words=200)
+
+    for _ in range(2):
+        await steps.save(pool, step)
+
+    assert await pool.fetchval("SELECT words_lost FROM run") == lost
+
+
 async def test_a_reply_that_arrives_while_its_run_is_stopping_is_not_stored(pool: asyncpg.Pool, asked: Asked) -> None:
     run_id = await a_run(pool, asked, "paused")
     async with pool.acquire() as connection, connection.transaction():
         await connection.execute("UPDATE run SET status = 'stopped' WHERE id = $1", run_id)
-        saving = asyncio.create_task(steps.save(pool, Step("key", {"text": "Late."}, replace(asked, run_id=run_id))))
+        step = Step("key", {"text": "Late."}, replace(asked, run_id=run_id), words=200)
+        saving = asyncio.create_task(steps.save(pool, step))
         while not await pool.fetchval(WAITS):  # noqa: ASYNC110 (the signal is a row)
             await asyncio.sleep(0.01)
 
@@ -93,6 +106,7 @@ async def test_a_reply_that_arrives_while_its_run_is_stopping_is_not_stored(pool
 
     assert await pool.fetchval(ENTERED) == 7
     assert await steps.find(pool, asked.book_id, "key") is None
+    assert await pool.fetchval("SELECT words_lost FROM run") == 200
 
 
 WAITS = """
