@@ -15,6 +15,7 @@ import pytest
 
 from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, Rendered, render
+from tests.render.test_epubcheck import POEMS
 from tests.render.test_settings import with_picture
 from tests.render.test_spreads import made, picture_book, red_picture
 
@@ -28,6 +29,7 @@ def test_ace_reports_no_assertion(small: Rendered, make: Make, tmp_path: Path) -
     books = {
         "rich": small.epub,
         "pictures": render(text, ExportSettings(dedication="For Wren", drop_caps=True)).epub,
+        "verse": render(make(POEMS, POEMS, genre="Poetry")).epub,
         "from the right": render(make("كان يا ما كان", language="ar")).epub,
         "fixed layout": made("epub", replace(picture_book(), cover=red_picture()), dedication="For Wren"),
     }

@@ -18,7 +18,7 @@ from tests.render.test_settings import red_picture, with_picture
 from tests.render.test_spreads import made, picture_book
 
 SENT = "4 Elm Street<br>Halle\n\n*\n\n## A part\n\n- a  \n  b\n\n| a | b |\n|---|---|\n| a<br>b | 5'11\" |"
-POEMS = "## Mud & *Reed*\n\nNot drink.\n        Not *boys*.\n\n## Key\n\nThe padlock on the shed"
+POEMS = "## Mud & *Reed*\n\nNot    drink.\n        Not *boys*.\n\n## Key\n\nThe padlock on the shed"
 # One virtual machine for all books: loading its schemas takes eight seconds, checking a book a fifth of one.
 JUDGE = """
 import sys

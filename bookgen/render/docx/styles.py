@@ -88,7 +88,7 @@ class StyleSheet:
         turned = twips(em * TURNED_EMS)
         hung = f'<w:ind w:left="{inset + turned}" w:hanging="{turned}"/>'
         verse = f'<w:suppressAutoHyphens/>{hung}<w:jc w:val="left"/>'
-        below = f'{tabs}{spacing(0, 40)}<w:ind w:left="{indent}" w:right="{inset}"/>'
+        below = f'{tabs}{spacing(0, 40)}<w:ind w:left="{twips(em * 2.5)}" w:right="{inset}" w:hanging="{twips(em)}"/>'
         code = f'<w:suppressAutoHyphens/>{aside}<w:ind w:left="{inset}"/>{_GROUPED}'
         return {
             "BookBody": style(f'<w:widowControl/>{lines}<w:ind w:firstLine="{indent}"/>{justify}'),

@@ -11,9 +11,19 @@ from bookgen.render import model
 from bookgen.render.layout.bidi import reads_rtl
 from bookgen.render.layout.page import PageStart
 from bookgen.render.layout.words import LONG, SPACES, units
-from bookgen.render.model import POEM_TURNED_EMS, TURNED_EMS, Block, Picture, Section, Span, Spans, stands_in_lines
+from bookgen.render.model import (
+    EMS_A_SPACE,
+    POEM_TURNED_EMS,
+    TURNED_EMS,
+    Block,
+    Picture,
+    Section,
+    Span,
+    Spans,
+    stands_in_lines,
+)
 
-_MAX_DEEPEST = 6.0  # ems; further in, continuations would have no room on a phone
+_MAX_DEEPEST = 16 * EMS_A_SPACE  # further in, continuations would have no room on a phone
 
 _PAGE = (
     '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE html>\n'
