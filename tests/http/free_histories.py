@@ -120,6 +120,7 @@ class HistoryFigures:
     most: Counter[str] = field(default_factory=Counter)
     spent: Counter[str] = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
+    spending: int = 0  # histories that used all of an allowance
     cpu_seconds: float = 0.0
 
     def add(self, tally: Tally, done: Counter[str]) -> None:
@@ -128,18 +129,21 @@ class HistoryFigures:
         for name, (used, allowed) in tally.items():
             self.most[name] = max(self.most[name], used)
             self.spent[name] += used >= allowed
+        self.spending += any(used >= allowed for used, allowed in tally.values())
 
     def join(self, other: HistoryFigures) -> None:
         self.lived += other.lived
         self.done += other.done
         self.most |= other.most
         self.spent += other.spent
+        self.spending += other.spending
         self.violations += other.violations
         self.cpu_seconds += other.cpu_seconds
 
     def print(self, seconds: float) -> None:
         print(f"{self.lived} histories, {self.done.total()} deeds, {seconds:.0f} s, {self.cpu_seconds:.0f} s of CPU in "
               f"the services, {len(self.violations)} violations")  # fmt: skip
+        print(f"{self.spending} histories used all of an allowance")
         for name, count in self.done.most_common():
             print(f"{count:>8}  {name}")
         for name, most in sorted(self.most.items()):

@@ -75,7 +75,7 @@ class Judge:
         assert not missed, f"history {self.reader}: done, but not counted: {missed}"
         await self._check_words(told, counted["failures"])
         await self._check_ledger()
-        return tally
+        return {**tally, **told.reached()}
 
     async def _check_words(self, told: Told, failures: int) -> None:
         """The words that the provider wrote for the runs of a book are counted there, but for free failures."""
@@ -169,6 +169,16 @@ class Told:
             "images": (self.pictures, IMAGES),
             **self._notes_of_chapters(),
         }
+
+    def reached(self) -> Tally:
+        """How much of each allowance of the plan was used, without what may be free or one call beyond it."""
+        used = {
+            "all edits": (len(self.edits), EDITS),
+            "all free outlines": (len(self.outlines), OUTLINES),
+            "all checks": (self.reports, CHECKS),
+            "all words of a hold": (self._words_of_runs(), TIMES_WRITTEN * WORDS),
+        }
+        return {name: (min(had, most), most) for name, (had, most) in used.items()}
 
     def missed(self, counted: Mapping[str, int]) -> Tally:
         """What was done, and what was counted for it: as used, as a free outline or as a free failure."""

@@ -11,7 +11,7 @@ import pytest
 from tests.databases import Lent
 from tests.http.free_histories import small_allowances, universe
 
-SEEDS = range(int(os.environ.get("HISTORIES", "6")))
+SEEDS = range(int(os.environ.get("HISTORIES", "4")))
 
 
 @pytest.mark.timeout(600)
