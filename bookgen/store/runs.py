@@ -29,6 +29,7 @@ The other statements do not change the state. Each may write a run while it is
     PROGRESS      queued, running, paused, error  the reply is new                crash count, words of the draft
     forget_draft  any                             the locks of `book_state.lock`  no words of a draft
     lose          stopped                         nothing                         the words of a call that was cut off
+    LOST_REPLY    stopped                         the call is new                 the words of a reply that came late
     lose_failed   any                             the locks of `book_state.lock`  the words of calls that failed
     recount       paused                          the locks of `book_state.lock`  the number of chapters
     count_words   any                             the locks of `book_state.lock`  the words that its usage counts
@@ -155,6 +156,14 @@ PROGRESS = """progress AS (
                                               THEN draft_words - $16 ELSE 0 END
          WHERE id = $3 AND EXISTS (SELECT FROM stored)
            AND (crash_count > 0 OR current_chapter = $5 AND draft_words <> $16)
+    )"""
+
+
+# Part of `steps.SAVE` too. Its CTEs `of_run` and `entered` have the run's state and a row if the call is new in the
+# ledger; $17 is what the call counts. A stop came after the reply, so its text cannot be used.
+LOST_REPLY = """lost AS (
+        UPDATE run SET words_lost = words_lost + $17
+         WHERE id = $3 AND EXISTS (SELECT FROM of_run WHERE status = 'stopped') AND EXISTS (SELECT FROM entered)
     )"""
 
 

@@ -9,7 +9,7 @@ import asyncpg
 
 from bookgen.store.database import DB
 from bookgen.store.model_calls import BOOK, LEDGER, ONCE, Step, values_of
-from bookgen.store.runs import PROGRESS
+from bookgen.store.runs import LOST_REPLY, PROGRESS
 
 FIND = "SELECT reply FROM step WHERE book_id = $1 AND key = $2"
 
@@ -38,10 +38,7 @@ SAVE = f"""
                       $14::integer[], $15::bigint[]) AS call
         {ONCE}
         RETURNING 1
-    ), lost AS (
-        UPDATE run SET words_lost = words_lost + $17
-         WHERE id = $3 AND EXISTS (SELECT FROM of_run WHERE status = 'stopped') AND EXISTS (SELECT FROM entered)
-    )
+    ), {LOST_REPLY}
     SELECT epoch FROM of_run WHERE status = 'running'
 """
 

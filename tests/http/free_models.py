@@ -46,7 +46,7 @@ class Noted:
         return int(self.call.brief.get("words", 0))
 
 
-class Gate:
+class AnswerGate:
     """Opens for those who wait at it, and closes behind them."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Notes:
         self.calls: list[Noted] = []
         self.pictures = 0
         self.in_flight = 0
-        self.gate = Gate()
+        self.gate = AnswerGate()
         self._script: list[str] = []
         self._news = asyncio.Condition()
 

@@ -30,12 +30,13 @@ from bookgen.actors.messages import (
     WorkHalted,
 )
 from bookgen.errors import BookgenError
-from bookgen.models import BookKind, Run, RunMode, RunStatus
+from bookgen.models import BookKind, Run, RunMode, RunStatus, Usage
 from bookgen.store import checkpoints, ownership, runs
 from bookgen.store.book_state import BookState
 from bookgen.store.checkpoints import FinishedChapter
-from bookgen.store.model_calls import Asked, Step
+from bookgen.store.model_calls import Asked, PaidCall, Step
 from bookgen.store.runs import TRANSITIONS
+from bookgen.store.steps import insert as insert_step
 from bookgen.store.steps import save as save_step
 
 PACKAGE = Path(runs.__file__).parents[1]
@@ -199,6 +200,14 @@ async def progress(pool: asyncpg.Pool, run: Run) -> None:
     await save_step(pool, Step("key", {"text": ""}, Asked(run.account_id, run.book_id, run.id, "chapter", 1, ())))
 
 
+async def lost_reply(pool: asyncpg.Pool, run: Run) -> None:
+    paid = Asked(run.account_id, run.book_id, run.id, "chapter", 1, (PaidCall("m", Usage(1, 1), 1),))
+    step = Step("key", {"text": ""}, paid, words=7)
+    async with pool.acquire() as connection:
+        await insert_step(connection, step)  # so that it is no progress
+    await save_step(pool, step)
+
+
 async def recount(pool: asyncpg.Pool, run: Run) -> None:
     async with pool.acquire() as connection:
         await runs.recount(connection, run.book_id, 7)
@@ -244,6 +253,7 @@ WRITTEN_IN: dict[Callable[[asyncpg.Pool, Run], Awaitable[None]], set[RunStatus]]
     recount: {PAUSED},
     forget_draft: set(RunStatus),
     lose: {RunStatus.STOPPED},
+    lost_reply: {RunStatus.STOPPED},
     lose_failed: set(RunStatus),
     count_words: set(RunStatus),
     promote: {QUEUED},
