@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 from bookgen.http.console.static import assets
 from bookgen.render.ornaments import with_markdown_breaks
 from tests.http.conftest import Api
@@ -66,6 +68,24 @@ const [folder, texts, done] = arguments;
 import(`${folder}/scenes.js`).then(({ withBreaks }) =>
   done(texts.map((text) => withBreaks(text).split("\\n").includes("***"))));
 """
+# Shows each text in the place of the one before it. Returns those whose blocks differ from a text that is shown alone.
+MISPLACED = """
+const [folder, texts, done] = arguments;
+(async () => {
+  const { Prose } = await import(`${folder}/prose.js`);
+  const { html, render } = await import(`${folder}/hooks.js`);
+  const shown = (text, at, place) => {
+    render(html`<article>
+      <h1>Title</h1>${at % 2 === 0 && html`<p>Sample text</p>`}<${Prose} book=${{}} text=${text} />
+      ${!text && html`<p />`}
+    </article>`, place);
+    return [...place.querySelectorAll("p, h3, blockquote")].map((block) => block.textContent).join("|");
+  };
+  const place = document.createElement("div");
+  done(texts.filter((text, at) => shown(text, at, place) !== shown(text, at, document.createElement("div"))));
+})();
+"""
+BLOCKS = ("A line.", "## Head", "***", "One\ntwo.", "> A quotation.", "Another line.")
 MARKS = ["*", "~", "#", "-", "•••", "* * *", "⁂", "_ _ _", "<hr>", "<center>***</center>", "\\*", "☆ ☆ ☆", "=====", "❦"]
 WORDS = ["…", "?!", "1", "★★★★☆", "♥", "A*", "...", "```", "> *"]
 
@@ -79,6 +99,13 @@ async def test_the_page_shows_breaks_like_the_files(page: BrowserPage, visitor: 
 
     shown = ["One.", "break", "Two|lines.", "Three", "Four|lines.", "break", "yes", "no"]
     assert await page.script(READ) == shown
+
+
+async def test_the_blocks_of_a_changed_text_keep_their_order(page: BrowserPage) -> None:
+    chance = random.Random(7)
+    texts = ["\n\n".join(chance.choices(BLOCKS, k=chance.randint(1, 8))) for _ in range(200)]
+
+    assert await page.wait_for(MISPLACED, f"/console/{assets().version}", texts) == []
 
 
 async def test_the_page_shows_each_line_of_verse_with_its_indent(page: BrowserPage, visitor: Api) -> None:

@@ -38,6 +38,8 @@ const api = (path) => new URL(`../../api/v1/${path}`, import.meta.url).href;
 function Profile({ user, reload }) {
   const [message, say] = useState("");
   const [moves, move] = useState(false);
+  const sends = useSignal(settings)?.features?.email;
+  const isUnverified = sends && !user.email_verified; // without e-mail nobody can verify an address
   const { run, busy, error } = useWork(async ({ target }) => {
     const sent = [...new FormData(target)].filter(([name, text]) => name !== "current_password" || text);
     say((await patch("/auth/profile/", Object.fromEntries(sent))).message);
@@ -51,8 +53,8 @@ function Profile({ user, reload }) {
       <${Field} label="First name" name="first_name" autocomplete="given-name" defaultValue=${user.first_name} maxlength="150" wrong=${wrong.first_name} />
       <${Field} label="Last name" name="last_name" autocomplete="family-name" defaultValue=${user.last_name} maxlength="150" wrong=${wrong.last_name} />
       <${Field} label="E-mail address" name="email" type="email" autocomplete="email" defaultValue=${user.email} required wrong=${wrong.email}
-        onInput=${({ target }) => move(target.value !== user.email)} hint=${user.email_verified ? "" : "This address is not verified yet."} />
-      ${!user.email_verified && html`<${Resend} email=${user.email} />`}
+        onInput=${({ target }) => move(target.value !== user.email)} hint=${isUnverified ? "This address is not verified yet." : ""} />
+      ${isUnverified && html`<${Resend} email=${user.email} />`}
       ${moves && user.email_verified && html`
         <${Field} label="Confirm with your password" name="current_password" type="password" autocomplete="current-password" wrong=${wrong.current_password}
           hint="Confirms the new address. If you have none, leave this empty: we also e-mail a link to your current address." />`}

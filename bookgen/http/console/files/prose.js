@@ -12,7 +12,11 @@ const markdown = new Marked({ tokenizer: { code: none } });
 const markdownOfVerse = new Marked({ tokenizer: { code: none, list: none, lheading: none } });
 
 /** The text of a chapter of `book`. `pictures` are placed where the files have them; those after the last block go to the end. */
-export function Prose({ book, text, title = "", pictures = [] }) {
+export function Prose(shown) {
+  return html`<${Blocks} key=${shown.text} ...${shown} />`; // a changed text is made anew: reused elements can change places
+}
+
+function Blocks({ book, text, title = "", pictures = [] }) {
   const all = blocks(book, text, title);
   const before = (at) => pictures.filter(({ position }) => Math.min(position, all.length) === at);
   const shown = (one, at) => (isNeedless(all, at) ? null : block(one, book.is_verse));

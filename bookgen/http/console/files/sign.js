@@ -86,10 +86,8 @@ function Register() {
 
 /** Sends the link again that verifies an address. */
 export function Resend({ email }) {
-  const sends = useSignal(settings)?.features?.email !== false;
   const [message, say] = useState("");
   const { run, busy, error } = useWork(async () => say((await post(LETTERS.unverified.path, { email })).message));
-  if (!sends) return null;
   return html`
     <p><button type="button" class="link" aria-busy=${busy} onClick=${run}>Send the verification e-mail again</button></p>
     <div role="status">${message && html`<p>${message}</p>`}</div>
