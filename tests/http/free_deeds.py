@@ -40,12 +40,13 @@ AT_REST = """
 
 class FreeAccount:
     """`answers`: the statuses that jobs were answered with, by their marks. `started`: the numbers of the books that a
-    run was ever accepted for.
+    run was ever accepted for. `cuts`: how often the account did what cuts off calls.
     """
 
     def __init__(self, api: Api, notes: Notes, reader: int) -> None:
         self.answers: dict[str, int] = {}
         self.started: set[int] = set()
+        self.cuts = 0
         self._api, self._notes, self._reader, self._random = api, notes, reader, Random(reader)
         self._books: dict[int, int] = {}  # their numbers by their ids
         self._chapters: dict[int, Sequence[int]] = {}
@@ -107,8 +108,11 @@ class FreeAccount:
         async with asyncio.timeout(PATIENCE):
             await self._until_rest()
             for book in [*self._books]:
-                await self._answered(self._stop(book))
+                await self._answered(self._end(book))
             await self._until_rest()
+
+    async def _end(self, book: int) -> None:
+        await self._post(f"/books/{book}/stop-generation/")
 
     async def _until_rest(self) -> None:
         while True:
@@ -197,6 +201,7 @@ class FreeAccount:
         await self._stop(self._book)
 
     async def _stop(self, book: int) -> None:
+        self.cuts += 1
         await self._post(f"/books/{book}/stop-generation/")
 
     async def start_and_stop(self) -> None:
@@ -280,6 +285,7 @@ class FreeAccount:
         if self._books:
             book = self._book
             self._books.pop(book)
+            self.cuts += 1
             await self._api.delete(f"/books/{book}/")
 
     async def review(self) -> None:
