@@ -15,13 +15,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from random import Random
 from typing import Any
 
+from aiohttp import ClientOSError, ServerDisconnectedError
+
 from tests.http.conftest import Api, Reply
 from tests.http.free_models import CHAPTER_TITLE, TITLE, Notes
-from tests.http.free_oracle import CHAPTERS, WORDS
+from tests.http.free_oracle import CHAPTERS, UNANSWERED, WORDS
 
 DEEDS_OF_A_HISTORY = 45
 MOMENT = 3.0  # seconds that a deed has to reach the provider or to end, at most; others act meanwhile
 PATIENCE = 300.0
+UNHEARD = (ServerDisconnectedError, ClientOSError)  # a request that may have been carried out
 FAULTS = ("hold", "hold", "stall", "stall", "refusal", "empty", "truncate", "text")
 TEXT = "The rain had stopped by noon, and nobody in the harbour knew what to say about it. "
 
@@ -37,12 +40,13 @@ AT_REST = """
 
 class FreeAccount:
     """`answers`: the statuses that jobs were answered with, by their marks. `started`: the numbers of the books that a
-    run was ever accepted for.
+    run was ever accepted for. `cuts`: how often the account did what cuts off calls.
     """
 
     def __init__(self, api: Api, notes: Notes, reader: int) -> None:
         self.answers: dict[str, int] = {}
         self.started: set[int] = set()
+        self.cuts = 0
         self._api, self._notes, self._reader, self._random = api, notes, reader, Random(reader)
         self._books: dict[int, int] = {}  # their numbers by their ids
         self._chapters: dict[int, Sequence[int]] = {}
@@ -57,9 +61,9 @@ class FreeAccount:
         chosen = self._choice()
         loop = self._random.random() < 0.5
         done: Counter[str] = Counter()
-        await self.draft()
+        await self._answered(self.draft())
         if self._random.random() < 0.5:
-            await self.edit()
+            await self._answered(self.edit())
         for number in range(DEEDS_OF_A_HISTORY):
             deed = chosen[number % len(chosen)] if loop else self._random.choice(chosen)
             await self._do(deed)
@@ -79,11 +83,11 @@ class FreeAccount:
 
     async def _do(self, deed: Deed) -> None:
         if not self._books:
-            await self.draft()
+            await self._answered(self.draft())
         if self._random.random() < 0.4:
             self._notes.script(self._random.choice(FAULTS))
         calls, accepted = len(self._notes.calls), self._accepted
-        task = asyncio.create_task(deed(self))
+        task = asyncio.create_task(self._answered(deed(self)))
         self._tasks.add(task)
         heard = asyncio.create_task(self._notes.arrived(calls + 1))
         await asyncio.wait({task, heard}, timeout=MOMENT, return_when=asyncio.FIRST_COMPLETED)
@@ -93,14 +97,22 @@ class FreeAccount:
         if self._random.random() < 0.3:
             self._notes.gate.open()
 
+    async def _answered(self, deed: Awaitable[None]) -> None:
+        """Do a deed, answered or not: a server may close a connection just as a request comes."""
+        with contextlib.suppress(*UNHEARD):
+            await deed
+
     async def _come_to_rest(self) -> None:
         """Let all work end, and stop what is paused, since words count when a run ends."""
         self._notes.forget_script()
         async with asyncio.timeout(PATIENCE):
             await self._until_rest()
             for book in [*self._books]:
-                await self._api.post(f"/books/{book}/stop-generation/")
+                await self._answered(self._end(book))
             await self._until_rest()
+
+    async def _end(self, book: int) -> None:
+        await self._post(f"/books/{book}/stop-generation/")
 
     async def _until_rest(self) -> None:
         while True:
@@ -120,6 +132,8 @@ class FreeAccount:
         return reply
 
     async def _job(self, path: str, body: dict[str, Any], mark: str) -> Reply:
+        if "/0/" not in path:
+            self.answers[mark] = UNANSWERED
         reply = await self._post(path, body)
         if "/0/" not in path:
             self.answers[mark] = reply.status
@@ -174,15 +188,21 @@ class FreeAccount:
         await self._job(f"/books/{book}/regenerate-chapters/", body, mark)
 
     async def _run(self, book: int, command: str, body: Any = None) -> None:
-        number = self._books.get(book, 0)
-        if (await self._post(f"/books/{book}/{command}/", body)).status in (200, 202):
+        number, accepted = self._books.get(book, 0), True
+        with contextlib.suppress(*UNHEARD):
+            accepted = (await self._post(f"/books/{book}/{command}/", body)).status in (200, 202)
+        if accepted:
             self.started.add(number)
 
     async def start(self) -> None:
         await self._run(self._book, "generate")
 
     async def stop(self) -> None:
-        await self._post(f"/books/{self._book}/stop-generation/")
+        await self._stop(self._book)
+
+    async def _stop(self, book: int) -> None:
+        self.cuts += 1
+        await self._post(f"/books/{book}/stop-generation/")
 
     async def start_and_stop(self) -> None:
         """Stop a run at its first or a later call, which in most cases is cut off."""
@@ -192,7 +212,7 @@ class FreeAccount:
         await self._run(book, "generate")
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._notes.arrived(before + whole + 1), MOMENT)
-        await self._post(f"/books/{book}/stop-generation/")
+        await self._stop(book)
 
     async def begin_again(self) -> None:
         """Stop a run and take from the book what it has written, so that it never ends."""
@@ -265,6 +285,7 @@ class FreeAccount:
         if self._books:
             book = self._book
             self._books.pop(book)
+            self.cuts += 1
             await self._api.delete(f"/books/{book}/")
 
     async def review(self) -> None:

@@ -60,7 +60,9 @@ class Universe:
         account = FreeAccount(api, notes, seed)
         try:
             done = await account.live()
-            judge = Judge(api.services.database.http, api.account_id, seed, notes, account.answers, account.started)
+            judge = Judge(
+                api.services.database.http, api.account_id, seed, notes, account.answers, account.started, account.cuts
+            )
             return await _settled(judge), done
         except TimeoutError:
             raise AssertionError(f"history {seed}: its work did not end") from None
