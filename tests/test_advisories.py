@@ -54,7 +54,7 @@ def test_a_folder_without_advisories_fails_the_audit(tmp_path: Path) -> None:
 def test_every_locked_package_is_audited(lock: str) -> None:
     lines = (advisories.ROOT / lock).read_text().splitlines()
 
-    assert len(advisories.pinned(advisories.ROOT / lock)) == sum("==" in line and line[0] != " " for line in lines) > 40
+    assert len(advisories.pinned(advisories.ROOT / lock)) == sum("==" in line and line[0] != " " for line in lines) > 0
 
 
 def _checkout(folder: Path, advisory: str, locked: str) -> Path:

@@ -64,7 +64,7 @@ async def test_requests_beyond_the_queue_are_rate_limited() -> None:
     passwords.close()
 
 
-async def test_model_access_cannot_fill_the_queue_of_known_callers() -> None:
+async def test_strangers_cannot_fill_the_queue_of_known_callers() -> None:
     passwords = Passwords(time_cost=1, memory_kib=8, max_waiting=3)
     stored = await passwords.hash("hush")
     ended: list[str] = []

@@ -262,7 +262,7 @@ async def test_the_name_and_the_address_of_an_account_share_one_limit_on_guesses
     assert outcomes == [401, 401, 429]
 
 
-async def test_model_access_cannot_lock_an_owner_out_with_wrong_guesses(open_door: OpenDoor) -> None:
+async def test_strangers_cannot_lock_an_owner_out_with_wrong_guesses(open_door: OpenDoor) -> None:
     door = await open_door(rate_auth="3/hour")
     at_home, elsewhere = {"X-Forwarded-For": "203.0.113.9"}, {"X-Forwarded-For": "198.51.100.200"}
     browser = {**elsewhere, "X-Browser-Fingerprint": "the owner's browser"}

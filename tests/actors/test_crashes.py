@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
+from unittest.mock import AsyncMock
 from uuid import uuid4
 
 import orjson
@@ -380,17 +381,20 @@ async def test_an_outage_does_not_end_because_nothing_was_asked_of_the_database(
 
 
 async def test_an_outage_does_not_end_because_dropped_work_has_ended(
-    begun: BeginRun, supervisor: Supervisor, model: Model
+    begun: BeginRun, supervisor: Supervisor, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account, book = await begun()
     actor, health = supervisor.registry.find((account, book)), supervisor.resources.health
     assert actor
     health.saw(Unavailable())
 
-    actor.lose()
-    await until(lambda: model.cancelled[book, 1] == 1 and actor.idle)
+    with monkeypatch.context() as away:
+        away.setattr("bookgen.store.runs.lose", AsyncMock(side_effect=Unavailable()))
+        actor.lose()
+        await until(lambda: model.cancelled[book, 1] == 1 and actor.idle)
 
-    assert not health.up
+        assert not health.up
+    health.saw_success()
 
 
 async def test_a_command_during_an_outage_is_refused_and_can_be_repeated(shelf: Shelf) -> None:

@@ -148,7 +148,7 @@ async def test_a_disk_that_fills_up_during_a_backup_leaves_no_file_and_books_go_
         assert each.found == ["filler"], each
         print(f"backup, {each.room} MB left for {of}: {line}", flush=True)
     assert last.code == 0, last.said
-    assert "Drilled in" in last.said
+    assert "Verified by a trial restore in" in last.said
     await world.until("SELECT NOT EXISTS (SELECT FROM run WHERE status <> 'completed')", seconds=600)
     await world.check_rows(INVARIANTS)
     print(f"backup: {len(full)} full disks of {of}; {books} books finished, no chapter lost")

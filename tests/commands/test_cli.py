@@ -341,7 +341,7 @@ async def test_check_does_not_wait_for_a_rate_limit(tmp_path: Path, monkeypatch:
 
 
 async def test_check_warns_if_the_pools_exceed_what_the_server_allows(tmp_path: Path, dsn: str) -> None:
-    with pytest.raises(StartupError, match=r"up to 1011 connections \(8 of .*, 1000 of .* takes 197"):
+    with pytest.raises(StartupError, match=r"up to 1011 connections \(8 of .*, 1000 of .* the server allows 197"):
         await check.database(settings(tmp_path, database_url=dsn, database_pool=8, http_pool=1000))
 
     said = await check.database(settings(tmp_path, database_url=dsn, database_pool=8, http_pool=16))

@@ -77,14 +77,14 @@ async def test_a_move_that_was_killed_is_run_again_and_says_what_to_set(
     assert {key: await Files(places).picture(pool, key) for key in keys} == keys
     assert await pool.fetchval("SELECT count(*) FROM media WHERE body IS NOT NULL") == 0
     code, out, _ = await run(tmp_path, "files", "move", TARGET, BOOKGEN_FILES=TARGET, **told)
-    assert (code, out) == (0, f"Moved 0 files, 0.0 MB, to {TARGET}.\nBOOKGEN_FILES is {TARGET} already.\n")
+    assert (code, out) == (0, f"Moved 0 files, 0.0 MB, to {TARGET}.\nBOOKGEN_FILES is already {TARGET}.\n")
 
 
 async def test_a_move_to_what_is_no_place_is_refused(dsn: str, tmp_path: Path) -> None:
     code, _, errors = await run(tmp_path, "files", "move", "s3:/books", BOOKGEN_DATABASE_URL=dsn)
 
     assert (code, errors) == (
-        2, "bookgen: TARGET takes database, a folder or s3://bucket/prefix, not 's3:/books'.\n",
+        2, "bookgen: TARGET must be database, a folder or s3://bucket/prefix (got 's3:/books').\n",
     )  # fmt: skip
 
 
@@ -187,7 +187,7 @@ async def test_a_backup_without_what_is_missing_says_so_and_restores_everything_
     assert code == 3, errors
     assert errors == f"bookgen: A picture of book 1 is missing: {name} in {TARGET}.\n"
     assert "Incomplete. Pictures that are missing or damaged: 1." in out
-    assert "Drilled in" in out
+    assert "Verified by a trial restore in" in out
 
     there = told | {"BOOKGEN_DATABASE_URL": empty_dsn, "BOOKGEN_FILES": "s3://books/copy"}
     code, out, errors = await run(tmp_path, "restore", backup, **there)

@@ -94,7 +94,7 @@ async def test_every_query_of_the_dashboard_has_data_after_kills_and_faults(worl
         queries = {(title, query) for title, queries in panels().items() for query in queries}
         needs_another_model = {each for each in queries if WAITING in each[1]}
 
-        second = await _troubled_life(world, ports)
+        second = await _troubled_life(world, ports, running)
         await _have_data(running, queries - needs_another_model)
         await world.kill(second)
         await world.serve(BOOKGEN_PORT=ports[2], BOOKGEN_MODEL="offline")
@@ -112,7 +112,7 @@ async def _have_data(running: Prometheus, queries: set[tuple[str, str]]) -> None
         pytest.fail(f"no data: {sorted(queries)}")
 
 
-async def _troubled_life(world: World, ports: list[str]) -> Process:
+async def _troubled_life(world: World, ports: list[str], running: Prometheus) -> Process:
     """Books are written and exported, a process is killed, and the model, the mail server and a caller fail.
 
     Returns the process that is left, with a run whose key is refused.
@@ -121,6 +121,7 @@ async def _troubled_life(world: World, ports: list[str]) -> Process:
     world.provider = "anthropic:claude-sonnet-5-5"  # has a price
     first, second = [await world.serve(BOOKGEN_PORT=port, **unreachable) for port in ports[:2]]
     author = await world.author()
+    await _have_data(running, {("both processes", "count(up == 1) == 2")})  # so that counters are seen at zero
     await _written_and_exported(world, second, author)
     await _register_and_guess(second)
 
