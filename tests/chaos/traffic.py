@@ -30,6 +30,10 @@ IN_FLIGHT = """
     UNION SELECT book_id FROM blurb_draft WHERE owner IS NOT NULL
 """
 BLURBS_LEFT = "SELECT count(*) FROM blurb_draft"
+BLURB_ROWS = """
+    SELECT d.*, b.status, p.lease_until, now() FROM blurb_draft d JOIN book b ON b.id = d.book_id
+      LEFT JOIN process p ON p.boot_id = d.owner ORDER BY d.due_at
+"""
 FEWER_BLURBS_LEFT = "SELECT count(*) < $1 FROM blurb_draft"
 
 TEXTS = "SELECT book_id, chapter_number, md5(content) AS text FROM chapter WHERE content <> ''"
@@ -155,12 +159,13 @@ class Traffic:
 
     async def _generate(self, book: int) -> None:
         """Retry only after reading the status, like a client whose response was lost."""
-        author, process = self._owners[book], self._any_process()
-        if book in self._unanswered:
+        author, asked_before = self._owners[book], book in self._unanswered
+        self._unanswered[book] = author  # also if there is no process: then the next round asks
+        process = self._any_process()
+        if asked_before:
             code, body = await self._world.call(process, author, "GET", f"/books/{book}/generation-status/")
         else:
             code, body = 404, {}
-        self._unanswered[book] = author
         if code == 404:
             code, body = await self._world.generate(process, author, book)
             self.answers["accepted"] += code == 202
@@ -242,7 +247,13 @@ class Traffic:
 
     async def at_the_end(self) -> None:
         while left := await self._world.value(BLURBS_LEFT):
-            await self._world.until(FEWER_BLURBS_LEFT, left, seconds=120)
+            try:
+                await self._world.until(FEWER_BLURBS_LEFT, left, seconds=120)
+            except TimeoutError:
+                rows = [dict(row) for row in await self._world.pool.fetch(BLURB_ROWS)]
+                raise AssertionError(
+                    f"no blurb for two minutes: {rows}\n{self._world.processes[-1].log[-4000:]}"
+                ) from None
         await self.compare()
         await self._nothing_lost_or_doubled()
 
