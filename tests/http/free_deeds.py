@@ -173,7 +173,8 @@ class FreeAccount:
         outlined = await self._post(
             f"/books/{book}/update-outline/", {"chapters": [{"title": title, **told} for title in titles]}
         )
-        self._keep(book, number, outlined.body["chapters"])
+        if outlined.status == 200:
+            self._keep(book, number, outlined.body["chapters"])
 
     async def outline(self) -> None:
         book, mark = self._book, self._mark("OUTLINE")

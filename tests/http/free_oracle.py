@@ -82,11 +82,14 @@ class Judge:
         return {**tally, **told.reached()}
 
     async def _check_words(self, told: Told, failures: int) -> None:
-        """The words that the provider wrote for the runs of a book are counted there, but for free failures."""
+        """The words that the provider wrote for the runs of a book are counted there, but for free failures.
+
+        One call may be missing: a stop may come just after a refusal.
+        """
         for row in await self.pool.fetch(WORDS_OF_BOOKS, self.account):
             number = int(row["title"].partition("Book")[2])
             work = [each for each in told.of_runs if each.book == number]
-            wrote = sum(map(_kept, work)) - told.free_words(work, failures) - told.unmarked_words
+            wrote = sum(map(_kept, work)) - told.free_words(work, failures) - told.unmarked_words - told.largest
             assert wrote <= int(row["words"]), (
                 f"history {self.reader}: {wrote} words were written in book {number}, and {row['words']} counted"
             )
@@ -117,6 +120,7 @@ class Told:
     unpaid: list[Noted]  # calls of edits in books that no run was ever accepted for
     done: set[str]  # the marks of jobs that succeeded
     reports: int
+    started: Collection[int]
     stages: Counter[str]
     pictures: int
     unmarked: int  # edits of chapters without a text, whose prompts do not have the mark
@@ -142,6 +146,7 @@ class Told:
             unpaid=[each for each in marked if each.book not in started],
             done=done,
             reports=_reports(calls),
+            started=started,
             stages=Counter(each.call.stage for each in calls),
             pictures=notes.pictures,
             unmarked=len(tried - seen),
@@ -169,6 +174,7 @@ class Told:
             "words of runs": (self._words_of_runs(), self._words_allowed()),
             "words of unpaid edits": (sum(unpaid[mark] for mark in unpaid.keys() & self.done), UNPAID),
             "free failures": (sum(failures), FAILURES),
+            "books written": (self._books_written(), 1 + self.unmarked),
             "images": (self.pictures, IMAGES),
             **self._notes_of_chapters(),
         }
@@ -205,6 +211,13 @@ class Told:
 
     def _words_of_runs(self) -> int:
         return sum(map(_work, self.of_runs)) - self.free_words(self.of_runs, self._failures_of_runs())
+
+    def _books_written(self) -> int:
+        """A book that a run has written keeps its hold, even if it is deleted. Its first call may have been cut off."""
+        calls = Counter(
+            each.book for each in self.of_runs if each.call.ended == "answered" and each.book in self.started
+        )
+        return sum(many > 1 for many in calls.values())
 
     def _failures_of_runs(self) -> int:
         """How many failures have to be free for the words to be allowed."""
