@@ -21,7 +21,7 @@ async def test_each_suggestion_is_shown_and_then_applied_or_dismissed(page: Brow
 
     await page.sees("This service has no language model, so a check runs only the built-in rules")
     await page.misses("Have an editor read it")
-    await page.press("Check the book")
+    await check(page, account, book["id"])
     await page.until("document.querySelector('.suggestion ins')")
     count = await left(page)
     await page.script("document.activeElement.blur()")
