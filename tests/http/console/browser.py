@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from selenium import webdriver
-from selenium.common.exceptions import JavascriptException, StaleElementReferenceException
+from selenium.common.exceptions import JavascriptException, StaleElementReferenceException, WebDriverException
 from selenium.webdriver.common.keys import Keys
 
 from tests.checkers import AXE
@@ -79,6 +79,13 @@ def start() -> webdriver.Chrome:
     driver.set_script_timeout(PATIENCE_SECONDS)
     driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
     return driver
+
+
+def end(driver: webdriver.Chrome) -> None:
+    """End the browser too: ChromeDriver kills only the script by which a distribution starts it."""
+    with contextlib.suppress(WebDriverException):  # the answer, which the ending browser may not send
+        driver.execute_cdp_cmd("Browser.close", {})
+    driver.quit()
 
 
 class BrowserPage:

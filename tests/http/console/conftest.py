@@ -43,7 +43,7 @@ def chromium() -> Iterator[Any]:
         logging.getLogger(chatty).setLevel(logging.WARNING)
     driver = browser.start()
     yield driver
-    driver.quit()
+    browser.end(driver)
 
 
 def bound(port: int = 0) -> socket.socket:
