@@ -2,9 +2,9 @@
 
     python -m tests.deploy.boot [image] [unit]
 
-Run it as root on Debian with buildah, podman, runc and debootstrap. No registry of images is asked: the base image is a
-fresh Debian with its own Python, which differs from the one that the Dockerfile names in Python's version. What is
-built stays in out/deploy, so that the next run is quicker. Each check prints a line; the first failure ends it.
+Run it as root on Debian with buildah, podman, catatonit, runc and debootstrap. No registry of images is asked: the base
+image is a fresh Debian with its own Python, which differs from the one that the Dockerfile names in Python's version.
+What is built stays in out/deploy, so that the next run is quicker. Each check prints a line; the first failure ends it.
 """
 
 from __future__ import annotations

@@ -64,6 +64,8 @@ class Universe:
                 api.services.database.http, api.account_id, seed, notes, account.answers, account.started, account.cuts
             )
             return await _settled(judge), done
+        except AssertionError as violation:
+            raise AssertionError("\n    ".join([str(violation), *map(str, notes.calls)])) from None
         except TimeoutError:
             raise AssertionError(f"history {seed}: its work did not end") from None
         finally:
@@ -179,7 +181,7 @@ def _in_a_universe(seeds: Sequence[int], *, cluster_dsn: str, accounts: int) -> 
 def _begin_worker() -> None:
     processes.start = start_worker  # type: ignore[assignment]
     until_loaded()  # otherwise the first covers wait for it
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))
 
 
 def play(cluster_dsn: str, seeds: Iterable[int], workers: int, accounts: int) -> HistoryFigures:
@@ -187,7 +189,7 @@ def play(cluster_dsn: str, seeds: Iterable[int], workers: int, accounts: int) ->
     every, began, rest = HistoryFigures(), time.perf_counter(), iter(seeds)
     parts = iter(lambda: list(itertools.islice(rest, OF_A_UNIVERSE)), [])
     one = partial(_in_a_universe, cluster_dsn=cluster_dsn, accounts=accounts)
-    with ProcessPoolExecutor(workers, get_context("spawn"), _begin_worker) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn"), _begin_worker, max_tasks_per_child=1) as pool:
         for figures in pool.map(one, parts):
             every.join(figures)
             print(f"{every.lived} histories, {time.perf_counter() - began:.0f} s", flush=True)

@@ -45,6 +45,11 @@ class Noted:
     def asked(self) -> int:
         return int(self.call.brief.get("words", 0))
 
+    def __str__(self) -> str:
+        call, sent = self.call, len(self.call.reply.split())
+        work = f"{call.stage} of book {self.book} {self.marks}"
+        return f"{work}: {self.asked} words asked, {sent} sent, {call.fault or 'no fault'}, {call.ended}"
+
 
 class AnswerGate:
     """Opens for those who wait at it, and closes behind them."""
