@@ -24,7 +24,7 @@ from bookgen.errors import Unavailable
 from bookgen.faults import fault
 from bookgen.models import Book, Chapter, Run
 from bookgen.providers.text import CallsHalted, Outage
-from bookgen.store import checkpoints, material, ownership
+from bookgen.store import checkpoints, material, ownership, runs
 from bookgen.store.checkpoints import ChapterStart, Checkpoint
 from bookgen.writing.material import ChapterDraft, Material
 
@@ -107,9 +107,17 @@ class ChaptersInFlight:
     def cancel(self, work: WorkInFlight[Any]) -> None:
         """Drop the chapter. A reply that still arrives is not committed, but its cost goes to the ledger."""
         work.cancel()
-        if work.task.done() and work.steps.unstored:
-            self._resources.ledger_writes.begin(self._resources.health.through_outages(work.steps.store_last))
+        self._resources.ledger_writes.begin(self._count_dropped(work))
         self.end(work)
+
+    async def _count_dropped(self, work: WorkInFlight[Any]) -> None:
+        """Store the last reply of dropped work, and count the words of a failure that came just before a stop."""
+        pool, health = self._resources.pool, self._resources.health
+        await asyncio.wait([work.task])
+        if work.steps.unstored:
+            await health.through_outages(work.steps.store_last)
+        if lost := work.words_of_its_failure():
+            await health.through_outages(lambda: runs.lose(pool, work.run.id, lost))
 
     def lose(self, work: WorkInFlight[Any]) -> None:
         """Drop the chapter and its unstored reply, since another process may have the run. Its cost is recorded."""

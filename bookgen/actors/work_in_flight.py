@@ -108,6 +108,12 @@ class WorkInFlight(Generic[R]):
         except UpstreamAIError as error:
             return self.failed(error, spoilt=self.steps.failed is None)
 
+    def words_of_its_failure(self) -> int:
+        """The words of paid calls that brought no text, if the ended task has failed; 0 if it was cancelled."""
+        error = None if self.task.cancelled() else self.task.exception()
+        failed = isinstance(error, UpstreamAIError) and not isinstance(error, CallsHalted)
+        return self.steps.words_lost(self.run.draft_words) if failed else 0
+
     def failed(self, error: BookgenError, *, spoilt: bool = False) -> WorkFailed:
         """The event for an expected error, which ends the run. It is retryable unless the error says otherwise."""
         stage, number, retryable, lost = STAGES[self.run.phase], self.run.current_chapter, True, 0

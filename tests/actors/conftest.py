@@ -427,3 +427,13 @@ class Shelf:
 @pytest.fixture
 async def shelf(database: Database) -> Shelf:
     return Shelf(database.http)
+
+
+@contextlib.asynccontextmanager
+async def locked(dsn: str, account: int) -> AsyncIterator[None]:
+    """Lock the account's slot, like a process that was cut off inside a transaction."""
+    other = await asyncpg.connect(dsn)
+    async with other.transaction():
+        await other.execute("SELECT FROM account_slot WHERE account_id = $1 FOR UPDATE", account)
+        yield
+    await other.close()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
@@ -13,17 +11,7 @@ from bookgen.actors.messages import Generate, Pause
 from bookgen.actors.supervisor import Supervisor
 from bookgen.models import RunStatus
 
-from .conftest import BeginRun, Model, Shelf, Start
-
-
-@contextlib.asynccontextmanager
-async def locked(dsn: str, account: int) -> AsyncIterator[None]:
-    """Lock the account's slot, like a process that was cut off inside a transaction."""
-    other = await asyncpg.connect(dsn)
-    async with other.transaction():
-        await other.execute("SELECT FROM account_slot WHERE account_id = $1 FOR UPDATE", account)
-        yield
-    await other.close()
+from .conftest import BeginRun, Model, Shelf, Start, locked
 
 
 async def waiting_although_its_slot_is_free(supervisor: Supervisor, begun: BeginRun, shelf: Shelf) -> tuple[int, int]:

@@ -20,7 +20,7 @@ from bookgen.writing import chapter
 from bookgen.writing.chapter import write_chapter
 from tests.chaos.pg_proxy import PgProxy
 
-from .conftest import PATIENCE_SECONDS, Shelf, crash, supervising, until
+from .conftest import PATIENCE_SECONDS, Shelf, crash, locked, supervising, until
 
 RESTING = "SELECT call_started_at IS NULL FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1"
 
@@ -246,6 +246,27 @@ async def test_a_stop_after_the_reply_and_before_the_end_of_the_chapter_gives_no
     await slow.until_held()
 
     await writer.ask(*free_book, Stop())
+
+    await shelf.until("SELECT words_lost > 0 FROM run")
+    assert await shelf.value("SELECT words_lost FROM run") == 300
+
+
+async def test_a_stop_just_after_a_refusal_gives_no_free_words(
+    writer: Supervisor, slow: Slow, shelf: Shelf, free_book: tuple[int, int], dsn: str
+) -> None:
+    """The stop waits for the account's lock while the refusal comes, so the failure is handled after it."""
+    slow.refuses, slow.held = True, {1}
+    await shelf.pool.execute("UPDATE chapter SET target_word_count = 300")
+    await writer.ask(*free_book, Generate())
+    await slow.until_held()
+    (work,) = writer.chapters.by_run.values()
+
+    async with locked(dsn, free_book[0]):
+        stop = asyncio.create_task(writer.ask(*free_book, Stop()))
+        await shelf.until("SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock')")
+        slow.let_go.set()
+        await asyncio.wait([work.task])
+    await stop
 
     await shelf.until("SELECT words_lost > 0 FROM run")
     assert await shelf.value("SELECT words_lost FROM run") == 300

@@ -18,6 +18,7 @@ from bookgen.billing.edits import UNPAID_PART
 from bookgen.billing.outlines import FREE_OF_A_BOOK
 from bookgen.billing.quota import TIMES_WRITTEN
 from bookgen.words import count_words
+from bookgen.writing.budget import MAX_BEND
 from tests.http.free_models import Noted, Notes
 
 WORDS, CHAPTERS = 600, 3  # of the longest book, and of every book
@@ -30,7 +31,8 @@ SMALL = {
     "ai_images_per_month": IMAGES,
 }
 OUTLINES = FREE_OF_A_BOOK * FREE_BOOKS
-UNPAID = WORDS // UNPAID_PART
+# An edit counts its chapter's planned words, and asks for a few more after shorter chapters.
+UNPAID = round(WORDS // UNPAID_PART * (1 + MAX_BEND))
 TRIES = 3  # of a reply in JSON: the request, a repair, a fresh try (`structured.ask`)
 UNANSWERED = 0
 TRIED = (UNANSWERED, 200, 404, 502, 503)  # jobs that may have made calls; not found is a book deleted meanwhile
@@ -84,7 +86,7 @@ class Judge:
     async def _check_words(self, told: Told, failures: int) -> None:
         """The words that the provider wrote for the runs of a book are counted there, but for free failures.
 
-        One call may be missing: a stop may come just after a refusal.
+        One call may be missing, on whose way a stop came.
         """
         for row in await self.pool.fetch(WORDS_OF_BOOKS, self.account):
             number = int(row["title"].partition("Book")[2])
