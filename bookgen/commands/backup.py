@@ -19,9 +19,9 @@ from bookgen.app.database import postgres
 from bookgen.app.files import build_files
 from bookgen.app.folders import migrations
 from bookgen.commands import passphrase
+from bookgen.commands.backup_drill import FORMAT, DrillReport, drill, export_of_a_book
 from bookgen.commands.backup_file import counted, files_of, new_file, require_database
 from bookgen.commands.backup_stored import write_outside
-from bookgen.commands.drill import FORMAT, DrillReport, drill, export_of_a_book
 from bookgen.commands.exit_codes import INCOMPLETE
 from bookgen.config import Config
 from bookgen.store import backups, stored_files
