@@ -23,7 +23,7 @@ UNLIMITED = {f"BOOKGEN_RATE_{name}": "100000000/second" for name in ("READ", "WR
 COUNTED = re.compile(r'^bookgen_http_requests_total{.*status="(\d+)".*} ([\d.e+]+)$', re.MULTILINE)
 
 
-def main(least: str = "20000", examples: str = "100") -> int:
+def main(least: str = "20000", examples: str = "250") -> int:
     with tempfile.TemporaryDirectory(prefix="bookgen-judge-") as folder:
         settings = {**os.environ, **UNLIMITED, "BOOKGEN_DATA_DIR": folder, "BOOKGEN_PORT": "0"}
         with Path(folder, "log").open("wb") as log:
