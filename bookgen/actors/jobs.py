@@ -105,13 +105,14 @@ class Jobs:
         """
         quota, free = self._resources.quota, outlines.FREE_OF_A_BOOK
         standing = await quota.standing(connection, account_id)
+        drafts = await jobs.outlines_in_flight(connection, account_id, free)
         if not isinstance(job, RewriteChapter | RewritePassage):
             made = await jobs.outlines_made(connection, book_id)
-            drafts = await jobs.outlines_in_flight(connection, account_id)
             if await outlines.is_free(connection, standing, made, in_flight=drafts):
                 return None
-            free = free if made >= free else 0  # the free outlines are used up: each outline in flight is an edit
-        in_flight = await jobs.edits_in_flight(connection, account_id, free)
+        reserved = await jobs.edits_in_flight(connection, account_id, free)
+        beyond = await outlines.beyond_free(connection, standing, drafts)
+        in_flight = Rewrite(reserved.edits + beyond, reserved.unpaid_words)
         if isinstance(job, RewriteChapter | RewritePassage):
             budget = must_exist(await chapters.budget(connection, book_id, job.chapter_id))
             words = job.words if isinstance(job, RewritePassage) else budget

@@ -14,13 +14,24 @@ MIN_BOOKS = 5  # drafts are free, and some are thrown away
 
 async def is_free(db: DB, standing: Standing, made: int, *, in_flight: int = 0) -> bool:
     """Whether the next outline is free for a book that has had `made`, given the account's outlines in flight."""
-    if made >= FREE_OF_A_BOOK:
-        return False
+    return made < FREE_OF_A_BOOK and await _left(db, standing, in_flight) > 0
+
+
+async def beyond_free(db: DB, standing: Standing, in_flight: int) -> int:
+    """How many of the account's outlines in flight will be AI edits, because the period's free ones are used up.
+
+    `in_flight`: those of books that have had fewer than FREE_OF_A_BOOK.
+    """
+    return max(0, -await _left(db, standing, in_flight))
+
+
+async def _left(db: DB, standing: Standing, in_flight: int) -> int:
+    """The period's free outlines that are left beside those in flight; below 0 if more are in flight."""
     books = standing.plan.features.books_per_month
     if books == UNLIMITED:
-        return True
+        return FREE_OF_A_BOOK
     had = await usage.free_outlines(db, standing.account_id, standing.period.start)
-    return had + in_flight < FREE_OF_A_BOOK * max(MIN_BOOKS, books)
+    return FREE_OF_A_BOOK * max(MIN_BOOKS, books) - had - in_flight
 
 
 async def count_free(connection: DB, quota: Quota, account_id: int) -> None:

@@ -41,7 +41,10 @@ EDITS_IN_FLIGHT = f"""
 
 
 async def edits_in_flight(db: DB, account_id: int, free_outlines: int) -> Rewrite:
-    """The AI edits reserved by work in progress on the account's books."""
+    """The AI edits reserved by work in progress on the account's books.
+
+    An outline counts in a book that has had `free_outlines`. Others may cost an edit too: see `outlines.beyond_free`.
+    """
     row = await db.fetchrow(EDITS_IN_FLIGHT, account_id, free_outlines)
     return Rewrite(int(row["edits"]), int(row["unpaid_words"]))
 
@@ -55,12 +58,12 @@ async def taken(db: DB, book_id: int) -> Rewrite:
     return Rewrite(row["edits"], row["unpaid_words"]) if row else Rewrite(0, 0)
 
 
-OUTLINES_IN_FLIGHT = f"SELECT count(*) {IN_FLIGHT} AND j.kind = 'outline'"
+OUTLINES_IN_FLIGHT = f"SELECT count(*) {IN_FLIGHT} AND j.kind = 'outline' AND b.outlines_made < $2"
 
 
-async def outlines_in_flight(db: DB, account_id: int) -> int:
-    """How many of the account's books have an outline in progress."""
-    return int(await db.fetchval(OUTLINES_IN_FLIGHT, account_id))
+async def outlines_in_flight(db: DB, account_id: int, most_made: int) -> int:
+    """How many of the account's books that have had fewer than `most_made` outlines have one in progress."""
+    return int(await db.fetchval(OUTLINES_IN_FLIGHT, account_id, most_made))
 
 
 OUTLINES_MADE = "SELECT outlines_made FROM book WHERE id = $1"

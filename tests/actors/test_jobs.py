@@ -592,6 +592,29 @@ async def test_two_jobs_cannot_use_the_last_edit(supervisor: Supervisor, model: 
     assert await shelf.value(EDITS_USED, account) == 5
 
 
+async def test_an_edit_leaves_an_outline_in_flight_the_edit_that_it_will_cost(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account("free")
+    first, second, third, edited = [await shelf.book(account) for _ in range(4)]
+    async with shelf.pool.acquire() as connection, connection.transaction():
+        await supervisor.resources.quota.spend(connection, account, Allowance.AI_EDITS)
+    used = "UPDATE usage_period SET (free_outlines, ai_edits_used) = ($2, 4) WHERE account_id = $1"
+    await shelf.pool.execute(used, account, 15 - 1)
+
+    drafts = [asyncio.create_task(supervisor.run_job(account, book, DraftOutline())) for book in (first, second)]
+    for book in (first, second):
+        await model.wait_until_asked(book, 0)
+    for job in (DraftOutline(), RewriteChapter(await shelf.chapter_id(edited, 1), 1)):
+        with pytest.raises(QuotaExceeded):
+            await supervisor.run_job(account, third if isinstance(job, DraftOutline) else edited, job)
+    model.answer(first, 0)
+    model.answer(second, 0)
+    await asyncio.gather(*drafts)
+
+    assert await shelf.value(COUNTED, account) == (15, 5)
+
+
 COUNTED = "SELECT (free_outlines, ai_edits_used) FROM usage_period WHERE account_id = $1"
 
 
