@@ -51,8 +51,8 @@ COUNTED = """
       FROM usage_period WHERE account_id = $1
 """
 WORDS_OF_BOOKS = """
-    SELECT b.title, coalesce(sum(r.words_written + r.draft_words + r.words_lost), 0) AS words
-      FROM book b LEFT JOIN run r ON r.book_id = b.id WHERE b.account_id = $1 GROUP BY b.id
+    SELECT b.title, sum(r.words_written + r.draft_words + r.words_lost) AS words
+      FROM book b JOIN run r ON r.book_id = b.id WHERE b.account_id = $1 GROUP BY b.title
 """
 
 
