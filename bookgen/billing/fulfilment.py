@@ -104,7 +104,12 @@ class Fulfilment:
         try:
             await self.gateway.release(schedule.id)
         except Refused:
-            log.exception("schedule_not_released", subscription_id=subscription.id)
+            log.exception(
+                "schedule_not_released",
+                subscription_id=subscription.id,
+                what="The customer cannot cancel this subscription in the portal while it has a schedule.",
+                to_do="If this repeats, release the schedule in the Stripe dashboard.",
+            )
 
     async def _refresh(self, object_id: str, read: Callable[[str], Awaitable[Effect]], event_id: str | None) -> None:
         async with self._locks.setdefault(object_id, asyncio.Lock()):
@@ -128,7 +133,7 @@ class Fulfilment:
                 if event_id and not outcome.customer:
                     await payment_events.mark_applied(connection, event_id, outcome.said)
                 return outcome
-        raise Unavailable("Many events of one payment arrive at once.")
+        raise Unavailable("Too many events of this payment arrived at once. Send this one again.")
 
     # --- one payment: credits, uses of an add-on ----------------------------------------------------
 
