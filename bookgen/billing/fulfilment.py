@@ -144,7 +144,13 @@ class Fulfilment:
         if not session.paid:
             return await _settle(connection, checkout, session, _unpaid(session), checkout.account_id)
         if not session.is_subscription and (session.amount, session.currency) != (checkout.amount_cents, CURRENCY):
-            log.error("payment_differs_from_offer", checkout=checkout.id, paid=session.amount)
+            log.error(
+                "payment_differs_from_offer",
+                checkout=checkout.id,
+                paid=session.amount,
+                offered=checkout.amount_cents,
+                to_do="Nothing was delivered. Look at the payment in the Stripe dashboard, and refund it.",
+            )
             return Outcome(f"paid {session.amount} {session.currency}, offered {checkout.amount_cents} {CURRENCY}")
         account_id = await self._buyer(connection, checkout, session)
         status = "refunded" if _credits_refunded(1, session) else "paid"
@@ -206,7 +212,13 @@ class Fulfilment:
         for (kind, slug), candidates in sorted(_by_what(subscribed).items()):
             best = max(candidates, key=self._weight)
             if sum(each.status is not SubscriptionStatus.CANCELED and self._entitles(each) for each in candidates) > 1:
-                log.warning("subscribed_twice", account_id=account_id, kind=kind, slug=slug)
+                log.warning(
+                    "subscribed_twice",
+                    account_id=account_id,
+                    kind=kind,
+                    slug=slug,
+                    to_do="The customer pays twice. Cancel one of the subscriptions in the Stripe dashboard.",
+                )
             if kind == "plan":
                 said.append(await self._apply_plan(connection, account_id, best))
             else:
