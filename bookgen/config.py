@@ -15,6 +15,7 @@ from bookgen import env_file as dotenv
 from bookgen.errors import StartupError
 from bookgen.limits import LimitClass
 from bookgen.setting_types import (
+    AMOUNT,
     FILES_TAKES,
     KEY,
     MIN_PASSPHRASE_CHARACTERS,
@@ -66,10 +67,10 @@ class Config(BaseSettings):
     public_url: Url | None = setting(
         None,
         "an address like https://books.example.org",
-        "The public address, used in e-mails and links. Default: host and port.",
+        "The address at which users reach the service, for links in e-mails. Default: host and port.",
     )
     data_dir: Folder = setting(
-        Path("data"), "a folder", "The folder for the embedded database, the secret key and the outbox."
+        Path("data"), "a folder", "The folder of the embedded database, the keys and, without a mail server, e-mails."
     )
     database_url: PostgresUrl | None = setting(
         None,
@@ -80,22 +81,21 @@ class Config(BaseSettings):
     database_direct_url: PostgresUrl | None = setting(
         None,
         "a URL like postgresql://user:password@host/name",
-        "The same database without the transaction pooler, for the lease, notifications and migrations.",
+        "The same database without the transaction pooler that `BOOKGEN_DATABASE_URL` leads to. Needed behind one.",
     )
     database_statement_cache: Literal["on", "off"] = setting(
         "on",
         "on or off",
-        "Whether statements are prepared. Set `off` behind a transaction pooler without prepared "
-        "statements, such as PgBouncer before 1.21.",
+        "Whether to use prepared statements. Set `off` behind a pooler without them, such as PgBouncer before 1.21.",
     )
     database_pool: int | None = setting(
-        None, "1 or more", "Database connections for runs. Default: 4 per core, at most 16.", ge=1
+        None, "1 or more", "Most database connections of a process for runs. Default: 4 per core, up to 16.", ge=1
     )
     http_pool: int | None = setting(
-        None, "1 or more", "Database connections for requests. Default: 8 per core, at most 32.", ge=1
+        None, "1 or more", "Most database connections of a process for requests. Default: 8 per core, up to 32.", ge=1
     )
     chapters_at_once: int | None = setting(
-        None, "1 or more", "Chapters that one process writes at the same time. Default: 32 per core, at most 256.", ge=1
+        None, "1 or more", "How many chapters a process writes at once. Default: 32 per core, up to 256.", ge=1
     )
     secret_key: SigningKey | None = setting(
         None,
@@ -106,8 +106,8 @@ class Config(BaseSettings):
     role: Literal["web", "actors", "both"] = setting(
         "both",
         "web, actors or both",
-        "What this process does. `web` serves requests and starts no books; `actors` writes books and serves only "
-        "`/healthz`, `/readyz` and `/metrics`. Both need `BOOKGEN_DATABASE_URL`.",
+        "What this process does. `web` answers requests and writes no books; `actors` writes books and answers "
+        "only `/healthz`, `/readyz` and `/metrics`. `web` and `actors` need `BOOKGEN_DATABASE_URL`.",
     )
 
     model: TextModelName = setting(
@@ -119,65 +119,65 @@ class Config(BaseSettings):
         "auto", "auto, offline or openai:MODEL", "The model that creates covers and illustrations."
     )
     fallback_model: FallbackName = setting(
-        "", f"{', '.join(MODELS)} or offline", "The model to use when the first one refuses or is unavailable."
+        "", f"{', '.join(MODELS)} or offline", "Used if the first model refuses or is unavailable. Default: none."
     )
     anthropic_api_key: ApiKey | None = setting(None, KEY, "The API key for Anthropic.")
-    anthropic_base_url: Url | None = setting(None, URL, "Another server that speaks Anthropic's protocol.")
+    anthropic_base_url: Url | None = setting(None, URL, "The URL of another server with Anthropic's API.")
     openai_api_key: ApiKey | None = setting(None, KEY, "The API key for OpenAI.")
     openai_base_url: Url | None = setting(
-        None, URL, "Another server that speaks OpenAI's protocol, such as a local one."
+        None, URL, "The URL of another server with OpenAI's API, such as a local one."
     )
     model_timeout: float = setting(
         180.0,
         "seconds above 0",
-        "The time limit of one model call in seconds. Unless you set it, a slow server gets longer, by "
-        "its measured speed.",
+        "The time limit of one try of a model call. Unless you set it, a slow server gets more time, by its speed.",
         gt=0,
         allow_inf_nan=False,
     )
-    model_retries: int = setting(4, "1 or more", "How often one model call is tried.", ge=1)
+    model_retries: int = setting(4, "1 or more", "How many times a model call is tried in total.", ge=1)
     model_outage: float = setting(
         86_400.0,
         "seconds, 0 or more",
-        "How many seconds a run waits for an unavailable model. With 0, each failed call counts as a try.",
+        "How long a run waits for an unavailable model before it fails. 0: only for `BOOKGEN_MODEL_RETRIES` tries.",
         ge=0,
         allow_inf_nan=False,
     )
     model_concurrency: int = setting(
         16,
         "1 or more",
-        "Concurrent model calls. Unless you set it, a local server starts with 1 and gets as many as it can serve.",
+        "Most model calls at once, of all processes. Unless you set it, a local server starts with 1 and gets more.",
         ge=1,
     )
-    model_rpm: int = setting(0, "0 or more", "Model requests per minute. 0: no limit.", ge=0)
-    book_cost_cap: Money | None = setting(None, "an amount like 12.50", "The most that one book may cost.")
+    model_rpm: int = setting(0, "0 or more", "The most model calls per minute, of all processes. 0: no limit.", ge=0)
+    book_cost_cap: Money | None = setting(None, AMOUNT, "The most that the model calls of one book may cost.")
     account_daily_cost_cap: Money | None = setting(
         None,
-        "an amount like 12.50",
-        "The most that one account may cost per day. Default: 5.00 if registration is open, billing is "
-        "off and the model is paid.",
+        AMOUNT,
+        "The most that the model calls of one account may cost per day (UTC). Default: 5.00 if registration is open, "
+        "billing is off and the model is paid; otherwise no cap.",
     )
     daily_cost_cap: Money | None = setting(
         None,
-        "an amount like 12.50",
-        "The most that all accounts together may cost per day. Default: 50.00 in the same case.",
+        AMOUNT,
+        "The most that the model calls of all accounts may cost per day (UTC). Default: 50.00 in the same case.",
     )
     revision: Literal["off", "report", "apply", "compare"] = setting(
         "apply",
         "off, report, apply or compare",
-        "What a production does with its editor's findings. `report`: list them. `apply`: make small edits. "
-        "`compare`: make only edits that win two blind comparisons with the draft. `off`: no reading is made.",
+        'What "Create the whole book" does with its editor\'s findings. `report`: list them. '
+        "`apply`: make small edits. `compare`: make only edits that win two blind comparisons with the draft. "
+        "`off`: no editor reads the book.",
     )
     models_file: Folder | None = setting(
         None,
         "a TOML file",
-        "Prices, context windows and reply sizes of models, over the packaged table.",
+        "A file with prices, context windows and reply sizes of models. It overrides the packaged table.",
     )
     context_tokens: int | None = setting(
         None,
         "4000 or more",
-        "The most tokens of a call that is shown a book's text. At 32000 a chapter is written from digests of the "
-        "earlier ones. Default: by the model.",
+        "The most tokens of a model call with a book's text. With 32000 or less, chapters are written with digests of "
+        "the earlier ones, not with their text. Default: the model's context window.",
         ge=4_000,
     )
     mark_origin: Literal["on", "off"] = setting(
@@ -188,13 +188,13 @@ class Config(BaseSettings):
     drain_seconds: float = setting(
         25.0,
         "seconds, 0 or more",
-        "How long model calls in flight may take to finish after SIGTERM.",
+        "How long model calls get to finish after SIGTERM. A call cut off is repeated after the next start.",
         ge=0,
         allow_inf_nan=False,
     )
 
     billing: Literal["auto", "on", "off"] = setting(
-        "auto", "auto, on or off", "Whether plans and payments are on. `auto`: on if a payment key is set."
+        "auto", "auto, on or off", "Whether plans and payments are on. `auto`: on if `STRIPE_SECRET_KEY` is set."
     )
     renewal_grace_days: int = setting(
         3,
@@ -204,13 +204,13 @@ class Config(BaseSettings):
         le=365,
     )
     stripe_secret_key: ApiKey | None = setting(None, KEY, "The secret key of your Stripe account.")
-    stripe_webhook_secret: SecretStr | None = setting(None, "a secret", "The secret that signs webhook events.")
+    stripe_webhook_secret: SecretStr | None = setting(None, "a secret", "The signing secret of your Stripe webhook.")
     stripe_publishable_key: Text = setting("", "a key", "The publishable key of your Stripe account, sent to browsers.")
-    stripe_api_base: Url | None = setting(None, URL, "Another server that speaks Stripe's protocol.")
+    stripe_api_base: Url | None = setting(None, URL, "The URL of another server with Stripe's API.")
 
     smtp_url: MailServerUrl | None = setting(
         None,
-        "smtp[s]://user:password@host:port, without TLS only with ?tls=off",
+        "a URL like smtp://user:password@host:port or smtps://host (?tls=off allows smtp without TLS)",
         "The mail server. Default: e-mails are written to `outbox/` in the data folder.",
     )
     mail_from: Mailbox = setting("bookgen@localhost", "an e-mail address", "The sender of e-mails.")
@@ -218,17 +218,17 @@ class Config(BaseSettings):
     email_verification: Literal["off", "mandatory"] = setting(
         "off", "off or mandatory", "Whether a new account must first confirm its e-mail address."
     )
-    google_client_id: Text = setting("", "a client id", "The OAuth client id. Turns sign-in with Google on.")
-    google_api_base: Url | None = setting(None, URL, "Another server that speaks Google's protocol.")
+    google_client_id: Text = setting("", "a client id", "Your Google client id. If set, users can sign in with Google.")
+    google_api_base: Url | None = setting(None, URL, "The URL of another server with Google's API.")
     allowed_origins: Origins = setting(
         (),
         "origins like https://app.example.org, separated by commas",
-        "Other origins allowed for CORS and return URLs.",
+        "Origins of other sites that may call the API from a browser. Return URLs and `Host` headers may name them.",
     )
     trusted_proxies: Networks = setting(
         (),
         "networks like 10.0.0.0/8, separated by commas",
-        "Networks of proxies whose `X-Forwarded-For` header is trusted.",
+        "The networks of your reverse proxies. Their `X-Forwarded-For` header says who the client is.",
     )
 
     rate_read: Rate = rate(LimitClass.READ)
@@ -239,7 +239,7 @@ class Config(BaseSettings):
     files: FilePlace = setting(
         "database",
         FILES_TAKES,
-        "Where pictures and finished files are kept. Move those that are there with `bookgen files move`.",
+        "Where pictures and exports are stored. To move existing ones, run `bookgen files move`.",
     )
     s3_endpoint: Url | None = setting(None, URL, "The URL of an S3-compatible server, if it is not Amazon's.")
     aws_access_key_id: ApiKey | None = setting(
@@ -258,32 +258,31 @@ class Config(BaseSettings):
         256, "1 or more", "How many megabytes of exports an account keeps. The oldest are deleted.", ge=1
     )
     exports_for: Interval | None = setting(
-        None, "a time like 24h or 30d", "How long a finished file is kept. It can be made again. Default: no limit."
+        None, "a time like 24h or 30d", "How long an export is kept. It can be made again. Default: no limit."
     )
     covers_per_book: int | None = setting(
-        None, "0 or more", "How many covers of a book are kept beside the selected one. Default: all.", ge=0
+        None, "0 or more", "How many covers of a book are kept besides the selected one. Default: all.", ge=0
     )
     covers_for: Interval | None = setting(
         None, "a time like 24h or 30d", "How long a cover that is not selected is kept. Default: no limit."
     )
     backup_passphrase: Passphrase | None = setting(
-        None, f"at least {MIN_PASSPHRASE_CHARACTERS} characters", "The passphrase that encrypts backups."
+        None, f"at least {MIN_PASSPHRASE_CHARACTERS} characters", "Encrypts backups. Without it none can be restored."
     )
     backup_dir: Folder | None = setting(
         None,
         "a folder",
-        "The folder for backups that the service makes by itself. Needs `BOOKGEN_BACKUP_PASSPHRASE`. Default: none are "
-        "made.",
+        "The folder for scheduled backups. Needs `BOOKGEN_BACKUP_PASSPHRASE`. Default: none are made.",
     )
-    backup_every: Interval = setting("24h", "a time like 24h, 30m or 7d", "The time between two of these backups.")
-    backup_keep: int = setting(7, "1 or more", "How many of these backups are kept.", ge=1)
+    backup_every: Interval = setting("24h", "a time like 24h, 30m or 7d", "The time between two scheduled backups.")
+    backup_keep: int = setting(7, "1 or more", "How many scheduled backups are kept. The oldest are deleted.", ge=1)
     console: Literal["on", "off"] = setting("on", "on or off", "Whether the web page is served at `/`.")
-    metrics_token: ApiKey | None = setting(None, KEY, "A bearer token that gives access to `/metrics` from anywhere.")
+    metrics_token: ApiKey | None = setting(None, KEY, "A token that gives access to `/metrics` from other machines.")
     pg_bindir: Folder | None = setting(
-        None, "a folder", "The PostgreSQL programs for the embedded database, instead of the bundled ones."
+        None, "a folder", "The folder of the PostgreSQL programs for the embedded database. Default: the bundled ones."
     )
     pg_old_bindir: Folder | None = setting(
-        None, "a folder", "The PostgreSQL programs of an older version, to move its embedded database to the newer one."
+        None, "a folder", "The folder of an older PostgreSQL's programs, to move its database to the newer version."
     )
     log_format: Literal["console", "json"] | None = setting(
         None, "console or json", "The log format. Default: `console` on a terminal, otherwise `json`."

@@ -43,11 +43,11 @@ class LimitClass(StrEnum):
         member.default, member.scope, member.meaning = default, scope, meaning
         return member
 
-    READ = "read", "300/minute", Scope.PROCESS, "Reads per account."
-    WRITE = "write", "120/minute", Scope.PROCESS, "Writes per account."
-    EXPENSIVE = "expensive", "20/minute", Scope.SHARED, "Generation and export requests per account."
-    PUBLIC = "public", "120/minute", Scope.PROCESS, "Requests without a token, per IP address."
-    AUTH = "auth", "60/minute", Scope.SHARED, "Registrations and sign-ins per IP address."
+    READ = "read", "300/minute", Scope.PROCESS, "Requests that read, per account and process."
+    WRITE = "write", "120/minute", Scope.PROCESS, "Requests that write, per account and process."
+    EXPENSIVE = "expensive", "20/minute", Scope.SHARED, "Requests that generate or export, per account."
+    PUBLIC = "public", "120/minute", Scope.PROCESS, "Requests without a token, per IP address and process."
+    AUTH = "auth", "60/minute", Scope.SHARED, "Registrations and sign-ins, per IP address."
 
     @property
     def setting(self) -> str:

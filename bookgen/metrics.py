@@ -17,136 +17,192 @@ RENDER_SECONDS = (0.05, 0.2, 0.5, 1, 2, 5, 10, 20, 60)
 
 # Requests and the event loop
 
-ANSWERS = Counter("bookgen_http_requests_total", "HTTP responses.", ["method", "route", "status"])
+ANSWERS = Counter(
+    "bookgen_http_requests_total",
+    "HTTP requests that were answered. Requests to unknown paths have the route (none).",
+    ["method", "route", "status"],
+)
 ANSWER_TIMES = Histogram(
     "bookgen_http_request_seconds",
-    "Time from a request's headers to its response.",
+    "Seconds from the headers of an HTTP request to its answer.",
     ["route"],
     buckets=(0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60),
 )
 REFUSED = Counter(
-    "bookgen_http_rate_limited_total", "Requests refused because a rate limit was reached.", ["limit_class"]
+    "bookgen_http_rate_limited_total",
+    "Requests refused with 429 because the caller exceeded a rate limit (BOOKGEN_RATE_ settings).",
+    ["limit_class"],
 )
-OPEN_CONNECTIONS = Gauge("bookgen_http_open_connections", "Open client connections.")
+OPEN_CONNECTIONS = Gauge("bookgen_http_open_connections", "Client connections that are open now.")
 CROWDED_OUT = Counter(
-    "bookgen_http_crowded_out_total", "Connections refused because their IP address had too many open."
+    "bookgen_http_crowded_out_total", "Client connections closed at once because their IP address had too many open."
 )
-SIGN_INS_FAILED = Counter("bookgen_sign_ins_failed_total", "Refused sign-ins.", ["way"])
+SIGN_INS_FAILED = Counter(
+    "bookgen_sign_ins_failed_total", "Refused sign-ins, by way: password, google or link (from an e-mail).", ["way"]
+)
 LOOP_LAG = Histogram(
     "bookgen_event_loop_lag_seconds",
-    "Delay of the event loop, measured twenty times a second.",
+    "Seconds by which the event loop is late, measured 20 times a second. Every request waits as long.",
     buckets=(0.001, 0.005, 0.02, 0.05, 0.1, 0.5, 1, 5, 20),
 )
-TASKS = Gauge("bookgen_event_loop_tasks", "Unfinished asyncio tasks.")
+TASKS = Gauge("bookgen_event_loop_tasks", "asyncio tasks in progress.")
 
 # Runs and chapters
 
-RUNS = Gauge("bookgen_runs", "Queued, running and paused runs in the database, of all processes.", ["state"])
+RUNS = Gauge("bookgen_runs", "Active runs in the database: queued, running or paused.", ["state"])
 RUN_OLDEST_WAIT = Gauge(
-    "bookgen_run_oldest_wait_seconds", "How long the run that has waited longest has been in its account's queue."
+    "bookgen_run_oldest_wait_seconds",
+    "Seconds for which the oldest queued run in the database has waited for its account's other runs.",
 )
 UNOWNED_RUNS = Gauge(
-    "bookgen_runs_unowned", "Runs in the database that are marked as running, but that no live process works on."
+    "bookgen_runs_unowned",
+    "Running runs in the database that no living process writes. For more than a minute: none can take them.",
 )
 WAITING_RUNS = Gauge(
-    "bookgen_runs_waiting_for_model", "Runs that wait because this process does not have their model.", ["model"]
+    "bookgen_runs_waiting_for_model",
+    "Runs in the database that wait because this process does not have their model.",
+    ["model"],
 )
 RUNS_ENDED = Counter(
-    "bookgen_runs_ended_total", "Runs that this process ended, with the code of the failure.", ["state", "code"]
+    "bookgen_runs_ended_total",
+    "Runs that this process ended: completed, stopped or error. The code says why a run failed.",
+    ["state", "code"],
 )
-CHAPTERS_IN_WORK = Gauge("bookgen_chapters_in_work", "Chapters and other phases that this process is working on.")
+CHAPTERS_IN_WORK = Gauge(
+    "bookgen_chapters_in_work",
+    "Chapters and other steps of runs (such as a cover) in progress, or waiting for a free place.",
+)
 CHAPTER_TIMES = Histogram(
-    "bookgen_chapter_seconds", "Time to write a chapter, without the wait until it could begin.", buckets=MINUTES
+    "bookgen_chapter_seconds",
+    "Seconds to write a chapter and its illustration, without its wait for a free place.",
+    buckets=MINUTES,
 )
-WORDS = Counter("bookgen_words_written_total", "Words of finished chapters.")
+WORDS = Counter("bookgen_words_written_total", "Words of the chapters that this process finished.")
 
 # Models
 
 CALLS = Counter(
     "bookgen_model_calls_total",
-    "Attempts at model calls, by outcome. Each retry is an attempt.",
+    "Tries of model calls, by outcome: ok, refused (by the model), or the reason why there is no reply.",
     ["provider", "model", "outcome"],
 )
 CALL_TIMES = Histogram(
-    "bookgen_model_call_seconds", "Duration of an attempt at a model call.", ["provider", "model"],
+    "bookgen_model_call_seconds", "Seconds that one try of a model call took.", ["provider", "model"],
     buckets=CALL_SECONDS,
 )  # fmt: skip
 CALL_WAITS = Histogram(
-    "bookgen_model_wait_seconds", "How long an attempt waited because the provider's limit was reached.",
+    "bookgen_model_wait_seconds", "Seconds that a model call waited for its turn at the provider before a try.",
     ["provider", "model"], buckets=(0.1, *CALL_SECONDS),
 )  # fmt: skip
 CALLS_WAITING = Gauge(
     "bookgen_model_calls_waiting",
-    "Model calls that wait because the provider's limit is reached.",
+    "Model calls that wait for their turn, for the next try or for the end of an outage.",
     ["provider", "model"],
 )
-TOKENS = Counter("bookgen_model_tokens_total", "Tokens, as reported by the providers.", ["provider", "model", "kind"])
-IMAGES = Counter("bookgen_model_images_total", "Images that providers made.", ["provider", "model"])
+TOKENS = Counter(
+    "bookgen_model_tokens_total",
+    "Tokens of model calls, by kind: input, output, cache_write or cache_read.",
+    ["provider", "model", "kind"],
+)
+IMAGES = Counter("bookgen_model_images_total", "Images that a model painted.", ["provider", "model"])
 COST = Counter(
     "bookgen_model_cost_total",
-    "Cost of model calls, in the currency of the price table.",
+    "Cost of all model calls, in units of the currency (dollars, not cents). Calls without a price are left out.",
     ["provider", "model", "currency"],
 )
 BREAKER_OPEN = Gauge(
     "bookgen_model_breaker_open",
-    "1 while no calls are made because the provider has failed repeatedly.",
+    "1 while no calls go to the model, except one at a time as a test, because it failed repeatedly.",
     ["provider", "model"],
 )
 MODEL_REFUSES = Gauge(
-    "bookgen_model_refuses", "1 while the provider refuses calls because of the key or missing credit.", ["model"]
+    "bookgen_model_refuses",
+    "1 while the model's provider refuses this server's key or has no credit left for it.",
+    ["model"],
 )
 COST_CAPS_REACHED = Counter(
-    "bookgen_cost_caps_reached_total", "Model calls that were not made because a cost cap was reached.", ["cap"]
+    "bookgen_cost_caps_reached_total",
+    "Model calls that were not made because of a cost cap: book, account_day or day (the whole server).",
+    ["cap"],
 )
 
 # Mail
 
-MAIL_QUEUED = Gauge("bookgen_mail_queued", "E-mails that wait in the database, counted up to 10,000.")
-MAIL_OLDEST_WAIT = Gauge("bookgen_mail_oldest_wait_seconds", "How long the oldest of these e-mails has waited.")
+MAIL_QUEUED = Gauge("bookgen_mail_queued", "E-mails in the database that wait to be sent, counted up to 10,000.")
+MAIL_OLDEST_WAIT = Gauge(
+    "bookgen_mail_oldest_wait_seconds",
+    "Seconds for which the oldest unsent e-mail in the database has waited; 0 if there is none.",
+)
 MAIL_SENT = Counter("bookgen_mail_sent_total", "E-mails that the mail server accepted.")
-MAIL_FAILURES = Counter("bookgen_mail_failures_total", "Failed attempts to send an e-mail.", ["reason"])
+MAIL_FAILURES = Counter(
+    "bookgen_mail_failures_total",
+    "Failed tries to send an e-mail, by reason: connection, login, recipient, refused, disk or other.",
+    ["reason"],
+)
 MAIL_FAILING = Gauge(
-    "bookgen_mail_failing", "1 for the reason of the last failure, until an e-mail is sent.", ["reason"]
+    "bookgen_mail_failing", "1 for the reason why the last try to send an e-mail failed, until one is sent.", ["reason"]
 )
 
 # Files
 
-EXPORTS = Counter("bookgen_exports_total", "Exports, by outcome.", ["format", "outcome"])
+EXPORTS = Counter(
+    "bookgen_exports_total",
+    "Tries to make a file for an export or a preview, by result: ok, timeout or failed.",
+    ["format", "outcome"],
+)
 EXPORT_TIMES = Histogram(
     "bookgen_export_seconds",
-    "Time to make an export, including the wait for a worker.",
+    "Seconds to make a file, including its wait for a worker process.",
     ["format"],
     buckets=RENDER_SECONDS,
 )
-RENDER_WORKERS = Gauge("bookgen_render_workers", "Worker processes that make exports, covers and previews.", ["state"])
-RENDER_WAITING = Gauge("bookgen_render_jobs_waiting", "Jobs that wait for one of these workers.")
+RENDER_WORKERS = Gauge("bookgen_render_workers", "Worker processes that make files: busy or idle.", ["state"])
+RENDER_WAITING = Gauge("bookgen_render_jobs_waiting", "Files that wait for a worker process.")
 
 # The database, the disk, the lease
 
-DATABASE_UP = Gauge("bookgen_database_up", "1 while the database answers.")
-CONNECTIONS_IN_USE = Gauge("bookgen_database_connections_in_use", "Database connections in use.", ["pool"])
+DATABASE_UP = Gauge("bookgen_database_up", "1 while the database answers within two seconds.")
+CONNECTIONS_IN_USE = Gauge(
+    "bookgen_database_connections_in_use",
+    "Database connections in use, by pool: http (requests), runs or lease.",
+    ["pool"],
+)
 CONNECTIONS_MAX = Gauge(
-    "bookgen_database_connections_max", "The most database connections that the pool may open.", ["pool"]
+    "bookgen_database_connections_max",
+    "Database connections that the pool may open (BOOKGEN_HTTP_POOL, BOOKGEN_DATABASE_POOL).",
+    ["pool"],
 )
 CONNECTION_WAITERS = Gauge(
-    "bookgen_database_connection_waiters", "Operations that wait for a database connection.", ["pool"]
+    "bookgen_database_connection_waiters",
+    "Requests or runs that wait because all connections of the pool are in use.",
+    ["pool"],
 )
-DISK_FREE = Gauge("bookgen_disk_free_bytes", "Free space on the disk of the data folder.")
-DISK_SIZE = Gauge("bookgen_disk_size_bytes", "Size of the disk of the data folder.")
-DISK_READ_ONLY = Gauge("bookgen_read_only", "1 while the disk is almost full, so that nothing new is stored.")
-LEASE_HELD = Gauge("bookgen_lease_held", "1 while this process has its lease. Without it, the process writes no books.")
-LEASE_LEFT = Gauge("bookgen_lease_remaining_seconds", "Time until this process's lease ends unless it is renewed.")
-PROCESSES = Gauge("bookgen_processes", "Live processes on the database, including this one.")
-WORKING_PROCESSES = Gauge("bookgen_processes_taking_work", "Live processes on the database that write books.")
+DISK_FREE = Gauge("bookgen_disk_free_bytes", "Free bytes on the disk of the data folder.")
+DISK_SIZE = Gauge("bookgen_disk_size_bytes", "Size in bytes of the disk of the data folder.")
+DISK_READ_ONLY = Gauge(
+    "bookgen_read_only", "1 while the disk of the data folder is almost full, so that nothing new is stored."
+)
+LEASE_HELD = Gauge("bookgen_lease_held", "1 while this process has its lease. Without it, it writes no books.")
+LEASE_LEFT = Gauge("bookgen_lease_remaining_seconds", "Seconds until this process's lease ends unless it is renewed.")
+PROCESSES = Gauge("bookgen_processes", "Living processes on the database, including this one.")
+WORKING_PROCESSES = Gauge(
+    "bookgen_processes_taking_work", "Living processes on the database that write books. At 0, all books wait."
+)
 
 # Backups
 
 BACKUP_AGE = Gauge(
-    "bookgen_backup_age_seconds", "Age of the newest backup that was restored as a test; +Inf if there is none."
+    "bookgen_backup_age_seconds",
+    "Age in seconds of the newest backup in the database's list that passed its drill (a test restore); +Inf: none.",
 )
-BACKUP_MISSING = Gauge("bookgen_backup_missing_pictures", "Stored pictures that are missing in that backup.")
+BACKUP_MISSING = Gauge(
+    "bookgen_backup_missing_pictures",
+    "Stored pictures that the newest backup with a passed drill lacks, according to the database.",
+)
 BACKUPS = Counter(
-    "bookgen_backups_total", "Scheduled backups made by this process: ok, incomplete or failed.", ["outcome"]
+    "bookgen_backups_total",
+    "Scheduled backups of this process: ok, incomplete (pictures are missing) or failed.",
+    ["outcome"],
 )
 
 # Caches, because finding a labelled counter takes longer than counting. There are few combinations of labels.

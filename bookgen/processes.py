@@ -96,7 +96,7 @@ async def answer(process: Process, question: AsyncIterable[bytes], seconds: floa
             process.kill()
             await process.wait()
     if process.returncode:
-        raise ChildProcessError(f"process {process.pid} ended with {process.returncode}")
+        raise ChildProcessError(f"process {process.pid} failed with exit code {process.returncode}")
     return output
 
 

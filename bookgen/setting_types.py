@@ -91,6 +91,7 @@ KEY = "a key of ASCII letters, digits and signs, without spaces"
 Rate = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$")]
 Interval = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,5}[mhd]$")]
 SECONDS = {"m": 60, "h": 3_600, "d": 86_400}
+AMOUNT = "an amount like 12.50, in US dollars or in the currency of your models file"
 Money = Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)]
 PostgresUrl = Annotated[SecretStr, _matching(r"^postgres(ql)?://")]
 MailServerUrl = Annotated[SecretStr, _matching(r"^smtps?://[^\s/]+\Z"), AfterValidator(_mail_server)]

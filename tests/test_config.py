@@ -77,14 +77,14 @@ def test_a_config_is_immutable() -> None:
         (
             "BOOKGEN_SMTP_URL",
             "smtp://u:hush@mail.example.org:port",
-            "BOOKGEN_SMTP_URL takes smtp[s]://user:password@host:port, without TLS only with ?tls=off, "
-            "not the given value.",
+            "BOOKGEN_SMTP_URL takes a URL like smtp://user:password@host:port or smtps://host "
+            "(?tls=off allows smtp without TLS), not the given value.",
         ),
         (
             "BOOKGEN_SMTP_URL",
             "smtp://u:hush@mail.example.org\n",
-            "BOOKGEN_SMTP_URL takes smtp[s]://user:password@host:port, without TLS only with ?tls=off, "
-            "not the given value.",
+            "BOOKGEN_SMTP_URL takes a URL like smtp://user:password@host:port or smtps://host "
+            "(?tls=off allows smtp without TLS), not the given value.",
         ),
         (
             "OPENAI_API_KEY",
@@ -103,7 +103,12 @@ def test_a_config_is_immutable() -> None:
             "OPENAI_BASE_URL takes an http(s) URL without a login, not the given value.",
         ),
         ("BOOKGEN_MAIL_FROM", "the books", "BOOKGEN_MAIL_FROM takes an e-mail address, not 'the books'."),
-        ("BOOKGEN_BOOK_COST_CAP", "-1", "BOOKGEN_BOOK_COST_CAP takes an amount like 12.50, not '-1'."),
+        (
+            "BOOKGEN_BOOK_COST_CAP",
+            "-1",
+            "BOOKGEN_BOOK_COST_CAP takes an amount like 12.50, in US dollars or in the currency of your models file, "
+            "not '-1'.",
+        ),
         ("BOOKGEN_BACKUP_EVERY", "daily", "BOOKGEN_BACKUP_EVERY takes a time like 24h, 30m or 7d, not 'daily'."),
         (
             "BOOKGEN_FILES",

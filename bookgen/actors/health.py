@@ -135,7 +135,13 @@ class Backlog:
         while self.size > self._most_bytes:
             oldest = self._waiting.pop(0)
             self.dropped += 1
-            log.error("text_dropped", bytes=oldest.size, waiting=len(self._waiting))
+            log.error(
+                "text_dropped",
+                bytes=oldest.size,
+                waiting=len(self._waiting),
+                what="The database was unavailable for so long that a finished text no longer fitted in memory.",
+                to_do="Once it is back, run: bookgen runs resume --all --failed",
+            )
             oldest.scope.reschedule(0)
 
 

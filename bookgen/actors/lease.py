@@ -196,7 +196,12 @@ class Lease:
 
         The actors stay: a command being handled is carried out under the next lease.
         """
-        log.warning("lease_lost", boot_id=str(self._resources.boot_id))
+        log.warning(
+            "lease_lost",
+            boot_id=str(self._resources.boot_id),
+            what="The lease was not renewed in time, so other processes may write this process's books now.",
+            to_do="If this repeats, look for long statements and locks in the database.",
+        )
         self._former, self._resources.boot_id = self._resources.boot_id, uuid4()
         self._resources.lease_state, self._held_from = LeaseState.NONE, math.inf
         self._lose()

@@ -204,7 +204,7 @@ class Recovery:
                 model=writer,
                 runs=waiting[writer],
                 here=resources.model.name,
-                to_do=f"Set the key of {writer}, or name the model that is to continue them in BOOKGEN_MODEL.",
+                to_do=f"Set the key for {writer}, or set BOOKGEN_MODEL to the model that should continue these runs.",
             )
         for writer in waiting.keys() | self._waiting.keys():
             metrics.WAITING_RUNS.labels(writer).set(waiting.get(writer, 0))
@@ -242,7 +242,13 @@ class Recovery:
         if run.crash_count < MAX_CRASHES:
             self._write(run)
             return
-        log.error("run_quarantined", run_id=str(run.id), book_id=run.book_id)
+        log.error(
+            "run_quarantined",
+            run_id=str(run.id),
+            book_id=run.book_id,
+            what=f"The process died {MAX_CRASHES} times in a row while it wrote this run, so the run has failed.",
+            to_do=f"Find the cause in the log, then run: bookgen runs resume {run.id}",
+        )
         await self._report(run, Advance())
 
     def _backs_off(self, run: Run) -> bool:

@@ -146,7 +146,7 @@ class Reports:
             except Unavailable as error:
                 self._resources.health.saw(error)
             except Exception:
-                log.exception("reports_not_claimed")
+                log.exception("reports_not_claimed", what="Proofreading reports wait. The next try follows in seconds.")
 
     def call_off(self, report_id: int) -> None:
         """Stop making a deleted report after the call in flight."""

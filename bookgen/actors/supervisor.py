@@ -158,7 +158,7 @@ class Supervisor:
                 to_do="Let the runs continue with: bookgen runs resume --all",
             )
         elif self.resources.awaits_operator and not made_at:
-            log.info("runs_continue")
+            log.info("runs_continue", what="An operator has let the runs of the restored backup continue.")
         self.resources.awaits_operator = made_at is not None
         return self.resources.awaits_operator
 

@@ -104,7 +104,12 @@ class Fulfilment:
         try:
             await self.gateway.release(schedule.id)
         except Refused:
-            log.exception("schedule_not_released", subscription_id=subscription.id)
+            log.exception(
+                "schedule_not_released",
+                subscription_id=subscription.id,
+                what="The customer cannot cancel this subscription in the portal while it has a schedule.",
+                to_do="If this repeats, release the schedule in the Stripe dashboard.",
+            )
 
     async def _refresh(self, object_id: str, read: Callable[[str], Awaitable[Effect]], event_id: str | None) -> None:
         async with self._locks.setdefault(object_id, asyncio.Lock()):
@@ -128,7 +133,7 @@ class Fulfilment:
                 if event_id and not outcome.customer:
                     await payment_events.mark_applied(connection, event_id, outcome.said)
                 return outcome
-        raise Unavailable("Many events of one payment arrive at once.")
+        raise Unavailable("Too many events of this payment arrived at once. Send this one again.")
 
     # --- one payment: credits, uses of an add-on ----------------------------------------------------
 
@@ -139,7 +144,13 @@ class Fulfilment:
         if not session.paid:
             return await _settle(connection, checkout, session, _unpaid(session), checkout.account_id)
         if not session.is_subscription and (session.amount, session.currency) != (checkout.amount_cents, CURRENCY):
-            log.error("payment_differs_from_offer", checkout=checkout.id, paid=session.amount)
+            log.error(
+                "payment_differs_from_offer",
+                checkout=checkout.id,
+                paid=session.amount,
+                offered=checkout.amount_cents,
+                to_do="Nothing was delivered. Look at the payment in the Stripe dashboard, and refund it.",
+            )
             return Outcome(f"paid {session.amount} {session.currency}, offered {checkout.amount_cents} {CURRENCY}")
         account_id = await self._buyer(connection, checkout, session)
         status = "refunded" if _credits_refunded(1, session) else "paid"
@@ -201,7 +212,13 @@ class Fulfilment:
         for (kind, slug), candidates in sorted(_by_what(subscribed).items()):
             best = max(candidates, key=self._weight)
             if sum(each.status is not SubscriptionStatus.CANCELED and self._entitles(each) for each in candidates) > 1:
-                log.warning("subscribed_twice", account_id=account_id, kind=kind, slug=slug)
+                log.warning(
+                    "subscribed_twice",
+                    account_id=account_id,
+                    kind=kind,
+                    slug=slug,
+                    to_do="The customer pays twice. Cancel one of the subscriptions in the Stripe dashboard.",
+                )
             if kind == "plan":
                 said.append(await self._apply_plan(connection, account_id, best))
             else:

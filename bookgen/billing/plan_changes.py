@@ -104,7 +104,12 @@ class PlanChanges:
                 await self._gateway.schedule_change(present, offer)
                 return
         except (Conflict, Unavailable):
-            log.exception("planned_change_lost", subscription_id=before.id, plan=slug)
+            log.exception(
+                "planned_change_lost",
+                subscription_id=before.id,
+                plan=slug,
+                to_do="Schedule it in the Stripe dashboard, or ask the customer to choose the plan again.",
+            )
         await self._fulfilment.refresh_customer(customer)
 
     async def _running(self, customer: str, processor_id: str | None) -> ProcessorSubscription:

@@ -52,7 +52,7 @@ def add_options(parser: ArgumentParser) -> None:
 
     block = _command(commands, "block", "block an account", _block)
     block.add_argument("--reason", metavar="R", default="")
-    block.add_argument("--ban", action="store_true", help="also ban the browsers and addresses that it used")
+    block.add_argument("--ban", action="store_true", help="also ban the browsers and networks that it used")
 
     _command(commands, "audit", "show the audit log of an account, newest first", _audit)
     sessions = commands.add_parser("sessions", help="manage the sessions of an account")

@@ -316,11 +316,16 @@ def build(client: Client, *, sample: bool, folder: Path = Path(), starting: Coll
 
 
 def _afford(book: BookHandle, most: float) -> None:
-    """Raise ToolError if the book's estimate is higher than the amount the user allowed."""
+    """Raise ToolError if the book's estimate is unknown, or higher than the amount the user allowed."""
     micros = book.data["estimated_cost_micros"]
-    if micros is None or micros > most * 1e6:
+    if micros is None:
         raise ToolError(
-            f"The user allows a cost of at most {most:.2f}; the book costs {_cost(book)}. Fewer words cost less."
+            f"The user allows a cost of at most {most:.2f}, but the price of this model is unknown. Ask the user again."
+        )
+    if micros > most * 1e6:
+        raise ToolError(
+            f"The user allows a cost of at most {most:.2f}, but the book would cost {_cost(book)}. "
+            "Plan fewer words, or ask the user for a higher amount."
         )
 
 

@@ -122,7 +122,12 @@ class Files:
             if found.file is None:
                 return found.body
             if found.file.id == missing:
-                log.error("stored_file_missing", place=found.file.place, name=found.file.name)
+                log.error(
+                    "stored_file_missing",
+                    place=found.file.place,
+                    name=found.file.name,
+                    to_do="An export is made again. Put a picture back from a backup, or delete it.",
+                )
                 return None
             try:
                 return await self.get(found.file)

@@ -115,5 +115,10 @@ class Mover:
         if isinstance(each, MovableExport):  # it can be made again
             await exports.forget(self._db, each.book_id, each.digest)
             return None
-        log.error("stored_file_damaged", place=found.file.place, name=found.file.name)
+        log.error(
+            "stored_file_damaged",
+            place=found.file.place,
+            name=found.file.name,
+            to_do="Put the file back from a backup, or delete the picture.",
+        )
         return False

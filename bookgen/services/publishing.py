@@ -142,7 +142,7 @@ class Publisher:
         made = await self._made(PAGES, book, None, plan)
         pages = made.body if count is None else some_pages(made.body, first, count)
         if not pages:
-            raise NotFound("No such page. Send `page=1`: `page_count` in the answer is the number of pages.")
+            raise NotFound("No such page. Send `page=1` and read the number of pages in `page_count`.")
         return BookPages(book, await covers.of_book(self._database.http, book.id), pages)
 
     async def scans(self, account_id: int, book_id: int, settings: Chosen = None, batch: int = 1) -> BookPages:
@@ -151,7 +151,7 @@ class Publisher:
         settings = replace(settings or ExportSettings.of_book(book.export_settings), cover_wrap=False)
         made = await self._made(SCANS, book, settings, plan, first=(batch - 1) * PAGES_OF_A_SCAN + 1)
         if made.body.endswith(b"[]}"):
-            raise NotFound("No such page. Send `page` 1: `page_count` in the answer is the number of pages.")
+            raise NotFound("No such page. Send `page` 1 and read the number of pages in `page_count`.")
         return BookPages(book, await covers.of_book(self._database.http, book.id), made.body)
 
     async def font_warning(self, book: Book) -> str | None:

@@ -372,7 +372,7 @@ async def test_the_user_confirms_outline_and_cost_first_if_the_client_can_ask(
     assert asked[0].startswith("Write “The Salt Road” in about")
     assert all(f"{one['chapter_number']}. {one['title']}" in asked[0] for one in made["chapters"])
     assert "declined to start writing" in declined
-    assert re.search(r"allows a cost of at most 0\.00; the book costs about \d+\.\d\d USD", dear)
+    assert re.search(r"allows a cost of at most 0\.00, but the book would cost about \d+\.\d\d USD", dear)
     assert started["generation_status"] == "running"
 
 

@@ -73,7 +73,7 @@ async def _settle(storing: Awaitable[None]) -> None:
 def _key(request: web.Request) -> str:
     key = request.headers[HEADER].strip()
     if len(request.headers.getall(HEADER)) > 1 or not _KEY.fullmatch(key):
-        raise InvalidInput(non_field_errors=[f"{HEADER} must have 1 to 255 printable ASCII characters."])
+        raise InvalidInput(non_field_errors=[f"Send one {HEADER} header with 1 to 255 printable ASCII characters."])
     return key
 
 

@@ -34,7 +34,7 @@ def kept_text(path: Path, make: Callable[[], str]) -> str:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise StartupError(f"{path} can't be used: {reason}.") from error
     if len(secret.encode()) < MIN_BYTES:
-        raise StartupError(f"{path} has fewer than {MIN_BYTES} bytes. Restore its former content.")
+        raise StartupError(f"{path} is damaged: it has fewer than {MIN_BYTES} bytes. Restore it from a backup.")
     return secret
 
 
