@@ -28,13 +28,13 @@ from bookgen.writing.window import SMALL, WINDOW, smaller
 
 BIBLE = """\
 bible, which every chapter will be written from:
-- premise: what the book is about and why one reads on, in two or three sentences.
+- premise: what the book is about and why a reader reads on, in two or three sentences.
 - voice: point of view, tense, tone and what the language is like, in two or three sentences.
-- arc: how the whole moves, in {arcs} sentences, each for about an equal share of the chapters, first to last.
+- arc: how the whole book moves, in {arcs} sentences, each for about an equal share of the chapters, from first to last.
 - people: the main ones (in non-fiction: those who are named, if any), each with what must never change: age, looks, \
 relations, work, what they want.
-- places: those that come back, each with what must never change.
-- terms: words and names that must always be spelt and used alike."""
+- places: those that the book returns to, each with what must never change.
+- terms: words and names that must always be spelt and used the same way."""
 KIND = """
 - kind: fiction, non_fiction, memoir, verse or children, whichever it is."""
 
