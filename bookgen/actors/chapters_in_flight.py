@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import structlog
 
@@ -117,7 +117,8 @@ class ChaptersInFlight:
         if work.steps.unstored:
             await health.through_outages(work.steps.store_last)
         if lost := work.words_of_its_failure():
-            await health.through_outages(lambda: runs.lose(pool, work.run.id, lost))
+            call_id = uuid4()
+            await health.through_outages(lambda: runs.lose(pool, work.run.id, lost, call_id))
 
     def lose(self, work: WorkInFlight[Any]) -> None:
         """Drop the chapter and its unstored reply, since another process may have the run. Its cost is recorded."""

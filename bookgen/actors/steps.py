@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import orjson
 
@@ -188,8 +188,8 @@ class StoredSteps:
     def _lose(self, request: TextRequest) -> None:
         """Count the words of a call cut off by a stop, so that repeated stops give no free words."""
         if (run_id := self.scope.run_id) is not None:
-            pool, health, words = self._resources.pool, self._resources.health, words_of(request)
-            self._resources.ledger_writes.begin(health.through_outages(lambda: runs.lose(pool, run_id, words)))
+            pool, health, words, call_id = self._resources.pool, self._resources.health, words_of(request), uuid4()
+            self._resources.ledger_writes.begin(health.through_outages(lambda: runs.lose(pool, run_id, words, call_id)))
 
     def words_lost(self, draft_words: int) -> int:
         """The words requested by paid calls that brought no text. `draft_words`: the draft's before them."""

@@ -28,7 +28,7 @@ The other statements do not change the state. Each may write a run while it is
     release       queued, running, paused         owner                           no owner, no call in flight
     PROGRESS      queued, running, paused, error  the reply is new                crash count, words of the draft
     forget_draft  any                             the locks of `book_state.lock`  no words of a draft
-    lose          stopped                         nothing                         the words of a call that was cut off
+    lose          stopped                         the call is new                 the words of a call that was cut off
     LOST_REPLY    stopped                         the call is new                 the words of a reply that came late
     lose_failed   any                             the locks of `book_state.lock`  the words of calls that failed
     recount       paused                          the locks of `book_state.lock`  the number of chapters
@@ -210,12 +210,15 @@ async def inherit(connection: asyncpg.Connection, run: Run, former: Run) -> Run:
     return run_of(row)
 
 
-LOSE = "UPDATE run SET words_lost = words_lost + $2 WHERE id = $1 AND status = 'stopped'"
+LOSE = """
+    UPDATE run SET words_lost = words_lost + $2, lost_calls = lost_calls || $3::uuid
+     WHERE id = $1 AND status = 'stopped' AND $3 <> ALL (lost_calls)
+"""
 
 
-async def lose(db: DB, run_id: UUID, words: int) -> None:
-    """Count the requested words of a call cut off by a stop, because it is partly charged."""
-    await db.execute(LOSE, run_id, words)
+async def lose(db: DB, run_id: UUID, words: int, call_id: UUID) -> None:
+    """Count the requested words of a call cut off by a stop, because it is partly charged. Idempotent."""
+    await db.execute(LOSE, run_id, words, call_id)
 
 
 LOSE_FAILED = "UPDATE run SET words_lost = words_lost + $2 WHERE id = $1"

@@ -49,7 +49,9 @@ REVISIONS = """
     SELECT to_jsonb(t) AS row FROM chapter_revision t
      WHERE chapter_id IN (SELECT id FROM chapter WHERE book_id = $1) ORDER BY id
 """
-RUNS = "SELECT to_jsonb(t) - '{account_id, owner, epoch, last_op}'::text[] AS row FROM run t WHERE book_id = $1"
+RUNS = """
+    SELECT to_jsonb(t) - '{account_id, owner, epoch, last_op, lost_calls}'::text[] AS row FROM run t WHERE book_id = $1
+"""
 COVERS = "SELECT to_jsonb(t) AS row FROM cover t WHERE book_id = $1 ORDER BY id"
 ILLUSTRATIONS = """
     SELECT to_jsonb(t) AS row FROM illustration t

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from uuid import UUID
 
 import orjson
 import pytest
@@ -11,11 +12,12 @@ import pytest
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.failed_jobs import FREE_A_PERIOD
-from bookgen.errors import QuotaExceeded, UpstreamAIError
+from bookgen.errors import QuotaExceeded, Unavailable, UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.text import Spent, StopReason, TextReply, TextRequest
-from bookgen.store.database import Database
+from bookgen.store import runs
+from bookgen.store.database import DB, Database
 from bookgen.writing import chapter
 from bookgen.writing.chapter import write_chapter
 from tests.chaos.pg_proxy import PgProxy
@@ -231,6 +233,28 @@ async def test_repeated_stops_do_not_give_unlimited_free_words(
     assert 1 < rounds < 29
     assert 3 * 20_000 <= paid < 3 * 20_000 + 12_000  # plus what one round may add
     assert await shelf.value(USAGE) > 0
+
+
+async def test_a_call_that_a_stop_cut_off_is_counted_once_if_the_answer_is_lost(
+    writer: Supervisor, slow: Slow, shelf: Shelf, free_book: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose, counted = runs.lose, list[int]()
+
+    async def unanswered(db: DB, run_id: UUID, words: int, *call: UUID) -> None:
+        await lose(db, run_id, words, *call)
+        counted.append(words)
+        if len(counted) == 1:
+            raise Unavailable
+
+    monkeypatch.setattr(runs, "lose", unanswered)
+    slow.held = {1}
+    await writer.ask(*free_book, Generate())
+    await slow.until_held()
+
+    await writer.ask(*free_book, Stop())
+
+    await until(lambda: len(counted) == 2)
+    assert await shelf.value("SELECT words_lost FROM run") == counted[0] > 0
 
 
 async def test_a_stop_after_the_reply_and_before_the_end_of_the_chapter_gives_no_free_words(

@@ -219,7 +219,7 @@ async def forget_draft(pool: asyncpg.Pool, run: Run) -> None:
 
 
 async def lose(pool: asyncpg.Pool, run: Run) -> None:
-    await runs.lose(pool, run.id, 7)
+    await runs.lose(pool, run.id, 7, OTHER)
 
 
 async def lose_failed(pool: asyncpg.Pool, run: Run) -> None:
