@@ -85,7 +85,8 @@ class BookReading:
         written = [chapter_id for chapter_id, has in has_text.items() if has]
         flags = await through_outages(lambda: chapters.findings(pool, book_id))
         noted = await through_outages(lambda: facts.of_book(pool, book_id))
-        flags += await compute(findings.notes_of, book, noted)
+        dismissed = await through_outages(lambda: suggestions.dismissed(pool, book_id))
+        flags += await compute(findings.notes_of, book, noted, dismissed)
         plan = await through_outages(lambda: resources.quota.plan(pool, account_id))
         seen = await survey(book, _each(resources, account_id, written))
         return cls(resources, book, written, flags, seen, most_bytes(plan, book))

@@ -14,14 +14,14 @@ from bookgen.actors.steps import StoredSteps
 from bookgen.billing.checks import most_bytes
 from bookgen.errors import ProofreadingFailed, must_exist
 from bookgen.models import BookKind, Chapter, RevisionMode, RevisionOrigin, SuggestionStatus
-from bookgen.store import books, chapters, facts, illustrations, revisions
+from bookgen.store import books, chapters, facts, illustrations, revisions, suggestions
 from bookgen.store import material as store
 from bookgen.store.suggestions import NewSuggestion
 from bookgen.threads import compute
 from bookgen.words import count_words
 from bookgen.writing.continuity import stored_digest
 from bookgen.writing.facts import settled
-from bookgen.writing.facts.findings import editor_findings
+from bookgen.writing.facts.findings import editor_findings, fingerprints_of
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.material import Material
 from bookgen.writing.proofreading.correction import Correction
@@ -55,6 +55,7 @@ class EditedBook:
 
     `unanswered`: the rows without the model's edits, for the case that the author has changed the book meanwhile.
     `proposed`: texts with edits that a comparison rejected.
+    `declined`: the fingerprints of the contradictions that the model declined with a reason.
     """
 
     material: Material
@@ -62,6 +63,7 @@ class EditedBook:
     unanswered: Sequence[NewSuggestion]
     revised: Sequence[RevisedText] = ()
     proposed: Sequence[RevisedText] = ()
+    declined: Sequence[str] = ()
 
     @property
     def chapter_ids(self) -> list[int]:
@@ -71,6 +73,7 @@ class EditedBook:
         """Save the new texts in the caller's transaction, or none if one of these chapters has changed.
 
         Returns the rows of the report. The previous texts and the rejected ones are kept in the chapters' history.
+        Declined contradictions are not reported again as long as their passages are unchanged.
         """
         book = self.material.book
         concerned = {each.chapter.id: each.chapter for each in (*self.revised, *self.proposed)}
@@ -82,6 +85,7 @@ class EditedBook:
             await self._keep_aside(connection, proposed)
         for revised in self.revised:
             await self._save_text(connection, revised)
+        await suggestions.dismiss_all(connection, book.id, self.declined)
         return self.rows
 
     async def _keep_aside(self, connection: asyncpg.Connection, proposed: RevisedText) -> None:
@@ -122,8 +126,9 @@ async def edited(
     await note_rest(resources, account_id, book_id, steps)
     material = await _load(resources, account_id, book_id)
     noted = await resources.health.through_outages(lambda: facts.of_book(resources.pool, book_id))
+    dismissed = await resources.health.through_outages(lambda: suggestions.dismissed(resources.pool, book_id))
     review = await read_book(material, steps, resources.context_tokens)
-    review = with_findings(review, await compute(editor_findings, material.book, noted, material.chapters))
+    review = with_findings(review, await compute(editor_findings, material.book, noted, material.chapters, dismissed))
     answer = await _answer(material, review, steps, resources.context_tokens) if mode.revises else None
     if answer and mode is RevisionMode.COMPARE:
         answer = await _compared(material, review, answer, steps, resources.context_tokens)
@@ -134,7 +139,9 @@ async def edited(
     notes = await resources.health.through_outages(lambda: chapters.findings(resources.pool, book_id))
     revised = await compute(_revised, material, answer.revised.texts, notes)
     proposed = await compute(_revised, material, answer.proposed, ())
-    return EditedBook(material, await compute(_rows, material, review, answer), unanswered, revised, proposed)
+    declined = await compute(fingerprints_of, answer.declined(review), material.book, noted, material.chapters)
+    rows = await compute(_rows, material, review, answer)
+    return EditedBook(material, rows, unanswered, revised, proposed, declined)
 
 
 async def _load(resources: Resources, account_id: int, book_id: int) -> Material:

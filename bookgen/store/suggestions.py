@@ -231,3 +231,21 @@ DISMISS = """
 async def dismiss(db: DB, account_id: int, report_id: int, suggestion_id: int) -> None:
     """Dismiss a pending suggestion, in this report and in later reports on the book."""
     await db.execute(DISMISS, account_id, report_id, suggestion_id)
+
+
+DISMISSED = "SELECT fingerprint FROM dismissal WHERE book_id = $1"
+
+
+async def dismissed(db: DB, book_id: int) -> set[str]:
+    """The fingerprints of what is not suggested for the book again."""
+    return {row["fingerprint"] for row in await db.fetch(DISMISSED, book_id)}
+
+
+DISMISS_ALL = """
+    INSERT INTO dismissal (book_id, fingerprint) SELECT $1, unnest($2::text[]) ON CONFLICT DO NOTHING
+"""
+
+
+async def dismiss_all(connection: Connection, book_id: int, fingerprints: Sequence[str]) -> None:
+    """Suggest nothing with these fingerprints for the book again. The caller has locked the book."""
+    await connection.execute(DISMISS_ALL, book_id, fingerprints)

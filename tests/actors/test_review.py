@@ -121,6 +121,41 @@ async def test_a_production_applies_the_authors_answers_and_lists_the_other_find
     assert (model.asked[READING], model.asked[ANSWER]) == (1, 1)
 
 
+CONTRADICTION = """
+    INSERT INTO fact (chapter_id, content_hash, kind, event, subject, value, quote)
+    SELECT id, '', 'person', CASE chapter_number WHEN 1 THEN 'dies' ELSE 'acts' END, 'Tobias', 'it is told',
+           format('(%s, %s)', book_id, chapter_number)
+      FROM chapter WHERE book_id = $1 AND chapter_number <= 2
+"""
+LISTED = """
+    SELECT r.kind, s.explanation FROM suggestion s JOIN report r ON r.id = s.report_id
+     WHERE s.type = 'continuity' ORDER BY r.id
+"""
+
+
+@pytest.mark.parametrize("reason", ["He is a ghost.", ""])
+async def test_a_contradiction_that_is_declined_with_a_reason_is_not_reported_by_the_proofreading(
+    supervisor: Supervisor,
+    author: Idea,  # noqa: F811
+    shelf: Shelf,
+    model: Model,
+    monkeypatch: pytest.MonkeyPatch,
+    reason: str,
+) -> None:
+    async def note(*_: object) -> None:
+        await shelf.pool.execute("DELETE FROM fact")
+        await shelf.pool.execute(CONTRADICTION, author.book)
+
+    monkeypatch.setattr("bookgen.actors.review.note_rest", note)
+    model.answers = json.dumps({"edits": [], "declined": [{"finding": 1, "reason": reason}]})
+
+    await author.ask(supervisor)
+    await shelf.until_status(author.book, "completed")
+
+    reports_of_it = [row["kind"] for row in await shelf.pool.fetch(LISTED)]
+    assert reports_of_it == (["review"] if reason else ["review", "proofreading"])
+
+
 async def test_the_digest_of_a_revised_chapter_is_stored_for_its_new_text(
     supervisor: Supervisor,
     author: Idea,  # noqa: F811

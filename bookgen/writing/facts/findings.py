@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
 
 from bookgen.models import Book, Chapter, Fact, Severity
 from bookgen.writing.context import entries
@@ -19,15 +20,25 @@ NOUNS_ARE_CAPITALISED = ("de", "lb")
 OTHER_PASSAGE = "{why} Chapter {chapter}: “{quote}”"
 
 
-def found_in(book: Book, facts: Sequence[Fact]) -> list[Contradiction]:
-    """The contradictions in the book, from its facts and from what its author has decided."""
+def found_in(book: Book, facts: Sequence[Fact], dismissed: Collection[str] = ()) -> list[Contradiction]:
+    """The contradictions in the book, from its facts and from what its author has decided.
+
+    `dismissed`: the fingerprints of contradictions that are left out. What the author has decided is always included.
+    """
     people = [str(entry["name"]) for entry in entries(book.bible, "people") if entry.get("name")]
     decided = [*outdated(facts), *outdated_by_bible(book.bible, book.bible_changes, facts)]
     has_capitals = primary(book.content_language) in NOUNS_ARE_CAPITALISED
-    return [*decided, *contradictions(facts, people, nouns_are_capitalised=has_capitals)]
+    found = contradictions(facts, people, nouns_are_capitalised=has_capitals)
+    return [*decided, *(each for each in found if fingerprint(each) not in dismissed)]
 
 
-def notes_of(book: Book, facts: Sequence[Fact]) -> list[dict[str, object]]:
+def fingerprint(each: Contradiction) -> str:
+    """An identifier of a contradiction. It changes with either of its passages."""
+    said = "\0".join((each.rule, each.earlier.quote, each.later.quote))
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+def notes_of(book: Book, facts: Sequence[Fact], dismissed: Collection[str] = ()) -> list[dict[str, object]]:
     """The contradictions as notes of the chapters, next to those of the quality gate. Each quotes both passages."""
     return [
         {
@@ -36,7 +47,7 @@ def notes_of(book: Book, facts: Sequence[Fact]) -> list[dict[str, object]]:
             "excerpt": each.later.quote,
             "detail": _explained(each),
         }
-        for each in found_in(book, facts)
+        for each in found_in(book, facts, dismissed)
     ]
 
 
@@ -65,17 +76,39 @@ def _explained(each: Contradiction) -> str:
     return OTHER_PASSAGE.format(why=each.why, chapter=each.earlier.chapter_number, quote=each.earlier.quote)
 
 
-def editor_findings(book: Book, facts: Sequence[Fact], chapters: Sequence[Chapter]) -> list[EditorFinding]:
+def editor_findings(
+    book: Book, facts: Sequence[Fact], chapters: Sequence[Chapter], dismissed: Collection[str] = ()
+) -> list[EditorFinding]:
     """The contradictions as an editor's findings, if their chapters still contain the passages."""
     contents = {chapter.chapter_number: chapter.content for chapter in chapters}
-    found = []
-    for each in found_in(book, facts):
-        place, other = _span(each.later, contents), _span(each.earlier, contents)
-        if place and other:
-            others = () if other == place else (other,)
-            kind, severity = FindingKind.CONTRADICTION, Severity.MAJOR
-            found.append(EditorFinding(kind, severity, place, each.later.quote, others, each.why, "", None))
-    return found
+    found = ((each, _places(each, contents)) for each in found_in(book, facts, dismissed))
+    kind, severity = FindingKind.CONTRADICTION, Severity.MAJOR
+    return [
+        EditorFinding(kind, severity, places[0], each.later.quote, places[1:], each.why, "", None)
+        for each, places in found
+        if places
+    ]
+
+
+def fingerprints_of(
+    findings: Sequence[EditorFinding], book: Book, facts: Sequence[Fact], chapters: Sequence[Chapter]
+) -> list[str]:
+    """The fingerprints of the contradictions between facts that these findings report, also in an editor's words."""
+    contents = {chapter.chapter_number: chapter.content for chapter in chapters}
+    reported = [finding for finding in findings if finding.kind is FindingKind.CONTRADICTION]
+    return [
+        fingerprint(each)
+        for each in found_in(book, facts)
+        if (places := _places(each, contents)) and any(finding.covers(places) for finding in reported)
+    ]
+
+
+def _places(each: Contradiction, contents: Mapping[int, str]) -> tuple[TextSpan, ...]:
+    """The places of the later and the earlier passage, or of both if they are the same. Empty if one is missing."""
+    place, other = _span(each.later, contents), _span(each.earlier, contents)
+    if place is None or other is None:
+        return ()
+    return (place,) if other == place else (place, other)
 
 
 def _span(fact: Fact, contents: Mapping[int, str]) -> TextSpan | None:

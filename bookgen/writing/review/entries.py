@@ -50,6 +50,12 @@ class AuthorsAnswer:
     weighed: Mapping[int, WeighedChange] = field(default_factory=dict)
     proposed: Mapping[int, str] = field(default_factory=dict)
 
+    def declined(self, review: BookReview) -> list[EditorFinding]:
+        """The findings that the model declined with a reason and that no edit has changed."""
+        changed = {outcome.edit.finding for outcome in self.revised.outcomes if outcome.is_kept}
+        numbers = {number for number, reason in self.revision.declined.items() if reason} - changed
+        return [finding for number, finding in enumerate(review.findings, 1) if number in numbers]
+
 
 def without_edits_of(revision: BookRevision, chapters: set[int]) -> BookRevision:
     """The revision without the answers that change one of these chapters."""

@@ -70,6 +70,10 @@ class EditorFinding:
     def places(self) -> tuple[TextSpan, ...]:
         return (self.place, *self.others)
 
+    def covers(self, places: Sequence[TextSpan]) -> bool:
+        """Whether each of the places overlaps a passage of the finding."""
+        return all(any(each.overlaps(place) for each in self.places) for place in places)
+
 
 @dataclass(frozen=True, slots=True)
 class BookReview:

@@ -8,7 +8,9 @@ import pytest
 
 from bookgen.models import Fact, FactEvent, FactStatus
 from bookgen.writing.facts.contradictions import contradictions, key
+from bookgen.writing.facts.findings import fingerprint, notes_of
 from bookgen.writing.facts.noting import KIND_OF
+from tests.writing.scripted import a_book
 
 
 def fact(chapter: int, event: str, subject: str, value: str = "") -> Fact:
@@ -141,3 +143,13 @@ def test_names_are_compared_in_any_script() -> None:
 
     assert rules(*facts) == ["dead_acts", "dead_acts"]
     assert all(key(key(each.subject)) == key(each.subject) for each in facts)
+
+
+def test_a_dismissed_contradiction_is_found_again_after_a_change_of_either_passage() -> None:
+    (found,) = contradictions(DEAD)
+    book, dismissed = a_book(), [fingerprint(found)]
+
+    assert notes_of(book, DEAD, dismissed) == []
+    for changed in (0, 1):
+        facts = [replace(each, quote="New words.") if at == changed else each for at, each in enumerate(DEAD)]
+        assert len(notes_of(book, facts, dismissed)) == 1
