@@ -49,7 +49,7 @@ class SignedIn:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An attempt to sign in by password. `began`: a time before the account was read."""
+    """An attempt to sign in by password. `began`: when it began, before the account was read."""
 
     began: float
     candidate: LoginCandidate

@@ -29,9 +29,9 @@ from bookgen.writing.structured import UnusableReply
 log = structlog.get_logger()
 
 MAX_WAITS = 60  # for a free worker; the pool sets the length of each
-PROOFREAD_BY_RULES = "Only the built-in rules have proofread it: the model refused or its replies could not be used."
+PROOFREAD_BY_RULES = "Only the built-in rules proofread the book: the model refused or its replies could not be used."
 NOT_REVIEWED = "The editor's reading was skipped: the model refused or its replies could not be used."
-NOT_PROOFREAD = "It was not proofread: your plan has no proofreading checks left this period."
+NOT_PROOFREAD = "The book was not proofread: your plan has no proofreading checks left this period."
 
 Result = TypeVar("Result")
 

@@ -36,7 +36,7 @@ from bookgen.writing.structured import UnusableReply
 log = structlog.get_logger()
 
 MAX_BYTES = 8_000_000  # of a book's text, which is more than a million words
-TOO_LONG = "The book is too long for an editor's reading, which takes up to {most:,} bytes."
+TOO_LONG = "The book is too long for an editor's reading, which covers at most {most:,} bytes of text."
 
 
 @dataclass(frozen=True, slots=True)

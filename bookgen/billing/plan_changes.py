@@ -22,7 +22,7 @@ from bookgen.models import Plan, SubscriptionStatus
 from bookgen.store import payments, plans
 
 UNPAID = "The payment was not completed, so your plan is unchanged. Complete it at `payment_url`, or try again."
-CALLED_OFF = " The plan change at the end of the period is canceled."
+CALLED_OFF = " The plan change that was scheduled for the end of the period has been canceled."
 
 log = structlog.get_logger()
 

@@ -95,7 +95,7 @@ class Quota:
     async def require_words(self, db: DB, account_id: int, book_id: int, target_word_count: int) -> None:
         """Raise PlanUpgradeRequired if neither the plan nor any credit covers a book of this length.
 
-        How much is left of them does not matter. During a run, the run's hold must cover the length.
+        How much of the plan or the credits is left does not matter. During a run, the run's hold must cover the length.
         """
         hold = await holds.find_by_book(db, book_id)
         if hold and hold.run_id:

@@ -40,7 +40,7 @@ async def require_room(db: DB, quota: Quota, standing: Standing, *, growth: int 
 def _refuse_beyond(allowed: int, wanted: int, upgrade_url: str) -> None:
     if wanted > allowed * MEGABYTE:
         raise PlanUpgradeRequired(
-            f"Your plan keeps {allowed:,} MB of text and pictures. Delete a book, or upgrade to a larger plan.",
+            f"Your plan stores up to {allowed:,} MB of text and pictures. Delete a book, or upgrade to a larger plan.",
             requested=-(-wanted // MEGABYTE),
             max_allowed=allowed,
             upgrade_url=upgrade_url,

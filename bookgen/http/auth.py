@@ -194,7 +194,7 @@ async def verify_email(request: web.Request) -> web.Response:
     "auth",
     "Request another link that verifies your e-mail address",
     "For an account whose `email_verified` is false. The response is the same whether or not an account has this "
-    "address. At most five letters an hour are sent to an address.",
+    "address. At most five e-mails an hour are sent to an address.",
 )
 @json_schema(shapes.EmailAddressSchema)
 @response_schema(shapes.MessageSchema, 200)

@@ -31,7 +31,7 @@ async def list_facts(request: web.Request) -> web.Response:
     return replies.json([shapes.shown_fact(fact) for fact in await facts.of_book(pool, book_id)])
 
 
-@docs("outline", "Read a fact", "With the `ETag` for a change.")
+@docs("outline", "Read a fact", "To change the fact safely, send the `ETag` of this answer as `If-Match`.")
 @response_schema(shapes.FactSchema)
 @conditional
 async def read_fact(request: web.Request) -> web.Response:

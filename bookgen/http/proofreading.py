@@ -147,7 +147,7 @@ async def apply_suggestion(request: web.Request) -> web.Response:
     )
 
 
-@docs("proofreading", "Dismiss a suggestion", "Later reports on this book leave it out too.")
+@docs("proofreading", "Dismiss a suggestion", "Later reports on this book leave the dismissed suggestion out, too.")
 @response_schema(shapes.SuggestionSchema)
 @refuses(errors.Conflict)
 async def dismiss_suggestion(request: web.Request) -> web.Response:

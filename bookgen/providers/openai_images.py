@@ -23,9 +23,7 @@ from bookgen.words import tokens
 QUALITY = "medium"
 _OPTIONAL = ("quality", "output_format", "moderation", "input_fidelity")  # other servers may not know these
 _NO_SUCH_WAY = (404, 405, 501)
-REFERRED = (
-    "The figures look exactly as on the picture that is given with this: keep faces, shapes, colours and clothes."
-)
+REFERRED = "The figures look exactly as in the attached picture: keep faces, shapes, colours and clothes."
 _LEAST = 100  # bytes that any picture has
 MAX_TOKENS = 6_500  # of a picture at the highest quality, which a server that knows no `quality` may choose
 

@@ -33,9 +33,9 @@ _VALID = ("Valid", "Trusted")
 
 
 def new_identity() -> str:
-    """PEM: a private key, its certificate, and the certificate of the authority that signed it, whose key is gone.
+    """Create a signing identity, as PEM: a private key, its certificate, and the certificate of its authority.
 
-    C2PA refuses a certificate that signed itself.
+    C2PA refuses self-signed certificates, so an authority is made for this one. Its private key is not kept.
     """
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat

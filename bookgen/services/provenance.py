@@ -1,10 +1,10 @@
-"""Who wrote the words of a chapter: its present text compared with the texts that the model wrote for it.
+"""Who wrote the words of a chapter: its current text compared with the texts that the model wrote for it.
 
-A word is the model's if it stands in a run of RUN words that also stands, in this order, in a text that the model wrote
-for the chapter. The other words are a person's: *edited* in a paragraph that holds words of the model, *human* in a
-paragraph that holds none. Corrections of proofreading and answers to an editor count as the model's if nothing else
-changed its text. Only the newest 20 former texts are kept; if none of them is known to be the model's alone, the oldest
-one that has a model as its writer stands for it.
+A word is the model's if it is part of RUN consecutive words that also occur, in this order, in a text that the model
+wrote for the chapter. All other words are a person's: *edited* in a paragraph that has words of the model, *human* in a
+paragraph that has none. Proofreading corrections and answers to an editor count as the model's if nothing else changed
+its text. Only the newest 20 revisions are kept. If none of them is known to be the model's alone, the text is compared
+with the oldest one whose writer is a model.
 """
 
 from __future__ import annotations

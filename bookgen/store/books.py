@@ -28,7 +28,7 @@ book_of = mapper(Book)
 
 @dataclass(frozen=True, slots=True)
 class ListedBook:
-    """A book with the sums of its chapters."""
+    """A book with the number of its chapters and of their words."""
 
     book: Book
     chapters_count: int

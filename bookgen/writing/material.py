@@ -62,7 +62,7 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding of the quality gate in unchanged text. `kind` names the rule; `excerpt` has at most 200 characters."""
+    """What the quality gate found and left as it is. `kind` names the rule; `excerpt` has at most 200 characters."""
 
     kind: str
     excerpt: str

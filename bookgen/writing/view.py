@@ -51,7 +51,7 @@ class ShownChapters:
 
 
 def view_before(material: Material, number: int, room: int) -> ShownChapters:
-    """The view of a call about chapter `number` that has room for so many tokens. Slow for a long book."""
+    """The earlier chapters that a call about chapter `number` shows, in at most `room` tokens. Slow for a long book."""
     before = material.written_before(number)
     sizes = [size(chapter.content) for chapter in before]
     first = first_shown(sizes, room)

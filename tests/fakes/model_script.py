@@ -2,18 +2,27 @@
 
 Settings, which apply to all calls:
 
-    length_factor     a number, or [min, max] from which the prompt's hash chooses delay             seconds before a
-    reply streams           false: whole replies only chunk             characters per event chunk_delay       seconds
-    between events slots             concurrent calls, as in llama.cpp; the others wait without a response; 0: no limit
-    models            the names that it lists usage             false: none is sent window            tokens of its
-    context; 0: no limit window_as         "ollama": silently drops the rest of a prompt that is too long; or a key of
-    OVER_THE_WINDOW: refuses it in those words, and ends a reply at the end of the window or at the requested length
-    reasoning         text sent as reasoning_content or thinking think_tags        true: the reasoning is in the text,
-    between <think> tags reasoning_tokens  reported as part of the output tokens commentary        sent in a message
-    before the answer, only by Responses deltas            false: Responses send the text only at the end protocols
-    all others return 404 headers           of each streamed reply rejects           fields that are answered with 400
+    length_factor     a number, or [min, max] from which the prompt's hash chooses
+    delay             seconds before a reply
+    streams           false: whole replies only
+    chunk             characters per event
+    chunk_delay       seconds between events
+    usage             false: none is sent
+    slots             concurrent calls, as in llama.cpp; the others wait without a response; 0: no limit
+    models            the names that it lists
+    window            tokens of its context; 0: no limit
+    window_as         "ollama": silently drops the rest of a prompt that is too long; or a key of OVER_THE_WINDOW:
+                      refuses it in those words, and ends a reply at the end of the window or at the requested length
+    reasoning         text sent as reasoning_content or thinking
+    think_tags        true: the reasoning is in the text, between <think> tags
+    reasoning_tokens  reported as part of the output tokens
+    commentary        sent in a message before the answer, only by Responses
+    deltas            false: Responses send the text only at the end
+    headers           of each streamed reply
+    protocols         all others return 404
+    rejects           fields that are answered with 400
     reject_style      "openai" names the field in `param`, "plain" only in the message, "pydantic" like FastAPI servers
-    with 422; or a key of IN_REAL_WORDS
+                      with 422; or a key of IN_REAL_WORDS
 
 A step of the script is one fault. It is used up by the first `times` (default 1) calls that match its `stage`,
 `chapter_number` and `protocol` (absent: any). A call without a matching step gets a good reply.

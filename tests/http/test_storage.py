@@ -161,7 +161,8 @@ async def test_a_run_that_reaches_the_limit_keeps_its_text_and_can_be_resumed_wh
 
     assert (failure["code"], failure["chapter_number"], failure["retryable"]) == ("PLAN_UPGRADE_REQUIRED", 3, True)
     assert (
-        failure["message"] == "Your plan keeps 1 MB of text and pictures. Delete a book, or upgrade to a larger plan."
+        failure["message"]
+        == "Your plan stores up to 1 MB of text and pictures. Delete a book, or upgrade to a larger plan."
     )
     written = (await small.get(f"/chapters/{last}/")).body["content"]
     assert written

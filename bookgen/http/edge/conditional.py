@@ -38,7 +38,7 @@ class Known:
         return self._given is not None and _names(self._given, tag)
 
     def answer(self, headers: Mapping[str, str]) -> web.Response:
-        """304 without a body."""
+        """The response if the caller has this body already: 304 without a body."""
         kept = {name: headers[name] for name in _KEPT if name in headers}
         return web.Response(status=304, headers={"ETag": self.tag, **kept})
 
@@ -88,7 +88,7 @@ def minimal_tag(tag: str) -> str:
 
 
 def is_expected(request: web.Request, body: bytes) -> bool:
-    """Whether If-Match names this answer."""
+    """Whether If-Match is missing or names the ETag of an answer with this body."""
     return _is_expected(request, _tag(body))
 
 

@@ -36,7 +36,7 @@ response_schema: Callable[..., Mark] = aiohttp_apispec.response_schema
 
 
 def docs(tag: str, summary: str, description: str) -> Mark:
-    """Set a handler's section in the document, its title and its description."""
+    """Set a handler's section, title and description in the OpenAPI document."""
     mark: Mark = aiohttp_apispec.docs(tags=[tag], summary=summary, description=description)
     return mark
 

@@ -30,7 +30,7 @@ _Glyph = tuple[Face, int, float, float, float]  # face, glyph, x and y per mille
 
 @dataclass(frozen=True, slots=True)
 class GlyphOutline:
-    """A typeset line: its glyphs, and the box of their ink, per mille of the size with y upwards."""
+    """A typeset line: its glyphs and the bounding box of their ink, in thousandths of the font size. y points up."""
 
     glyphs: tuple[_Glyph, ...]
     left: float

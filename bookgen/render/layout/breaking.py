@@ -241,7 +241,7 @@ def fit_shaped(
     wanted: int | None = None,
     micro: bool = True,
 ) -> list[Breakpoint] | None:
-    """Like `fit`, if lines differ in width or the paragraph must have exactly `wanted` lines."""
+    """Like `fit`, for lines of different widths and for a paragraph that must have exactly `wanted` lines."""
     last = len(words.tokens) - 1
     active = [_LineEnd(Breakpoint(-1, 0, 0.0, 0.0, 0.0, 0.0, 0.0), 0, 0.0, 0, None)]
     new: list[_LineEnd] = []

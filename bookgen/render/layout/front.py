@@ -25,7 +25,7 @@ _Part = tuple[str, float, float, str, dict[str, bool]]
 
 
 class FrontMatter:
-    """Builds the front matter. Its x starts at the text's left edge; the composer moves pages to their side."""
+    """Builds the front matter. x counts from the left edge of the text; the composer adds the margin of each page."""
 
     def __init__(self, setter: Setter, manuscript: Manuscript, structure: Element) -> None:
         self._setter = setter

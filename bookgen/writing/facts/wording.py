@@ -21,7 +21,7 @@ _EAST_ASIAN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2,}")
 
 
 def key(text: str) -> str:
-    """A name or a value as it is compared: without case, punctuation and forms of letters."""
+    """The form in which names and values are compared: NFKC, without upper case and punctuation."""
     small = unicodedata.normalize("NFKC", text).casefold().replace(_DOT, "")
     return " ".join(_MARKS.sub(" ", small).split())
 
