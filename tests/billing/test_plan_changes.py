@@ -344,7 +344,7 @@ async def test_an_upgrade_awaiting_payment_says_that_the_planned_change_is_cance
     await payments.buy_plan(account, "starter", "monthly", NOWHERE)
     stripe.declines = True
 
-    with pytest.raises(Conflict, match="plan change at the end of the period is canceled") as refused:
+    with pytest.raises(Conflict, match="scheduled for the end of the period has been canceled") as refused:
         await payments.buy_plan(account, "pro", "yearly", NOWHERE)
 
     assert str(refused.value.details["payment_url"]).startswith("https://invoice.stripe.test/")
