@@ -121,7 +121,10 @@ def _sorted(names: Iterable[str], script: str) -> tuple[str, ...]:
 
 
 def _hand(names: Sequence[str], turn: int, pack: str, most: int) -> tuple[str, ...]:
-    """What a turn is dealt of a pack, which is shuffled anew when all of it is dealt. A short pack has blanks."""
+    """The names that turn `turn` is dealt from a shuffled pack, at most `most`.
+
+    When the whole pack has been dealt, it is shuffled again. A pack with few names is filled up with blanks.
+    """
     count = min(most, max(len(names) // POOL_A_NAME, 1))
     cards = [*names, *[""] * (BOOKS_A_NAME - len(names))] if names else [""]
     hands = len(cards) // count

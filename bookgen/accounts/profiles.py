@@ -142,7 +142,7 @@ class Profiles:
             )
 
     async def forgot_password(self, email: str) -> None:
-        """Queue a letter with a link that sets a new password."""
+        """Queue an e-mail with a link that sets a new password."""
         await self._request_letter(LinkPurpose.RESET_PASSWORD, email)
 
     async def can_reset(self, uid: str, token: str) -> bool:

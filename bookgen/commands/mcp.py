@@ -143,7 +143,7 @@ class Tools:
         language: Language = "en",
         genre: str = "",
         style: Annotated[str, Field(description="Voice, tense, point of view.")] = "",
-        blurb: Annotated[str, Field(description="For readers, printed; the idea is not. Else drafted.")] = "",
+        blurb: Annotated[str, Field(description="The back-cover text. If empty, it is drafted.")] = "",
     ) -> OutlineAnswer:
         """Make a draft and its outline. With the same title and idea, it returns the same book again."""
         fields: JSON = {"description": idea, "target_word_count": words}
@@ -242,7 +242,9 @@ class Tools:
         self,
         book_id: BookId,
         folder: Annotated[str, Field(description="Below the folder of this command.")] = "",
-        formats: Annotated[list[ExportFormat] | None, Field(description="Else all of the plan.")] = None,
+        formats: Annotated[
+            list[ExportFormat] | None, Field(description="If empty, all that the plan includes.")
+        ] = None,
         overwrite: Annotated[bool, Field(description="Replace files that are there.")] = False,
         settings: Annotated[
             JSON | None, Field(description="Kept with the book: isbn, dedication, publisher, font … Null: the default.")

@@ -271,7 +271,9 @@ class BookSchema(BookListedSchema):
     font_warning = fields.String(
         required=True,
         allow_none=True,
-        metadata={"description": "What to install if no font of this server has a letter of the title. Else null."},
+        metadata={
+            "description": "What to install if a letter of the title is in no font of this server. Otherwise null."
+        },
     )
     is_verse = fields.Boolean(
         required=True,

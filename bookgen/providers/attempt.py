@@ -30,13 +30,13 @@ FINAL = frozenset({FailureKind.LOCKED_OUT, FailureKind.DENIED})
 class Cure(StrEnum):
     """What an operator can do about a failure. `provider`: the prefix of its settings."""
 
-    KEY = "Set {provider}_API_KEY right."
-    CREDIT = "Pay for more there, or set another {provider}_API_KEY."
-    MODEL = "Name a model that it has."
+    KEY = "Correct {provider}_API_KEY."
+    CREDIT = "Add credit at the provider, or set another {provider}_API_KEY."
+    MODEL = "Set a model that the provider has."
     ANOTHER_MODEL = "Another model may do better."
     START = "Is it running, and is {provider}_BASE_URL its address?"
-    CONNECT = "Is this machine online? Behind a proxy set HTTPS_PROXY."
-    PATH = "Set {provider}_BASE_URL right: most servers' ends in /v1."
+    CONNECT = "Is this machine online? Behind a proxy, set HTTPS_PROXY."
+    PATH = "Correct {provider}_BASE_URL: with most servers it ends in /v1."
     WAIT = "Try again later. If the server is your own, see its log."
 
 

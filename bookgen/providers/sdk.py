@@ -351,7 +351,10 @@ def _characters(request: TextRequest) -> int:
 
 
 def most_tokens(estimated: int) -> int:
-    """Return the most tokens that a model may count for a text of so many estimated ones, with its chat template."""
+    """Return the most tokens that a model may count for a text, including its chat template.
+
+    `estimated`: the estimated tokens of the text.
+    """
     return round(estimated * MAX_WEIGHT) + AROUND
 
 

@@ -120,7 +120,7 @@ class Spent:
 
 @contextmanager
 def paid_for(spent: Sequence[Spent]) -> Iterator[None]:
-    """Attach `spent` to a cancellation inside the block, where `spent_before` finds it. It would be lost otherwise."""
+    """If the block is cancelled, attach `spent` to the cancellation, so that `spent_before` returns it."""
     try:
         yield
     except asyncio.CancelledError as cancelled:

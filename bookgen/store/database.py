@@ -124,7 +124,7 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
 
     @property
     def in_use(self) -> int:
-        """How many connections are lent."""
+        """How many connections are in use."""
         return len(self._lent)
 
     @property

@@ -84,7 +84,7 @@ DISCARD = "DELETE FROM link WHERE token_hash = $1"
 
 
 async def discard(db: DB, token_hash: bytes) -> None:
-    """Delete a link whose letter could not be sent."""
+    """Delete a link whose e-mail could not be sent."""
     await db.execute(DISCARD, token_hash)
 
 

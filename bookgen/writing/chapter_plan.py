@@ -74,13 +74,13 @@ def asked(book: Book, open_threads: Sequence[str] = ()) -> str:
 
 
 def _scenes(words: int) -> str:
-    """How many scenes a chapter of so many words is asked for."""
+    """How many scenes the plan of a chapter with `words` words should have, in words."""
     least, most = _scene_count(words)
     return "one scene" if most == 1 else f"{least} to {most} scenes"
 
 
 def _scene_count(words: int) -> tuple[int, int]:
-    """The least and the most scenes that fit a chapter of so many words."""
+    """The fewest and the most scenes that fit a chapter of `words` words."""
     if words <= SHORT_CHAPTER:
         return 1, 1
     least = min(max(words // WORDS_A_SCENE, 1), 4)

@@ -236,7 +236,7 @@ def _seconds(model_name: str, usage: Usage, speed: ShownSpeed | None = None) -> 
 
 
 def seconds_of_words(model_name: str, speed: ShownSpeed | None, content_language: str, words: int, calls: int) -> int:
-    """Seconds in which a model writes so many words of the language in so many calls."""
+    """The seconds that a model needs to write `words` words of the language in `calls` calls."""
     written = language(content_language).usual_tokens(max(words, 1))
     return _seconds(model_name, Usage(calls=calls, output_tokens=written), speed)
 

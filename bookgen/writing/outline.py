@@ -85,7 +85,7 @@ BRIEF_BIBLE = 160  # words, if it has a separate reply
 async def draft_outline(book: Book, steps: Steps) -> Outline:
     """Draft an outline of exactly `book.chapter_count` chapters, in as few replies as the model's window allows.
 
-    Of a reply that broke off, the complete chapters are kept, and the rest is asked for in smaller pieces.
+    If a reply breaks off, its complete chapters are kept, and the others are asked for in smaller pieces.
     """
     plan = _Plan(book, await drawn_names.for_story(book))
     while len(plan.chapters) < book.chapter_count:

@@ -74,7 +74,7 @@ def first_shown(sizes: Sequence[int], room: int) -> int:
 
 
 def is_read_alone(chapter: int, prompt: int) -> bool:
-    """Whether a note of a chapter of so many tokens costs less without the prompt that shows it."""
+    """Whether noting a chapter of `chapter` tokens costs less without the prompt, of `prompt` tokens, that shows it."""
     return prompt > chapter * MAX_VIEWS_READ
 
 

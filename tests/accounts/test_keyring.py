@@ -111,7 +111,7 @@ async def test_keys_can_be_rotated_and_reset_from_the_command_line(
     assert rotated[1].startswith("In 15 seconds, all processes will sign with a new key.")
     assert missing[2] == (
         f"bookgen: There is no {tmp_path / 'data' / 'secret.key'}. "
-        "Set BOOKGEN_DATA_DIR or BOOKGEN_SECRET_KEY as the service has it.\n"
+        "Set BOOKGEN_DATA_DIR or BOOKGEN_SECRET_KEY to what the service uses.\n"
     )
     assert await database.http.fetchval("SELECT count(*) FROM signing_key") == 0
 

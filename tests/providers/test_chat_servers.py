@@ -259,10 +259,10 @@ async def test_a_permanent_error_is_raised_with_its_reason(server, status, said,
 @pytest.mark.parametrize(
     ("status", "message", "detail", "to_do"),
     [
-        (404, 'Model "X" not found.', 'Model "X" not found; it has A, B', "Name a model that it has."),
-        (404, "Not Found", "Not Found", "Set OPENAI_BASE_URL right: most servers' ends in /v1."),
+        (404, 'Model "X" not found.', 'Model "X" not found; it has A, B', "Set a model that the provider has."),
+        (404, "Not Found", "Not Found", "Correct OPENAI_BASE_URL: with most servers it ends in /v1."),
         (404, "No models loaded.", "No models loaded.", ""),
-        (401, "Wrong key: sk-Hush!.\x1b[31m", "Wrong key: [hidden]. [31m", "Set OPENAI_API_KEY right."),
+        (401, "Wrong key: sk-Hush!.\x1b[31m", "Wrong key: [hidden]. [31m", "Correct OPENAI_API_KEY."),
         (502, "<html><style>b</style><h1>Bad\nGateway</h1>", "Bad Gateway", "Try again later"),
     ],
 )
@@ -295,7 +295,7 @@ async def test_a_web_page_instead_of_a_reply_is_reported_as_a_wrong_address(serv
         await provider.attempt(chapter_request())
 
     assert "text/html" in failed.value.detail
-    assert failed.value.to_do == "Set OPENAI_BASE_URL right: most servers' ends in /v1."
+    assert failed.value.to_do == "Correct OPENAI_BASE_URL: with most servers it ends in /v1."
     await provider.close()
 
 

@@ -65,7 +65,9 @@ class FrameReader:
         """The content of the next frame. Raises StartupError if it is of another kind."""
         found, content = await self.next()
         if found is not kind:
-            raise StartupError(f"The backup has a frame {found.name} where {kind.name} belongs.")
+            raise StartupError(
+                f"The backup is not complete: it has {found.name} where {kind.name} is expected. Use another backup."
+            )
         told: dict[str, Any] = orjson.loads(content)
         return told
 

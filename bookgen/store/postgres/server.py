@@ -47,7 +47,7 @@ async def running_postgres(
 ) -> AsyncIterator[PostgresAddress]:
     """A context with a server that answers. An embedded server is stopped at the end if this process started it.
 
-    Without `create` no embedded database is made, which raises NoDatabase, or moved from an older PostgreSQL.
+    Without `create`, NoDatabase is raised if there is no embedded database, and none is moved from an older PostgreSQL.
     """
     if url is not None:
         await _reach(URL, url, NAMED if direct_url else SESSION)

@@ -79,7 +79,7 @@ class Window:
 
 
 def longest(tag: str, context: int) -> int:
-    """The words that a call reads in a context window of so many tokens."""
+    """How many words of text a call reads if its context window has `context` tokens."""
     return WINDOW_WORDS if context >= WINDOW else min(int(context * READ / language(tag).tokens_per_word), WINDOW_WORDS)
 
 

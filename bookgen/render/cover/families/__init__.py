@@ -92,7 +92,7 @@ FAMILIES = (
            shows="A town at night, with a light in some of its windows."),
     Family("clothbound", clothbound, DARK[:4] + LIGHT[:4], (_BOOKISH, _SERIF), ("classic", "memoir", "biography")),
     Family("arches", arches, DARK + LIGHT[:2], (_SERIF, _BOOKISH), ("mystery", "fantasy", "literary", "philosophy"),
-           shows="Somebody before a row of arches that leads to a light."),
+           shows="Somebody in front of a row of arches that leads to a light."),
     Family("pebbles", pebbles, LIGHT[:6], (_SOFT, _MODERN), ("self", "health", "spiritual", "psychology", "family"),
            shows="Stones balanced on one another over still water."),
     Family("poster", poster, LIGHT + DARK, (_NARROW, _GROTESK, _TALL), ("politic", "manifesto", "sport", "music")),
