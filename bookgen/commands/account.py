@@ -157,7 +157,7 @@ async def _block(args: Namespace, database: Database) -> None:
         await accounts.block(connection, account.id, args.reason)
         if args.ban:
             details["bans"] = await bans.ban_origins(connection, account.id, args.reason)
-    print(f"Blocked {account.email}. A running service applies this within 30 seconds.")
+    print(f"Blocked {account.email}. All processes apply this within five seconds.")
 
 
 async def _unblock(args: Namespace, database: Database) -> None:
@@ -191,7 +191,7 @@ async def _set_password(args: Namespace, database: Database) -> None:
         await mails.enqueue(
             connection, Notice.PASSWORD_CHANGED, account.email, account.id, by="the operator of this server"
         )
-    print(f"Set the password of {account.email} and signed it out. A running service applies this within 30 seconds.")
+    print(f"Set the password of {account.email} and ended its sessions. All processes apply this within five seconds.")
 
 
 async def _export(args: Namespace, database: Database) -> None:
@@ -215,7 +215,7 @@ async def _audit(args: Namespace, database: Database) -> None:
 async def _end_sessions(args: Namespace, database: Database) -> None:
     async with _changing(args, database) as (connection, account):
         await accounts.end_tokens(connection, account.id, datetime.now(UTC))
-    print(f"Signed out {account.email} everywhere. A running service applies this within 30 seconds.")
+    print(f"Signed out {account.email} everywhere. All processes apply this within five seconds.")
 
 
 async def _list(args: Namespace, database: Database) -> None:

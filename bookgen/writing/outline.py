@@ -47,7 +47,7 @@ Its author has settled this. It stays word for word, and the plan follows it:
 FIRST = f"""\
 Plan this book: {{count}}, {{total}} in all.
 {{settled}}{{given}}{{premises}}
-First its {BIBLE}{{kind}}
+Write its {BIBLE}{{kind}}
 
 Then {{chapters}}: each with a title and a summary of {{summaries}}.
 
