@@ -39,9 +39,10 @@ def as_domain_error(error: Exception, request_id: str, path: str = "") -> errors
             return errors.InvalidInput(
                 non_field_errors=["The request could not be read. Check its headers and body, then send it again."]
             )
-        case asyncpg.PostgresError() | asyncpg.InterfaceError() | ConnectionError() | TimeoutError() if is_passing(
-            error
-        ):
+        case (
+            asyncpg.PostgresError() | asyncpg.InterfaceError() | asyncpg.InternalClientError()
+            | ConnectionError() | TimeoutError()
+        ) if is_passing(error):  # fmt: skip
             return errors.Unavailable()
     return errors.BookgenError(
         "An unexpected error occurred. Report the request id if it keeps happening.", request_id=request_id

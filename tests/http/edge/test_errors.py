@@ -76,7 +76,10 @@ def test_a_spent_book_allowance_is_402_in_lower_case() -> None:
 
 @pytest.mark.parametrize(
     "away",
-    [ConnectionRefusedError(), TimeoutError(), asyncpg.CannotConnectNowError(), asyncpg.InterfaceError("is closed")],
+    [
+        *(ConnectionRefusedError(), TimeoutError(), asyncpg.CannotConnectNowError()),
+        *(asyncpg.InterfaceError("is closed"), asyncpg.InternalClientError("an unknown protocol state")),
+    ],
 )
 def test_an_unreachable_database_is_a_503_with_a_retry_time(away: Exception) -> None:
     response = envelope(as_domain_error(away, "r1"), "")
