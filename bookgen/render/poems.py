@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -9,18 +10,26 @@ from itertools import pairwise
 from bookgen.render.headings import says_the_same
 from bookgen.render.model import USUAL_INDENT, Block, Heading, Poem, Quote, Section, Spans, Verse
 
+# A number from 1 to 99, in digits or Roman numerals, as the heading of a part: "I", "ii.", "(3)".
+_ROMAN = r"(?=[XLVI])(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})"
+_NUMBER = re.compile(rf"[\W_]*(?:\d{{1,2}}|{_ROMAN}|{_ROMAN.lower()})[\W_]*")
+
 
 def with_poems(section: Section) -> Section:
     """The chapter with its poems, and in each stanza the deepest indent of its poem.
 
-    A poem begins with a heading. Headings below the chapter's highest level are parts of a poem. A chapter that is one
-    poem of its own title has none to list.
+    A poem begins with a heading. Headings below the level of the chapter's highest titles, and headings that are only
+    numbers, are parts of a poem. A chapter that is one poem of its own title has none to list.
     """
     section = replace(section, blocks=tuple(_with_poem_indents(section.blocks)))
-    titles = [(index, block) for index, block in enumerate(section.blocks) if isinstance(block, Heading)]
-    highest = min((block.level for _, block in titles), default=0)
-    found = [(index, _title(block.spans)) for index, block in titles if block.level == highest]
-    named = [(index, title) for index, title in found if title]
+    headings = [
+        (index, block.level, _title(block.spans))
+        for index, block in enumerate(section.blocks)
+        if isinstance(block, Heading)
+    ]
+    titles = [each for each in headings if each[2] and not _NUMBER.fullmatch(each[2])]
+    highest = min((level for _, level, _ in titles), default=0)
+    named = [(index, title) for index, level, title in titles if level == highest]
     if len(named) == 1 and says_the_same(named[0][1], section.title):
         return section
     poems = (Poem(index, title, f"poem-{section.number}-{number}") for number, (index, title) in enumerate(named, 1))

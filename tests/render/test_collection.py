@@ -122,6 +122,29 @@ def test_a_chapter_that_is_one_poem_is_listed_once(make: Make) -> None:
     assert navigation(book.epub)["toc"] == ["Mud", "Tide"]
 
 
+@pytest.mark.parametrize(
+    ("headings", "listed"),
+    [
+        (["I", "II"], ["Shed", "Tide"]),
+        (["1.", "2.", "10."], ["Shed", "Tide"]),
+        (["Mud", "i", "ii", "Key", "(iii)", "§ 4"], ["Shed", "Mud", "Key", "Tide"]),
+        (["SHED", "I", "II"], ["Shed", "Tide"]),
+        (["I. Mud", "1962", "Mix", "VIM", "II"], ["Shed", "I. Mud", "1962", "Mix", "VIM", "Tide"]),
+    ],
+)
+def test_numbered_parts_of_a_poem_are_not_listed(headings: list[str], listed: list[str], make: Make) -> None:
+    parts = "\n\n".join(f"## {heading}\n\n{STANZA}" for heading in headings)
+    book = render(make(("Shed", parts), ("Tide", STANZA), genre="Poetry"))
+
+    assert navigation(book.epub)["toc"] == listed
+
+
+def test_poems_below_numbered_parts_are_listed(make: Make) -> None:
+    book = render(make(("Shed", f"## I\n\n### Mud\n\n{STANZA}\n\n## II\n\n### Key\n\n{STANZA}"), genre="Poetry"))
+
+    assert navigation(book.epub)["toc"] == ["Shed", "Mud", "Key"]
+
+
 def test_headings_of_prose_are_not_listed(make: Make) -> None:
     book = render(make(("Shed", f"## Mud\n\n{STANZA}"), ("Tide", f"## Neap\n\n{STANZA}")))
 
@@ -153,7 +176,7 @@ def test_no_page_of_the_contents_ends_with_a_chapter_or_begins_with_a_last_poem(
     poems: int, language: str, make: Make
 ) -> None:
     long = "A title that is much longer than the line that it is given in the contents of this book, so it is turned"
-    first = "\n\n".join(f"## {poem} {long * (poem == 2)}\n\n{STANZA}" for poem in range(poems))
+    first = "\n\n".join(f"## Poem {poem} {long * (poem == 2)}\n\n{STANZA}" for poem in range(poems))
     rest = f"## Poem\n\n{STANZA}\n\n## Last\n\n{STANZA}"
     book = render(make(("Shed", first), ("Tide", rest), genre="Poetry", language=language, trim="5x8"))
     contents = [page for page in book.layout.pages if page.kind == "toc"]
