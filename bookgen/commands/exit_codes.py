@@ -6,7 +6,7 @@ from bookgen.client import errors as client
 from bookgen.errors import InvalidInput, NotFound, PaymentsNotConfigured, StartupError
 
 FAILED, WRONG = 1, 2
-INCOMPLETE = 3  # a backup was made, but without pictures that are missing or damaged
+INCOMPLETE = 3  # a backup or a move was made, but without pictures that are missing or damaged
 OF_INPUT = (
     StartupError, InvalidInput, NotFound, PaymentsNotConfigured,
     client.InvalidRequest, client.NotFound, client.Unauthenticated,

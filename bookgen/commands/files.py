@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from argparse import ArgumentParser, Namespace
 from functools import partial
@@ -9,12 +10,15 @@ from functools import partial
 from bookgen import config
 from bookgen.app.database import open_database
 from bookgen.app.files import build_files
+from bookgen.commands.exit_codes import FAILED, INCOMPLETE
 from bookgen.config import Config
 from bookgen.errors import InvalidInput
 from bookgen.files.moving import Move, Mover
 from bookgen.files.places import address_of
 from bookgen.setting_types import FILES_TAKES, file_place
 from bookgen.store import stored_files
+from bookgen.store.database import DB
+from bookgen.store.stored_files import StoredFile
 
 LINE_SECONDS = 2.0
 MEGABYTE = 1_000_000
@@ -24,10 +28,18 @@ def add_options(parser: ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="files_command", metavar="COMMAND", required=True)
     move = commands.add_parser("move", help="move all stored files to another place")
     move.add_argument("target", metavar="TARGET", help=FILES_TAKES)
+    move.add_argument(
+        "--without-missing",
+        action="store_true",
+        help="list the pictures that are missing or damaged (exit code 3, or 0 if a restored backup lacked them)",
+    )
 
 
 async def run(options: Namespace) -> int:
-    """Move the files. Returns 1 if some of them can't be moved."""
+    """Move the files. Returns 0 if all of them were moved.
+
+    Otherwise returns FAILED, or with `--without-missing` INCOMPLETE, or 0 if the database was restored without them.
+    """
     settings, target = config.load(), options.target
     try:
         file_place(target)
@@ -38,8 +50,20 @@ async def run(options: Namespace) -> int:
         await files.try_out(address, partial(stored_files.samples, database.http))
         move = await Mover(database.http, files, address, _Progress().show).run()
         waiting = await stored_files.waiting(database.http)
+        missing = [await _missing(database.http, file) for file in move.missing] if options.without_missing else []
+    for sentence in missing:
+        print(f"bookgen: {sentence}", file=sys.stderr)
     print(_told(settings, target, move, waiting))
-    return 1 if move.failed else 0
+    if not options.without_missing:
+        return FAILED if move.missing else 0
+    return INCOMPLETE if any(file.place != stored_files.LOST for file in move.missing) else 0
+
+
+async def _missing(db: DB, file: StoredFile) -> str:
+    picture = f"picture of book {await stored_files.book_of(db, file.id)}"
+    if file.place == stored_files.LOST:
+        return f"A {picture} was missing in the backup that this database was restored from."
+    return f"A {picture} is missing or damaged: {file.name} in {file.place}."
 
 
 class _Progress:
@@ -60,10 +84,10 @@ class _Progress:
 
 def _told(settings: Config, target: str, move: Move, waiting: int) -> str:
     lines = [f"Moved {move.files:,} files, {move.bytes / MEGABYTE:,.1f} MB, to {target}."]
-    if move.failed:
+    if move.missing:
         lines.append(
-            f"{move.failed:,} pictures were not moved, because their files are missing or damaged. They are listed in "
-            "the log."
+            f"Pictures that were not moved, because their files are missing or damaged: {len(move.missing):,}. Put the "
+            "files back or delete the pictures, or run the command with --without-missing to list and accept them."
         )
     if waiting:
         lines.append(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import asyncpg
 import structlog
@@ -18,6 +18,7 @@ from bookgen.files.place import FileMissing
 from bookgen.files.upkeep import sweep
 from bookgen.store import exports, file_moves, stored_files
 from bookgen.store.file_moves import Movable, MovableExport
+from bookgen.store.stored_files import StoredFile
 
 AT_ONCE = 8
 PASSES = 3  # no more, because the service may go on storing files at the old place
@@ -27,13 +28,16 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class Move:
-    """The progress of a move: moved `files` and `bytes` of how many, and the number of files that can't be moved."""
+    """The progress of a move: moved `files` and `bytes` of how many.
+
+    `missing`: the files of pictures that can't be moved, because they are missing or damaged.
+    """
 
     of_files: int
     of_bytes: int
     files: int = 0
     bytes: int = 0
-    failed: int = 0
+    missing: list[StoredFile] = field(default_factory=list)
 
 
 class Mover:
@@ -47,7 +51,7 @@ class Mover:
         """Move all files that are not at the target. Raises FilesUnavailable if a place can't be reached."""
         move = Move(*await file_moves.elsewhere(self._db, self._target))
         for _ in range(PASSES):
-            before, move.failed = move.files, 0
+            before, move.missing = move.files, []
             async for batch in self._batches():
                 await self._all(batch, move)
                 await sweep(self._db, self._files)
@@ -72,7 +76,8 @@ class Mover:
         async def one(each: Movable) -> None:
             async with turns:
                 moved = await self._one(each)
-            move.failed += moved is False
+            if moved is False and each.file:
+                move.missing.append(each.file)
             if moved:
                 move.files += 1
                 move.bytes += each.bytes

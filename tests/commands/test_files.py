@@ -88,6 +88,32 @@ async def test_a_move_to_what_is_no_place_is_refused(dsn: str, tmp_path: Path) -
     )  # fmt: skip
 
 
+async def test_a_move_accepts_missing_pictures_only_if_it_is_told_to(
+    pool: asyncpg.Pool, dsn: str, server: S3Server, places: Places, tmp_path: Path
+) -> None:
+    await fill(pool, Files(places, TARGET))
+    told, move = {**server.environment, "BOOKGEN_DATABASE_URL": dsn}, ("files", "move", "database")
+    gone = next(key for key, body in server.objects.items() if body in PICTURES)
+    server.objects.pop(gone)
+
+    code, out, errors = await run(tmp_path, *move, **told)
+
+    assert (code, "A picture of book" in errors) == (1, False)
+    assert "Pictures that were not moved, because their files are missing or damaged: 1. Put the" in out
+    assert "or run the command with --without-missing to list and accept them." in out
+
+    code, _, errors = await run(tmp_path, *move, "--without-missing", **told)
+
+    assert code == 3
+    assert f"bookgen: A picture of book 1 is missing or damaged: {gone.rpartition('/')[2]} in {TARGET}.\n" in errors
+
+    await pool.execute("UPDATE stored_file SET place = $1", stored_files.LOST)  # as in a restored copy
+    code, _, errors = await run(tmp_path, *move, "--without-missing", **told)
+
+    assert code == 0
+    assert "A picture of book 1 was missing in the backup that this database was restored from.\n" in errors
+
+
 async def test_a_backup_has_the_files_and_its_copy_has_files_of_its_own(
     pool: asyncpg.Pool,
     dsn: str,

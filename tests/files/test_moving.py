@@ -47,7 +47,7 @@ async def test_files_move_through_all_places_and_back_and_count_the_same(
     for target, objects in ((BUCKET_ADDRESS, 6), (folder, 0), (BUCKET_ADDRESS, 6), (None, 0)):
         done = await move(pool, files, target)
 
-        assert (done.files, done.of_files, done.bytes, done.of_bytes, done.failed) == (6, 6, size, size, 0)
+        assert (done.files, done.of_files, done.bytes, done.of_bytes, done.missing) == (6, 6, size, size, [])
         assert len(server.objects) == objects
         assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == (6 if target == folder else 0)
         assert await states(pool) == (["used"] * 6 if target else [])
@@ -120,7 +120,7 @@ async def test_a_damaged_picture_stays_and_is_counted_and_a_damaged_export_goes(
 
     done = await move(pool, files, None)
 
-    assert (done.files, done.failed) == (4, 1)
+    assert (done.files, len(done.missing)) == (4, 1)
     assert await pool.fetchval("SELECT count(*) FROM media WHERE body IS NULL") == 1
     assert await pool.fetchval("SELECT count(*) FROM export_file") == 0
 
