@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import os
 import shutil
@@ -108,7 +109,8 @@ class PostgresServer:
     def signal(self, number: signal.Signals) -> None:
         """Freeze all its processes, or wake them."""
         for pid in self.processes():
-            os.kill(pid, number)
+            with contextlib.suppress(ProcessLookupError):  # a connection's process may just have ended
+                os.kill(pid, number)
 
     async def value(self, sql: str, *arguments: object) -> object:
         """The answer to a query of its superuser, in the superuser's own database."""
