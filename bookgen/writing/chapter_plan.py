@@ -31,12 +31,11 @@ off that was not set up.
 - last_image: the thing seen or done that it ends on; no moral, no summary."""
 STEPS = """\
 - question: the reader's question that it answers.
-- steps: how it answers the question, in order, each in a few words.
-- examples: what it shows the answer with.
+- steps: how it answers it, in order, each in a few words.
+- examples: what it shows it with.
 - outcome: what the reader knows or can do afterwards."""
 VERSE = """\
-- sets_up and pays_off: the images in it that a later chapter returns to, and the earlier images that it returns to, \
-each in a few words.
+- sets_up and pays_off: the images that come back later or come back in it, each in a few words.
 - last_image: what it ends on."""
 EITHER = f"""\
 In fiction and memoir:

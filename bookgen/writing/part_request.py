@@ -34,14 +34,14 @@ Write {which}. Its title, and what it has to do:
 {ask}"""
 
 PLAN = """
-How it is planned. Where the summary says otherwise, the summary counts. What it sets up is there in the text without \
-being pointed out:
+How it is planned. Where the summary says otherwise, the summary counts. What it sets up stands in the text without \
+being pointed at:
 {plan}
 """
 
 NEXT_PART = """\
-Continue the chapter straight after its last sentence above. Write {this_part}, about {part_length}. {position} \
-Repeat nothing, announce nothing, and give it no heading."""
+Continue the chapter straight after its last sentence above. Write {this_part}, about {part_length}. {position} Repeat \
+nothing, announce nothing, no heading for it."""
 
 CONTINUE = """\
 Your reply broke off; its unfinished last sentence is left out above. Continue straight after the last sentence that \
@@ -49,8 +49,8 @@ stands there, in the same paragraph or scene, with about {part_length}. {positio
 
 EXTEND = """\
 The chapter is much shorter than it should be. Continue straight after its last sentence above with about \
-{part_length} more: what its summary asks for and has not been told yet, or a further step of it, but not a second \
-ending of the same kind. {position} Repeat nothing, announce nothing."""
+{part_length} more: what its summary still owes, or a further step of it, and not a second ending of the same kind. \
+{position} Repeat nothing, announce nothing."""
 
 CLOSE = """\
 Your reply broke off; its unfinished last sentence is left out above. The chapter is long enough now: bring it to its \
@@ -58,7 +58,7 @@ end in about {part_length}, straight after the last sentence that stands there. 
 
 TIGHTER = """\
 That is far longer than this stretch should be. Write the same stretch once more, told more tightly, in about \
-{part_length}: keep what happens in it, what is said and how it ends; leave out what only fills space. Send the whole \
+{part_length}: keep what happens in it, what is said and how it ends; leave out what only fills. Send the whole \
 stretch, from its first sentence to its last."""
 
 AGAIN = f"""
@@ -70,10 +70,10 @@ PROMPTS: Mapping[Task, str] = {"write": NEXT_PART, "continue": CONTINUE, "extend
 WHOLE_CHAPTER = "Write the whole chapter, about {part_length}. {position}"
 PART_OF_CHAPTER = "You write it in several parts. Now write {this_part}, about {part_length}. {position}"
 
-_WHOLE = "Everything that the summary asks for happens in it. End when all of it is told; do not sum up."
+_WHOLE = "Everything that the summary asks for happens in it. End where its matter ends; do not sum up."
 _ENDS = (
-    "All that the summary asks for and that has not been told yet happens in it, and it brings the chapter to its end. "
-    "End when all of it is told; do not sum up."
+    "What the summary still owes happens in it, and it brings the chapter to its end. End where the matter ends; do "
+    "not sum up."
 )
 _CONTINUES = (
     "It tells only as much of the summary as a part of this length can carry. {left} after it: leave enough to tell, "
@@ -160,7 +160,7 @@ def _seed(chapter: Chapter) -> str:
 
 
 NEXT_CHAPTER = """\
-The chapter after it, which must not be told yet:
+The chapter after it, which is not to be told yet:
 {summary}"""
 LAST_CHAPTER = "The book ends with this chapter."
 THREADS = """\
@@ -173,7 +173,7 @@ SETTLED = """\
 The author has decided this. It holds, whatever earlier chapters say:
 {settled}"""
 AVOID = """\
-How the last chapters began and ended, and sentences that occur twice in the book. Begin and end this chapter in a \
+How the last chapters began and ended, and sentences that have come twice in the book. Begin and end this chapter in a \
 way of its own, and repeat none of them by accident; an echo that you mean is welcome:
 {worn}"""
 TAIL = """\
@@ -184,7 +184,7 @@ There is an earlier version of this chapter, and the book's owner wants it writt
 asks for and tell it in a new way of your own. The earlier version began like this:
 {opening}"""
 WITH_WISH = """\
-The book's owner wants this chapter written again, with this wish. It takes precedence over the summary:
+The book's owner wants this chapter written again, with this wish. It goes before the summary:
 {wish}
 
 Keep what the wish does not touch: events, names, and whatever later chapters rely on. The earlier version:

@@ -28,13 +28,13 @@ AROUND_SHARE = 1 / 5  # of the window: the chapter's text before the passage, an
 REWRITE = """\
 The author wants one passage of chapter {number}, “{title}”, put differently.
 
-What comes before it in the chapter:
+What stands before it in the chapter:
 {before}
 
 The passage:
 {passage}
 
-What comes after it:
+What stands after it:
 {after}
 
 The author's wish:

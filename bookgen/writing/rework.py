@@ -29,8 +29,8 @@ What is written so far:
 
 {told}
 
-Plan these chapters anew: {numbers}. Each gets a new title and a new summary of {summaries}, with other events or \
-another approach than now, and still fits what comes before and after it. The other chapters stay as they are.
+Think these chapters out anew: {numbers}. Each gets another title and another summary of {summaries}, with other \
+events or another approach than now, and still fits what stands before and after it. The other chapters stay.
 {wishes}
 {plans}{form}"""
 

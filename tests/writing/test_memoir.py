@@ -29,7 +29,7 @@ async def requests(stage: str) -> list[TextRequest]:
             "A chapter's summary says what is remembered, by whom, and what nobody knows any more: no event, person or "
             "saying of the life that the book's data and material do not give",
         ),
-        ("chapter", "what is not given is asked, supposed or forgotten, and told as such"),
+        ("chapter", "what is not given is asked, supposed or forgotten, and told as that"),
         (
             "digest",
             "Note what happens in the story's present (in a memoir the life that it tells), not what is remembered",

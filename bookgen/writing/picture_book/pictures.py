@@ -27,7 +27,7 @@ from the front, from the side, and walking. The same figure each time.
 {look}"""
 
 SPREAD = """\
-One picture of a picture book, square. The figures, which are the same in every picture of the book, look like this:
+One picture of a picture book, square. The figures, the same on every picture of it, look like this:
 
 {figures}
 
@@ -42,7 +42,7 @@ COVER = """\
 looking out of the picture, in the middle of something that happens at the beginning of the story. Calm sky or plain \
 ground above the hero: the title is printed there later.
 
-The figures look exactly as in every other picture of the book:
+The figures look exactly as on every picture of the book:
 
 {figures}
 
