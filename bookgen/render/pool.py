@@ -118,7 +118,7 @@ class RenderPool:
         worker: Worker | None = None
         try:
             async with asyncio.timeout(self._timeout):
-                worker = self._idle.pop() if self._idle else await Worker.start(self._memory)
+                worker = await self._idle_worker() or await Worker.start(self._memory)
                 self._busy.add(worker)
                 answer = await worker.ask(data)
         except TimeoutError:
@@ -131,6 +131,16 @@ class RenderPool:
             if worker is not None:
                 await self._put_back(worker)
         return result_of(answer)
+
+    async def _idle_worker(self) -> Worker | None:
+        """An idle worker that is still alive; None if there is none."""
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.alive:
+                return worker
+            log.error("render_worker_died", error="it ended between two jobs")
+            await worker.kill()
+        return None
 
     async def _put_back(self, worker: Worker) -> None:
         self._busy.discard(worker)
@@ -164,6 +174,11 @@ class Worker:
             raise
         worker.usable = True
         return worker
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process is known to run. uvloop raises RuntimeError for a job that is sent to one that ended."""
+        return self._process.returncode is None and not self._stdin.is_closing()
 
     @property
     def pid(self) -> int:

@@ -10,11 +10,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from bench.render import corpus
 from bookgen import processes
@@ -148,12 +149,33 @@ async def test_cancelling_a_job_ends_its_worker_and_frees_its_place(pool: Render
 async def test_a_worker_that_dies_fails_its_job_alone(pool: RenderPool) -> None:
     await pool.run(job())
     (worker,) = pool._idle
+    os.kill(worker.pid, signal.SIGSTOP)  # so that it is still at work when it dies
+    failing = asyncio.create_task(pool.run(job()))
+    while worker not in pool._busy:  # noqa: ASYNC110 (the pool does not signal it)
+        await asyncio.sleep(0)
     os.kill(worker.pid, signal.SIGKILL)
 
     with pytest.raises(RenderingFailed):
-        await pool.run(job())
+        await failing
 
     assert (await pool.run(job())).startswith(b"PK")
+
+
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_a_worker_that_dies_between_two_jobs_is_replaced(loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    async def made() -> bytes:
+        pool = RenderPool(workers=1)
+        await pool.run(job())
+        (worker,) = pool._idle
+        os.kill(worker.pid, signal.SIGKILL)
+        await worker._process.wait()
+        try:
+            return bytes(await pool.run(job()))
+        finally:
+            await pool.close()
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        assert runner.run(made()).startswith(b"PK")
 
 
 async def test_an_exception_in_a_worker_fails_the_job_and_keeps_the_worker(pool: RenderPool) -> None:
