@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Container, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -106,9 +106,12 @@ class BackupSchedule:
             await asyncio.to_thread(_prepare, folder)
         code, errors = await self._backed_up(path, connection)
         if code == INCOMPLETE:
-            # The older backups may have what is missing, so none is deleted.
             metrics.BACKUPS.labels("incomplete").inc()
             log.error("backup_incomplete", file=str(path), reason=errors)
+            # The complete backups may have what is missing, so only incomplete ones are deleted.
+            lacking = {Path(file) for file in await backups.incomplete(connection, str(folder))}
+            with _explained(folder):
+                await asyncio.to_thread(rotate, folder, self._plan.keep, path, lacking)
             return
         if code:
             self._failed(errors)
@@ -179,12 +182,16 @@ def _prepare(folder: Path) -> None:
                 left.unlink(missing_ok=True)
 
 
-def rotate(folder: Path, keep: int, newest: Path) -> list[Path]:
+def rotate(folder: Path, keep: int, newest: Path, only: Container[Path] | None = None) -> list[Path]:
     """Delete all scheduled backups except the `keep` newest, and never `newest`. Returns the deleted files.
 
-    Call it only after `newest` was verified.
+    `only`: the backups to choose from; None: all. Call it only after `newest` was verified.
     """
-    ours = sorted(path for path in folder.iterdir() if NAME.fullmatch(path.name) and path != newest)
+    ours = sorted(
+        path
+        for path in folder.iterdir()
+        if NAME.fullmatch(path.name) and path != newest and (only is None or path in only)
+    )
     old = ours[: len(ours) - (keep - 1)] if len(ours) >= keep else []
     for path in old:
         path.unlink(missing_ok=True)

@@ -70,6 +70,14 @@ async def is_due(db: DB, folder: str, every: float) -> bool:
     return due
 
 
+INCOMPLETE = "SELECT file FROM backup WHERE missing > 0 AND starts_with(file, $1 || '/')"
+
+
+async def incomplete(db: DB, folder: str) -> list[str]:
+    """The paths of the backups made in the folder that lack stored pictures."""
+    return [row["file"] for row in await db.fetch(INCOMPLETE, folder)]
+
+
 @dataclass(frozen=True, slots=True)
 class BackupAges:
     """Ages in seconds of the newest verified backup and of the newest one that is also complete.

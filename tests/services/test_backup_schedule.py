@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from bookgen.files.places import Places
 from bookgen.services import backup_schedule
 from bookgen.services.backup_schedule import BackupPlan, BackupSchedule, rotate
 from bookgen.store import backups
+from bookgen.store.backups import BackupRecord
 from bookgen.store.database import Database, connect_unbounded
 from tests.actors.conftest import until
 from tests.files.conftest import add_book, add_picture
@@ -97,7 +100,7 @@ async def test_a_folder_that_cannot_be_used_is_reported_with_its_setting(
     ]
 
 
-async def test_a_backup_without_a_missing_picture_is_a_warning_and_no_older_one_is_deleted(
+async def test_a_backup_without_a_missing_picture_is_a_warning_and_only_incomplete_ones_are_deleted(
     database: Database, folder: Path, log_lines: io.StringIO, tmp_path: Path
 ) -> None:
     folder.mkdir()
@@ -108,6 +111,9 @@ async def test_a_backup_without_a_missing_picture_is_a_warning_and_no_older_one_
     new = await Files(Places(), str(stored)).keep(pool, b"a picture")
     await add_picture(pool, await add_book(pool), new)
     next(path for path in stored.rglob("*") if path.is_file()).unlink()
+    for name, missing in zip(OLD, (0, 1, 1), strict=True):
+        made = BackupRecord(datetime(2026, 1, 1, tzinfo=UTC), drilled=True, bytes=1, file=f"{folder}/{name}")
+        await backups.record(pool, replace(made, missing=missing))
     before = counted("incomplete")
 
     await schedule(database, folder).look()
@@ -115,10 +121,10 @@ async def test_a_backup_without_a_missing_picture_is_a_warning_and_no_older_one_
     assert counted("incomplete") - before == 1
     told = [json.loads(line) for line in log_lines.getvalue().splitlines() if "backup_incomplete" in line]
     assert ["A picture of book" in line["reason"] for line in told] == [True]
-    made = await backups.last_drilled(pool)
-    assert made is not None
-    assert made.missing == 1
-    assert sorted(path.name for path in folder.iterdir()) == [*OLD, Path(made.file).name]
+    newest = await backups.last_drilled(pool)
+    assert newest is not None
+    assert newest.missing == 1
+    assert sorted(path.name for path in folder.iterdir()) == [OLD[0], OLD[2], Path(newest.file).name]  # two are kept
 
 
 async def test_only_one_process_makes_the_backup(database: Database, folder: Path) -> None:
