@@ -214,7 +214,9 @@ FILLED = """
 cp -a "$1/." "$2"
 "$3" -c "$4" 2>"$5" & pid=$!
 until [ -e "$2"/move-*/database.dump ]; do :; done
+kill -STOP $pid
 cat /dev/zero > "$2/filler" 2>/dev/null
+kill -CONT $pid
 wait $pid; echo "code $?"
 ls -d "$2"/pg[0-9]* "$2"/move-* 2>/dev/null
 rm "$2/filler"
