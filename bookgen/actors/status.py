@@ -159,8 +159,7 @@ def _asked_until(until: datetime) -> str:
 
 
 def _worth_a_look(report: RunProgress) -> str:
-    """How many findings the quality gate has."""
-    count = len(report.findings)
+    count = report.counts.findings
     return f" The quality notes have {count} {'finding' if count == 1 else 'findings'}." if count else ""
 
 

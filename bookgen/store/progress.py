@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bookgen.models import Run, RunStatus
 from bookgen.store.database import DB
@@ -21,6 +19,7 @@ class ChapterCounts:
     began. `rewrites`: the run still has to replace a text, or was stopped before it did. `drafting`: the run's current
     chapter has no text yet. `words_left`: targets of the chapters that the run still has to write. `book_words`: the
     book's target. `words_ahead`, `chapters_ahead`: what the account's runs before a queued one still have to write.
+    `findings`: what the quality gate found and left as it is.
     """
 
     chapters: int = 0
@@ -34,6 +33,7 @@ class ChapterCounts:
     book_words: int = 0
     words_ahead: int = 0
     chapters_ahead: int = 0
+    findings: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class RunProgress:
     """A run as shown to the book's author.
 
     `place` is its place in the account's queue, `title` that of the chapter being written, and `outline` the chapters
-    as JSON. `findings` are those of the quality gate, once the run is completed. `awaits_operator`: the database is a
-    restored copy, in which no run continues yet. `unattended`: no living process takes runs.
+    as JSON. `awaits_operator`: the database is a restored copy, in which no run continues yet. `unattended`: no living
+    process takes runs.
     `has_writer`: a living process may write this run, if the run has no owner now.
     """
 
@@ -51,7 +51,6 @@ class RunProgress:
     title: str | None
     counts: ChapterCounts
     outline: str = "[]"
-    findings: Sequence[Mapping[str, Any]] = ()
     awaits_operator: bool = False
     unattended: bool = False
     has_writer: bool = False
@@ -73,6 +72,8 @@ COUNTS = """
                AS words_left,
            coalesce(bool_or(c.rewrite_run = r.id), false) AS rewrites,
            coalesce(bool_or(c.chapter_number = r.current_chapter AND c.content = ''), false) AS drafting,
+           coalesce(sum((SELECT count(*) FROM jsonb_array_elements(c.quality) f WHERE NOT f ? 'before')), 0)::bigint
+               AS findings,
            max(c.title) FILTER (WHERE c.chapter_number = r.current_chapter) AS title
 """
 
@@ -98,14 +99,7 @@ OF_BOOK = f"""
     SELECT r.*, o.*, h.*, k.target_word_count AS book_words, k.content_language,
            (SELECT count(*) FROM run q
              WHERE q.account_id = r.account_id AND q.status = 'queued' AND q.queue_seq <= r.queue_seq) AS place,
-           {AWAITS},
-           CASE WHEN r.status = 'completed' THEN (
-               SELECT coalesce(jsonb_agg(jsonb_build_object(
-                          'chapter_number', c.chapter_number, 'detail', f ->> 'detail')
-                          ORDER BY c.chapter_number), '[]')
-                 FROM chapter c, jsonb_array_elements(c.quality) f
-                WHERE c.book_id = r.book_id AND NOT f ? 'before')
-           ELSE '[]' END AS findings
+           {AWAITS}
       FROM (SELECT * FROM run WHERE account_id = $1 AND book_id = $2 ORDER BY queue_seq DESC LIMIT 1) r
      CROSS JOIN LATERAL (
            SELECT concat('[', string_agg(
@@ -130,7 +124,6 @@ async def of_book(db: DB, account_id: int, book_id: int) -> RunProgress | None:
         row["title"],
         _counts(row),
         row["outline"],
-        row["findings"],
         row["awaits_operator"],
         row["unattended"],
         row["has_writer"],

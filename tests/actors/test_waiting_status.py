@@ -57,12 +57,13 @@ def test_a_run_whose_model_is_busy_says_so() -> None:
 
 
 def test_the_status_of_a_finished_book_counts_its_findings() -> None:
-    found = [{"chapter_number": number, "detail": f"It has {number}0 words."} for number in (2, 3, 5, 8)]
-    counts = ChapterCounts(chapters=10, texts=10, kept=10)
-    done = replace(progress(RunStatus.COMPLETED, None), counts=counts, findings=found)
+    counts = ChapterCounts(chapters=10, texts=10, kept=10, findings=4)
+    done = replace(progress(RunStatus.COMPLETED, None), counts=counts)
 
     assert status.message(done) == ("Completed. All 10 chapters are written. The quality notes have 4 findings.")
-    assert status.message(replace(done, findings=[])) == "Completed. All 10 chapters are written."
+    assert (
+        status.message(replace(done, counts=replace(counts, findings=0))) == "Completed. All 10 chapters are written."
+    )
 
 
 def test_an_outage_of_the_model_is_not_shown_for_runs_that_are_not_waiting_for_it() -> None:

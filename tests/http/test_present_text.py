@@ -133,6 +133,18 @@ async def test_after_a_rework_the_chapters_that_kept_their_text_count(api: Api) 
     assert (done["status"], done["status_message"]) == ("completed", "Completed. All 4 chapters are written.")
 
 
+async def test_the_list_counts_the_findings_of_a_finished_book_too(api: Api) -> None:
+    """A change that the quality gate made itself is shown, but is no finding."""
+    book = (await api.written())["id"]
+    noted = [{"kind": "length", "detail": "It is short."}, {"kind": "heading", "before": "One", "detail": "Removed."}]
+    await api.services.database.http.execute("UPDATE chapter SET quality = $2 WHERE book_id = $1", book, noted)
+    await api.patch(f"/books/{book}/", {"author_name": "Ada"})
+
+    done = await told(api, book)
+
+    assert done["status_message"] == "Completed. All 2 chapters are written. The quality notes have 2 findings."
+
+
 async def test_the_counts_include_chapters_added_or_removed_later(api: Api) -> None:
     book = await api.written()
     path = f"/books/{book['id']}/update-outline/"

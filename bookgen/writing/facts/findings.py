@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Mapping, Sequence
 
 from bookgen.models import Book, Chapter, Fact, Severity
@@ -10,6 +9,7 @@ from bookgen.writing.context import entries
 from bookgen.writing.facts import settled
 from bookgen.writing.facts.contradictions import Contradiction, contradictions
 from bookgen.writing.facts.corrections import outdated, outdated_by_bible
+from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.flaw import Flaw
 from bookgen.writing.language import primary
 from bookgen.writing.review.findings import EditorFinding, TextSpan
@@ -34,8 +34,7 @@ def found_in(book: Book, facts: Sequence[Fact], dismissed: Collection[str] = ())
 
 def fingerprint(each: Contradiction) -> str:
     """An identifier of a contradiction. It changes with either of its passages."""
-    said = "\0".join((each.rule, each.earlier.quote, each.later.quote))
-    return hashlib.sha256(said.encode()).hexdigest()
+    return content_hash("\0".join((each.rule, each.earlier.quote, each.later.quote)))
 
 
 def notes_of(book: Book, facts: Sequence[Fact], dismissed: Collection[str] = ()) -> list[dict[str, object]]:
