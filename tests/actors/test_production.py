@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from uuid import uuid4
 
 import pytest
 
@@ -33,6 +34,13 @@ USES = """
     SELECT count(*) FILTER (WHERE used_at IS NULL AND kept_until IS NULL) AS held,
            count(*) FILTER (WHERE kept_until IS NOT NULL) AS kept, count(used_at) AS used
       FROM addon_use
+"""
+REPORT_ELSEWHERE = """
+    WITH another AS (
+        INSERT INTO process (boot_id, host, pid, pid_started, lease_until)
+        VALUES (gen_random_uuid(), 'another', 1, '1', 'infinity') RETURNING boot_id)
+    INSERT INTO report (account_id, book_id, task, chapter_ids, status, owner)
+    SELECT $1, $2, $3, ARRAY[1], 'running', boot_id FROM another
 """
 STEPS = [phase for phase in RunPhase if phase is not RunPhase.CHAPTERS]
 
@@ -386,6 +394,22 @@ async def test_without_a_proofreading_check_the_phase_is_skipped_and_the_status_
 
     assert model.asked[0, 1] == 0
     assert await shelf.value("SELECT count(*) FROM report WHERE kind = 'proofreading'") == 0
+    assert NOT_PROOFREAD in await author.status(supervisor)
+
+
+async def test_a_check_reserved_by_a_report_of_another_book_is_not_used_by_a_production(
+    supervisor: Supervisor, shelf: Shelf, author: Idea, model: Model
+) -> None:
+    await shelf.pool.execute("UPDATE plan SET features = features || '{\"proofreading_checks_per_month\": 1}'")
+    await shelf.pool.execute(REPORT_ELSEWHERE, author.account, await shelf.book(author.account), uuid4())
+
+    await author.ask(supervisor)
+    await shelf.until_status(author.book, "completed")
+
+    assert model.asked[0, 1] == 0
+    assert not await shelf.value(
+        "SELECT EXISTS (SELECT FROM report WHERE book_id = $1 AND kind = 'proofreading')", author.book
+    )
     assert NOT_PROOFREAD in await author.status(supervisor)
 
 

@@ -532,6 +532,22 @@ async def test_each_report_counts_one_check_and_is_refused_when_none_are_left(
     assert spent.body["error"]["details"]["quota_type"] == "proofreading_checks"
 
 
+async def test_a_report_in_progress_has_its_check_reserved(open_api: OpenApi, proofreader: Proofreader) -> None:
+    author = await (await open_api(model=proofreader, billing="on")).as_new_account("ada")
+    first, second = await author.outlined(), await author.outlined()
+    for each in (first, second):
+        await author.patch(f"/chapters/{each['chapters'][0]['id']}/", {"content": FIRST})
+    proofreader.may_answer.clear()
+    await author.post("/proofreading-reports/", {"book": first["id"]})
+    await proofreader.asked.wait()
+
+    beside = await author.post("/proofreading-reports/", {"book": second["id"]})
+    proofreader.may_answer.set()
+
+    assert (beside.status, beside.code) == (429, "QUOTA_EXCEEDED")
+    assert beside.body["error"]["details"]["quota_type"] == "proofreading_checks"
+
+
 async def test_a_check_is_counted_once_even_if_the_commit_response_is_lost(
     open_api: OpenApi, proofreader: Proofreader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
