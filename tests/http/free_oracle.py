@@ -98,15 +98,22 @@ class Judge:
 
     async def _check_ledger(self) -> None:
         """Each answered call is in the ledger once. One that is cut off is not, even if the provider has just answered
-        it. What cuts off a chapter cuts off the note beside it, too.
+        it. What cuts off a chapter cuts off the note beside it, too. So does a chapter that fails, or its end, if the
+        provider keeps the note waiting.
         """
         rows = await self.pool.fetch(LEDGER, self.account)
         entered = Counter(int(row["output_tokens"]) for row in rows)
-        answered = [each.call for each in self.notes.calls if each.call.ended == "answered"]
-        told = {call.brief["told"] for call in answered if call.brief.get("told")}
-        missed = told - entered.keys()
-        assert not any(entered[each] > 1 for each in told), f"history {self.reader}: a call is in the ledger twice"
-        assert len(missed) <= 2 * self.cuts, f"history {self.reader}: {len(missed)} calls are not in the ledger"
+        answered = [each for each in self.notes.calls if each.call.ended == "answered" and each.call.brief.get("told")]
+        twice = [each for each in answered if entered[each.call.brief["told"]] > 1]
+        assert not twice, f"history {self.reader}: in the ledger twice: {_listed(twice)}"
+        missed = [each for each in answered if not entered[each.call.brief["told"]]]
+        notes = [each for each in missed if each.call.stage == "digest"]
+        others = [each for each in missed if each.call.stage != "digest"]
+        assert len(others) <= self.cuts, f"history {self.reader}: not in the ledger: {_listed(others)}"
+        late = sum(map(_may_cut_off_a_note, answered))
+        assert len(notes) <= self.cuts + late, (
+            f"history {self.reader}: notes that are not in the ledger: {_listed(notes)}"
+        )
         assert len(rows) <= len(self.notes.calls), f"history {self.reader}: more entries in the ledger than calls"
 
 
@@ -264,6 +271,15 @@ def _work(each: Noted) -> int:
 def _kept(each: Noted) -> int:
     """The words of a call without those that are taken off a reply: a heading, half a sentence at its end."""
     return max(0, _work(each) - TAKEN_OFF)
+
+
+def _may_cut_off_a_note(each: Noted) -> bool:
+    """Whether the call can fail its chapter, or is a note that takes longer than its chapter waits for it."""
+    return each.call.fault in ("hold", "stall") if each.call.stage == "digest" else each.call.fault not in WHOLE
+
+
+def _listed(calls: Iterable[Noted]) -> str:
+    return "; ".join(map(str, calls))
 
 
 def _failed(work: Iterable[Noted]) -> list[tuple[Any, int]]:
