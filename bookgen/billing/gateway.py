@@ -212,7 +212,7 @@ class Gateway:
 
     async def invoices(self, customer: str, limit: int) -> list[Invoice]:
         """The newest issued invoices. Drafts are left out, since they have no page and no number yet."""
-        listed = await self._call("invoices.list", {"customer": customer, "limit": min(2 * limit, 100)})
+        listed = await self._call("invoices.list", {"customer": customer, "limit": 100})
         issued = [each for each in listed["data"] if each.get("status") != "draft"]
         return [processor.invoice(each) for each in issued[:limit]]
 

@@ -94,12 +94,14 @@ def missing(kind: str, name: str, param: str = "id") -> web.Response:
 
 
 def page(url: str, newest_first: Iterable[Mapping[str, Any]], query: Mapping[str, Any]) -> web.Response:
-    """A list object: at most `limit` rows, starting after `starting_after`."""
+    """A list object: at most `limit` rows, starting after `starting_after`. Stripe lists at most 100 at once."""
     rows = list(newest_first)
     after = query.get("starting_after")
     if after:
         rows = rows[[row["id"] for row in rows].index(after) + 1 :]
     limit = int(query.get("limit", 10))
+    if not 1 <= limit <= 100:
+        return error(f"This value must be between 1 and 100 (it currently is '{limit}').", 400, param="limit")
     return web.json_response({"object": "list", "url": url, "data": rows[:limit], "has_more": len(rows) > limit})
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from bookgen.errors import RateLimited
+from bookgen.errors import PayloadTooLarge, RateLimited
 from bookgen.http.chapters_schemas import MAX_CONTENT
 from bookgen.http.edge import connection, large_answers
 from bookgen.http.edge.concurrency import AT_ONCE
 from bookgen.http.edge.keys import OUTGOING
-from bookgen.http.edge.large_answers import MAX_PIECE_BYTES, Outgoing, batches
+from bookgen.http.edge.large_answers import MAX_PIECE_BYTES, Outgoing, batches, require_sendable
 from bookgen.store import chapters as stored_chapters
 from tests.http.conftest import Api
 
@@ -139,6 +139,13 @@ def test_small_texts_share_a_piece_and_a_large_text_has_its_own() -> None:
 
 def test_the_bytes_counted_for_a_piece_hold_the_longest_chapter() -> None:
     assert len("🖋".encode()) * MAX_CONTENT <= MAX_PIECE_BYTES
+
+
+def test_an_answer_of_half_a_gibibyte_is_sent_and_a_larger_one_refused() -> None:
+    require_sendable(512 << 20)
+
+    with pytest.raises(PayloadTooLarge, match="would exceed 512 MiB"):
+        require_sendable((512 << 20) + 1)
 
 
 async def test_the_size_of_an_answer_is_limited(
