@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from bookgen import names
+from bookgen import person_names
 from bookgen.models import Book
 from bookgen.providers import offline
 from bookgen.providers.text import StopReason, TextReply, TextRequest
@@ -111,7 +111,7 @@ def main() -> int:
     parser.add_argument("--books", type=int, default=1_000)
     count = parser.parse_args().books
     print(f"Of {count} books each          the commonest name   in   eleven words in")
-    measured = [(f"drawn, {language}", drawn(language, count), _lists(language)) for language in names.REGIONS]
+    measured = [(f"drawn, {language}", drawn(language, count), _lists(language)) for language in person_names.REGIONS]
     measured += [(f"offline plan, {each}", asyncio.run(planned(each, count)), "") for each in LANGUAGES]
     for row in measured:
         _row(*row)
@@ -121,7 +121,7 @@ def main() -> int:
 
 
 def _lists(language: str) -> str:
-    people = names.pool(language)
+    people = person_names.pool(language)
     return f"of {len(people.women)} women, {len(people.men)} men, {len(people.surnames)} surnames"
 
 

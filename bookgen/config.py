@@ -13,7 +13,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bookgen import env_file as dotenv
 from bookgen.errors import StartupError
-from bookgen.limits import LimitClass
+from bookgen.parallelism import Sizes, for_this_machine
+from bookgen.rate_limits import LimitClass
 from bookgen.setting_types import (
     AMOUNT,
     FILES_TAKES,
@@ -47,7 +48,6 @@ from bookgen.setting_types import (
     shown,
 )
 from bookgen.setting_types import seconds_of as seconds_of
-from bookgen.sizes import Sizes, for_this_machine
 
 
 class Config(BaseSettings):

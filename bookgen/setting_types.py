@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, StringConstraints
 from pydantic_settings import NoDecode
 
-from bookgen.limits import LimitClass
+from bookgen.rate_limits import LimitClass
 
 PREFIX = "BOOKGEN_"
 MIN_PASSPHRASE_CHARACTERS = 12

@@ -13,7 +13,7 @@ from bookgen import config
 from bookgen.accounts.passwords import Passwords
 from bookgen.app.build import Overrides, Service, build
 from bookgen.config import Config
-from bookgen.limits import LimitClass
+from bookgen.rate_limits import LimitClass
 from bookgen.store.database import Database
 from tests.canaries import CANARY
 from tests.render_pool import SHARED

@@ -59,14 +59,14 @@ UNGUARDED = {
 }  # fmt: skip
 ALSO_GUARDED = (
     "http/addons", "http/auth", "http/credits", "http/payments", "http/subscriptions",
-    "limits",
+    "rate_limits",
 )  # fmt: skip
 TEST_FOLDERS = ("accounts", "billing", "http/answers", "http/edge")
 # Tests that do not see a mutation, because they run in another process, or that measure time.
 BLIND = {"accounts/test_timing", "billing/test_dying", "billing/test_service", "http/edge/test_watchdog"}
 OTHER_TESTS = (
     "actors/test_crashes", "actors/test_jobs", "actors/test_reserved_edits", "commands/test_payments",
-    "test_limits", "http/test_books", "http/test_chapters", "http/test_childrens", "http/test_contract",
+    "test_rate_limits", "http/test_books", "http/test_chapters", "http/test_childrens", "http/test_contract",
     "http/test_covers", "http/test_exports", "http/test_exports_schemas", "http/test_files", "http/test_generation",
     "http/test_idempotency", "http/test_if_match", "http/test_messages", "http/test_odd_input", "http/test_parts",
     "http/test_payments", "http/test_plan_gates", "http/test_polls", "http/test_production",

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from bookgen import processes
-from bookgen.commands import own_server
+from bookgen.commands import temporary_server
 from bookgen.processes import clean_environment
 
 COMMANDS = ("account", "check", "migrate", "payments", "proof", "serve", "write")
@@ -199,12 +199,12 @@ async def start_worker(module: str, memory: int) -> WorkerProcess:
     return await WorkerProcess.of_socket(_worker, lambda its: [its, its, 2], clean_environment(), module, memory)
 
 
-async def start_own_server(log: IO[bytes]) -> WorkerProcess:
-    """Like `bookgen.commands.own_server`, but forked and without stdin."""
-    told = {**os.environ, **own_server.SETTINGS}
+async def start_temporary_server(log: IO[bytes]) -> WorkerProcess:
+    """Like `bookgen.commands.temporary_server`, but forked and without stdin."""
+    told = {**os.environ, **temporary_server.SETTINGS}
     with os.fdopen(os.open(os.devnull, os.O_RDONLY)) as nothing:
         return await WorkerProcess.of_socket(
-            _own_server, lambda its: [nothing.fileno(), its, log.fileno()], told, str(Path.cwd())
+            _temporary_server, lambda its: [nothing.fileno(), its, log.fileno()], told, str(Path.cwd())
         )
 
 
@@ -217,7 +217,7 @@ def _command(streams: list[_Handed], environment: dict[str, str], folder: str, a
     sys.exit(main(arguments))
 
 
-def _own_server(streams: list[_Handed], environment: dict[str, str], folder: str) -> None:
+def _temporary_server(streams: list[_Handed], environment: dict[str, str], folder: str) -> None:
     """Ends with the command that owns it."""
 
     def end_with_it() -> None:
@@ -226,7 +226,7 @@ def _own_server(streams: list[_Handed], environment: dict[str, str], folder: str
 
     os.setsid()
     threading.Thread(target=end_with_it, daemon=True).start()
-    _command(streams, environment, folder, [*own_server.COMMAND])
+    _command(streams, environment, folder, [*temporary_server.COMMAND])
 
 
 def _worker(streams: list[_Handed], environment: dict[str, str], module: str, memory: int) -> None:
@@ -241,7 +241,7 @@ def _fork_what_it_starts() -> None:
     multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
     _start_no_other()
     processes.start = start_worker  # type: ignore[assignment]
-    own_server._start_server = start_own_server  # type: ignore[assignment]
+    temporary_server._start_server = start_temporary_server  # type: ignore[assignment]
 
 
 def _start_no_other() -> None:

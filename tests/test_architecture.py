@@ -12,7 +12,7 @@ from tests.syntax import statements
 
 PACKAGE = Path(__file__).parent.parent / "bookgen"
 
-NOUNS = {"models", "errors", "words", "names", "cover_words", "threads", "processes", "durable"}
+NOUNS = {"models", "errors", "words", "person_names", "cover_words", "threads", "processes", "durable"}
 PROTOCOLS = {"providers.text", "providers.images"}
 OUTSIDE = {"providers.google", "providers.mail"}
 # Choices offered to callers: data next to the code that uses it.
@@ -21,7 +21,7 @@ SERVICE = {"billing", "files", "metrics", "store", "writing", "render"} | PROTOC
 SERVICES = {"accounts", "services", "support"}
 MAY_IMPORT = {
     "words": set(),
-    "names": set(),
+    "person_names": set(),
     "cover_words": set(),
     "threads": set(),
     "processes": set(),
@@ -30,10 +30,10 @@ MAY_IMPORT = {
     "errors": {"error_base"},
     "models": {"errors", "words"},
     "env_file": {"errors"},
-    "setting_types": {"limits"},
-    "sizes": set(),
-    "config": {"env_file", "errors", "limits", "setting_types", "sizes"},
-    "limits": NOUNS,
+    "setting_types": {"rate_limits"},
+    "parallelism": set(),
+    "config": {"env_file", "errors", "parallelism", "rate_limits", "setting_types"},
+    "rate_limits": NOUNS,
     "telemetry": NOUNS,
     "metrics": NOUNS,
     "providers": {"metrics"} | NOUNS,
@@ -63,9 +63,9 @@ MAY_IMPORT = {
     "services.editing": {"billing", "services.revised_outline", "store"} | NOUNS,
     "services.copying": {"billing", "files", "store"} | NOUNS,
     "services.revised_outline": NOUNS,
-    "faults": set(),
-    "actors": {"faults", "writing", "billing", "files", "metrics", "store"} | PROTOCOLS | NOUNS,
-    "http": {"actors", "billing", "files", "metrics", "store", "limits", "telemetry"} | SERVICES | CHOICES | NOUNS,
+    "fault_points": set(),
+    "actors": {"fault_points", "writing", "billing", "files", "metrics", "store"} | PROTOCOLS | NOUNS,
+    "http": {"actors", "billing", "files", "metrics", "rate_limits", "store", "telemetry"} | SERVICES | CHOICES | NOUNS,
     "client": {"errors", "words"},
 }
 # The composition root and the commands may import everything.

@@ -6,8 +6,8 @@ from pydantic import ValidationError
 from bookgen import config
 from bookgen.config import Config
 from bookgen.errors import StartupError
-from bookgen.limits import LimitClass
-from bookgen.sizes import Sizes
+from bookgen.parallelism import Sizes
+from bookgen.rate_limits import LimitClass
 
 
 @pytest.fixture(autouse=True)

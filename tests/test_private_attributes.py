@@ -16,7 +16,7 @@ DOCUMENTED = {
     ("http/books_schemas.py", "_deserialize"): "marshmallow: the method that a custom field overrides",
     ("http/exports_schemas.py", "_deserialize"): "marshmallow: the method that a custom field overrides",
     ("http/edge/schemas.py", "_deserialize"): "marshmallow: the method that a custom field overrides",
-    ("limits.py", "_value_"): "enum: the value of a member that __new__ makes",
+    ("rate_limits.py", "_value_"): "enum: the value of a member that __new__ makes",
     ("http/edge/watchdog.py", "_current_frames"): "Python: the stacks of all threads",
     ("store/postgres/postmaster.py", "_exit"): "Python: how a forked child ends",
 }

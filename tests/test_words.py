@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bookgen import words
 from bookgen.words import count_words, measure
-from bookgen.writing.units import units
+from bookgen.writing.text_units import units
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from bookgen.writing import sentences
-from bookgen.writing.units import UNIT
+from bookgen.writing.text_units import UNIT
 
 _BLANKS = re.compile(r"[ \t]+")
 _BREAK = re.compile(r"(?: {2,}|\\)$")

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from bench.facts.carriers import Carrier
 from bench.facts.templates import DETAIL, KINDS, LISTS, ToldContradiction, ToldPassage, contradiction, honest_of, read
 from bookgen.models import Book, Chapter, Fact
-from bookgen.names import pool
+from bookgen.person_names import pool
 from bookgen.writing.facts.corrections import with_changes
 from bookgen.writing.facts.findings import editor_findings
 from bookgen.writing.facts.noting import read_facts
 from bookgen.writing.review.findings import EditorFinding, TextSpan
 from tests.writing.scripted import a_book, a_chapter
 
-# Faker has no Japanese names that `bookgen.names` accepts.
+# Faker has no Japanese names that `bookgen.person_names` accepts.
 JAPANESE = ("佐藤健", "高橋美咲", "小林一郎", "渡辺千尋", "中村拓", "伊藤直子", "山口修", "松本葵", "井上誠", "木村薫")
 
 

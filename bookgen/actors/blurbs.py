@@ -18,7 +18,7 @@ from bookgen.actors.material import load_material, note_rest
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StepScope, StoredSteps
 from bookgen.errors import NotFound, Unavailable, UpstreamAIError
-from bookgen.faults import fault
+from bookgen.fault_points import fault
 from bookgen.providers.text import CallsHalted, PromptTooLong
 from bookgen.store import blurbs
 from bookgen.store.blurbs import ClaimedBlurb

@@ -34,7 +34,7 @@ from bookgen.actors.status_cache import Statuses
 from bookgen.actors.transaction import Committed, Transactions
 from bookgen.actors.work_in_flight import FORESEEN, ChapterWork, PhaseResult, PhaseWork, WorkInFlight, Written
 from bookgen.errors import QuotaExceeded, Unavailable
-from bookgen.faults import fault
+from bookgen.fault_points import fault
 from bookgen.models import Run, RunPhase, RunStatus
 from bookgen.store import checkpoints, ownership, runs
 from bookgen.store.checkpoints import ChapterStart, Checkpoint

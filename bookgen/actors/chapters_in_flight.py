@@ -21,7 +21,7 @@ from bookgen.actors.steps import StepScope, StoredSteps
 from bookgen.actors.work_in_flight import ChapterWork, PhaseResult, PhaseWork, WorkInFlight, Written
 from bookgen.billing.storage import require_room
 from bookgen.errors import Unavailable
-from bookgen.faults import fault
+from bookgen.fault_points import fault
 from bookgen.models import Book, Chapter, Run
 from bookgen.providers.text import CallsHalted, Outage
 from bookgen.store import checkpoints, material, ownership, runs

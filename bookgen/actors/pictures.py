@@ -12,7 +12,7 @@ from bookgen.actors.health import Dropped
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps, TextDropped
 from bookgen.errors import UpstreamAIError
-from bookgen.faults import fault
+from bookgen.fault_points import fault
 from bookgen.models import UNLIMITED, Allowance, Book, Chapter, Run
 from bookgen.providers.images import Painted
 from bookgen.providers.text import CallBudget, CallsHalted, spent_before

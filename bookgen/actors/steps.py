@@ -18,7 +18,7 @@ from bookgen.actors.health import Dropped
 from bookgen.actors.resources import Resources
 from bookgen.billing.cost_caps import CostBudget, Purpose
 from bookgen.errors import UpstreamAIError
-from bookgen.faults import fault
+from bookgen.fault_points import fault
 from bookgen.models import Usage
 from bookgen.providers.text import CallsHalted, Halt, Spent, StopReason, TextReply, TextRequest, spent_before
 from bookgen.store import model_calls, runs

@@ -22,7 +22,7 @@ from bookgen.billing.addons import AUTOMATED_PRODUCTION, CHILDRENS_BOOK
 from bookgen.billing.images import require_images
 from bookgen.billing.storage import require_room
 from bookgen.errors import Conflict, NotFound, QuotaExceeded, Unavailable, busy_with, must_exist
-from bookgen.faults import fault
+from bookgen.fault_points import fault
 from bookgen.models import Allowance, BookKind, BookStatus, FundingSource, Run, RunMode, RunPhase, RunStatus
 from bookgen.store import (
     blurbs,

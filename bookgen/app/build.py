@@ -40,16 +40,16 @@ from bookgen.billing.checkout import Payments
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.config import Config
+from bookgen.files.cleanup import FileCleanup
 from bookgen.files.keeping import Files
-from bookgen.files.upkeep import FileUpkeep
 from bookgen.http.edge.keys import Services
-from bookgen.limits import Limiter
 from bookgen.models import ProcessRole, RevisionMode
 from bookgen.providers.google import GoogleSignIn
 from bookgen.providers.images import ImageModel
 from bookgen.providers.prices import prices
 from bookgen.providers.prices import use as use_models
 from bookgen.providers.text import TextModel
+from bookgen.rate_limits import Limiter
 from bookgen.render.pool import RenderPool
 from bookgen.services.artwork import Artwork
 from bookgen.services.backup_schedule import BackupSchedule
@@ -97,7 +97,7 @@ class Service:
     rights: RightsCache
     mailing: Mailing
     backups: BackupSchedule | None
-    upkeep: FileUpkeep
+    cleanup: FileCleanup
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
@@ -112,7 +112,7 @@ class Service:
                 background.enter_context(running(self.mailing.run()))
             if self.role.takes_work:
                 background.enter_context(running(self.services.payments.reconcile_nightly()))
-                background.enter_context(running(self.upkeep.run()))
+                background.enter_context(running(self.cleanup.run()))
             await self.supervisor.start()
             async with self.backups.working() if self.backups else contextlib.nullcontext():
                 yield
@@ -179,8 +179,8 @@ async def _build(config: Config, overrides: Overrides, closing: AsyncExitStack) 
     limiter = overrides.get("limiter") or Limiter(budgets(config))
     services = _services(base, makers, supervisor, accounts, departure, payments, limiter)
     backups = build_backup_schedule(config, base.database, lambda: supervisor.resources.takes_runs, base.shortage)
-    role, upkeep = ProcessRole(config.role), FileUpkeep(base.database.runs, base.files, keep_times(config))
-    return Service(role, services, supervisor, base.model, tokens, keyring, rights, mailing, backups, upkeep)
+    role, cleanup = ProcessRole(config.role), FileCleanup(base.database.runs, base.files, keep_times(config))
+    return Service(role, services, supervisor, base.model, tokens, keyring, rights, mailing, backups, cleanup)
 
 
 async def _foundation(config: Config, overrides: Overrides, closing: AsyncExitStack) -> Foundation:

@@ -8,10 +8,10 @@ import structlog
 
 from bookgen.config import Config, reveal, seconds_of
 from bookgen.errors import FilesUnavailable, StartupError
+from bookgen.files.cleanup import KeepTimes
 from bookgen.files.keeping import Files
 from bookgen.files.place import BucketAccess, FilesRefused
 from bookgen.files.places import Places, address_of
-from bookgen.files.upkeep import KeepTimes
 from bookgen.store import stored_files
 from bookgen.store.database import DB
 from bookgen.store.exports import ExportLimits

@@ -18,9 +18,6 @@ from bookgen.providers.text import TextModel
 from bookgen.writing.window import WINDOW
 
 MICROS = 1_000_000
-# Default daily cost caps if registration is open and billing is off.
-STRANGERS_ACCOUNT_DAY = Decimal("5.00")
-STRANGERS_DAY = Decimal("50.00")
 
 log = structlog.get_logger(__name__)
 
@@ -55,23 +52,22 @@ def context_tokens(config: Config, model: TextModel) -> int:
 
 def build_caps(config: Config, model: TextModel, *, alone: bool = False) -> CostCaps:
     """The configured cost caps. If anyone can register and billing is off, unset daily caps get defaults."""
-    account_day, day = config.account_daily_cost_cap, config.daily_cost_cap
-    currency = prices().currency
+    book, account_day, day = config.book_cost_cap, config.account_daily_cost_cap, config.daily_cost_cap
+    caps = CostCaps(_micros(book), _micros(account_day), _micros(day), prices().currency)
     if config.open_to_strangers and not alone and model.name != "offline":
-        account_day, day = account_day or STRANGERS_ACCOUNT_DAY, day or STRANGERS_DAY
+        caps = caps.for_strangers()
         log.warning(
             "strangers_may_spend",
             what=f"Anyone can register and have {model.name} write books at your cost: "
-            f"up to {account_day} {currency} per account and {day} {currency} in total per day.",
+            f"up to {caps.amount(caps.account_day)} per account and {caps.amount(caps.day)} in total per day.",
             to_do="Set BOOKGEN_REGISTRATION=closed, turn billing on, or set the two caps.",
         )
-    elif config.registration == "open" and not alone and model.name != "offline" and day is None:
+    elif config.registration == "open" and not alone and model.name != "offline" and caps.day is None:
         log.warning(
             "spending_has_no_cap",
             what=f"Anyone can register, and you pay for what {model.name} writes on free plans, without a daily cap.",
             to_do="Set BOOKGEN_DAILY_COST_CAP.",
         )
-    caps = CostCaps(_micros(config.book_cost_cap), _micros(account_day), _micros(day), currency)
     for name in without_price(model) if not caps.none else ():
         log.warning("cost_cap_cannot_stop", model=name, advice="Add the model's prices to BOOKGEN_MODELS_FILE.")
     return caps

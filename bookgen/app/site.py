@@ -7,11 +7,11 @@ from dataclasses import asdict
 from bookgen.app.folders import documents
 from bookgen.app.parts import public_url
 from bookgen.config import Config, reveal
-from bookgen.http.books_schemas import LANGUAGES
 from bookgen.http.edge.keys import Site
-from bookgen.limits import Budget, LimitClass
+from bookgen.models import LANGUAGES
 from bookgen.providers.prices import prices
 from bookgen.providers.text import TextModel
+from bookgen.rate_limits import Budget, LimitClass
 from bookgen.render.formats import FORMATS
 from bookgen.render.settings import ExportSettings
 from bookgen.render.trim import TRIMS

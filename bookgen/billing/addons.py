@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from bookgen.billing.plans import SELF_HOSTED, left
+from bookgen.billing.plan_features import SELF_HOSTED, left
 from bookgen.billing.quota import Quota
 from bookgen.billing.standing import Standing, is_entitled
 from bookgen.errors import PlanUpgradeRequired

@@ -8,17 +8,17 @@ from datetime import UTC, datetime, timedelta
 
 import asyncpg
 
-from bookgen.billing.catalog import RECURRING, Offer, addon_offer, package_offer, plan_offer
 from bookgen.billing.customers import Customers
 from bookgen.billing.fulfilment import Fulfilment
 from bookgen.billing.gateway import Gateway, UnknownCustomer
 from bookgen.billing.nightly import NightlyReconcile
 from bookgen.billing.plan_changes import PlanChanges, note
-from bookgen.billing.plans import FREE
+from bookgen.billing.plan_features import FREE
 from bookgen.billing.processor import Invoice
+from bookgen.billing.processor_catalog import RECURRING, Offer, addon_offer, package_offer, plan_offer
+from bookgen.billing.reconciliation import Reconciliation
 from bookgen.billing.return_urls import checked_url, origin_of
 from bookgen.billing.standing import RENEWAL_GRACE, is_entitled, is_live
-from bookgen.billing.upkeep import Upkeep
 from bookgen.billing.webhook import Webhook
 from bookgen.errors import Conflict, InvalidInput, NotFound, PaymentsNotConfigured
 from bookgen.models import OwnedAddon, Subscription, SubscriptionStatus
@@ -231,16 +231,16 @@ class Payments:
             )
         await self._webhook.receive(payload, signature)
 
-    def upkeep(self) -> Upkeep:
+    def reconciliation(self) -> Reconciliation:
         """The payment commands for operators."""
         if self._webhook is None:
             raise PaymentsNotConfigured
-        return Upkeep(self._db, self._configured(), self._webhook, self._public_url)
+        return Reconciliation(self._db, self._configured(), self._webhook, self._public_url)
 
     async def reconcile_nightly(self) -> None:
         """Reconcile every night until cancelled. Without a gateway there is nothing to do."""
         if self._webhook is not None:
-            await NightlyReconcile(self._db, self.upkeep(), self._clock).run()
+            await NightlyReconcile(self._db, self.reconciliation(), self._clock).run()
 
     def _return_urls(self, urls: ReturnUrls) -> tuple[str, str]:
         page = f"{self._public_url}/checkout"

@@ -24,6 +24,9 @@ log = structlog.get_logger(__name__)
 Price = Callable[[str, Usage], int | None]
 WHOSE = {"book": "this book", "account_day": "this account's day", "day": "this server's day"}
 metrics.start_at_zero(metrics.COST_CAPS_REACHED, WHOSE)
+# In millionths: the daily caps of an account and of the server where anyone can register and nobody pays.
+STRANGERS_ACCOUNT_DAY = 5_000_000
+STRANGERS_DAY = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,14 @@ class CostCaps:
     @property
     def none(self) -> bool:
         return self.book is None and self.account_day is None and self.day is None
+
+    def for_strangers(self) -> CostCaps:
+        """The caps if anyone can register and billing is off: daily caps that are not set get defaults."""
+        return replace(self, account_day=self.account_day or STRANGERS_ACCOUNT_DAY, day=self.day or STRANGERS_DAY)
+
+    def amount(self, cap: int | None) -> str:
+        """A cap as it is shown, such as "5.00 USD"."""
+        return "any amount" if cap is None else f"{cap / 1e6:.2f} {self.currency}"
 
     def sentence(self, refusal: Refusal, cost: int) -> str:
         """The error message for a call that may cost `cost`."""

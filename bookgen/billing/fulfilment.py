@@ -19,10 +19,10 @@ import structlog
 
 from bookgen.billing import credits as wallet
 from bookgen.billing import guests
-from bookgen.billing.catalog import CURRENCY
 from bookgen.billing.gateway import Gateway, Refused, UnknownCustomer
-from bookgen.billing.plans import FREE
+from bookgen.billing.plan_features import FREE
 from bookgen.billing.processor import CheckoutSession, ProcessorSubscription
+from bookgen.billing.processor_catalog import CURRENCY
 from bookgen.billing.standing import entitled
 from bookgen.errors import Unavailable
 from bookgen.models import Checkout, PaidCredits, SubscriptionStatus

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from bookgen.billing.plans import covers_words, left
+from bookgen.billing.plan_features import covers_words, left
 from bookgen.billing.standing import Standing
 from bookgen.models import CreditLot
 from bookgen.store import credits, holds, usage

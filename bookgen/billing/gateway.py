@@ -13,8 +13,8 @@ import aiohttp
 import structlog
 
 from bookgen.billing import processor
-from bookgen.billing.catalog import CURRENCY, RECURRING, Offer
 from bookgen.billing.processor import WEBHOOK_EVENTS, CheckoutSession, Invoice, ProcessorSubscription
+from bookgen.billing.processor_catalog import CURRENCY, RECURRING, Offer
 from bookgen.errors import Conflict, Unavailable
 from bookgen.models import Account
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 import asyncpg
 import structlog
 
-from bookgen.billing.upkeep import Upkeep
+from bookgen.billing.reconciliation import Reconciliation
 from bookgen.errors import Unavailable
 from bookgen.store import reconciliation
 
@@ -25,9 +25,9 @@ log = structlog.get_logger()
 class NightlyReconcile:
     """A loop in every process. The night is claimed, so that only one process does the work."""
 
-    def __init__(self, db: asyncpg.Pool, upkeep: Upkeep, clock: Callable[[], datetime]) -> None:
+    def __init__(self, db: asyncpg.Pool, reconciliation: Reconciliation, clock: Callable[[], datetime]) -> None:
         self._db = db
-        self._upkeep = upkeep
+        self._reconciliation = reconciliation
         self._clock = clock
 
     async def run(self) -> None:
@@ -47,7 +47,7 @@ class NightlyReconcile:
         if not await reconciliation.claim(self._db, now, LEASE):
             return False
         differences = 0
-        async for difference in self._upkeep.reconcile(mend=True, since=PURCHASES_OF, now=now):
+        async for difference in self._reconciliation.reconcile(mend=True, since=PURCHASES_OF, now=now):
             log.warning("payment_reconciled", difference=difference)
             differences += 1
         await reconciliation.plan(self._db, next_night(now))

@@ -12,11 +12,11 @@ from uuid import UUID
 import asyncpg
 import structlog
 
-from bookgen.billing.catalog import Offer, plan_offer
 from bookgen.billing.customers import Customers
 from bookgen.billing.fulfilment import Fulfilment
 from bookgen.billing.gateway import UnknownCustomer
 from bookgen.billing.processor import ProcessorSubscription
+from bookgen.billing.processor_catalog import Offer, plan_offer
 from bookgen.errors import Conflict, Unavailable
 from bookgen.models import Plan, SubscriptionStatus
 from bookgen.store import payments, plans

@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import Any
 from uuid import UUID
 
-from bookgen.billing.catalog import RECURRING, Offer
+from bookgen.billing.processor_catalog import RECURRING, Offer
 from bookgen.models import SubscriptionStatus
 
 Object = Mapping[str, Any]

@@ -9,7 +9,7 @@ from uuid import UUID
 from bookgen.billing import credits as wallet
 from bookgen.billing.funds import Funds, find_funds
 from bookgen.billing.periods import Period
-from bookgen.billing.plans import covers_words, larger_plan, left, pays_for_any
+from bookgen.billing.plan_features import covers_words, larger_plan, left, pays_for_any
 from bookgen.billing.standing import RENEWAL_GRACE, Standing, find_standing, standard_plan
 from bookgen.errors import BookQuotaExceeded, PlanUpgradeRequired, QuotaExceeded, must_exist
 from bookgen.models import UNLIMITED, Allowance, CreationOptions, FundingSource, Hold, Plan, UsagePeriod

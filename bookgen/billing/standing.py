@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bookgen.billing.periods import Period, period_at
-from bookgen.billing.plans import FREE, SELF_HOSTED
+from bookgen.billing.plan_features import FREE, SELF_HOSTED
 from bookgen.errors import must_exist
 from bookgen.models import OwnedAddon, Plan, Subscription, SubscriptionStatus
 from bookgen.store import subscriptions

@@ -105,7 +105,7 @@ def _called(given: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
-        from bookgen.commands.faults import explained
+        from bookgen.commands.unexpected_errors import explained
 
         return _refused(explained(error))
 

@@ -21,7 +21,7 @@ from pydantic import AfterValidator, BaseModel, Field
 from bookgen import __version__, config
 from bookgen.client.books import BookHandle
 from bookgen.client.client import Client
-from bookgen.commands import destination
+from bookgen.commands import server_and_account
 from bookgen.commands.mcp_answers import (
     BookBrief,
     BookList,
@@ -32,7 +32,7 @@ from bookgen.commands.mcp_answers import (
     SavedFiles,
 )
 from bookgen.errors import StartupError
-from bookgen.http.books_schemas import LANGUAGES
+from bookgen.models import LANGUAGES
 from bookgen.render.formats import FORMATS
 
 NEEDS = "mcp>=2.3,<3"  # as the extra `mcp` of pyproject.toml
@@ -81,7 +81,7 @@ class Approval(BaseModel):
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    destination.add_options(parser)
+    server_and_account.add_options(parser)
     parser.add_argument(
         "--folder",
         metavar="DIR",
@@ -106,7 +106,7 @@ async def run(options: argparse.Namespace) -> int:
             f"The MCP server needs another package. Run: {sys.executable} -m pip install '{NEEDS}'"
         ) from MISSING
     use_home()
-    async with destination.reached(options) as server, Client(server.url) as client:
+    async with server_and_account.reached(options) as server, Client(server.url) as client:
         sample = await server.sign_in(client)
         await build(client, sample=sample, folder=options.folder).run_stdio_async()
     return 0

@@ -19,17 +19,17 @@ def add_options(parser: ArgumentParser) -> None:
 
     sync = commands.add_parser("sync", help="compare products, prices, portal and webhook with the payment processor")
     sync.add_argument("--apply", action="store_true", help="create what is missing there (default: only report it)")
-    sync.set_defaults(lines=lambda args, upkeep: upkeep.sync(apply=args.apply))
+    sync.set_defaults(lines=lambda args, reconciliation: reconciliation.sync(apply=args.apply))
 
     replay = commands.add_parser("replay", help="apply pending events")
     replay.add_argument("--all", action="store_true", help="also replay events that were already applied")
-    replay.set_defaults(lines=lambda args, upkeep: upkeep.replay(everything=args.all))
+    replay.set_defaults(lines=lambda args, reconciliation: reconciliation.replay(everything=args.all))
 
     reconcile = commands.add_parser("reconcile", help="compare payments with what was granted")
     reconcile.add_argument("--mend", action="store_true", help="correct our records to match the payment processor")
     reconcile.add_argument("--days", type=_days, default=DAYS, metavar="N", help=f"purchases of N days ({DAYS})")
     reconcile.set_defaults(
-        lines=lambda args, upkeep: upkeep.reconcile(
+        lines=lambda args, reconciliation: reconciliation.reconcile(
             mend=args.mend, since=timedelta(days=args.days), now=datetime.now(UTC)
         )
     )
@@ -54,7 +54,7 @@ async def run(options: Namespace) -> int:
 
 async def carry_out(args: Namespace, payments: Payments) -> None:
     """Carry out the command and print a line for each finding or change."""
-    lines: AsyncIterator[str] = args.lines(args, payments.upkeep())
+    lines: AsyncIterator[str] = args.lines(args, payments.reconciliation())
     quiet = True
     async for line in lines:
         quiet = False

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from bookgen.client.client import Client
-from bookgen.commands import destination
+from bookgen.commands import server_and_account
 from bookgen.errors import InvalidInput
 from bookgen.models import Severity
 
@@ -33,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help=f"{SAFE} (spelling and punctuation), {','.join(Severity)}, or {ALL}; applies these without asking",
     )
     parser.add_argument("--list", action="store_true", help="only show the suggestions")
-    destination.add_options(parser)
+    server_and_account.add_options(parser)
 
 
 def _choices(text: str) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ def _choices(text: str) -> tuple[str, ...]:
 async def run(options: argparse.Namespace) -> int:
     """Make and show a report. Returns 0, or 1 if it cannot be made."""
     console = Console(highlight=False)
-    async with destination.reached(options, create=False) as server, Client(server.url) as client:
+    async with server_and_account.reached(options, create=False) as server, Client(server.url) as client:
         await server.sign_in(client)
         book = _chosen(await client.list_books(), options.book)
         report = await _read(client, console, book, server.poll_seconds)

@@ -14,10 +14,10 @@ from typing import Any
 from bookgen.client.books import BookHandle
 from bookgen.client.client import Client
 from bookgen.client.errors import ApiError, Unavailable
-from bookgen.commands import destination, model_trouble
-from bookgen.commands.destination import Destination
+from bookgen.commands import model_trouble, server_and_account
 from bookgen.commands.exit_codes import exit_code
 from bookgen.commands.progress import Lines, make_display
+from bookgen.commands.server_and_account import ServerAccount
 from bookgen.commands.wording import in_words
 from bookgen.errors import StartupError
 from bookgen.render.formats import FORMATS
@@ -63,7 +63,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-cover", dest="cover", action="store_false", help="do not create a cover")
     parser.add_argument("--new", action="store_true", help="write a finished book with this title again")
-    destination.add_options(parser)
+    server_and_account.add_options(parser)
 
 
 def _formats(text: str) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ async def run(options: argparse.Namespace) -> int:
     """Write the book. Returns 0 after the files are written, 130 after Ctrl-C."""
     _make_folder(options.out)
     display = make_display()
-    async with destination.reached(options) as server, Client(server.url) as client:
+    async with server_and_account.reached(options) as server, Client(server.url) as client:
         journey = Journey(client, options, display, server)
         with _interruptible():
             try:
@@ -95,7 +95,7 @@ async def run(options: argparse.Namespace) -> int:
 class Journey:
     """Finds or creates the book, shows its progress, and downloads its files."""
 
-    def __init__(self, client: Client, options: argparse.Namespace, display: Lines, server: Destination) -> None:
+    def __init__(self, client: Client, options: argparse.Namespace, display: Lines, server: ServerAccount) -> None:
         self._client = client
         self._options = options
         self._display = display

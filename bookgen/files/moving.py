@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 import asyncpg
 import structlog
 
+from bookgen.files.cleanup import sweep
 from bookgen.files.keeping import Files, sha256
 from bookgen.files.place import FileMissing
-from bookgen.files.upkeep import sweep
 from bookgen.store import exports, file_moves, stored_files
 from bookgen.store.file_moves import Movable, MovableExport
 from bookgen.store.stored_files import StoredFile

@@ -33,8 +33,8 @@ from bookgen.http.edge.contract import conditional, docs, guarded_by, json_schem
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES, VERDICT
 from bookgen.http.edge.schemas import shown
 from bookgen.http.subscriptions import subscription_of
-from bookgen.limits import Budget, LimitClass
 from bookgen.models import Account
+from bookgen.rate_limits import Budget, LimitClass
 from bookgen.store import accounts
 from bookgen.store.accounts import LoginCandidate
 

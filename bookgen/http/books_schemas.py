@@ -16,6 +16,7 @@ from bookgen.http.edge.schemas import Body, Integer, Query, String, choice, show
 from bookgen.http.exports_schemas import ChosenSettings
 from bookgen.http.generation_schemas import GenerationProgressSchema
 from bookgen.models import (
+    LANGUAGES,
     MAX_BLURB_CHARACTERS,
     AgeRange,
     Book,
@@ -33,46 +34,6 @@ from bookgen.services.revised_outline import MAX_CHAPTERS
 MAX_WORDS = 2**31 - 1  # the largest value of the column; the plan sets the actual limit
 DEFAULT_WORDS = 20_000
 MAX_AUTHOR_NAME = 200  # characters
-
-# The languages of books, each by its own name.
-LANGUAGES = {
-    "en": "English",
-    "de": "Deutsch",
-    "fr": "Français",
-    "es": "Español",
-    "it": "Italiano",
-    "pt": "Português",
-    "nl": "Nederlands",
-    "pl": "Polski",
-    "cs": "Čeština",
-    "sv": "Svenska",
-    "tr": "Türkçe",
-    "ru": "Русский",
-    "uk": "Українська",
-    "el": "Ελληνικά",
-    "vi": "Tiếng Việt",
-    "zh": "中文",
-    "ja": "日本語",
-    "ko": "한국어",
-    "ar": "العربية",
-    "he": "עברית",
-    "hi": "हिन्दी",
-    "fa": "فارسی",
-    "ur": "اردو",
-    "bn": "বাংলা",
-    "ta": "தமிழ்",
-    "th": "ไทย",
-    "id": "Bahasa Indonesia",
-    "da": "Dansk",
-    "nb": "Norsk bokmål",
-    "fi": "Suomi",
-    "hu": "Magyar",
-    "ro": "Română",
-    "sk": "Slovenčina",
-    "hr": "Hrvatski",
-    "bg": "Български",
-    "ca": "Català",
-}
 
 # RFC 5646: language, extended language, script, region, variants, extensions, private use; in any case.
 LANGUAGE_TAG = (

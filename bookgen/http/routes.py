@@ -26,7 +26,7 @@ from bookgen.http.console import pages, static
 from bookgen.http.docs import documents
 from bookgen.http.edge.routing import Route
 from bookgen.http.outside import media, operation
-from bookgen.limits import LimitClass
+from bookgen.rate_limits import LimitClass
 
 READ, WRITE, EXPENSIVE = LimitClass.READ, LimitClass.WRITE, LimitClass.EXPENSIVE
 PUBLIC, AUTH = LimitClass.PUBLIC, LimitClass.AUTH

@@ -10,14 +10,14 @@ from aiohttp import web
 from bookgen.errors import PermissionDenied
 from bookgen.http import site_schemas as shapes
 from bookgen.http.books import with_progress
-from bookgen.http.books_schemas import GENRES, LANGUAGES
+from bookgen.http.books_schemas import GENRES
 from bookgen.http.edge import clients, replies
 from bookgen.http.edge.admission import take_from_shared
 from bookgen.http.edge.contract import conditional, docs, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, SERVICES
 from bookgen.http.edge.schemas import shown
-from bookgen.limits import Budget, address_bucket
-from bookgen.models import Usage
+from bookgen.models import LANGUAGES, Usage
+from bookgen.rate_limits import Budget, address_bucket
 from bookgen.render.formats import FORMATS
 from bookgen.render.trim import TRIMS
 from bookgen.store import books, exports, overview, stats

@@ -29,6 +29,7 @@ from bookgen.models.genres import (
     is_verse as is_verse,
     story_kind as story_kind,
 )
+from bookgen.models.languages import LANGUAGES as LANGUAGES
 from bookgen.models.plans import (
     UNLIMITED as UNLIMITED,
     Allowance as Allowance,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bookgen.render.languages import Locale
+from bookgen.render.locales import Locale
 from bookgen.render.model import Section
 from bookgen.render.settings import ExportSettings
 

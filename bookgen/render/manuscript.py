@@ -12,11 +12,11 @@ from bookgen.render.bounds import require_few_texts
 from bookgen.render.characters import one_line
 from bookgen.render.headings import says_the_same, without_label
 from bookgen.render.job import last_change
-from bookgen.render.languages import Locale, language
+from bookgen.render.locales import Locale, language
 from bookgen.render.markdown import Polish, parse
 from bookgen.render.model import Figure, Manuscript, Picture, PlacedPicture, Section, Span
-from bookgen.render.ornaments import without_needless_breaks
 from bookgen.render.poems import with_poems
+from bookgen.render.scene_breaks import without_needless_breaks
 from bookgen.render.typography import polisher
 
 WATERMARK = "Made with bookgen"

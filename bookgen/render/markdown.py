@@ -17,7 +17,7 @@ from bookgen.render import bounds, model
 from bookgen.render.characters import clean, is_wide
 from bookgen.render.model import Block, Span, Spans, lines_by_hand
 from bookgen.render.numbered import numbered_paragraphs
-from bookgen.render.ornaments import as_break, with_markdown_breaks
+from bookgen.render.scene_breaks import as_break, with_markdown_breaks
 from bookgen.render.verse_lines import with_bounded_gaps, with_marked_indent, with_spaces, without_indents
 
 MAX_BOLD_HEADING_LETTERS = 80

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from bookgen.render.languages import Locale
+from bookgen.render.locales import Locale
 
 APOSTROPHE, PRIME, DOUBLE_PRIME = "’", "′", "″"
 _SPACES = " \n\t\u00a0\u202f"

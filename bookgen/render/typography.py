@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from bookgen.render.languages import Locale
+from bookgen.render.locales import Locale
 from bookgen.render.quotes import quoted
 
 _NNBSP = "\u202f"

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from uuid import UUID
 
 from bookgen.billing.images import held_images, hold_images
-from bookgen.billing.plans import require_chapter_images
+from bookgen.billing.plan_features import require_chapter_images
 from bookgen.billing.quota import Quota
 from bookgen.billing.storage import require_room, require_stored
 from bookgen.errors import InvalidInput, must_exist

@@ -11,9 +11,9 @@ from operator import add
 from bookgen.errors import must_exist
 from bookgen.models import SAMPLE_WRITER, Chapter, SourceType
 from bookgen.services.provenance import Share, Sources, share, sources
-from bookgen.store import books, chapters, origins
+from bookgen.store import books, chapters, provenance
 from bookgen.store.database import DB
-from bookgen.store.origins import FormerText, PictureOrigin
+from bookgen.store.provenance import FormerText, PictureOrigin
 from bookgen.threads import compute
 
 BY_MODEL = (SourceType.MODEL, SourceType.PARTLY_MODEL)
@@ -55,12 +55,12 @@ async def declare(db: DB, account_id: int, book_id: int) -> Declaration:
     outline = await chapters.of_book(db, book_id)
     written = [each for each in outline if each.content.strip()]
     words = await words_of(db, account_id, book_id, written)
-    called = await origins.models(db, account_id, book_id)
+    called = await provenance.models(db, account_id, book_id)
     translator = next((each.name for each in called if each.translated), None)
     named = {each.name for each in called} | {each.writer for each in written}
     return Declaration(
         words=words,
-        pictures=await origins.pictures(db, account_id, book_id),
+        pictures=await provenance.pictures(db, account_id, book_id),
         models=sorted(named - {"", SAMPLE_WRITER}),
         translator=translator,
     )
@@ -69,13 +69,13 @@ async def declare(db: DB, account_id: int, book_id: int) -> Declaration:
 async def words_of(db: DB, account_id: int, book_id: int, written: Sequence[Chapter]) -> dict[int, Share]:
     """The share of each of the book's chapters, by its number. Former texts are read only where an author edited."""
     former: dict[int, list[FormerText]] = defaultdict(list)
-    for each in await origins.revisions(db, account_id, book_id):
+    for each in await provenance.revisions(db, account_id, book_id):
         former[each.chapter_id].append(each)
     found = {}
     for chapter in written:
         compared = sources(chapter, former[chapter.id])
         wanted = [each.id for each in compared.revisions]
-        texts = await origins.texts(db, account_id, book_id, wanted) if wanted else {}
+        texts = await provenance.texts(db, account_id, book_id, wanted) if wanted else {}
         found[chapter.chapter_number] = await _share(chapter, compared, texts)
     return found
 

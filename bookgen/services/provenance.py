@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bookgen.models import SAMPLE_WRITER, Chapter, RevisionOrigin
-from bookgen.store.origins import FormerText
+from bookgen.store.provenance import FormerText
 from bookgen.words import split, weight
 
 # Of changes that nobody wrote by hand.

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from bookgen import metrics
-from bookgen.billing.plans import require_format
+from bookgen.billing.plan_features import require_format
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, NotFound, RenderTimeout, must_exist
 from bookgen.files.keeping import Files

@@ -15,7 +15,7 @@ from bookgen.render.model import Picture, PlacedPicture
 from bookgen.render.settings import ExportSettings
 from bookgen.services.declaration import source_of, words_of
 from bookgen.services.provenance import Share
-from bookgen.store import accounts, covers, illustrations, origins
+from bookgen.store import accounts, covers, illustrations, provenance
 from bookgen.store.database import DB
 
 
@@ -46,7 +46,7 @@ async def _source(db: DB, book: Book, written: Sequence[Chapter], settings: Expo
     has_cover = settings.include_cover or settings.cover_wrap
     shown = [
         each.source
-        for each in await origins.pictures(db, book.account_id, book.id)
+        for each in await provenance.pictures(db, book.account_id, book.id)
         if (has_cover if each.is_cover else settings.include_illustrations)
     ]
     return source_of(reduce(add, words.values(), Share()), shown)

@@ -12,7 +12,7 @@ import random
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from bookgen import names
+from bookgen import person_names
 from bookgen.models import Book, BookKind, story_kind
 from bookgen.threads import compute
 from bookgen.words import count_words
@@ -118,7 +118,7 @@ def _names(book: Book) -> Iterator[str]:
     So successive books of a service get different names.
     """
     turn = _rng(book, "names").getrandbits(32) if book.bible else book.id
-    found = names.deal(book.content_language, turn, NAMES_EACH)
+    found = person_names.deal(book.content_language, turn, NAMES_EACH)
     lists = (("women", found.women), ("men", found.men), ("surnames", found.surnames))
     if named := [f"{who}: {', '.join(entries)}" for who, entries in lists if entries]:
         yield NAMES_OPEN.format(names="; ".join(named))

@@ -11,7 +11,7 @@ from bookgen.writing import sentences
 from bookgen.writing.flaw import paragraphs
 from bookgen.writing.material import TextChange, anchor
 from bookgen.writing.reply_cleanup import Cleaned
-from bookgen.writing.units import units
+from bookgen.writing.text_units import units
 
 MIN_UNITS = 4  # for a whole sentence of the instructions
 MIN_UNITS_WITHIN = 9  # for a part of a sentence

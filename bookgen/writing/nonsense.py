@@ -9,7 +9,7 @@ from bookgen.writing import sentences
 from bookgen.writing.author_wishes import is_bilingual
 from bookgen.writing.foreign import mostly_foreign
 from bookgen.writing.language import language
-from bookgen.writing.units import by_character, units
+from bookgen.writing.text_units import by_character, units
 from bookgen.writing.voice import has_refrains
 
 MAX_ECHO_SHARE = 0.3  # of a reply's characters

@@ -17,7 +17,7 @@ from bookgen.writing.flaw import Flaw, paragraphs
 from bookgen.writing.material import TextChange, anchor
 from bookgen.writing.not_prose import is_quoted, is_verse, not_prose
 from bookgen.writing.reply_cleanup import Cleaned
-from bookgen.writing.units import by_character, units
+from bookgen.writing.text_units import by_character, units
 
 SENTENCE_WORDS = 6  # shorter sentences may be repeated on purpose
 PHRASE_WORDS = 8

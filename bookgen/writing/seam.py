@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
-from bookgen.writing.units import UNIT, by_character, units
+from bookgen.writing.text_units import UNIT, by_character, units
 
 MAX_OVERLAP_CHARACTERS = 8_000
 MIN_OVERLAP_UNITS = 4  # fewer units may be a repetition on purpose

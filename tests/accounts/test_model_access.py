@@ -9,11 +9,11 @@ import pytest
 
 from bookgen.billing import credits
 from bookgen.http.routes import BOOKS, CHAPTERS, PROOFREADING
-from bookgen.limits import LimitClass
 from bookgen.models import CreditKind
 from bookgen.providers.access import Access
 from bookgen.providers.registry import ModelSettings, build_text_model
 from bookgen.providers.text import TextModel
+from bookgen.rate_limits import LimitClass
 from tests.accounts.door import PASSWORD, Door, OpenDoor
 from tests.http.spending import TEXT_MODEL, BillingModels
 

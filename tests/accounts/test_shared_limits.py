@@ -6,7 +6,7 @@ from pathlib import Path
 
 import asyncpg
 
-from bookgen.limits import Budget, LimitClass
+from bookgen.rate_limits import Budget, LimitClass
 from bookgen.store import buckets, retention
 from bookgen.store.database import Database
 from tests.accounts.door import PASSWORD, Door, opened

@@ -16,7 +16,7 @@ from bookgen.actors.supervisor import Supervisor
 from bookgen.models import ReportKind, RevisionMode, RunStatus, SourceType
 from bookgen.providers.text import TextRequest
 from bookgen.services.provenance import share, sources
-from bookgen.store import chapters, illustrations, media, origins, reports
+from bookgen.store import chapters, illustrations, media, provenance, reports
 from bookgen.store.stored_files import NewFile
 
 from .conftest import READERS, Model, Shelf, Start, Studio, crash, draft_blurb
@@ -484,7 +484,7 @@ async def test_a_rejected_revision_leaves_a_chapter_the_models(
     await until_reviewed(shelf, author.book)
 
     assert model.asked[COMPARISON] == 1
-    former = await origins.revisions(shelf.pool, author.account, author.book)
+    former = await provenance.revisions(shelf.pool, author.account, author.book)
     assert {each.origin for each in former} == {"not_preferred"}
     for chapter in await chapters.of_book(shelf.pool, author.book):
         own = [each for each in former if each.chapter_id == chapter.id]

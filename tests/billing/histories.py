@@ -13,8 +13,8 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from bookgen.billing.addons import count_use, hold_use, release_use
-from bookgen.billing.catalog import package_offer
 from bookgen.billing.checkout import HostedCheckout, Payments, ReturnUrls
+from bookgen.billing.processor_catalog import package_offer
 from bookgen.billing.quota import Quota
 from bookgen.errors import BookgenError, Conflict, InvalidInput, PlanUpgradeRequired, QuotaExceeded
 from bookgen.models import FundingSource

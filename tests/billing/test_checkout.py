@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from bookgen.billing.catalog import offers
 from bookgen.billing.checkout import HostedCheckout, Payments, ReturnUrls, Upgraded
 from bookgen.billing.gateway import Gateway
+from bookgen.billing.processor_catalog import offers
 from bookgen.errors import Conflict, InvalidInput, NotFound, PaymentsNotConfigured, Unavailable
 from bookgen.store import addons, credits, subscriptions
 from tests.fakes.stripe_server import SECRET_KEY, WEBHOOK_SECRET
@@ -294,9 +294,9 @@ async def test_reconcile_undoes_the_cancellation_of_an_upgrade_whose_event_was_l
     subscription = await canceling(account)
     await lose_keep(account)
 
-    said = [line async for line in payments.upkeep().reconcile(mend=False, since=timedelta(9), now=clock())]
+    said = [line async for line in payments.reconciliation().reconcile(mend=False, since=timedelta(9), now=clock())]
     unmended = subscription["cancel_at_period_end"]
-    async for _ in payments.upkeep().reconcile(mend=True, since=timedelta(9), now=clock()):
+    async for _ in payments.reconciliation().reconcile(mend=True, since=timedelta(9), now=clock()):
         pass
 
     assert f"{subscription['customer']}: ends then is True, should be False" in said

@@ -19,7 +19,7 @@ NOWHERE = ReturnUrls()
 async def open_nightly(pool, open_payments, clock):
     """Returns a new nightly job, as in a separate process. The night is due."""
     await reconciliation.plan(pool, clock())
-    return lambda: NightlyReconcile(pool, open_payments().upkeep(), clock)
+    return lambda: NightlyReconcile(pool, open_payments().reconciliation(), clock)
 
 
 async def due_at(pool):

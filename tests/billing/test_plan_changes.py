@@ -299,7 +299,7 @@ async def test_reconcile_finds_a_planned_change_whose_event_was_lost(
     await payments.buy_plan(account, "starter", "monthly", NOWHERE)
     stripe._end(stripe.objects[subscription["schedule"]], "released")
 
-    said = [line async for line in payments.upkeep().reconcile(mend=True, since=timedelta(9), now=clock())]
+    said = [line async for line in payments.reconciliation().reconcile(mend=True, since=timedelta(9), now=clock())]
 
     assert said == [f"{subscription['customer']}: next plan is starter monthly, should be None"]
     assert await planned(account) is None

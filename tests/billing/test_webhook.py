@@ -299,7 +299,9 @@ async def test_a_refund_that_fails_at_the_bank_returns_the_credits_it_removed(
     ledger = [(each.kind, each.amount, each.balance_after) for each in await credits.transactions(pool, account, 20)]
     assert ledger[0] == ("refund", 4, 4)
     assert await pool.fetchval("SELECT status FROM checkout") == "paid"
-    assert [line async for line in payments.upkeep().reconcile(mend=False, since=timedelta(9), now=SIGN_UP)] == []
+    assert [
+        line async for line in payments.reconciliation().reconcile(mend=False, since=timedelta(9), now=SIGN_UP)
+    ] == []
 
 
 async def test_reconcile_finds_a_failed_refund_whose_event_was_lost(
@@ -311,7 +313,7 @@ async def test_reconcile_finds_a_failed_refund_whose_event_was_lost(
     await deliver()
     stripe.fail_refund(session, lowers=False)
 
-    said = [line async for line in payments.upkeep().reconcile(mend=True, since=timedelta(9), now=SIGN_UP)]
+    said = [line async for line in payments.reconciliation().reconcile(mend=True, since=timedelta(9), now=SIGN_UP)]
 
     assert f"{session}: credits refunded is 5, should be 0" in said
     assert await credits.balance(pool, account) == 5
@@ -348,7 +350,9 @@ async def test_a_won_dispute_returns_what_it_removed(
     newest = (await credits.transactions(pool, account, 20))[0]
     assert (newest.kind, newest.amount, newest.balance_after) == ("refund", balance or -5, balance)
     assert await pool.fetchval("SELECT status FROM checkout") == ("paid" if balance else "refunded")
-    assert [line async for line in payments.upkeep().reconcile(mend=False, since=timedelta(9), now=SIGN_UP)] == []
+    assert [
+        line async for line in payments.reconciliation().reconcile(mend=False, since=timedelta(9), now=SIGN_UP)
+    ] == []
 
 
 @pytest.mark.parametrize("status", ["warning_needs_response", "warning_closed"])
@@ -627,7 +631,7 @@ async def test_an_unreadable_event_is_stored_and_logged_and_skipped(pool, paymen
     with capture_logs() as logs:
         for event in (*broken, good):
             await send(payments, stripe, event)
-    lines = [line async for line in payments.upkeep().replay(everything=True)]
+    lines = [line async for line in payments.reconciliation().replay(everything=True)]
 
     told = {line["event_id"] for line in logs if line["event"] == "payment_event_unreadable"}
     assert told == {event["id"] for event in broken}

@@ -26,7 +26,7 @@ async def test_a_blocked_loop_is_reported_and_keeps_its_lease(world: World) -> N
 
     await world.until_status(book, "completed")
 
-    assert "faults.py" in next(line for line in process.log.splitlines() if "event_loop_blocked" in line)
+    assert "fault_points.py" in next(line for line in process.log.splitlines() if "event_loop_blocked" in line)
     assert "lease_lost" not in process.log
     assert await world.value("SELECT epoch FROM run") == 1
     late = re.findall(r'bookgen_event_loop_lag_seconds_bucket\{le="(\S+)"\} (\S+)', await world.metrics(process))

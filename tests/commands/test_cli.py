@@ -14,7 +14,7 @@ import asyncpg
 import pytest
 
 from bookgen.client import calls
-from bookgen.commands import check, faults
+from bookgen.commands import check, unexpected_errors
 from bookgen.commands.cli import COMMANDS, main
 from bookgen.errors import StartupError, UpstreamAIError
 from bookgen.http.edge import serving
@@ -81,15 +81,15 @@ async def test_check_lists_what_the_first_start_creates_and_creates_nothing(tmp_
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (OSError(errno.ENOSPC, "No space left on device"), faults.DISK),
-        (asyncpg.DiskFullError("could not extend file"), faults.DISK),
+        (OSError(errno.ENOSPC, "No space left on device"), unexpected_errors.DISK),
+        (asyncpg.DiskFullError("could not extend file"), unexpected_errors.DISK),
         (PermissionError(errno.EACCES, "Permission denied", "out.zip"), "out.zip: Permission denied."),
         (asyncpg.UndefinedTableError("no table"), "Database error: no table"),
         (KeyError("book"), "Unexpected KeyError: 'book'"),
     ],
 )
 def test_every_other_error_is_one_line(error: Exception, said: str) -> None:
-    assert str(faults.explained(error)) == said
+    assert str(unexpected_errors.explained(error)) == said
 
 
 async def test_an_unknown_setting_stops_the_start(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from bookgen.client.client import Client as Account
 from bookgen.commands.cli import main
 from bookgen.commands.mcp import build, use_home
 from bookgen.errors import UpstreamAIError
-from bookgen.http.books_schemas import LANGUAGES
+from bookgen.models import LANGUAGES
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.text import TextReply, TextRequest
 from bookgen.render.formats import FORMATS

@@ -9,9 +9,9 @@ import asyncpg
 import pytest
 
 from bookgen.errors import FilesUnavailable
+from bookgen.files.cleanup import FileCleanup, KeepTimes, sweep
 from bookgen.files.keeping import Files
 from bookgen.files.places import Places
-from bookgen.files.upkeep import FileUpkeep, KeepTimes, sweep
 from bookgen.store import covers, exports, media, stored_files
 from bookgen.store.database import connect_unbounded
 from bookgen.store.exports import ExportLimits
@@ -214,12 +214,12 @@ async def test_old_exports_take_their_files_along(
 
 
 async def test_an_export_is_kept_for_its_time(pool: asyncpg.Pool, files: Files, server: S3Server, book_id: int) -> None:
-    upkeep = FileUpkeep(pool, files, KeepTimes(export_seconds=1800))
+    cleanup = FileCleanup(pool, files, KeepTimes(export_seconds=1800))
     await files.keep_export(pool, book_id, "old", "pdf", b"old")
     await pool.execute(AN_HOUR_AGO)
     await files.keep_export(pool, book_id, "new", "pdf", b"new")
 
-    await upkeep.forget_old(with_covers=False)
+    await cleanup.forget_old(with_covers=False)
     await sweep(pool, files)
 
     assert list(server.objects.values()) == [b"new"]
@@ -240,7 +240,7 @@ async def test_covers_are_kept_as_many_and_as_long_as_the_operator_says_and_the_
             book_id, *keys, at == 4, float(at in (0, 4)),
         )  # fmt: skip
 
-    await FileUpkeep(pool, Files(), times).forget_old(with_covers=True)
+    await FileCleanup(pool, Files(), times).forget_old(with_covers=True)
 
     assert await pool.fetchval("SELECT count(*) FROM cover") == left
     assert await pool.fetchval("SELECT count(*) FROM media") == 2 * left
@@ -263,7 +263,7 @@ async def test_one_round_removes_more_than_one_batch(
         )  # fmt: skip
     await pool.execute(AN_HOUR_AGO)
 
-    await FileUpkeep(pool, files, KeepTimes(export_seconds=1800, covers=1)).forget_old(with_covers=True)
+    await FileCleanup(pool, files, KeepTimes(export_seconds=1800, covers=1)).forget_old(with_covers=True)
 
     assert await pool.fetchval("SELECT count(*) FROM export_file") == 0
     assert await pool.fetchval("SELECT count(*) FROM cover") == 1

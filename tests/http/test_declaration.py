@@ -16,7 +16,7 @@ from PIL import Image
 from bookgen.providers.access import Access
 from bookgen.providers.registry import ModelSettings, build_image_model
 from bookgen.providers.text import TextModel
-from bookgen.store import origins
+from bookgen.store import provenance
 from bookgen.words import count_words
 from tests.fakes.image_server import ImageServer
 from tests.http.conftest import Api, OpenApi
@@ -165,15 +165,15 @@ async def test_every_query_filters_by_account(api: Api, book: dict[str, Any]) ->
     await rewrite(api, book["chapters"][0], OWN)
     await api.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {})
     stranger, db = await api.as_new_account("eve"), api.services.database.http
-    [revision] = await origins.revisions(db, api.account_id, book["id"])
+    [revision] = await provenance.revisions(db, api.account_id, book["id"])
 
     for account_id, theirs in ((api.account_id, True), (stranger.account_id, False)):
         asked = account_id, book["id"]
         found = (
-            await origins.revisions(db, *asked),
-            await origins.texts(db, *asked, [revision.id]),
-            await origins.pictures(db, *asked),
-            await origins.models(db, *asked),
+            await provenance.revisions(db, *asked),
+            await provenance.texts(db, *asked, [revision.id]),
+            await provenance.pictures(db, *asked),
+            await provenance.models(db, *asked),
         )
         assert [bool(each) for each in found] == [theirs] * 4
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bookgen.files.upkeep import sweep
+from bookgen.files.cleanup import sweep
 from tests.fakes.s3_server import KEY_ID, REGION, SECRET, S3Server
 from tests.http.conftest import Api, OpenApi
 from tests.http.test_covers import picture

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from bookgen.http.edge import middleware
-from bookgen.limits import Budget, LimitClass, Limiter
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.text import TextReply, TextRequest
+from bookgen.rate_limits import Budget, LimitClass, Limiter
 from bookgen.store import accounts
 from tests.http.conftest import Api, OpenApi
 

@@ -5,7 +5,7 @@ from yarl import URL
 
 from bookgen import __version__
 from bookgen.errors import catalogue
-from bookgen.http.books_schemas import LANGUAGES
+from bookgen.models import LANGUAGES
 from bookgen.render.formats import FORMATS
 from bookgen.render.trim import TRIMS
 from bookgen.store.postgres.space import SHORTAGE

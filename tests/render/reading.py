@@ -12,7 +12,7 @@ from typing import Any
 import pikepdf
 from lxml import etree
 
-from bookgen.render.languages import language
+from bookgen.render.locales import language
 from bookgen.render.model import (
     Block,
     Code,

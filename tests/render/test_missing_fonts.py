@@ -4,10 +4,10 @@ import pytest
 import structlog
 
 from bookgen.app.serve import warn_of_missing_fonts
-from bookgen.http.books_schemas import LANGUAGES
+from bookgen.models import LANGUAGES
 from bookgen.render.fonts.missing import to_install
 from bookgen.render.fonts.typeface import without_font
-from bookgen.render.languages import LANGUAGES as LOCALES
+from bookgen.render.locales import LOCALES
 from bookgen.writing.foreign import mostly_foreign
 from bookgen.writing.language import NAMES
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bookgen.render.languages import language
+from bookgen.render.locales import language
 from bookgen.render.typography import polisher
 
 

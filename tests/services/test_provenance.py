@@ -11,7 +11,7 @@ from bench.render import corpus
 from bookgen.models import SAMPLE_WRITER, Chapter, SourceType
 from bookgen.services.declaration import origin_of, source_of
 from bookgen.services.provenance import Share, share, sources
-from bookgen.store.origins import FormerText
+from bookgen.store.provenance import FormerText
 from bookgen.words import count_words
 
 _, (ANY, *_) = corpus.book(corpus.Corpus("provenance", chapters=1, words=50))

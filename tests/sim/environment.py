@@ -98,5 +98,5 @@ def at_every_fault_point(point: Callable[[str, object], Any]) -> Iterator[None]:
 def _with_fault_points() -> list[str]:
     return [
         name for name, module in sys.modules.items()
-        if name.startswith("bookgen.") and hasattr(module, "fault") and name != "bookgen.faults"
+        if name.startswith("bookgen.") and hasattr(module, "fault") and name != "bookgen.fault_points"
     ]  # fmt: skip

@@ -4,7 +4,7 @@ import pytest
 
 from bookgen.app.folders import documents
 from bookgen.errors import catalogue
-from bookgen.http.books_schemas import LANGUAGES
+from bookgen.models import LANGUAGES
 from bookgen.support import topics
 from bookgen.support.assistant import Support
 from bookgen.support.facts import CODES, Facts

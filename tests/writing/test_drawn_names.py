@@ -10,7 +10,7 @@ import pytest
 
 from bench.names import drawn, planned
 from bookgen.models import AgeRange
-from bookgen.names import REGIONS, deal, pool
+from bookgen.person_names import REGIONS, deal, pool
 from bookgen.writing import drawn_names
 from bookgen.writing.kinds import draft_outline
 from tests.writing.scripted import Scripted, a_book, obedient, outline_reply
@@ -165,9 +165,9 @@ async def test_hardly_any_book_has_the_words_of_every_model() -> None:
 
 def test_faker_is_imported_only_when_a_name_is_drawn() -> None:
     program = (
-        "import sys, bookgen.app.serve, bookgen.names, bookgen.providers.offline\n"
+        "import sys, bookgen.app.serve, bookgen.person_names, bookgen.providers.offline\n"
         "assert 'faker' not in sys.modules\n"
-        "bookgen.names.pool('en')\n"
+        "bookgen.person_names.pool('en')\n"
         "assert 'faker' in sys.modules"
     )
 

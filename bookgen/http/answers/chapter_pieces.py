@@ -10,8 +10,8 @@ from aiohttp import web
 from bookgen.http.chapters_schemas import shown_chapter
 from bookgen.http.edge import large_answers, replies
 from bookgen.http.edge.keys import ACCOUNT_ID, LINES, SERVICES
-from bookgen.limits import LimitClass
 from bookgen.models import Chapter
+from bookgen.rate_limits import LimitClass
 from bookgen.store import chapters
 from bookgen.store.chapters import Sketch
 

@@ -15,7 +15,7 @@ from bookgen import errors
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import answers_content, conditional, docs, refuses
 from bookgen.http.edge.keys import DOCUMENT, SERVICES
-from bookgen.limits import LimitClass
+from bookgen.rate_limits import LimitClass
 from bookgen.render.formats import FORMATS, LABELS
 from bookgen.support.retrieval import slug
 

@@ -17,7 +17,7 @@ from bookgen.errors import (
 from bookgen.http.edge import clients
 from bookgen.http.edge.keys import ACCOUNT_ID, LINES, OUTGOING, SERVICES, VERDICT
 from bookgen.http.edge.routing import Route
-from bookgen.limits import Budget, LimitClass, Scope, Verdict, address_bucket
+from bookgen.rate_limits import Budget, LimitClass, Scope, Verdict, address_bucket
 from bookgen.store import buckets
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import structlog
 from aiohttp import web
 
 from bookgen.http.edge.keys import SERVICES, UNKNOWN_PROXIES
-from bookgen.limits import Network, client_address, parse_address
+from bookgen.rate_limits import Network, client_address, parse_address
 
 log = structlog.get_logger(__name__)
 

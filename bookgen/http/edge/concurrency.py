@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from weakref import WeakValueDictionary
 
-from bookgen.limits import LimitClass
+from bookgen.rate_limits import LimitClass
 
 AT_ONCE = 2
 

@@ -27,7 +27,7 @@ from bookgen.http.edge.connection_counts import ConnectionCounts
 from bookgen.http.edge.keys import ACCOUNT_ID, OUTGOING, REQUEST_ID, SERVICES, VERDICT
 from bookgen.http.edge.large_answers import LARGE, MAX_PIECE_BYTES, MAX_RESPONSE_BYTES, InPieces
 from bookgen.http.edge.middleware import request_id
-from bookgen.limits import LimitClass
+from bookgen.rate_limits import LimitClass
 
 # A client that reads more slowly than this has stopped reading. Smaller answers fit into the socket's buffers.
 GRACE_SECONDS = 30.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bookgen.limits import Network, address_bucket, parse_address
+from bookgen.rate_limits import Network, address_bucket, parse_address
 
 
 class ConnectionCounts:

@@ -6,7 +6,7 @@ from aiohttp import web
 
 from bookgen.http.edge import clients, cors
 from bookgen.http.edge.keys import REQUEST_ID, SERVICES, VERDICT, Site
-from bookgen.limits import LimitClass, address_bucket
+from bookgen.rate_limits import LimitClass, address_bucket
 
 ALWAYS = {
     "X-API-Version": "v1",

@@ -14,7 +14,7 @@ from aiohttp import web
 from bookgen.errors import InvalidInput
 from bookgen.http.edge import clients
 from bookgen.http.edge.keys import SERVICES
-from bookgen.limits import parse_address
+from bookgen.rate_limits import parse_address
 
 
 def require_own(request: web.Request, app: web.Application) -> None:

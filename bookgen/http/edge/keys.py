@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from bookgen.limits import Limiter, Network, Verdict
 from bookgen.models import Book, Chapter, Estimate
+from bookgen.rate_limits import Limiter, Network, Verdict
 
 if TYPE_CHECKING:
     from bookgen.accounts.departure import Departure

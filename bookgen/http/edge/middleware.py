@@ -18,7 +18,7 @@ from bookgen.http.edge.contract import Endpoint
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, LINES, QUERY, REQUEST_ID, SERVICES
 from bookgen.http.edge.routing import Handler, Route, path_id
 from bookgen.http.edge.schemas import load
-from bookgen.limits import LimitClass
+from bookgen.rate_limits import LimitClass
 from bookgen.store.access import owns
 
 TABLE: web.AppKey[Mapping[web.AbstractRoute, Endpoint]] = web.AppKey("table")

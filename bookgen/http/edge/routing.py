@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from bookgen.errors import no_such
-from bookgen.limits import LimitClass
+from bookgen.rate_limits import LimitClass
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from bookgen import names
+from bookgen import person_names
 from bookgen.providers.sample.brief import Brief
 from bookgen.providers.sample.phrases import language_of
 
@@ -38,14 +38,14 @@ def _shuffled(values: list[str], rng: Random) -> tuple[str, ...]:
 
 def invented(language: str, rng: Random) -> tuple[str, ...]:
     """People with a given name and a surname; no two share one."""
-    drawn = names.deal(language, rng.getrandbits(32), INVENTED // 2 + 1)
+    drawn = person_names.deal(language, rng.getrandbits(32), INVENTED // 2 + 1)
     given = _shuffled([*drawn.women, *drawn.men], rng)
     return tuple(f"{name} {surname}" for name, surname in zip(given, drawn.surnames, strict=False))[:INVENTED]
 
 
 def _pronouns(name: str, language: str, bank: Mapping[str, Any]) -> tuple[str, str, str]:
     first = name.split()[0]
-    known = names.is_womans(first, language)
+    known = person_names.is_womans(first, language)
     is_she = first[-1:].lower() in "aeiy" if known is None else known
     subject, object_, possessive = bank["people"]["pronouns"]["she" if is_she else "he"]
     return subject, object_, possessive

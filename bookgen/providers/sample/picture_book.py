@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bookgen import names
+from bookgen import person_names
 from bookgen.providers.sample.brief import Brief
 from bookgen.providers.sample.phrases import language_of
 from bookgen.words import count_words
@@ -117,7 +117,9 @@ def _cast(brief: Brief, bank: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _invented(brief: Brief, figures: Sequence[str]) -> list[tuple[str, str]]:
     """Characters with short names. A look that begins with "she:" or "he:" belongs to a girl or a boy."""
-    drawn = names.deal(language_of(brief.text("language", "en")), brief.book_rng("names").getrandbits(32), len(figures))
+    drawn = person_names.deal(
+        language_of(brief.text("language", "en")), brief.book_rng("names").getrandbits(32), len(figures)
+    )
     women, men = (sorted(each, key=len, reverse=True) for each in (drawn.women, drawn.men))
     found = []
     for at, figure in enumerate(brief.book_rng("figures").sample(figures, len(figures))):

@@ -13,7 +13,7 @@ from bookgen.render.layout.geometry import Geometry
 from bookgen.render.layout.notes import note_spans
 from bookgen.render.layout.tables import shares
 from bookgen.render.model import Block, Picture, Section, Span, Spans, announces, stands_in_lines
-from bookgen.render.ornaments import SCENE_BREAK
+from bookgen.render.scene_breaks import SCENE_BREAK
 
 _EMU = 12700
 # A rule above, one below the head and one at the end, as in the printed book.

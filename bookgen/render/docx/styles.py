@@ -10,8 +10,8 @@ from docx.oxml.ns import qn
 
 from bookgen.render.docx.xml import CENTRED, MONO, NAMESPACES, spacing, twips
 from bookgen.render.fonts.families import BY_SETTING, own_script
-from bookgen.render.languages import Locale
 from bookgen.render.layout.geometry import Geometry
+from bookgen.render.locales import Locale
 from bookgen.render.model import TURNED_EMS
 from bookgen.render.settings import ExportSettings
 

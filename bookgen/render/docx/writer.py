@@ -32,10 +32,10 @@ from bookgen.render.docx.xml import (
     twips,
 )
 from bookgen.render.headings import chapter_heading
-from bookgen.render.languages import language
 from bookgen.render.layout.front import copyright_paragraphs, title_scale
 from bookgen.render.layout.geometry import geometry
 from bookgen.render.layout.page import Pagination
+from bookgen.render.locales import language
 from bookgen.render.model import Manuscript, Picture, Section
 from bookgen.render.pictures import reduced
 from bookgen.render.settings import ExportSettings

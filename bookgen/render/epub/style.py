@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from bookgen.render.fonts.families import DYSLEXIC
-from bookgen.render.languages import Locale
+from bookgen.render.locales import Locale
 from bookgen.render.model import POEM_TURNED_EMS, TURNED_EMS
-from bookgen.render.ornaments import SCENE_BREAK
+from bookgen.render.scene_breaks import SCENE_BREAK
 from bookgen.render.settings import ExportSettings
 
 _FAMILIES = {"serif": "serif", "sans": "sans-serif", "dyslexic": '"Atkinson Hyperlegible", sans-serif'}

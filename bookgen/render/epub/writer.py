@@ -14,9 +14,9 @@ from bookgen.render.archive import member, rezip
 from bookgen.render.epub.style import font_files, style_sheet
 from bookgen.render.epub.xhtml import ChapterWriter, page
 from bookgen.render.headings import chapter_heading
-from bookgen.render.languages import language
 from bookgen.render.layout.front import copyright_paragraphs
 from bookgen.render.layout.page import Pagination
+from bookgen.render.locales import language
 from bookgen.render.marks.xmp import NAMESPACE, PREFIX, PROPERTY
 from bookgen.render.model import Manuscript, Picture, Section
 from bookgen.render.settings import ExportSettings

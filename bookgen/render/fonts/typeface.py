@@ -15,8 +15,8 @@ from bookgen.render.fonts.face import Face
 from bookgen.render.fonts.families import BY_SETTING, EMOJI, FALLBACKS, MONO, SANS, SERIF, Source, own_script
 from bookgen.render.fonts.style import Style
 from bookgen.render.fonts.system import ADVICE, look_again, system_sources
-from bookgen.render.languages import LANGUAGES
-from bookgen.render.languages import language as locale
+from bookgen.render.locales import LOCALES
+from bookgen.render.locales import language as locale
 
 _JOINERS = frozenset((0x200C, 0x200D, 0xFE0E, 0xFE0F))
 _INVISIBLE = frozenset((0x200B, 0x2060, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFE0E, 0xFE0F))
@@ -195,7 +195,7 @@ def writes(source: Source, tag: str) -> bool:
 def without_font() -> list[str]:
     """The supported languages for which this machine has no font."""
     tags = []
-    for words in LANGUAGES:
+    for words in LOCALES:
         try:
             Typeface("serif", words.tag).pieces(words.contents)
         except InvalidInput:

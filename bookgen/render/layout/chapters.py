@@ -8,7 +8,7 @@ from bookgen.render.layout.flow import Flow
 from bookgen.render.layout.looseness import Looseness
 from bookgen.render.layout.notes import FootNotes
 from bookgen.render.layout.opener import opener_rows
-from bookgen.render.layout.pages import Cut, PageSearch
+from bookgen.render.layout.page_breaking import Cut, PageSearch
 from bookgen.render.layout.rows import Element, Row
 from bookgen.render.layout.setter import Setter
 from bookgen.render.model import Heading, Paragraph, Section, Span

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from bookgen.render.fonts.hyphens import Hyphens
 from bookgen.render.fonts.typeface import Typeface
-from bookgen.render.languages import language
 from bookgen.render.layout.chapters import ChapterPages, chapter_pages
 from bookgen.render.layout.contents import ContentsEntry
 from bookgen.render.layout.front import FrontMatter, anchor
@@ -16,6 +15,7 @@ from bookgen.render.layout.page import Layout, Page, PageStart, Pagination, Plac
 from bookgen.render.layout.rows import Element, Row, Rule, TextMark
 from bookgen.render.layout.setter import Setter
 from bookgen.render.layout.words import WordMaker
+from bookgen.render.locales import language
 from bookgen.render.model import Manuscript
 from bookgen.render.settings import ExportSettings
 

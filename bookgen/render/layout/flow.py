@@ -16,7 +16,7 @@ from bookgen.render.layout.setter import Setter
 from bookgen.render.layout.tables import table_rows
 from bookgen.render.layout.words import Words
 from bookgen.render.model import TURNED_EMS, Block, Section, Span, Spans, announces, lines_by_hand, stands_in_lines
-from bookgen.render.ornaments import SCENE_BREAK
+from bookgen.render.scene_breaks import SCENE_BREAK
 
 _NARROW = 13  # ems; narrower lines are not justified
 _KEPT_LINES = 8  # verse or code of up to this many lines is kept on one page

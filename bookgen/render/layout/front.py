@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 
 from bookgen.render import sample_text
-from bookgen.render.languages import Locale
 from bookgen.render.layout.contents import ContentsEntry, ContentsPages
 from bookgen.render.layout.lines import Align, Line
 from bookgen.render.layout.page import Page, Placed
 from bookgen.render.layout.rows import Element, Image, TextMark
 from bookgen.render.layout.setter import DISPLAY_LEAD, Setter
+from bookgen.render.locales import Locale
 from bookgen.render.model import Manuscript, Picture, Section
 from bookgen.render.pictures import extended
 from bookgen.render.settings import ExportSettings

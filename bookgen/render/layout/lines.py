@@ -9,9 +9,9 @@ from enum import Enum
 from bookgen.render.fonts.hyphens import Hyphens
 from bookgen.render.fonts.style import Style
 from bookgen.render.fonts.typeface import Pieces
-from bookgen.render.layout import breaking
+from bookgen.render.layout import line_breaking
 from bookgen.render.layout.bidi import Item, spaces, visual
-from bookgen.render.layout.breaking import Breakpoint, Measures, first_fit, fit, fit_shaped, third_hyphen
+from bookgen.render.layout.line_breaking import Breakpoint, Measures, first_fit, fit, fit_shaped, third_hyphen
 from bookgen.render.layout.tokens import SPACE_WIDTH, Token
 from bookgen.render.layout.words import Words, divided
 
@@ -93,7 +93,7 @@ class LineBreaker:
     def loosened(self, words: Words, shape: Shape, wanted: int) -> list[Line] | None:
         """The paragraph in exactly `wanted` lines. None if that would look bad."""
         ends = fit_shaped(
-            words, _measures(shape), breaking.SECOND_TOLERANCE, self._hyphens, wanted=wanted, micro=self._micro
+            words, _measures(shape), line_breaking.SECOND_TOLERANCE, self._hyphens, wanted=wanted, micro=self._micro
         )
         if ends is None or third_hyphen(ends) is not None:
             return None
@@ -107,23 +107,25 @@ class LineBreaker:
             return _balanced(words, measures, full) if shape.align is Align.CENTER else full
         if shape.notch_lines:
             return self._ends_around(words, measures)
-        ends = fit(words, measures, breaking.FIRST_TOLERANCE, None, micro=self._micro)
+        ends = fit(words, measures, line_breaking.FIRST_TOLERANCE, None, micro=self._micro)
         if ends is not None:
             return ends
-        for tolerance in (breaking.SECOND_TOLERANCE, breaking.ANYTHING):
+        for tolerance in (line_breaking.SECOND_TOLERANCE, line_breaking.ANYTHING):
             ends = fit(words, measures, tolerance, self._hyphens, micro=self._micro)
             forbidden: set[tuple[int, int]] = set()
             for _ in range(_LADDERS):
                 if ends is None or (stacked := third_hyphen(ends)) is None:
                     break
                 forbidden.add(stacked)
-                ends = fit(words, measures, breaking.ANYTHING, self._hyphens, micro=self._micro, forbidden=forbidden)
+                ends = fit(
+                    words, measures, line_breaking.ANYTHING, self._hyphens, micro=self._micro, forbidden=forbidden
+                )
             if ends is not None:
                 return ends
         return first_fit(words, measures, self._hyphens)
 
     def _ends_around(self, words: Words, measures: Measures) -> list[Breakpoint]:
-        for tolerance in (breaking.FIRST_TOLERANCE, breaking.SECOND_TOLERANCE, breaking.ANYTHING):
+        for tolerance in (line_breaking.FIRST_TOLERANCE, line_breaking.SECOND_TOLERANCE, line_breaking.ANYTHING):
             ends = fit_shaped(words, measures, tolerance, self._hyphens, micro=self._micro)
             if ends is not None:
                 return ends
@@ -206,7 +208,7 @@ def _justified(missing: float, measure: float, letters: float, gaps: float, micr
     """
     expansion = 100.0
     if micro:
-        share = max(-breaking.EXPANSION, min(breaking.EXPANSION, missing / measure * 0.8))
+        share = max(-line_breaking.EXPANSION, min(line_breaking.EXPANSION, missing / measure * 0.8))
         expansion += 100.0 * share
         missing -= share * letters
     if gaps <= 0.0:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bookgen.render.languages import Locale
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.layout.lines import Align, Line, LineBreaker, Shape
 from bookgen.render.layout.words import WordMaker
+from bookgen.render.locales import Locale
 from bookgen.render.model import Span, Spans
 from bookgen.render.settings import ExportSettings
 

@@ -14,7 +14,7 @@ from bookgen.writing import sentences
 from bookgen.writing.language import primary
 from bookgen.writing.material import Finding
 from bookgen.writing.picture_book.ages import Reading
-from bookgen.writing.units import units
+from bookgen.writing.text_units import units
 
 TOO_MUCH = 1.5  # times the words of a spread
 MIN_WORDS = 6  # of a text; in a shorter one the share of rare words means nothing

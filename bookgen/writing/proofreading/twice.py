@@ -10,7 +10,7 @@ from bookgen.writing import sentences
 from bookgen.writing.proofreading.book import BookText
 from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.structure import blocks
-from bookgen.writing.units import by_character, units
+from bookgen.writing.text_units import by_character, units
 
 MIN_UNITS = 9  # shorter sentences may be repeated on purpose
 _REASON = Reason(

@@ -12,11 +12,11 @@ from bookgen.writing.fence import fenced
 from bookgen.writing.language import language
 from bookgen.writing.material import Material
 from bookgen.writing.printable import printable
+from bookgen.writing.review.allowed_changes import MAX_PASSAGE_WORDS, room_for
 from bookgen.writing.review.findings import BookReview, EditorFinding
 from bookgen.writing.review.kinds import FindingKind
 from bookgen.writing.review.parts import BookPart, parts_of, reply_tokens
 from bookgen.writing.review.reading import about, extent, line_of, text_of, written
-from bookgen.writing.review.room import MAX_PASSAGE_WORDS, room_for
 from bookgen.writing.structured import TEXT, Malformed, list_of, number_of, object_of
 from bookgen.writing.window import WINDOW
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from bookgen.http.console.static import assets
-from bookgen.render.ornaments import with_markdown_breaks
+from bookgen.render.scene_breaks import with_markdown_breaks
 from tests.http.conftest import Api
 from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import sign_in
@@ -65,7 +65,7 @@ return [...document.querySelectorAll(".reading :is(p:not(.quiet), h3, li)")].map
 """
 JUDGED = """
 const [folder, texts, done] = arguments;
-import(`${folder}/scenes.js`).then(({ withBreaks }) =>
+import(`${folder}/scenebreaks.js`).then(({ withBreaks }) =>
   done(texts.map((text) => withBreaks(text).split("\\n").includes("***"))));
 """
 # Shows each text in the place of the one before it. Returns those whose blocks differ from a text that is shown alone.

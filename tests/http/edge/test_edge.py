@@ -23,7 +23,7 @@ from bookgen.http.edge.keys import BODY
 from bookgen.http.edge.routing import Route
 from bookgen.http.edge.schemas import Body, String
 from bookgen.http.routes import ROUTES as ROUTE_TABLE
-from bookgen.limits import LimitClass
+from bookgen.rate_limits import LimitClass
 from tests.http.conftest import Api, OpenApi
 
 

@@ -15,7 +15,7 @@ from bookgen.http.edge import bodies, connection
 from bookgen.http.edge.concurrency import AT_ONCE
 from bookgen.http.edge.connection_counts import ConnectionCounts
 from bookgen.http.server import BoundedRunner
-from bookgen.limits import Budget, LimitClass, Limiter
+from bookgen.rate_limits import Budget, LimitClass, Limiter
 from bookgen.store.database import Database
 from tests.http.conftest import Api, OpenApi, pause
 

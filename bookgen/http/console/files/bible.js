@@ -4,7 +4,7 @@ import { patch } from "./api.js";
 import { Facts } from "./facts.js";
 import { inLanguage } from "./format.js";
 import { html } from "./hooks.js";
-import { useKept } from "./kept.js";
+import { useKept } from "./unsaved.js";
 import { useResource } from "./live.js";
 import { Field, Heading, Problem, spoken, useWork, Waiting } from "./ui.js";
 

@@ -3,11 +3,11 @@
 import { get, patch, post } from "./api.js";
 import { inLanguage, words } from "./format.js";
 import { Editor } from "./editor.js";
-import { Formers } from "./formers.js";
+import { Formers } from "./history.js";
 import { html, useKeys, useEffect, useRef, useState } from "./hooks.js";
 import { Illustrations } from "./illustrations.js";
 import { ChapterNotes } from "./notes.js";
-import { placeRead, showRead } from "./place.js";
+import { placeRead, showRead } from "./readingplace.js";
 import { go, toPlace } from "./router.js";
 import { Prose } from "./prose.js";
 import { pictures } from "./spreads.js";

@@ -3,7 +3,7 @@
 import { post } from "./api.js";
 import { count } from "./format.js";
 import { html } from "./hooks.js";
-import { useKept } from "./kept.js";
+import { useKept } from "./unsaved.js";
 import { Cover, local } from "./tile.js";
 import { Action, Field, FontWarning, Heading, spoken } from "./ui.js";
 

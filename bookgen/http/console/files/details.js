@@ -4,7 +4,7 @@ import { patch, post } from "./api.js";
 import { deleteSoon, UNDO_SECONDS } from "./deletions.js";
 import { html } from "./hooks.js";
 import { asked, BOOK_FIELDS, BookFields } from "./idea.js";
-import { useKept } from "./kept.js";
+import { useKept } from "./unsaved.js";
 import { useResource } from "./live.js";
 import { go } from "./router.js";
 import { useSignal } from "./signal.js";

@@ -5,7 +5,7 @@ import { TwoTexts } from "./compare.js";
 import { Draft } from "./draft.js";
 import { inLanguage, since, words } from "./format.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./hooks.js";
-import { placeEdited, showEdited } from "./place.js";
+import { placeEdited, showEdited } from "./readingplace.js";
 import { current } from "./session.js";
 import { Action, Notice, off } from "./ui.js";
 import { countWords } from "./wordcount.js";

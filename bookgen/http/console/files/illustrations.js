@@ -3,7 +3,7 @@
 import { patch, post, remove } from "./api.js";
 import { inLanguage } from "./format.js";
 import { html, useLayoutEffect, useRef, useState } from "./hooks.js";
-import { useKept } from "./kept.js";
+import { useKept } from "./unsaved.js";
 import { useResource } from "./live.js";
 import { blocks } from "./prose.js";
 import { isPictureBook } from "./spreads.js";

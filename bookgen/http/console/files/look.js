@@ -2,7 +2,7 @@
 
 import { get, patch, reachable } from "./api.js";
 import { useEffect, useRef, useState } from "./hooks.js";
-import { useKept } from "./kept.js";
+import { useKept } from "./unsaved.js";
 
 const MAX_TRIES = 4;
 

@@ -4,7 +4,7 @@ import { get, post } from "./api.js";
 import { ChapterPlan, planFields, wirePlan } from "./chapterplan.js";
 import { count, inLanguage, number } from "./format.js";
 import { html, useRef, useState } from "./hooks.js";
-import { useKept } from "./kept.js";
+import { useKept } from "./unsaved.js";
 import { Estimate, Produce } from "./produce.js";
 import { go } from "./router.js";
 import { useSignal } from "./signal.js";

@@ -2,7 +2,7 @@
 
 import { html } from "./hooks.js";
 import { Pictures } from "./pictures.js";
-import { isBreak, withBreaks } from "./scenes.js";
+import { isBreak, withBreaks } from "./scenebreaks.js";
 import { Marked } from "./vendor/marked.js";
 import { Stanza, withMarks, withSpaces } from "./verse.js";
 

@@ -25,7 +25,7 @@ export function Stanza({ tokens, show }) {
   const all = lines(tokens, show).filter(({ parts }) => parts.length > 0);
   const isProse = all.length === 1 && tokens.reduce((sum, { raw }) => sum + raw.length, 0) > MAX_LINE_LETTERS;
   if (isProse) return html`<p>${all[0].parts}</p>`;
-  // The breaks between the elements are for the text of the paragraph, by which place.js finds it.
+  // The breaks between the elements are for the text of the paragraph, by which readingplace.js finds it.
   return html`<p class="verse">${all.map(({ indent, parts }) => html`<span style=${indent > 0 && { marginInlineStart: `${indent * EMS_A_SPACE}em` }}>${parts}</span>${"\n"}`)}</p>`;
 }
 

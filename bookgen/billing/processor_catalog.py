@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from bookgen.billing.plans import FREE
+from bookgen.billing.plan_features import FREE
 from bookgen.models import Addon, CreditPackage, Plan
 from bookgen.store import addons, credits, plans
 from bookgen.store.database import DB

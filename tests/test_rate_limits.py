@@ -2,7 +2,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from bookgen.limits import Budget, LimitClass, Limiter, address_bucket, client_address
+from bookgen.rate_limits import Budget, LimitClass, Limiter, address_bucket, client_address
 
 TEN_A_MINUTE = {LimitClass.READ: Budget(10, 60)}
 

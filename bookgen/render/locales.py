@@ -34,7 +34,7 @@ class Locale:
         return ("", title) if title.casefold() == label.casefold() else (label, title)
 
 
-LANGUAGES = (
+LOCALES = (
     Locale("en", "Contents", "Chapter {}", "Copyright", "All rights reserved.", "Notes"),
     Locale("de", "Inhalt", "Kapitel {}", "Copyright", "Alle Rechte vorbehalten.", "Anmerkungen", "„“‚‘"),
     Locale("fr", "Table des matières", "Chapitre {}", "Copyright", "Tous droits réservés.", "Notes", "«»“”", True),
@@ -74,7 +74,7 @@ LANGUAGES = (
     Locale("ta", "பொருளடக்கம்", "அத்தியாயம் {}", "பதிப்புரிமை", "அனைத்து உரிமைகளும் பாதுகாக்கப்பட்டவை.", "குறிப்புகள்"),
     Locale("ro", "Cuprins", "Capitolul {}", "Copyright", "Toate drepturile rezervate.", "Note", "„”«»"),
 )  # fmt: skip
-_BY_CODE = {row.code: row for row in LANGUAGES}
+_BY_CODE = {row.code: row for row in LOCALES}
 _TRADITIONAL = replace(
     _BY_CODE["zh"], contents="目錄", copyright="版權所有", rights="保留一切權利。", notes="註釋", quotes="「」『』"
 )

@@ -29,7 +29,7 @@ class KeepTimes:
     cover_seconds: float | None = None
 
 
-class FileUpkeep:
+class FileCleanup:
     def __init__(self, db: asyncpg.Pool, files: Files, times: KeepTimes) -> None:
         self._db, self._files, self._times = db, files, times
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from bookgen.render.model import Block, Heading, ItemList, Paragraph, SceneBreak
 
-MAX_ORNAMENT_SIGNS = 80
+MAX_SIGNS = 80
 SCENE_BREAK = "* * *"  # as shown on a page
 MARKDOWN_BREAK = "***"
 
 # Without full stop and ellipsis ("…" can be an answer in dialogue), and without hearts (a message).
 _SIGNS = r"*#~_=+°\-‐-―⸺⸻•·∙⋅●○◦◆◇◈◊❖※⁂⁎⁑⁕⁜§❦❧☙✦-✿❀-❋♠♣♤♦♧☼☽☾"
 _STARS = "[★☆](?:[ ]+[★☆])*"  # without spaces they are a rating
-_ORNAMENT = re.compile(rf"[{_SIGNS}](?:\s*[{_SIGNS}]){{0,{MAX_ORNAMENT_SIGNS - 1}}}|{_STARS}")
+_BREAK = re.compile(rf"[{_SIGNS}](?:\s*[{_SIGNS}]){{0,{MAX_SIGNS - 1}}}|{_STARS}")
 _RULE = re.compile(r"<hr\b[^<>]*>", re.I)
 _CENTRING = re.compile(r"</?(?:center|div|p)\b[^<>]*>|&nbsp;", re.I)
 # These are scene breaks even directly above or below other lines.
@@ -22,10 +22,10 @@ _ANYWHERE = re.compile(r"([ \t]*)(?:#{1,6}|\* ?\* ?\*[ *]*|⁂|❦|~{3,}|(?:— 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
-def is_ornament(text: str) -> bool:
+def is_scene_break(text: str) -> bool:
     """Whether a line or paragraph on its own is a scene break."""
     bare = _CENTRING.sub("", text).replace("\\", "").strip()
-    return _ORNAMENT.fullmatch(bare) is not None or _RULE.fullmatch(bare) is not None
+    return _BREAK.fullmatch(bare) is not None or _RULE.fullmatch(bare) is not None
 
 
 def with_markdown_breaks(lines: Sequence[str]) -> Iterator[str]:
@@ -49,7 +49,7 @@ def _is_break(lines: Sequence[str], index: int) -> bool:
     found = _ANYWHERE.fullmatch(line)
     if found and len(found[1].expandtabs(4)) < 4:  # deeper indentation may be code
         return True
-    return (found is not None or is_ornament(line)) and _is_alone(lines, index)
+    return (found is not None or is_scene_break(line)) and _is_alone(lines, index)
 
 
 def _is_alone(lines: Sequence[str], index: int) -> bool:
@@ -70,11 +70,11 @@ def without_needless_breaks(blocks: Sequence[Block]) -> list[Block]:
 
 
 def as_break(block: Block) -> Block:
-    """The block, or a scene break if it is a paragraph, heading or list that is only an ornament."""
+    """The block, or a scene break if it is a paragraph, heading or list that is only such a sign."""
     match block:
         case Paragraph(spans) | Heading(_, spans) if spans and not any(span.code or span.href for span in spans):
             text = "".join(span.text for span in spans)
-            return SceneBreak() if is_ornament(text) and all(span.note is None for span in spans) else block
+            return SceneBreak() if is_scene_break(text) and all(span.note is None for span in spans) else block
         case ItemList(((Paragraph(()),),), None):  # a sign that Markdown took for a bullet
             return SceneBreak()
     return block

@@ -33,7 +33,7 @@ SETTINGS = {
 
 
 @contextlib.asynccontextmanager
-async def own_server(settings: Config) -> AsyncIterator[tuple[str, Path]]:
+async def temporary_server(settings: Config) -> AsyncIterator[tuple[str, Path]]:
     """Start the server. Yields its address and the path of its log."""
     log = settings.data_dir / "write.log"
     with _opened(log) as output:

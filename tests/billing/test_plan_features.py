@@ -7,7 +7,7 @@ from dataclasses import replace
 import asyncpg
 import pytest
 
-from bookgen.billing.plans import larger_plan, left, require_chapter_images, require_format
+from bookgen.billing.plan_features import larger_plan, left, require_chapter_images, require_format
 from bookgen.errors import PlanUpgradeRequired
 from bookgen.models import UNLIMITED
 from bookgen.store import plans

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import asyncpg
 
 from bookgen.billing import processor
-from bookgen.billing.catalog import Offer, offers
 from bookgen.billing.fulfilment import Effect, Fulfilment
 from bookgen.billing.gateway import Refused, Unreadable
+from bookgen.billing.processor_catalog import Offer, offers
 from bookgen.billing.webhook import UNREADABLE, UnreadableEvent, Webhook
 from bookgen.store import payment_events, payments
 from bookgen.store.database import DB
@@ -29,7 +29,7 @@ class Side(NamedTuple):
     refresh: Callable[[str], Awaitable[None]]
 
 
-class Upkeep:
+class Reconciliation:
     def __init__(self, db: asyncpg.Pool, fulfilment: Fulfilment, webhook: Webhook, public_url: str) -> None:
         self._db = db
         self._gateway = fulfilment.gateway

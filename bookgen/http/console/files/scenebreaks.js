@@ -1,7 +1,7 @@
-// Scene breaks in any spelling, by the same rules as the files: render/ornaments.py has the same signs.
+// Scene breaks in any spelling, by the same rules as the files: render/scene_breaks.py has the same signs.
 
 const SIGNS = String.raw`[*#~_=+°\-‐-―⸺⸻•·∙⋅●○◦◆◇◈◊❖※⁂⁎⁑⁕⁜§❦❧☙✦-✿❀-❋♠♣♤♦♧☼☽☾]`;
-const ORNAMENT = new RegExp(`^(?:${SIGNS}(?:\\s*${SIGNS}){0,79}|[★☆](?: +[★☆])*|<hr\\b[^<>]*>)$`, "i");
+const BREAK = new RegExp(`^(?:${SIGNS}(?:\\s*${SIGNS}){0,79}|[★☆](?: +[★☆])*|<hr\\b[^<>]*>)$`, "i");
 const CENTRING = /<\/?(?:center|div|p)\b[^<>]*>|&nbsp;|\\/gi;
 // Signs that are a scene break even right next to other lines.
 const ANYWHERE = /^ {0,3}(?:#{1,6}|\* ?\* ?\*[ *]*|⁂|❦|~{3,}|(?:— ?){2,}|(?:\\?\* ?){3}|- ?- ?-)[ \t]*$/;
@@ -18,7 +18,7 @@ export function withBreaks(text) {
       if (fenced?.[1].startsWith(fence) && !fenced[2].trim()) fence = "";
       return [line];
     }
-    if (ANYWHERE.test(line) || (isOrnament(line) && empty(at - 1) && empty(at + 1))) return ["", "***", ""];
+    if (ANYWHERE.test(line) || (isSceneBreak(line) && empty(at - 1) && empty(at + 1))) return ["", "***", ""];
     if (fenced) fence = fenced[1];
     return [line];
   }).join("\n");
@@ -29,4 +29,4 @@ export function isBreak({ type, ordered, items }) {
   return type === "list" && !ordered && items.length === 1 && !items[0].text.trim();
 }
 
-const isOrnament = (line) => ORNAMENT.test(line.replace(CENTRING, "").trim());
+const isSceneBreak = (line) => BREAK.test(line.replace(CENTRING, "").trim());

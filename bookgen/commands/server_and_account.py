@@ -13,7 +13,7 @@ from bookgen import config
 from bookgen.client.client import Client
 from bookgen.client.errors import Unauthenticated
 from bookgen.commands import passwords
-from bookgen.commands.own_server import own_server
+from bookgen.commands.temporary_server import temporary_server
 from bookgen.errors import StartupError
 from bookgen.store.postgres.clusters import require_cluster
 from bookgen.store.postgres.keyfile import kept_secret
@@ -26,7 +26,7 @@ POLL_LOCAL, POLL_REMOTE = 0.5, 15.0
 
 
 @dataclass(frozen=True)
-class Destination:
+class ServerAccount:
     """The server and account that a command uses. Without a login, it is an account created for this computer.
 
     `suffix`: what to append to the name of that account. `log`: the log file of a server that the command has started.
@@ -76,7 +76,7 @@ def _url(text: str) -> str:
 
 
 @contextlib.asynccontextmanager
-async def reached(options: argparse.Namespace, *, create: bool = True) -> AsyncIterator[Destination]:
+async def reached(options: argparse.Namespace, *, create: bool = True) -> AsyncIterator[ServerAccount]:
     """The server given by the options, or a server that is started now and stopped at the end. Raises StartupError.
 
     Without `create`, this raises NoDatabase instead of starting a server that would create an embedded database.
@@ -87,7 +87,7 @@ async def reached(options: argparse.Namespace, *, create: bool = True) -> AsyncI
         raise StartupError("--password needs --login.")
     if options.server and options.login:
         password = await passwords.given(options.password or passwords.ASK)
-        yield Destination(options.server, password or "", options.login, poll_seconds=POLL_REMOTE)
+        yield ServerAccount(options.server, password or "", options.login, poll_seconds=POLL_REMOTE)
         return
     settings = config.load()
     if not (create or options.server or settings.database_url):
@@ -97,7 +97,7 @@ async def reached(options: argparse.Namespace, *, create: bool = True) -> AsyncI
     if options.server:
         # A different password for each server, and a suffix that makes the username unique there.
         password = hmac.new(key.encode(), options.server.encode(), "sha256").hexdigest()
-        yield Destination(options.server, password, suffix=f"-{password[:8]}", poll_seconds=POLL_REMOTE)
+        yield ServerAccount(options.server, password, suffix=f"-{password[:8]}", poll_seconds=POLL_REMOTE)
         return
-    async with own_server(settings) as (url, log):
-        yield Destination(url, key, log=log)
+    async with temporary_server(settings) as (url, log):
+        yield ServerAccount(url, key, log=log)
