@@ -212,7 +212,7 @@ def mutant_at(place: Place) -> Mutant | None:
 
 
 def _program(source: str) -> str:
-    """What executes of a source: no annotations, no docstrings, no dataclass layout."""
+    """What executes of a source: no annotations, no docstrings, no dataclass layout, no kinds of parameters."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         match node:
@@ -220,6 +220,8 @@ def _program(source: str) -> str:
                 node.returns = None
             case ast.Call(func=ast.Name("dataclass")):
                 node.keywords = [each for each in node.keywords if each.arg != "slots"]
+            case ast.arguments():
+                node.args, node.posonlyargs, node.kwonlyargs = [*node.posonlyargs, *node.args, *node.kwonlyargs], [], []
             case ast.arg() | ast.AnnAssign():
                 node.annotation = None if isinstance(node, ast.arg) else ast.Constant(None)
             case _:

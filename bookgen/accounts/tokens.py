@@ -8,7 +8,6 @@ import hashlib
 import re
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -57,22 +56,15 @@ class Claims:
 
 
 class Tokens:
-    """Signs and verifies tokens, with one secret key unless `use` sets others.
+    """Signs and verifies tokens, with one secret key unless `use` sets others."""
 
-    Valid signatures are cached, so that a polling client costs no HMAC. The expiry is checked every time.
-    """
-
-    def __init__(self, secret_key: str, *, clock: Callable[[], float] = time.time, remembered: int = 10_000) -> None:
+    def __init__(self, secret_key: str, *, clock: Callable[[], float] = time.time) -> None:
         self._signing = secret_key.encode()
         self._accepted: tuple[bytes, ...] = (self._signing,)
         self.now = clock
-        self._remembered = remembered
-        self._seen: OrderedDict[str, Claims] = OrderedDict()
 
     def use(self, signing: bytes, accepted: tuple[bytes, ...]) -> None:
         """Sign with the key `signing`, and accept tokens of all `accepted` keys."""
-        if not {*self._accepted} <= {*accepted}:
-            self._seen.clear()  # some may be signed with a key that is no longer valid
         self._signing, self._accepted = signing, accepted
 
     def pair(self, account_id: int, signed_in_at: float | None = None) -> TokenPair:
@@ -101,24 +93,13 @@ class Tokens:
 
     def verify(self, token: str, token_type: TokenType) -> Claims:
         """The claims of a valid token of this type."""
-        claims = self._claims(token)
+        claims = _decode(token, self._accepted)
         if claims.token_type != token_type:
             raise TokenInvalid
         if claims.expires_at <= self.now():
             if token_type is TokenType.ACCESS:
                 raise TokenExpired(token_type=token_type.value)
             raise TokenInvalid
-        return claims
-
-    def _claims(self, token: str) -> Claims:
-        claims = self._seen.get(token)
-        if claims is not None:
-            self._seen.move_to_end(token)
-            return claims
-        claims = _decode(token, self._accepted)
-        self._seen[token] = claims
-        if len(self._seen) > self._remembered:
-            self._seen.popitem(last=False)
         return claims
 
 

@@ -44,6 +44,12 @@ async def test_sign_ins_from_an_address_are_counted_across_processes(database: D
     assert outcomes == [401, 401, 401, 429, 429]
 
 
+async def test_other_calls_without_a_token_are_counted_by_each_process_alone(door: Door) -> None:
+    await door.call("GET", "/auth/subscriptions/plans/")
+
+    assert await door.database.http.fetchval("SELECT count(*) FROM caller_bucket") == 0
+
+
 async def test_the_full_bucket_of_a_caller_is_deleted(pool: asyncpg.Pool) -> None:
     bucket = {"capacity": 2, "rate": Budget(2, 3600).rate}
     await buckets.take_from(pool, LimitClass.AUTH, "198.51.100.1", **bucket)

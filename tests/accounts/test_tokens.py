@@ -157,13 +157,14 @@ def test_a_wrong_token_type_is_reported_before_the_expiry(tokens: Tokens) -> Non
         tokens.verify(forged(claims(token_type="refresh", exp=NOW - 1)), TokenType.ACCESS)
 
 
-def test_the_cache_of_verified_tokens_is_bounded(clock: TokenClock) -> None:
-    tokens = Tokens(KEY, clock=clock, remembered=10)
+def test_a_token_is_refused_once_its_key_is_no_longer_accepted(tokens: Tokens) -> None:
+    token = tokens.sign(TokenType.ACCESS, 7)
+    assert tokens.verify(token, TokenType.ACCESS).account_id == 7
 
-    signed = [tokens.sign(TokenType.ACCESS, account) for account in range(1, 50)]
+    tokens.use(b"another key of thirty-two bytes or more", (b"another key of thirty-two bytes or more",))
 
-    assert [tokens.verify(token, TokenType.ACCESS).account_id for token in signed * 2] == [*range(1, 50)] * 2
-    assert len(tokens._seen) == 10
+    with pytest.raises(TokenInvalid):
+        tokens.verify(token, TokenType.ACCESS)
 
 
 def test_link_tokens_are_random_and_stored_as_hashes() -> None:

@@ -40,6 +40,12 @@ async def test_the_first_plan_is_paid_for_on_a_hosted_page(payments, stripe, mak
     assert session["metadata"]["bookgen_checkout"]
 
 
+async def test_a_single_purchase_asks_for_an_invoice(payments, stripe, make_account):
+    bought = await payments.buy_credits(await make_account(), "single", NOWHERE)
+
+    assert stripe.objects[bought.session_id]["invoice_creation"] == {"enabled": "true"}
+
+
 async def test_changing_the_plan_updates_the_subscription_with_proration(
     pool, quota, payments, stripe, make_account, subscribe
 ):

@@ -111,7 +111,7 @@ async def test_choosing_the_current_plan_cancels_the_planned_change(
 
 
 async def test_an_upgrade_releases_the_schedule_and_applies_at_once(
-    quota, pool, payments, make_account, subscribe, planned, schedules
+    quota, pool, payments, stripe, make_account, subscribe, planned, schedules
 ):
     account = await make_account()
     await subscribe(account, "starter", "yearly")
@@ -120,6 +120,8 @@ async def test_an_upgrade_releases_the_schedule_and_applies_at_once(
     assert await payments.buy_plan(account, "pro", "yearly", NOWHERE) == Upgraded(DONE)
 
     assert (await planned(account), schedules()) == (None, ["released"])
+    [released] = [form for _, path, form in stripe.wire.calls if path.endswith("/release")]
+    assert released == {"preserve_cancel_date": "true"}
     assert (await quota.plan(pool, account)).slug == "pro"
     assert [invoice.amount for invoice in await payments.invoices(account)] == ["300.00", "190.00"]
 

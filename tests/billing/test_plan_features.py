@@ -7,7 +7,7 @@ from dataclasses import replace
 import asyncpg
 import pytest
 
-from bookgen.billing.plan_features import larger_plan, left, require_chapter_images, require_format
+from bookgen.billing.plan_features import larger_plan, left, pays_for_any, require_chapter_images, require_format
 from bookgen.errors import PlanUpgradeRequired
 from bookgen.models import UNLIMITED
 from bookgen.store import plans
@@ -35,6 +35,15 @@ async def test_chapter_images_need_a_paid_plan(pool):
 @pytest.mark.parametrize(("limit", "taken", "remains"), [(5, 2, 3), (5, 7, 0), (0, 0, 0), (-1, 900, -1)])
 def test_the_remaining_allowance_is_never_negative_unless_it_is_unlimited(limit, taken, remains):
     assert left(limit, taken) == remains
+
+
+async def test_only_a_plan_without_a_limit_of_books_pays_for_any_of_them(pool):
+    starter = await plans.find(pool, "starter")
+    endless = replace(starter, features=replace(starter.features, books_per_month=UNLIMITED))
+
+    assert pays_for_any(endless, 60_000)
+    assert not pays_for_any(endless, 60_001)
+    assert not pays_for_any(starter, 60_000)
 
 
 async def test_a_plan_is_advised_if_it_has_more_books_and_room_for_this_one(pool):

@@ -66,19 +66,34 @@ async def test_a_signed_event_with_a_null_character_is_refused(
         await payments.receive(*stripe.delivery(event))
 
 
+@pytest.mark.parametrize("slug", ["pro", "basic"])
 async def test_the_end_of_a_paid_plan_leaves_a_plan_that_the_operator_granted(
-    pool, quota, stripe, clock, make_account, subscribe, deliver
+    pool, quota, stripe, clock, make_account, subscribe, deliver, slug
 ):
     account = await make_account()
+    await pool.execute("UPDATE plan SET slug = $1 WHERE slug = 'pro'", slug)
     paid = await subscribe(account, "starter")
     await deliver()
-    await subscriptions.set_plan(pool, account, "pro")
+    await subscriptions.set_plan(pool, account, slug)
     clock.now += timedelta(days=40)
 
     stripe.cancel(paid)
     await deliver()
 
-    assert (await quota.plan(pool, account)).slug == "pro"
+    assert (await quota.plan(pool, account)).slug == slug
+
+
+async def test_an_operator_is_told_of_a_customer_who_pays_twice(stripe, make_account, subscribe, deliver):
+    with capture_logs() as once:
+        paid = stripe.objects[await subscribe(await make_account(), "starter")]
+        await deliver()
+    stripe._emit("customer.subscription.created", stripe._new("subscription", "sub", **{**paid, "id": "sub_again"}))
+
+    with capture_logs() as twice:
+        await deliver()
+
+    told = ["subscribed_twice" in [each["event"] for each in logs] for logs in (once, twice)]
+    assert told == [False, True]
 
 
 async def test_an_escaped_backslash_before_u0000_is_ordinary_text(pool, make_account, buy_credits, deliver, stripe):

@@ -38,6 +38,13 @@ async def test_a_404_says_what_is_missing(api: Api) -> None:
     assert proofread.body["error"]["message"] == MISSING["/books/999999/"]
 
 
+async def test_a_browser_gets_a_page_for_an_unknown_address_but_json_below_the_api(api: Api) -> None:
+    browser = {"Accept": "text/html,application/xhtml+xml"}
+    for path, kind in [("/nope", "text/html"), ("/api/v1/nope/", "application/json")]:
+        async with api.client.get(path, headers=browser) as reply:
+            assert (reply.status, reply.content_type) == (404, kind)
+
+
 @pytest.mark.parametrize(
     ("body", "details"),
     [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 
 from aiohttp import web
 
@@ -11,7 +10,7 @@ from bookgen.errors import Conflict
 from bookgen.http.edge.large_answers import InPieces, tag_of
 from bookgen.http.edge.routing import Handler
 
-_SMALL, _MINIMAL = 8192, '-minimal"'
+_MINIMAL = '-minimal"'
 _KEPT = ("Cache-Control", "Preference-Applied")
 READS = ("GET", "HEAD")
 CHANGED = (
@@ -30,7 +29,7 @@ class Known:
 
     def __call__(self, body: bytes) -> bool:
         """Whether the caller has this body already. Sets `tag` to the body's."""
-        return self.by_tag(_tag(body))
+        return self.by_tag(tag_of(body))
 
     def by_tag(self, tag: str) -> bool:
         """Whether the caller has the body with this tag already. Sets `tag`."""
@@ -78,7 +77,7 @@ def tag_of_response(response: web.StreamResponse) -> str:
         case InPieces(tag=tag):
             return tag
         case web.Response(body=bytes() as body):
-            return _tag(body)
+            return tag_of(body)
     raise TypeError("The answer has no tag.")
 
 
@@ -89,7 +88,7 @@ def minimal_tag(tag: str) -> str:
 
 def is_expected(request: web.Request, body: bytes) -> bool:
     """Whether If-Match is missing or names the ETag of an answer with this body."""
-    return _is_expected(request, _tag(body))
+    return _is_expected(request, tag_of(body))
 
 
 def _is_expected(request: web.Request, tag: str) -> bool:
@@ -105,11 +104,3 @@ def _is_expected(request: web.Request, tag: str) -> bool:
 def _names(given: str, tag: str) -> bool:
     """Whether the header names the tag. RFC 9110's weak comparison: caches and compressing proxies add `W/`."""
     return given.strip() == "*" or tag in (each.strip().removeprefix("W/") for each in given.split(","))
-
-
-def _tag(body: bytes) -> str:
-    return _tag_of_small(body) if len(body) < _SMALL else tag_of(body)
-
-
-# A polled status is the same bytes object until it changes, so its tag is cached.
-_tag_of_small = lru_cache(maxsize=4096)(tag_of)
