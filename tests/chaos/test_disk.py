@@ -143,7 +143,7 @@ async def test_a_server_stopped_by_a_full_disk_comes_back_when_there_is_space(wo
     with pytest.raises(Unavailable):
         await fill_the_log(world)
 
-    await process.said("postgres could not be started again: .*No space left on device")
+    await process.said('No space left on device.*"event":"postgres_not_started"')
     assert not process.dead
     assert (disk.folder / "postgres.log").read_text().count("starting PostgreSQL") < 10
     disk.make_room()

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
-import logging
 import os
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 import asyncpg
+import structlog
 
 from bookgen.errors import StartupError
 from bookgen.store.postgres import binaries, roles, sockets
@@ -27,7 +27,7 @@ from bookgen.store.postgres.sockets import socket_folder
 from bookgen.store.postgres.space import make_data_folder
 from bookgen.store.postgres.starting import FIRST_REST_SECONDS, MAX_REST_SECONDS, START_SECONDS, bring_up, until
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 SETTINGS = {
     "listen_addresses": "",
@@ -179,7 +179,7 @@ class EmbeddedPostgres:
             await asyncio.sleep(WATCH_SECONDS)
             if server.alive():
                 continue
-            log.warning("postgres is gone; starting it again")
+            log.warning("postgres_ended", what="It is started again.")
             try:
                 async with self._lock():
                     server = self._server = await self._newest(server)
@@ -187,7 +187,10 @@ class EmbeddedPostgres:
                 rest = FIRST_REST_SECONDS
             except Exception as error:
                 log.error(
-                    "postgres could not be started again: %s", error, exc_info=not isinstance(error, StartupError)
+                    "postgres_not_started",
+                    reason=str(error),
+                    to_do="Remove the cause that `reason` or postgres.log names. It is tried again by itself.",
+                    exc_info=not isinstance(error, StartupError),
                 )
                 rest = MAX_REST_SECONDS
 

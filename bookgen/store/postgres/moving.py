@@ -88,7 +88,7 @@ async def move(former: Postmaster, server: Postmaster, clients: Path, passwords:
         ) from error
     finally:
         await asyncio.to_thread(shutil.rmtree, server.data.with_suffix(".new"), ignore_errors=True)
-    log.warning("postgres_was_moved", **names, note=f"{former.data} is left as it was and can be deleted.")
+    log.warning("postgres_was_moved", **names, to_do=f"Delete {former.data} when you no longer need the old database.")
 
 
 async def _copy(old: Postmaster, new: Postmaster, clients: Clients, passwords: RolePasswords) -> None:

@@ -71,8 +71,14 @@ class DiskGuard:
         """The message for requests that would store more, or None while there is room."""
         free = shutil.disk_usage(self.folder).free
         short = free < self.least_free
-        if short is not self._short:
-            tell = log.error if short else log.info
-            tell("disk_almost_full" if short else "disk_has_room", free_mb=free >> 20, least_mb=self.least_free >> 20)
+        if short and not self._short:
+            log.error(
+                "disk_almost_full",
+                free_mb=free >> 20,
+                least_mb=self.least_free >> 20,
+                to_do="Free some space, or make the disk larger. Until then nothing new is stored.",
+            )
+        elif self._short and not short:
+            log.info("disk_has_room", free_mb=free >> 20, least_mb=self.least_free >> 20)
         self._short = short
         return SHORTAGE if short else None
