@@ -73,7 +73,10 @@ class RightsCache:
             except Unavailable as outage:
                 log.warning("blocked_accounts_not_read", reason=str(outage))
             except Exception:
-                log.exception("blocked_accounts_not_read")
+                log.exception(
+                    "blocked_accounts_not_read",
+                    to_do="It is tried again in 2 seconds. If this repeats, report the traceback as a bug.",
+                )
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 
     async def look(self, on_blocked: Callable[[int], Awaitable[None]]) -> None:

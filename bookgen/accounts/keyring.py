@@ -87,7 +87,10 @@ class Keyring:
             except Unavailable as outage:
                 log.warning("signing_keys_not_read", reason=str(outage))
             except Exception:
-                log.exception("signing_keys_not_read")
+                log.exception(
+                    "signing_keys_not_read",
+                    to_do="It is tried again in 5 seconds. If this repeats, report the traceback as a bug.",
+                )
 
     def _keys(self, sealed: list[SealedKey]) -> tuple[bytes, tuple[bytes, ...]]:
         """The key that signs, and all keys whose tokens are accepted."""

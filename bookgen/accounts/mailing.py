@@ -59,7 +59,10 @@ class Mailing:
             except Unavailable as outage:
                 log.warning("mail_not_read", reason=str(outage))
             except Exception:
-                log.exception("mail_not_read")
+                log.exception(
+                    "mail_not_read",
+                    to_do="It is tried again in 5 seconds. If this repeats, report the traceback as a bug.",
+                )
             await self._wait()
 
     async def deliver_due(self) -> int:
@@ -87,7 +90,11 @@ class Mailing:
             self._fails(failure.fault)
             await self._postpone(mail, failure)
         except Exception as error:
-            log.exception("mail_failed", mail_id=mail.id)
+            log.exception(
+                "mail_failed",
+                mail_id=mail.id,
+                to_do="It is tried again. If this repeats while the database answers, report the traceback as a bug.",
+            )
             self._fails(MailFault.OTHER)
             await self._postpone(mail, error)
         else:
@@ -167,9 +174,22 @@ class Mailing:
 
     async def _postpone(self, mail: DueMail, error: Exception) -> None:
         if mail.attempts >= MAX_ATTEMPTS:
-            log.error("mail_given_up", mail_id=mail.id, purpose=mail.purpose, error=str(error))
+            log.error(
+                "mail_given_up",
+                mail_id=mail.id,
+                purpose=mail.purpose,
+                error=str(error),
+                to_do="The e-mail is deleted. Unless its own address is at fault, run: bookgen mail test ADDRESS",
+            )
             await mails.delete(self._db, mail.id)
             return
         delay = min(FIRST_RETRY * 2 ** (mail.attempts - 1), MAX_RETRY)
-        log.warning("mail_postponed", mail_id=mail.id, purpose=mail.purpose, seconds=delay.total_seconds())
+        log.warning(
+            "mail_postponed",
+            mail_id=mail.id,
+            purpose=mail.purpose,
+            seconds=delay.total_seconds(),
+            error=str(error)[:500],
+            to_do="It is tried again by itself. If this repeats, run: bookgen mail test ADDRESS",
+        )
         await mails.postpone(self._db, mail.id, delay, str(error)[:500])

@@ -122,7 +122,11 @@ class Actor(ABC):
             if answer is None:
                 raise
             if answer.done() and not isinstance(error, BookgenError):
-                log.exception("error_without_caller", message=type(message).__name__)
+                log.exception(
+                    "error_without_caller",
+                    message=type(message).__name__,
+                    to_do="The caller had stopped waiting and was not told. Report the traceback as a bug.",
+                )
             _answer(answer, error=error)
         except BaseException:
             if answer is not None:

@@ -72,7 +72,10 @@ class Blurbs:
             except Unavailable as error:
                 self._resources.health.saw(error)
             except Exception:
-                log.exception("blurbs_not_claimed")
+                log.exception(
+                    "blurbs_not_claimed",
+                    to_do="It is tried again in 5 seconds. If this repeats, report the traceback as a bug.",
+                )
 
     def halt(self) -> None:
         """Let calls in flight finish and make no others."""
@@ -112,7 +115,11 @@ class Blurbs:
         except UpstreamAIError as error:
             await self._failed(claimed, owner, error)
         except Exception:
-            log.exception("blurb_crashed", book_id=claimed.book_id)
+            log.exception(
+                "blurb_crashed",
+                book_id=claimed.book_id,
+                to_do="The book stays without a blurb until its author writes one. Report the traceback as a bug.",
+            )
             await through_outages(lambda: blurbs.finish(pool, claimed, owner))
         finally:
             self._steps.pop(claimed.book_id, None)

@@ -140,7 +140,12 @@ class ChaptersInFlight:
         late, up_since = now() - STALL_SECONDS, self._resources.health.up_since
         for work in self.by_run.values():
             if work.placed and (due := work.steps.due) is not None and max(due, up_since) < late:
-                log.error("chapter_stalled", run_id=str(work.run.id), chapter_number=work.run.current_chapter)
+                log.error(
+                    "chapter_stalled",
+                    run_id=str(work.run.id),
+                    chapter_number=work.run.current_chapter,
+                    to_do=f"The run has failed. Continue it with: bookgen runs resume {work.run.id}",
+                )
                 work.stall()
 
     def words_in_flight(self, run: Run) -> int:

@@ -53,7 +53,11 @@ class Health:
         now = asyncio.get_running_loop().time()
         loaded = isinstance(error, PoolExhausted) and now - self._answered_at < ANSWERED_SECONDS
         if is_outage(error) and not loaded and self.up:
-            log.warning("database_lost", reason=str(error.__cause__ or error))
+            log.warning(
+                "database_lost",
+                reason=str(error.__cause__ or error),
+                to_do="Start or repair PostgreSQL if it stays away. Books wait and continue by themselves.",
+            )
             self._up.clear()
         self._writes_fail_until = max(self._writes_fail_until, now + WRITE_FAILED_SECONDS.get(sqlstate(error), 0.0))
 

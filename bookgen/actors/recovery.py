@@ -108,7 +108,12 @@ class Crashes:
 
     def crashed(self, key: Key, error: Exception) -> None:
         _, book_id = key
-        log.error("actor_crashed", book_id=book_id, exc_info=error)
+        log.error(
+            "actor_crashed",
+            book_id=book_id,
+            exc_info=error,
+            to_do="It starts again, up to three times a minute; then its run fails. Report the traceback as a bug.",
+        )
         self._restarts.crashed(book_id, now())
         self._backing_off.add(key)
         if self._restarts.spent(book_id, now()):
@@ -255,7 +260,13 @@ class Recovery:
         """Whether a run at risk still waits after the last death of its process."""
         if run.id not in self._retry_at:
             self._retry_at[run.id] = now() + random.uniform(*BACK_OFF)
-            log.warning("run_backs_off", run_id=str(run.id), book_id=run.book_id, deaths=run.crash_count)
+            log.warning(
+                "run_backs_off",
+                run_id=str(run.id),
+                book_id=run.book_id,
+                deaths=run.crash_count,
+                to_do="Find in the log why the processes died. If one more dies, the run fails.",
+            )
         return now() < self._retry_at[run.id]
 
     async def _report(self, run: Run, event: Event) -> None:
@@ -306,7 +317,11 @@ async def every(
             resources.health.saw(error)
             wait = again or seconds
         except Exception:
-            log.exception("periodic_work_failed", work=work.__qualname__)
+            log.exception(
+                "periodic_work_failed",
+                work=work.__qualname__,
+                to_do="It is tried again by itself. If this repeats, report the traceback as a bug.",
+            )
         else:
             if asked is not False:
                 resources.health.saw_success()

@@ -147,7 +147,10 @@ class Reports:
             except Unavailable as error:
                 self._resources.health.saw(error)
             except Exception:
-                log.exception("reports_not_claimed", what="Proofreading reports wait. The next try follows in seconds.")
+                log.exception(
+                    "reports_not_claimed",
+                    to_do="It is tried again in 5 seconds. If this repeats, report the traceback as a bug.",
+                )
 
     def call_off(self, report_id: int) -> None:
         """Stop making a deleted report after the call in flight."""
@@ -196,7 +199,12 @@ class Reports:
         except (UpstreamAIError, QuotaExceeded, ProofreadingFailed) as error:
             await self._fail(report, owner, error, paid=steps.paid)
         except Exception:
-            log.exception("report_crashed", report_id=report.id, book_id=report.book_id)
+            log.exception(
+                "report_crashed",
+                report_id=report.id,
+                book_id=report.book_id,
+                to_do="The report has failed and costs nothing. Report the traceback as a bug.",
+            )
             await self._fail(report, owner)
         await self._resources.health.through_outages(lambda: reports.forget_steps(self._resources.pool, report))
         self._steps.pop(

@@ -54,4 +54,9 @@ async def require_place(config: Config, files: Files, db: DB) -> None:
     except FilesRefused as error:
         raise StartupError(f"BOOKGEN_FILES={config.files} can't be used: {error.reason}") from error
     except FilesUnavailable as error:
-        log.warning("files_unreachable", place=files.address, reason=error.reason)
+        log.warning(
+            "files_unreachable",
+            place=files.address,
+            reason=error.reason,
+            to_do="Make the folder or bucket reachable. Runs that need it wait and continue by themselves.",
+        )

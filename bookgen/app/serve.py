@@ -51,7 +51,7 @@ async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
         bound = closing.enter_context(serving.bind(config.host, config.port))
         address = serving.address(bound)
         if config.public_url is None and config.role != "actors" and serving.is_everywhere(bound):
-            log.warning("links_lead_nowhere", they_begin_with=address, to_do="set BOOKGEN_PUBLIC_URL")
+            log.warning("links_lead_nowhere", they_begin_with=address, to_do="Set BOOKGEN_PUBLIC_URL.")
         config = config.model_copy(update={"public_url": config.public_url or address})
         try:
             service = await closing.enter_async_context(build(config, **overrides))

@@ -99,7 +99,14 @@ class CostBudget:
         if refusal is None:
             return
         metrics.COST_CAPS_REACHED.labels(refusal.cap).inc()
-        log.warning("cost_cap_reached", cap=refusal.cap, account_id=purpose.account_id, book_id=purpose.book_id)
+        log.warning(
+            "cost_cap_reached",
+            cap=refusal.cap,
+            account_id=purpose.account_id,
+            book_id=purpose.book_id,
+            to_do="Raise the cap and restart, or wait until midnight UTC (not for the cap book). "
+            "Then run: bookgen runs resume --all --failed",
+        )
         raise CostCapReached(
             caps.sentence(refusal, cost), stage=purpose.stage, retryable=True, chapter_number=purpose.chapter_number
         )

@@ -90,7 +90,12 @@ class Fulfilment:
             if keep:
                 await self.gateway.keep(subscription)
         except Refused:
-            log.exception("subscription_not_kept", subscription_id=subscription.id)
+            log.exception(
+                "subscription_not_kept",
+                subscription_id=subscription.id,
+                what="The customer has paid for an upgrade, but the subscription still ends with its period.",
+                to_do="If this repeats, withdraw the cancellation in the Stripe dashboard.",
+            )
             return subscription
         return replace(subscription, cancel_at_period_end=False)
 
@@ -253,7 +258,13 @@ class Fulfilment:
             then=best.next_plan,
         )
         if not known:
-            log.error("plan_of_subscription_is_gone", account_id=account_id, plan=slug)
+            log.error(
+                "plan_of_subscription_is_gone",
+                account_id=account_id,
+                plan=slug,
+                what="The customer pays for a plan that this server does not have.",
+                to_do="Add it to the table plan, or cancel the subscription in the Stripe dashboard.",
+            )
             return f"there is no plan {slug}"
         return f"plan {slug}: {best.status}"
 

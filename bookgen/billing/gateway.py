@@ -329,7 +329,12 @@ def _read_one_by_one(listed: Iterable[processor.Object]) -> Iterator[ProcessorSu
         try:
             yield processor.subscription(each)
         except (KeyError, IndexError, TypeError, ValueError) as error:
-            log.exception("subscription_unreadable", subscription_id=each.get("id"), status=each.get("status"))
+            log.exception(
+                "subscription_unreadable",
+                subscription_id=each.get("id"),
+                status=each.get("status"),
+                to_do="If bookgen sold it, report the traceback as a bug: its customer's changes wait for that.",
+            )
             if processor.names_ours(each):
                 raise Unreadable from error
 
@@ -366,5 +371,12 @@ def _errors(name: str) -> Iterator[None]:
         kind = Unknown if error.http_status == 404 or error.code == "resource_missing" else Refused
         raise (UnknownCustomer if kind is Unknown and error.param == "customer" else kind) from error
     except stripe.StripeError as error:
-        log.warning("payment_processor_failed", call=name, error=type(error).__name__, status=error.http_status)
+        log.warning(
+            "payment_processor_failed",
+            call=name,
+            error=type(error).__name__,
+            status=error.http_status,
+            to_do="Correct STRIPE_SECRET_KEY after an AuthenticationError or PermissionError. "
+            "After an APIConnectionError, check whether this machine is online.",
+        )
         raise Unavailable(UNREACHABLE) from error

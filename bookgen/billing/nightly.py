@@ -38,7 +38,10 @@ class NightlyReconcile:
             except Unavailable as outage:
                 log.warning("payments_not_reconciled", reason=str(outage))
             except Exception:
-                log.exception("payments_not_reconciled")
+                log.exception(
+                    "payments_not_reconciled",
+                    to_do="It is tried again within about three hours. If this repeats, report the traceback as a bug.",
+                )
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 
     async def reconcile_if_due(self) -> bool:
@@ -48,7 +51,11 @@ class NightlyReconcile:
             return False
         differences = 0
         async for difference in self._reconciliation.reconcile(mend=True, since=PURCHASES_OF, now=now):
-            log.warning("payment_reconciled", difference=difference)
+            log.warning(
+                "payment_reconciled",
+                difference=difference,
+                to_do="Nothing, unless it was skipped. If this happens every night, run: bookgen payments sync",
+            )
             differences += 1
         await reconciliation.plan(self._db, next_night(now))
         log.info("payments_reconciled", differences=differences)

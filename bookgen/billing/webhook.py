@@ -25,6 +25,8 @@ UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, OverflowError, OS
 
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")  # an escaped NUL in a string, without an escaped backslash before it
 
+RECONCILE = "Apply what has changed without this event: bookgen payments reconcile --mend"
+
 
 class UnreadableEvent(BookgenError):
     """The event does not have the form of its type."""
@@ -64,7 +66,9 @@ class Webhook:
         try:
             await self.apply(event)
         except UnreadableEvent as unreadable:
-            log.error("payment_event_unreadable", event_id=event.id, type=event.type, reason=str(unreadable))
+            log.error(
+                "payment_event_unreadable", event_id=event.id, type=event.type, reason=str(unreadable), to_do=RECONCILE
+            )
         self._wake_mail()
 
     async def _set_aside(self, found: Mapping[str, Any]) -> None:
@@ -72,7 +76,7 @@ class Webhook:
         if not isinstance(found.get("id"), str):
             raise InvalidInput("The event has no id, type or time.")
         await payment_events.keep(self._db, found["id"], str(found.get("type")), found, self._clock())
-        log.error("payment_event_unreadable", event_id=found["id"], type=str(found.get("type")))
+        log.error("payment_event_unreadable", event_id=found["id"], type=str(found.get("type")), to_do=RECONCILE)
 
     async def apply(self, event: Event, *, again: bool = False) -> None:
         """Bring the event's object up to date. `again`: also if the event was applied before."""

@@ -68,6 +68,6 @@ def _sentence(line: bytes) -> str:
         case {"event": "model_call_failed", "model": model, "message": message}:
             more = {name: event.get(name) or "" for name in ("address", "detail", "to_do")}
             return explained(model, message, **more)
-        case {"event": "prompt_was_cut", "model": model, "advice": advice}:
-            return f"{model} read only part of its prompt. {advice}"
+        case {"event": "prompt_was_cut", "model": model, "to_do": to_do}:
+            return f"{model} read only part of its prompt. {to_do}"
     return ""

@@ -20,7 +20,11 @@ def explained(error: Exception) -> BookgenError:
     """The error as one line. Unknown errors are logged with a traceback; with `BOOKGEN_LOG_LEVEL=debug`, all are."""
     known = _sentence(error)
     if known is None or os.environ.get("BOOKGEN_LOG_LEVEL") == "debug":
-        log.critical("unexpected_error", exc_info=error)
+        log.critical(
+            "unexpected_error",
+            exc_info=error,
+            to_do="Report the traceback as a bug, unless the message below names the cause.",
+        )
     return BookgenError(" ".join((known or f"Unexpected {type(error).__name__}: {error}").split()))
 
 

@@ -43,7 +43,10 @@ class FileCleanup:
             except Unavailable as outage:
                 log.warning("files_not_swept", reason=str(outage))
             except Exception:
-                log.exception("files_not_swept")
+                log.exception(
+                    "files_not_swept",
+                    to_do="It is tried again in a minute. If this repeats, report the traceback as a bug.",
+                )
             rounds += 1
             await asyncio.sleep(EVERY_SECONDS)
 

@@ -167,7 +167,12 @@ class Files:
             result = await call
         except FilesUnavailable as error:
             if address not in self._lost:
-                log.error("files_unreachable", place=address, reason=error.reason)
+                log.error(
+                    "files_unreachable",
+                    place=address,
+                    reason=error.reason,
+                    to_do="Make the folder or bucket reachable. Runs that need it wait and continue by themselves.",
+                )
             self._lost.add(address)
             raise
         if address in self._lost:

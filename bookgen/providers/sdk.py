@@ -118,6 +118,7 @@ class SdkProvider(Provider):
                     model=self.name,
                     window=refused.window,
                     detail=said(error)[:MAX_DETAIL_CHARACTERS],
+                    to_do="Later prompts are made to fit. If the server is yours, give the model a longer context.",
                 )
                 raise refused from error
             if filtered(error):
@@ -309,7 +310,7 @@ class SdkProvider(Provider):
                 model=self.name,
                 tokens_read=partial.usage.input_tokens,
                 tokens_sent=partial.prompt,
-                advice="Give the model a longer context; with Ollama: OLLAMA_CONTEXT_LENGTH=32768 ollama serve",
+                to_do="Give the model a longer context; with Ollama: OLLAMA_CONTEXT_LENGTH=32768 ollama serve",
             )
             raise DoesNotFit(cut.window, self._usage(request, partial))
 

@@ -122,10 +122,18 @@ class RenderPool:
                 self._busy.add(worker)
                 answer = await worker.ask(data)
         except TimeoutError:
-            log.error("render_timeout", seconds=self._timeout)
+            log.error(
+                "render_timeout",
+                seconds=self._timeout,
+                to_do="If this happens to several books, look whether the machine is short of CPU.",
+            )
             raise RenderTimeout(retry_after=30) from None
         except (OSError, EOFError) as error:
-            log.error("render_worker_died", error=repr(error))
+            log.error(
+                "render_worker_died",
+                error=repr(error),
+                to_do="If this repeats, look in the system's log for processes killed for memory.",
+            )
             raise RenderingFailed("The export process stopped unexpectedly. Try again.", retry_after=5) from None
         finally:
             if worker is not None:
@@ -138,7 +146,11 @@ class RenderPool:
             worker = self._idle.pop()
             if worker.alive:
                 return worker
-            log.error("render_worker_died", error="it ended between two jobs")
+            log.error(
+                "render_worker_died",
+                error="it ended between two jobs",
+                to_do="Nothing is lost. If this repeats, look in the system's log for processes killed for memory.",
+            )
             await worker.kill()
         return None
 

@@ -80,7 +80,10 @@ class BackupSchedule:
             except (StartupError, Unavailable, OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
                 self._failed(str(error))
             except Exception:
-                log.exception("backup_not_begun")
+                log.exception(
+                    "backup_not_begun",
+                    to_do="It is tried again in a minute. If this repeats, report the traceback as a bug.",
+                )
             await asyncio.sleep(LOOK_SECONDS)
 
     async def look(self) -> None:
@@ -107,7 +110,12 @@ class BackupSchedule:
         code, errors = await self._backed_up(path, connection)
         if code == INCOMPLETE:
             metrics.BACKUPS.labels("incomplete").inc()
-            log.error("backup_incomplete", file=str(path), reason=errors)
+            log.error(
+                "backup_incomplete",
+                file=str(path),
+                reason=errors,
+                to_do="Put the missing files back, or delete the pictures. Everything else is in the backup.",
+            )
             # The complete backups may have what is missing, so only incomplete ones are deleted.
             lacking = {Path(file) for file in await backups.incomplete(connection, str(folder))}
             with _explained(folder):
@@ -143,7 +151,12 @@ class BackupSchedule:
     def _failed(self, reason: str) -> None:
         self._not_before = time.monotonic() + min(RETRY_SECONDS, self._plan.every)
         metrics.BACKUPS.labels("failed").inc()
-        log.error("backup_failed", folder=str(self._plan.folder), reason=reason)
+        log.error(
+            "backup_failed",
+            folder=str(self._plan.folder),
+            reason=reason,
+            to_do="Remove the cause that `reason` names. It is tried again within 15 minutes.",
+        )
 
 
 async def _ended(process: Process) -> None:

@@ -192,7 +192,12 @@ async def _apply(dsn: str, connection: asyncpg.Connection, migration: Migration)
     try:
         _, waiting = await asyncio.wait({applying}, timeout=LOCK_SECONDS / 2)
         if waiting and (holders := await _holders(dsn, connection.get_server_pid())):
-            log.warning("migration_waits_for_a_lock", migration=migration.name, held_by=holders)
+            log.warning(
+                "migration_waits_for_a_lock",
+                migration=migration.name,
+                held_by=holders,
+                to_do="Let these sessions finish, or end them. If they do not end in time, run the migration again.",
+            )
         await applying
     except asyncpg.LockNotAvailableError as error:
         raise StartupError(

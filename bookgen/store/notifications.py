@@ -86,7 +86,10 @@ async def listen(
             if is_passing(error):
                 log.debug("notifications_unreachable", reason=str(error))
             else:
-                log.exception("listening_failed")
+                log.exception(
+                    "listening_failed",
+                    to_do="It is tried again in a second. If this repeats, report the traceback as a bug.",
+                )
         await asyncio.sleep(RECONNECT_SECONDS)
 
 

@@ -244,6 +244,15 @@ async def test_a_letter_that_cannot_be_deleted_from_the_queue_does_not_block_the
     await door.database.http.execute("ALTER TABLE mail_elsewhere RENAME TO mail")
 
 
+async def test_the_log_says_why_a_letter_is_postponed(door: Door) -> None:
+    await door.register("ada")
+
+    with capture_logs() as logs:
+        await mailing(door, Unreliable(refusals=1)).deliver_due()
+
+    assert [line["error"] for line in logs if line["event"] == "mail_postponed"] == ["451 try again later"]
+
+
 async def test_a_letter_that_keeps_failing_is_given_up(door: Door) -> None:
     await door.register("ada")
     worker = mailing(door, Unreliable(refusals=1000))

@@ -16,7 +16,7 @@ AWAY = {
     "detail": "Connection refused",
     "to_do": "Is it running?",
 }
-CUT = {"event": "prompt_was_cut", "model": "openai:local", "advice": "Give the model a longer context."}
+CUT = {"event": "prompt_was_cut", "model": "openai:local", "to_do": "Give the model a longer context."}
 
 
 async def test_a_model_problem_is_printed_once_while_the_command_waits(tmp_path: Path) -> None:

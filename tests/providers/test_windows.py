@@ -59,7 +59,7 @@ async def test_a_server_that_silently_truncates_the_prompt_is_detected_and_its_r
 
     assert refused.value.window in range(1_900, 2_049)
     assert [entry["event"] for entry in logs] == ["prompt_was_cut"]
-    assert "OLLAMA_CONTEXT_LENGTH" in logs[0]["advice"]
+    assert "OLLAMA_CONTEXT_LENGTH" in logs[0]["to_do"]
     assert len(server.requests) == 1
     await model.close()
 

@@ -35,6 +35,12 @@ def record(
         "account_id": request.get(ACCOUNT_ID),
     }
     if failure is not None and errors.is_unforeseen(failure):
-        log.error("request_failed", request_id=request[REQUEST_ID], **fields, exc_info=failure)
+        log.error(
+            "request_failed",
+            request_id=request[REQUEST_ID],
+            **fields,
+            exc_info=failure,
+            to_do="Report the traceback as a bug.",
+        )
     else:
         telemetry.log_request(request[REQUEST_ID], fields)

@@ -60,7 +60,11 @@ class Watchdog:
             beat = self._beat
             if beat != told and time.monotonic() - beat > BEAT_SECONDS + TOLERANCE_SECONDS:
                 told = beat
-                log.warning("event_loop_blocked", where=self._where())
+                log.warning(
+                    "event_loop_blocked",
+                    where=self._where(),
+                    to_do="If this repeats on a machine that is not overloaded, report `where` as a bug.",
+                )
 
     def _where(self) -> list[str]:
         """The innermost stack frames of the loop's thread."""

@@ -100,7 +100,12 @@ async def survey(
         answer = await processes.answer(process, _pickled(book, chapters), seconds)
         return await asyncio.to_thread(Survey.read, answer)
     except (OSError, TimeoutError, UnreadableSurvey) as error:
-        log.error("survey_failed", book_id=book.id, error=repr(error))
+        log.error(
+            "survey_failed",
+            book_id=book.id,
+            error=repr(error),
+            to_do="The report fails. If this repeats, look whether the machine is short of CPU or memory.",
+        )
         raise ProofreadingFailed from error
 
 
