@@ -1,9 +1,13 @@
-"""A real Prometheus scrapes a service whose processes are killed, and every panel of the dashboard has data."""
+"""The dashboard for Grafana: what its panels say, and that each has data.
+
+For the data, a real Prometheus scrapes a service whose processes are killed.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,7 +22,9 @@ from bookgen.store.backups import BackupRecord
 from tests.chaos.conftest import world
 from tests.chaos.process import Process
 from tests.chaos.world import Author, World
+from tests.deploy.firing import named
 from tests.fakes.model_script import fault
+from tests.metrics_source import declared
 from tests.ports import free_port
 from tests.service import ROOT
 
@@ -28,6 +34,7 @@ DASHBOARD = ROOT / "deploy/grafana/bookgen.json"
 # What Grafana puts in place of its variables.
 GRAFANA = {"$instance": ".+", "$__rate_interval": "20s"}
 WAITING = "bookgen_runs_waiting_for_model"
+FROM_THE_DATABASE = re.compile(r"(?:in|on) the database\b|the database's list")
 SECONDS = 60.0
 
 
@@ -37,6 +44,14 @@ def panels() -> dict[str, list[str]]:
         panel["title"]: [target["expr"] for target in panel["targets"]]
         for panel in json.loads(DASHBOARD.read_text())["panels"]
     }
+
+
+def test_a_metric_that_every_process_reads_from_the_database_is_not_summed() -> None:
+    read = {metric.name for metric in declared() if FROM_THE_DATABASE.search(metric.meaning)}
+    queries = [query for queries in panels().values() for query in queries if named(query) & read]
+
+    assert len(queries) > 5
+    assert [query for query in queries if not query.startswith(("max", "min"))] == []
 
 
 class Prometheus:
