@@ -17,6 +17,8 @@ import aiohttp
 import pytest
 import yaml
 
+from bookgen import config
+from bookgen.commands.cli import COMMANDS
 from bookgen.store import backups
 from bookgen.store.backups import BackupRecord
 from tests.chaos.conftest import world
@@ -44,6 +46,24 @@ def panels() -> dict[str, list[str]]:
         panel["title"]: [target["expr"] for target in panel["targets"]]
         for panel in json.loads(DASHBOARD.read_text())["panels"]
     }
+
+
+def descriptions() -> dict[str, str]:
+    """The description of each panel, by the panel's title."""
+    return {panel["title"]: panel["description"] for panel in json.loads(DASHBOARD.read_text())["panels"]}
+
+
+def test_every_panel_says_what_it_shows() -> None:
+    assert {title: text for title, text in descriptions().items() if not re.fullmatch(r"\S.{40,}\.", text)} == {}
+
+
+def test_what_the_descriptions_of_panels_name_exists() -> None:
+    code = "".join(file.read_text() for file in (ROOT / "bookgen").rglob("*.py"))
+    settings, all_text = config.names().values(), " ".join(descriptions().values())
+
+    assert [name for name in re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", all_text) if f'"{name}"' not in code] == []
+    assert [name for name in re.findall(r"\bBOOKGEN_\w+", all_text) if name not in settings] == []
+    assert [name for name in re.findall(r"\bbookgen ([a-z]+)", all_text) if name not in COMMANDS] == []
 
 
 def test_a_metric_that_every_process_reads_from_the_database_is_not_summed() -> None:
