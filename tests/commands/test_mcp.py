@@ -376,6 +376,35 @@ async def test_the_user_confirms_outline_and_cost_first_if_the_client_can_ask(
     assert started["generation_status"] == "running"
 
 
+class UnpricedModel(OfflineModel):
+    """A model that is in no table of prices."""
+
+    name = "openai:a-model-of-my-own"
+
+
+async def test_a_highest_cost_refuses_a_model_whose_price_is_unknown(tmp_path: Path, open_api: OpenApi) -> None:
+    account = await (await open_api(model=UnpricedModel())).as_new_account("ada")
+    asked: list[str] = []
+    answers = [
+        ElicitResult(action="accept", content={"start": True, "most": 50}),
+        ElicitResult(action="accept", content={"start": True}),
+    ]
+
+    async def answer(_context: Any, request: Any) -> ElicitResult:
+        asked.append(request.message)
+        return answers[len(asked) - 1]
+
+    async with agent(tmp_path, account, elicitation_callback=answer) as client:
+        made = await ask(client, "make_book", **SMALL)
+        refused = await refusal(client, "write", book_id=made["id"])
+        assert (await account.get(f"/books/{made['id']}/generation-status/")).status == 404
+        started = await ask(client, "write", book_id=made["id"])
+
+    assert "for an unknown price?" in asked[0]
+    assert "at most 50.00, but the price of this model is unknown. Ask the user again." in refused
+    assert started["generation_status"] == "running"
+
+
 async def test_a_refusal_says_what_to_do_next(account: Api) -> None:
     async with nearby(account) as client:
         missing = await refusal(client, "status", book_id=4711)
