@@ -9,11 +9,10 @@ from typing import Any
 
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
-from bookgen import config
 from bookgen.accounts.passwords import Passwords
 from bookgen.app.build import Overrides, Service, build
-from bookgen.config import Config
 from bookgen.rate_limits import LimitClass
+from bookgen.settings import Config, names
 from bookgen.store.database import Database
 from tests.canaries import CANARY
 from tests.render_pool import SHARED
@@ -42,8 +41,8 @@ class GivenConfig(Config):
 def settings(folder: Path, **chosen: Any) -> Config:
     """The tests' settings, with these changes."""
     given = {**DEFAULTS, "data_dir": folder, **chosen}
-    names = config.names()
-    return GivenConfig(**{names[field]: value for field, value in given.items()})
+    variables = names()
+    return GivenConfig(**{variables[field]: value for field, value in given.items()})
 
 
 @contextlib.asynccontextmanager

@@ -14,7 +14,7 @@ import asyncpg
 import pytest
 
 from bookgen import processes
-from bookgen.config import names
+from bookgen.settings import names
 from bookgen.store.database import Database
 from bookgen.store.postgres.embedded import EmbeddedPostgres
 from tests.databases import Databases, Lent, empty_database, make_template

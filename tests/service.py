@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Self
 
-from bookgen import config
+from bookgen.settings import names
 from tests.canaries import keep_logs, kept
 from tests.programs import Program
 
@@ -20,7 +20,7 @@ DEFAULTS = {"BOOKGEN_PORT": 0, "BOOKGEN_LOG_LEVEL": "debug"}
 
 def environment(folder: Path, **settings: object) -> dict[str, str]:
     """The environment without our settings, plus the given ones, with a data folder below `folder`."""
-    ours = {*config.names().values(), "DATABASE_URL"}
+    ours = {*names().values(), "DATABASE_URL"}
     inherited = {name: value for name, value in os.environ.items() if name not in ours}
     chosen = {"PYTHONPATH": ROOT, **DEFAULTS, "BOOKGEN_DATA_DIR": folder / "data", **settings}
     return {**inherited, **{name: str(value) for name, value in chosen.items()}}

@@ -4,15 +4,15 @@ import pytest
 from pydantic import ValidationError
 
 from bookgen import config
-from bookgen.config import Config
 from bookgen.errors import StartupError
 from bookgen.parallelism import Sizes
 from bookgen.rate_limits import LimitClass
+from bookgen.settings import Config, names, reveal
 
 
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in (*config.names().values(), "DATABASE_URL"):
+    for name in (*names().values(), "DATABASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
 
@@ -233,7 +233,7 @@ def test_an_empty_setting_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("BOOKGEN_DATABASE_URL", "")
     monkeypatch.setenv("DATABASE_URL", "postgresql://u@h/d")
 
-    assert config.reveal(config.load().database_url) == "postgresql://u@h/d"
+    assert reveal(config.load().database_url) == "postgresql://u@h/d"
 
 
 def test_lists_are_separated_by_commas(monkeypatch: pytest.MonkeyPatch) -> None:

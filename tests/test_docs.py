@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bookgen.commands.cli import COMMANDS
-from bookgen.config import Config, names
+from bookgen.settings import Config, names
 
 ROOT = Path(__file__).parent.parent
 IN_README = (

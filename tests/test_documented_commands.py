@@ -25,6 +25,7 @@ import yaml
 
 from bookgen import __version__, config
 from bookgen.commands.cli import parser
+from bookgen.settings import names
 from bookgen.store.postgres import binaries
 from tests.documented import FencedBlock, blocks, commands, other_programs
 from tests.service import ROOT, ServiceProcess, environment, run
@@ -157,7 +158,7 @@ async def makes_secrets_for_compose(block: FencedBlock, checkout: ServedCheckout
     assert set(re.findall(r"\$\{(\w+):\?", compose)) == made.keys()
     assert len(bytes.fromhex(made["BOOKGEN_SECRET_KEY"])) == len(bytes.fromhex(made["POSTGRES_PASSWORD"])) == 32
     told = {line.split("=")[0] for line in (checkout.folder / "deploy/bookgen.env").read_text().splitlines()}
-    assert told <= set(config.names().values())
+    assert told <= set(names().values())
     assert {call[call.index("exec") + 1] for call in checkout.calls() if "exec" in call} <= {
         *yaml.safe_load(compose)["services"]
     }
@@ -182,7 +183,7 @@ async def fits_the_chart(block: FencedBlock, checkout: ServedCheckout, _: str) -
     literals = {each.split("=")[1] for each in arguments if each.startswith("--from-literal=")}
     assert len(sets) == 3
     assert [name for name in sets if not _has(values, name)] == []
-    assert literals <= set(config.names().values())
+    assert literals <= set(names().values())
     assert ["kubectl", "create", "secret", "generic", values["secretName"]] in [call[:5] for call in checkout.calls()]
 
 
@@ -207,13 +208,13 @@ async def sets_what_the_service_takes(block: FencedBlock, checkout: ServedChecko
     path = checkout.folder / "documented.env"
     path.write_text(re.sub(r"=…$", "=what the operator has chosen", block.text, flags=re.MULTILINE))
     with pytest.MonkeyPatch.context() as patched:
-        for name in {*config.names().values(), "DATABASE_URL"}:
+        for name in {*names().values(), "DATABASE_URL"}:
             patched.delenv(name, raising=False)
         read = config.load(path)
 
-    names = re.findall(r"^(?:export )?(\w+)=", block.text, re.MULTILINE)
-    fields = [field for field, name in config.names().items() if name in names]
-    assert len(fields) == len(names) > 0
+    given = re.findall(r"^(?:export )?(\w+)=", block.text, re.MULTILINE)
+    fields = [field for field, name in names().items() if name in given]
+    assert len(fields) == len(given) > 0
     assert all(getattr(read, field) is not None for field in fields)
 
 

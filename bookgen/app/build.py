@@ -39,7 +39,6 @@ from bookgen.app.site import budgets, site, support_facts
 from bookgen.billing.checkout import Payments
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
-from bookgen.config import Config
 from bookgen.files.cleanup import FileCleanup
 from bookgen.files.keeping import Files
 from bookgen.http.edge.keys import Services
@@ -59,6 +58,7 @@ from bookgen.services.picture_making import PictureMaker
 from bookgen.services.proofreading import Proofreading
 from bookgen.services.publishing import Publisher
 from bookgen.services.spread_pictures import Painter
+from bookgen.settings import Config
 from bookgen.store.database import Database
 from bookgen.store.postgres.space import MIN_FREE_BYTES, DiskGuard, disk_space, no_shortage
 from bookgen.support.assistant import Support

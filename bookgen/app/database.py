@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from bookgen.app.folders import migrations
-from bookgen.config import Config, reveal
+from bookgen.settings import Config, reveal
 from bookgen.store.database import Database
 from bookgen.store.migrate import migrate, require_migrated
 from bookgen.store.outages import through_outages

@@ -6,12 +6,13 @@ from functools import partial
 
 import structlog
 
-from bookgen.config import Config, reveal, seconds_of
 from bookgen.errors import FilesUnavailable, StartupError
 from bookgen.files.cleanup import KeepTimes
 from bookgen.files.keeping import Files
 from bookgen.files.place import BucketAccess, FilesRefused
 from bookgen.files.places import Places, address_of
+from bookgen.setting_types import seconds_of
+from bookgen.settings import Config, reveal
 from bookgen.store import stored_files
 from bookgen.store.database import DB
 from bookgen.store.exports import ExportLimits

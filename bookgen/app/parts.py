@@ -11,12 +11,12 @@ from bookgen.accounts.keyring import Keyring
 from bookgen.billing.checkout import Payments
 from bookgen.billing.gateway import Gateway
 from bookgen.billing.quota import Quota
-from bookgen.config import Config, reveal
 from bookgen.errors import StartupError
 from bookgen.providers.mail import Mailer, OutboxMailer
 from bookgen.services.backup_schedule import BackupPlan, BackupSchedule
 from bookgen.services.credentials import CredentialSigner, new_identity
 from bookgen.services.picture_marks import PictureMarks
+from bookgen.settings import Config, reveal
 from bookgen.store.database import Database
 from bookgen.store.postgres.keyfile import kept_secret, kept_text
 

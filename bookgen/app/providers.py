@@ -7,7 +7,6 @@ from decimal import Decimal
 import structlog
 
 from bookgen.billing.cost_caps import CostCaps
-from bookgen.config import Config
 from bookgen.models import Usage
 from bookgen.providers.access import Access
 from bookgen.providers.images import ImageModel
@@ -15,6 +14,7 @@ from bookgen.providers.prices import prices
 from bookgen.providers.prices import use as use_models
 from bookgen.providers.registry import PROVIDERS, ModelSettings, build_image_model, build_text_model, without_price
 from bookgen.providers.text import TextModel
+from bookgen.settings import Config
 from bookgen.writing.window import WINDOW
 
 MICROS = 1_000_000

@@ -14,7 +14,6 @@ import structlog
 
 from bookgen import metrics, telemetry, threads
 from bookgen.app.build import Overrides, build, running
-from bookgen.config import Config
 from bookgen.errors import StartupError, Unavailable
 from bookgen.http.edge import serving
 from bookgen.http.edge.watchdog import Watchdog
@@ -22,6 +21,7 @@ from bookgen.http.server import BoundedRunner, build_app, build_probes
 from bookgen.models import ProcessRole
 from bookgen.providers.text import TextModel
 from bookgen.render.fonts import missing
+from bookgen.settings import Config
 from bookgen.store.postgres.space import make_data_folder, no_room
 
 # How long a computing thread may hold the interpreter before the event loop gets it.

@@ -6,7 +6,6 @@ from dataclasses import asdict
 
 from bookgen.app.folders import documents
 from bookgen.app.parts import public_url
-from bookgen.config import Config, reveal
 from bookgen.http.edge.keys import Site
 from bookgen.models import LANGUAGES
 from bookgen.providers.prices import prices
@@ -16,6 +15,7 @@ from bookgen.render.formats import FORMATS
 from bookgen.render.settings import ExportSettings
 from bookgen.render.trim import TRIMS
 from bookgen.services.revised_outline import MAX_CHAPTERS
+from bookgen.settings import Config, reveal
 from bookgen.support.facts import Facts
 
 

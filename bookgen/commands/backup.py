@@ -23,7 +23,7 @@ from bookgen.commands.backup_drill import FORMAT, DrillReport, drill, export_of_
 from bookgen.commands.backup_file import counted, files_of, new_file, require_database
 from bookgen.commands.backup_stored import write_outside
 from bookgen.commands.exit_codes import INCOMPLETE
-from bookgen.config import Config
+from bookgen.settings import Config
 from bookgen.store import backups, stored_files
 from bookgen.store.backup.frames import FrameKind, FrameWriter
 from bookgen.store.backup.sealed import SealedWriter

@@ -16,13 +16,13 @@ from bookgen.app.folders import migrations
 from bookgen.commands.backup_file import open_backup, restore_contents
 from bookgen.commands.backup_stored import StoredTarget
 from bookgen.commands.scratch import left_behind, scratch_folder
-from bookgen.config import Config
 from bookgen.errors import Conflict
 from bookgen.files.folder import Folder
 from bookgen.files.keeping import Files
 from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings
 from bookgen.services.render_jobs import render_job
+from bookgen.settings import Config
 from bookgen.store import books, chapters
 from bookgen.store.backup.restoring import Contents, empty_target
 from bookgen.store.backup.tables import copy_out, tables

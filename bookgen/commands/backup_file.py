@@ -14,9 +14,9 @@ from typing import BinaryIO
 import asyncpg
 
 from bookgen.commands.backup_stored import StoredTarget
-from bookgen.config import Config, reveal
 from bookgen.durable import sync_folder
 from bookgen.errors import Conflict, InvalidInput, StartupError
+from bookgen.settings import Config, reveal
 from bookgen.store.backup.frames import FrameKind, FrameReader
 from bookgen.store.backup.restoring import Contents, read_manifest, restore_rows, restore_sequences
 from bookgen.store.backup.sealed import SealedReader

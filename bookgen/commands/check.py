@@ -18,7 +18,6 @@ from bookgen.app.files import build_files
 from bookgen.app.folders import migrations
 from bookgen.app.providers import build_model
 from bookgen.commands.model_trouble import explained
-from bookgen.config import Config
 from bookgen.errors import BookgenError, FilesUnavailable, NoDatabase, StartupError, UpstreamAIError
 from bookgen.files.place import FileMissing
 from bookgen.http.edge import serving
@@ -27,6 +26,7 @@ from bookgen.providers.attempt import CallFailed
 from bookgen.providers.text import Message, PromptTooLong, TextModel, TextReply, TextRequest, known_name
 from bookgen.render.fonts.missing import to_install
 from bookgen.render.fonts.typeface import without_font
+from bookgen.settings import Config
 from bookgen.store import backups, run_list, stored_files
 from bookgen.store.backups import BackupAges
 from bookgen.store.connecting import connect

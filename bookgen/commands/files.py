@@ -11,11 +11,11 @@ from bookgen import config
 from bookgen.app.database import open_database
 from bookgen.app.files import build_files
 from bookgen.commands.exit_codes import FAILED, INCOMPLETE
-from bookgen.config import Config
 from bookgen.errors import InvalidInput
 from bookgen.files.moving import Move, Mover
 from bookgen.files.places import address_of
 from bookgen.setting_types import FILES_TAKES, file_place
+from bookgen.settings import Config
 from bookgen.store import stored_files
 from bookgen.store.database import DB
 from bookgen.store.stored_files import StoredFile

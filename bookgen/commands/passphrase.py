@@ -11,9 +11,9 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from bookgen.config import Config, reveal
 from bookgen.errors import InvalidInput
 from bookgen.setting_types import MIN_PASSPHRASE_CHARACTERS
+from bookgen.settings import Config, reveal
 
 
 def add_option(parser: ArgumentParser) -> None:

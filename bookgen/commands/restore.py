@@ -17,9 +17,9 @@ from bookgen.commands import passphrase
 from bookgen.commands.backup_file import SECRET_KEY, counted, open_backup, restore_contents, verify
 from bookgen.commands.backup_stored import StoredTarget, forget, undo
 from bookgen.commands.scratch import left_behind, scratch_folder
-from bookgen.config import Config, reveal
 from bookgen.errors import Conflict, FilesUnavailable, StartupError, Unavailable
 from bookgen.files.places import Places, address_of
+from bookgen.settings import Config, reveal
 from bookgen.store.backup.restoring import Contents, empty_target, mark_as_copy, read_manifest, schema_of
 from bookgen.store.database import connect_unbounded
 from bookgen.store.postgres.clusters import has_cluster

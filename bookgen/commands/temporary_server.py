@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bookgen.commands.serve import ALONE
-from bookgen.config import Config
 from bookgen.errors import StartupError
+from bookgen.settings import Config
 from bookgen.store.postgres.keyfile import open_beside
 from bookgen.store.postgres.postmaster import die_with_parent
 

@@ -10,12 +10,12 @@ import asyncpg
 import pytest
 
 from bookgen.commands import check
-from bookgen.config import names
 from bookgen.errors import StartupError
 from bookgen.files.cleanup import sweep
 from bookgen.files.keeping import Files
 from bookgen.files.place import BucketAccess
 from bookgen.files.places import Places
+from bookgen.settings import names
 from bookgen.store import stored_files
 from bookgen.store.database import Database
 from tests.composition import composed, settings

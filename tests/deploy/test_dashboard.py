@@ -17,8 +17,8 @@ import aiohttp
 import pytest
 import yaml
 
-from bookgen import config
 from bookgen.commands.cli import COMMANDS
+from bookgen.settings import names
 from bookgen.store import backups
 from bookgen.store.backups import BackupRecord
 from tests.chaos.conftest import world
@@ -59,7 +59,7 @@ def test_every_panel_says_what_it_shows() -> None:
 
 def test_what_the_descriptions_of_panels_name_exists() -> None:
     code = "".join(file.read_text() for file in (ROOT / "bookgen").rglob("*.py"))
-    settings, all_text = config.names().values(), " ".join(descriptions().values())
+    settings, all_text = names().values(), " ".join(descriptions().values())
 
     assert [name for name in re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", all_text) if f'"{name}"' not in code] == []
     assert [name for name in re.findall(r"\bBOOKGEN_\w+", all_text) if name not in settings] == []

@@ -12,6 +12,7 @@ import yaml
 from bookgen import __version__, config
 from bookgen.http.routes import OPERATION
 from bookgen.models import ProcessRole
+from bookgen.settings import names
 from tests.checkers import HELM
 from tests.service import ROOT
 
@@ -61,7 +62,7 @@ def test_the_pods_of_a_role_have_the_settings_that_the_code_expects(
 ) -> None:
     pod, container = _pod(objects, role)
     given = {each["name"]: each.get("value", "postgresql://bookgen@postgres/bookgen") for each in container["env"]}
-    assert set(given) <= set(config.names().values())
+    assert set(given) <= set(names().values())
     for name, value in given.items():
         monkeypatch.setenv(name, value)
 
@@ -123,7 +124,7 @@ def test_prometheus_scrapes_each_process_with_the_token(objects: Objects) -> Non
     assert monitor["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
     assert endpoint["path"] in {route.path for route in OPERATION}
     assert endpoint["port"] == service["spec"]["ports"][0]["name"]
-    assert endpoint["authorization"]["credentials"]["key"] in config.names().values()
+    assert endpoint["authorization"]["credentials"]["key"] in names().values()
 
 
 def test_the_database_confirms_a_commit_once_a_replica_has_it(objects: Objects) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from bookgen import config
 from bookgen.commands.cli import COMMANDS
+from bookgen.settings import names
 from tests.http.conftest import OpenApi, open_api
 from tests.service import ROOT
 
@@ -31,7 +31,7 @@ PAGES = [ROOT / "docs/install.md", ROOT / "docs/operate.md"]
 def test_every_setting_and_command_in_the_files_exists_in_the_code(file: Path) -> None:
     text = file.read_text()
 
-    assert set(re.findall(r"\bBOOKGEN_[A-Z_]+\b", text)) - set(config.names().values()) - OF_CADDY == set()
+    assert set(re.findall(r"\bBOOKGEN_[A-Z_]+\b", text)) - set(names().values()) - OF_CADDY == set()
     assert set(re.findall(r"(?<![/-])\bbookgen (serve|backup|runs|mail|check|[a-z]+ test)\b", text)) <= {
         *COMMANDS, "mail test",
     }  # fmt: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bookgen.config import Config
+from bookgen.settings import Config
 from tests.service import ROOT
 
 UNIT = ROOT / "deploy/bookgen.service"

@@ -12,6 +12,7 @@ from bookgen import config
 from bookgen.app.providers import build_model
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import StopReason
+from bookgen.settings import Config, names
 from tests.fakes.model_server import ModelServer
 from tests.providers.calls import chapter_request
 from tests.virtual_time import run
@@ -22,7 +23,7 @@ MANY = 6
 
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in config.names().values():
+    for name in names().values():
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
 
@@ -31,7 +32,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def given(monkeypatch: pytest.MonkeyPatch):
     """Settings with the address of a local server."""
 
-    def set_all(server: ModelServer, **settings: object) -> config.Config:
+    def set_all(server: ModelServer, **settings: object) -> Config:
         monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
         for name, value in settings.items():
             monkeypatch.setenv(name, str(value))

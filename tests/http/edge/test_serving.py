@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from bookgen import config
 from bookgen.app import providers
 from bookgen.errors import StartupError
 from bookgen.http.edge import serving
+from bookgen.settings import Config, names
 from bookgen.store.database import Database
 from tests.composition import composed
 
@@ -90,11 +90,11 @@ PAID = {"model": "openai:llama3", "openai_api_key": "k"}
 
 
 def test_a_cap_that_cannot_stop_a_model_is_reported_at_the_start() -> None:
-    names = config.names()
-    closed = {names["registration"]: "closed"} | {names[field]: value for field, value in PAID.items()}
+    variables = names()
+    closed = {variables["registration"]: "closed"} | {variables[field]: value for field, value in PAID.items()}
     with capture_logs() as logs:
-        for cap in ({names["book_cost_cap"]: "12.50"}, {}):
-            chosen = config.Config(_env_file=None, **closed, **cap)
+        for cap in ({variables["book_cost_cap"]: "12.50"}, {}):
+            chosen = Config(_env_file=None, **closed, **cap)
             providers.build_caps(chosen, providers.build_model(chosen))
 
     assert [(entry["event"], entry["model"]) for entry in logs] == [("cost_cap_cannot_stop", "openai:llama3")]
@@ -113,8 +113,8 @@ def test_a_cap_that_cannot_stop_a_model_is_reported_at_the_start() -> None:
 def test_open_registration_with_a_paid_model_sets_a_daily_cap_and_says_so(
     settings: dict[str, str], caps: tuple[int | None, int | None]
 ) -> None:
-    names = config.names()
-    chosen = config.Config(_env_file=None, **{names[field]: value for field, value in settings.items()})
+    variables = names()
+    chosen = Config(_env_file=None, **{variables[field]: value for field, value in settings.items()})
 
     with capture_logs() as logs:
         found = providers.build_caps(chosen, providers.build_model(chosen))
@@ -135,8 +135,8 @@ def test_open_registration_with_a_paid_model_sets_a_daily_cap_and_says_so(
     ],
 )
 def test_free_plans_without_a_spending_cap_are_reported_at_the_start(settings: dict[str, str], told: int) -> None:
-    names = config.names()
-    chosen = config.Config(_env_file=None, **{names[field]: value for field, value in settings.items()})
+    variables = names()
+    chosen = Config(_env_file=None, **{variables[field]: value for field, value in settings.items()})
 
     with capture_logs() as logs:
         providers.build_caps(chosen, providers.build_model(chosen))
@@ -161,17 +161,17 @@ SONNET = {"model": "anthropic:claude-sonnet-5-5", "anthropic_api_key": "k"}
 def test_a_calls_context_is_the_smaller_of_the_models_and_the_operators_limit(
     settings: dict[str, str], tokens: int
 ) -> None:
-    names = config.names()
-    chosen = config.Config(_env_file=None, **{names[field]: value for field, value in settings.items()})
+    variables = names()
+    chosen = Config(_env_file=None, **{variables[field]: value for field, value in settings.items()})
 
     assert providers.context_tokens(chosen, providers.build_model(chosen)) == tokens
 
 
 @pytest.mark.parametrize("cap", [None, "7.50"])
 def test_a_private_server_has_only_the_caps_that_were_set(cap: str | None) -> None:
-    names = config.names()
+    variables = names()
     settings = PAID | ({"daily_cost_cap": cap} if cap else {})
-    chosen = config.Config(_env_file=None, **{names[field]: value for field, value in settings.items()})
+    chosen = Config(_env_file=None, **{variables[field]: value for field, value in settings.items()})
 
     with capture_logs() as logs:
         found = providers.build_caps(chosen, providers.build_model(chosen), alone=True)
