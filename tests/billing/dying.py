@@ -1,6 +1,6 @@
 """Kills the process before each step of a flow in turn, lets the world go on, and prints how it ended.
 
-    python -m tests.billing.dying DSN STRIPE_URL FLOW
+    python -m tests.billing.dying DSN STRIPE_URL FLOW...
 
 A step is what outlives the process: a COMMIT, a statement outside a transaction that may write, or a call that changes
 something at the payment processor. Between two steps a death leaves the same rows wherever it comes, since an open
@@ -17,7 +17,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
@@ -233,24 +233,25 @@ def forked(work: Callable[[], None]) -> int:
     return os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
 
 
-def main(flow: str) -> None:
+def main(flows: Sequence[str]) -> None:
     with asyncio.Runner() as runner:
         world = runner.run(opened())
         gc.freeze()  # so that children do not copy shared objects by traversing them
-        for step in itertools.count(1):
+        for flow in flows:
+            for step in itertools.count(1):
 
-            def one_life(step: int = step) -> None:
-                die_before(step)
-                asyncio.run(live(flow))
+                def one_life(flow: str = flow, step: int = step) -> None:
+                    die_before(step)
+                    asyncio.run(live(flow))
 
-            runner.run(world.prepare(flow))
-            died = forked(one_life)
-            runner.run(getattr(world, flow)())
-            print(json.dumps({"step": step, **runner.run(world.look())}), flush=True)
-            if not died:
-                break
+                runner.run(world.prepare(flow))
+                died = forked(one_life)
+                runner.run(getattr(world, flow)())
+                print(json.dumps({"flow": flow, "step": step, **runner.run(world.look())}), flush=True)
+                if not died:
+                    break
         runner.run(world.close())
 
 
 if __name__ == "__main__":
-    main(sys.argv[3])
+    main(sys.argv[3:])
