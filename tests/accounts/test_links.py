@@ -269,3 +269,10 @@ async def test_a_mailed_link_opens_a_page_that_asks_before_it_acts(door: Door, p
     assert "'unsafe-inline'" not in reply.headers["Content-Security-Policy"]
     assert "A" * 43 not in html
     assert "://" not in html
+
+
+@pytest.mark.parametrize("uid", ["!", "", "MQ"])
+async def test_a_link_that_was_never_mailed_opens_no_form_for_a_password(door: Door, uid: str) -> None:
+    await door.register("ada")
+
+    assert not await door.accounts.profiles.can_reset(uid, "t" * 43)

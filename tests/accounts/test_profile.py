@@ -78,6 +78,17 @@ async def test_an_invalid_address_is_refused(door: Door, email: str) -> None:
     assert set(answer["error"]["details"]) == {"email"}
 
 
+async def test_an_address_from_before_todays_rules_may_be_sent_back_unchanged(door: Door) -> None:
+    token = await door.access("ada")
+    await door.database.http.execute("UPDATE account SET email = 'ada@localhost'")
+
+    status, body = await door.call(
+        "PATCH", "/auth/profile/", token=token, json={"email": "ada@localhost", "first_name": "Ada"}
+    )
+
+    assert (status, body["email"], body["first_name"]) == (200, "ada@localhost", "Ada")
+
+
 async def test_a_new_address_is_pending_until_its_link_is_followed(door: Door) -> None:
     token = await door.verified()
 

@@ -496,6 +496,7 @@ async def test_an_owned_monthly_addon_is_not_sold_again(pool, payments, stripe, 
 
     with pytest.raises(Conflict):
         await payments.buy_addon(account, "automated-production", billing_type, NOWHERE)
+    assert (await payments.buy_addon(account, "childrens-book", billing_type, NOWHERE)).session_id
     assert (await subscriptions.find(pool, account)).plan.slug == "free"
 
 

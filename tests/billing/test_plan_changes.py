@@ -122,6 +122,7 @@ async def test_an_upgrade_releases_the_schedule_and_applies_at_once(
     assert (await planned(account), schedules()) == (None, ["released"])
     [released] = [form for _, path, form in stripe.wire.calls if path.endswith("/release")]
     assert released == {"preserve_cancel_date": "true"}
+    assert await pool.fetchval("SELECT status FROM checkout ORDER BY id DESC LIMIT 1") == "paid"
     assert (await quota.plan(pool, account)).slug == "pro"
     assert [invoice.amount for invoice in await payments.invoices(account)] == ["300.00", "190.00"]
 

@@ -290,6 +290,14 @@ async def test_credits_are_taken_from_the_oldest_lot_that_covers_the_book(
     assert [r["remaining"] for r in await pool.fetch("SELECT remaining FROM credit_lot ORDER BY id")] == [1, 0, 1]
 
 
+async def test_a_book_may_be_as_long_as_the_plan_allows_while_it_has_books_left(pool, quota, make_account):
+    account = await make_account("starter")
+
+    options = await quota.creation_options(pool, account)
+
+    assert (options.subscription_remaining, options.max_words) == (5, 60_000)
+
+
 async def test_a_held_credit_is_not_offered_to_a_second_book(pool, quota, make_account, make_book, hold, grant):
     account = await make_account()
     await grant(account, 1)

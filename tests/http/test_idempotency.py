@@ -126,7 +126,8 @@ async def test_a_checkout_started_twice_with_one_key_is_one_session(shop: Api, s
     first = await ada.post("/auth/credits/checkout/", {"package": "single"}, headers=KEY)
     again = await ada.post("/auth/credits/checkout/", {"package": "single"}, headers=KEY)
 
-    assert (first.status, again.raw) == (200, first.raw)
+    assert (first.status, again.status, again.raw) == (200, 200, first.raw)
+    assert again.headers["Idempotent-Replayed"] == "true"
 
 
 async def test_an_answer_too_large_to_store_is_built_again_for_the_same_book(api: Api) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -37,22 +37,22 @@ class Site:
     """Settings that callers may see, or that change their answers."""
 
     public_url: str
+    registration_enabled: bool
+    email_verification_required: bool
+    google_client_id: str | None
+    billing_enabled: bool
+    sends_mail: bool  # else e-mails are written to a folder for the operator
+    stripe_publishable_key: str | None
+    models: Sequence[str]
+    currency: str
+    allowed_origins: frozenset[str]
+    trusted_proxies: tuple[Network, ...]
+    metrics_token: str | None
+    export_defaults: Mapping[str, Any]
+    console: bool  # whether the web page is served
+    documents: Path | None  # the folder of the manuals, which the support assistant reads
     site_name: str = "bookgen"
-    registration_enabled: bool = True
-    email_verification_required: bool = False
-    google_client_id: str | None = None
-    billing_enabled: bool = False
-    sends_mail: bool = False  # else e-mails are written to a folder for the operator
-    stripe_publishable_key: str | None = None
-    models: Sequence[str] = ()
-    currency: str = "USD"
-    allowed_origins: frozenset[str] = frozenset()
-    trusted_proxies: tuple[Network, ...] = ()
-    metrics_token: str | None = None
-    export_defaults: Mapping[str, Any] = field(default_factory=dict)
     deprecation: Deprecation | None = None
-    console: bool = True  # whether the web page is served
-    documents: Path | None = None  # the folder of the manuals, which the support assistant reads
 
     @property
     def secure(self) -> bool:
