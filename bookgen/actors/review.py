@@ -1,4 +1,7 @@
-"""The editor's reading of a whole book, and the author's answer to it: rows of a report and new texts of chapters."""
+"""Run the editor's reading of a whole book and the author's answer to it.
+
+The results are rows of a report and, for the chapters that the author changes, new texts.
+"""
 
 from __future__ import annotations
 

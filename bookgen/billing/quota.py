@@ -89,7 +89,7 @@ class Quota:
         )
 
     async def require_book(self, db: DB, account_id: int, target_word_count: int) -> None:
-        """Raise an error if nothing can pay for the book now. Holds nothing; `hold_book` does."""
+        """Raise an error if nothing can pay for the book now. This reserves nothing; `hold_book` does."""
         await self._require_source(db, await self._funds(db, account_id), target_word_count)
 
     async def require_words(self, db: DB, account_id: int, book_id: int, target_word_count: int) -> None:

@@ -20,7 +20,7 @@ _List = tuple[int, int, list[str]]  # the index of its first token, its first nu
 
 
 def numbered_paragraphs(tokens: Sequence[Token]) -> frozenset[int]:
-    """The indexes of the tokens that begin a list which is not meant as one.
+    """The indexes of the tokens that open a list where the author meant paragraphs.
 
     These are lists whose items all begin with a date, and single items whose number neither continues another list nor
     is continued by one.

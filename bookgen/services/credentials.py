@@ -1,7 +1,7 @@
 """Content Credentials: C2PA manifests in pictures, signed with the server's own key, and read back from any file.
 
-c2pa-rs salts each assertion of a manifest, so that no two are the same. Pictures therefore get their manifest once,
-before they are stored. Files that are made again with equal bytes get none.
+c2pa-rs adds a random salt to each assertion, so no two manifests are the same. Pictures therefore get their manifest
+once, before they are stored. Files that must have the same bytes each time they are made get none.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class WorkingDraft:
 
     @property
     def frame_tokens(self) -> int:
-        """The tokens of the system prompt without the view."""
+        """The tokens of the system prompt without the texts of earlier chapters."""
         return sum(tokens(block.text) for block in self._system(ShownChapters()))
 
     def _system(self, view: ShownChapters) -> tuple[Block, ...]:

@@ -1,7 +1,7 @@
 """The quality gate: rules that cost no tokens and report what they notice.
 
-A finished sentence of the model belongs to the book. The gate adds findings. It removes only what certainly does not
-belong to the book and exact repetitions (`certain`), and it records every change.
+A finished sentence of the model belongs to the book, so the gate reports findings and leaves the text alone. It removes
+only exact repetitions and text that certainly does not belong to the book (`certain`), and it records every change.
 """
 
 from __future__ import annotations

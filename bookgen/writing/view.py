@@ -37,7 +37,7 @@ class ShownChapters:
 
     @property
     def prefix(self) -> tuple[Block, ...]:
-        """The blocks as the end of a cached prefix."""
+        """The blocks, with the last one marked as the end of the prompt's cached prefix."""
         last = len(self.blocks) - 1
         return tuple(replace(block, cache=place == last) for place, block in enumerate(self.blocks))
 

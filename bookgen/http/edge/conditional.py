@@ -82,7 +82,10 @@ def tag_of_response(response: web.StreamResponse) -> str:
 
 
 def minimal_tag(tag: str) -> str:
-    """The ETag of a minimal answer. If-Match accepts it for the whole answer, a cache does not."""
+    """The ETag of the minimal form of the answer with this tag.
+
+    If-Match accepts either tag. If-None-Match compares exactly, so a cache never mixes the two forms up.
+    """
     return f"{tag[:-1]}{_MINIMAL}"
 
 

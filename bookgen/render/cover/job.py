@@ -44,10 +44,11 @@ UNKNOWN = Subject()
 
 @dataclass(frozen=True, slots=True)
 class CoverJob:
-    """A request for a cover. `seed` is the book's, `variant` numbers its covers, `style` may name a design family.
+    """A request for a cover. `seed` is derived from the book, and `variant` numbers the book's covers.
 
-    `picture`: an image file to put the text on, instead of a drawn design. `family`: the family that was chosen for the
-    book, unless `style` names one. `avoided`: families that are not chosen at random.
+    `style` may name a design family. `picture`: an image file to put the text on, instead of a drawn design.
+    `family`: the family that was chosen for the book, unless `style` names one. `avoided`: families that the random
+    choice leaves out.
     """
 
     copy: Copy

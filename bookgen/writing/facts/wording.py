@@ -1,4 +1,4 @@
-"""Whether two notes say the same thing in the words of a book's language, without knowing the language."""
+"""Compare the words of two notes, to tell whether they say the same thing. Works without knowing their language."""
 
 from __future__ import annotations
 
