@@ -24,7 +24,7 @@ SOURCES = 3
 MAX_TOKENS, MIN_TOKENS = 900, 250  # MIN_TOKENS: in a small context window
 AT_ONCE = 4  # model calls of the assistant; a further question waits
 MAX_WAIT_SECONDS = 10.0  # for a place among them, and for a provider that is away
-MAX_CALLS_A_DAY = 2_000  # model calls: anybody may ask, and nobody pays
+MAX_CALLS_A_DAY = 2_000  # model calls: anyone may ask, and nobody pays
 CALLERS = 40  # no caller may have more calls than this part of what is left of the day, so no few can use it up
 MIN_COVERAGE = 0.5  # of the weight of a question's words that a passage has, if it is to answer
 EXTRACT = 4  # statements of a passage that answers by itself
@@ -100,8 +100,10 @@ class Support:
         facts: Facts | None = None,
         db: DB | None = None,
     ) -> Support:
-        """The assistant that knows the facts, and the Markdown files in `folder`, which are read at `url` + name, but
-        for those that speak to engineers."""
+        """Build the assistant from the facts and the Markdown files in `folder`, without the files for engineers.
+
+        `url`: the address at which the files are served; the file name is appended.
+        """
         return cls(_index_of(folder, url), model, ledger, facts=facts, db=db)
 
     async def ask(

@@ -31,18 +31,19 @@ off that was not set up.
 - last_image: the thing seen or done that it ends on; no moral, no summary."""
 STEPS = """\
 - question: the reader's question that it answers.
-- steps: how it answers it, in order, each in a few words.
-- examples: what it shows it with.
+- steps: how it answers the question, in order, each in a few words.
+- examples: what it uses to illustrate the answer.
 - outcome: what the reader knows or can do afterwards."""
 VERSE = """\
-- sets_up and pays_off: the images that come back later or come back in it, each in a few words.
+- sets_up and pays_off: the images in it that a later chapter returns to, and the earlier images that it returns to, \
+each in a few words.
 - last_image: what it ends on."""
 EITHER = f"""\
 In fiction and memoir:
 {SCENES}
 In non-fiction:
 {STEPS}
-Leave out what does not belong to the kind."""
+Leave out the fields that do not belong to this kind of book."""
 
 # The fields of a plan for each kind of book, and how they are requested. Empty kind: neither genre nor bible names one.
 _STORY = ("scenes", "sets_up", "pays_off", "last_image")
@@ -57,8 +58,8 @@ _KINDS: Mapping[str, tuple[tuple[str, ...], str]] = {
 }
 
 ASKED = """\
-Then, under "plans", how each of these chapters is carried out, so that a writer can start on any of them with your \
-words alone. Keep what a chapter must do small enough for its length.
+Then describe, under "plans", how each of these chapters is carried out, so that a writer can start on any of them \
+from your words alone. Keep what a chapter must do small enough for its length.
 {fields}"""
 OPEN = """
 Set up by earlier chapters and not paid off yet:

@@ -15,7 +15,7 @@ GIST = 250  # tokens that a stretch is reduced to
 SHORTENED = 0.6  # of what fits, which leaves room for further calls with the same cached prefix
 END = 2_500  # tokens of the last stretch that are kept
 MIN_END_TOKENS = 80  # … even in a small window
-LEFT_OUT = "[This stretch stands in the chapter; only the beginnings of its paragraphs are shown.] "
+LEFT_OUT = "[This stretch is in the chapter; only the beginnings of its paragraphs are shown here.] "
 CUT_OFF = "[…] "
 
 

@@ -19,9 +19,9 @@ SPOILED_FROM = 3  # images and passages come from the first third of the book, t
 MIN_KEY_CHARACTERS = 4
 
 PAINTING = """\
-{wish}Cover artwork for a finished book, portrait. Nothing on it is written: no text, letters, numbers, signatures, \
+{wish}Cover artwork for a finished book, portrait. There is no writing on it: no text, letters, numbers, signatures, \
 logos or borders.
-Show one thing that a reader of this book would recognise: a place or an object of it, large and simple enough to be \
+Show one thing that a reader of this book would recognise: a place or an object from it, large and simple enough to be \
 seen in a small thumbnail. No collage. Do not show how the book ends.
 Keep the upper or the lower third calm: the title is printed there later.
 

@@ -37,9 +37,10 @@ Moods, which decide the typeface and the details:
 {moods}
 
 How to choose:
-- A reader who has finished the book should see why. Choose for what is in this book, not for its genre.
-- "motif": the object of the list that stands for something in the book. Send "" if the book has none of them: a wrong \
-object is worse than none.
+- A reader who has finished the book should see why this cover was chosen. Choose for what is in this book, not for \
+its genre.
+- "motif": the object from the list that stands for something in the book. Send "" if the book has none of them: a \
+wrong object is worse than none.
 - "families": the three best, the best first. Choose "emblem" first if the motif really is what the book turns on. \
 Choose a landscape, a town or the stars only if the book has them.
 - "palettes": the three best, the best first, for the season, the light and the mood of the book.

@@ -27,13 +27,14 @@ PREMISES, PREMISES_WORDS = 5, 200  # the number of premises, and their maximum w
 FIRST_UNLIKELY = 3  # only premises from this number on may be chosen, since models propose the likely ones first
 
 GIVEN = """
-{drawn}, so that it does not get the names and trades that come to mind first. What the idea names and what its author \
-has settled goes before it, and a story of another time, region or world takes only what fits it.
+{drawn}, so that its names and trades are not the ones that come to mind first. Anything that the idea names or the \
+author has settled takes precedence, and a story set in another time, region or world takes from the list only what \
+fits it.
 {lines}
 """
 NAMES_OPEN = "- Names to choose from for people who have none yet: {names}."
 TRADES_OPEN = "- If it is open what somebody does for a living, choose from: {trades}."
-TOWNS_OPEN = "- If it is open where the story plays: in or near {towns}, or in a place of that kind."
+TOWNS_OPEN = "- If it is open where the story is set: in or near {towns}, or in a place of that kind."
 DRAWN = "Drawn by lot for this story"
 DRAWN_FOR_FICTION = "If this is fiction: drawn by lot for it"
 

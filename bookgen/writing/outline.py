@@ -28,13 +28,13 @@ from bookgen.writing.window import SMALL, WINDOW, smaller
 
 BIBLE = """\
 bible, which every chapter will be written from:
-- premise: what the book is about and why one reads on, in two or three sentences.
+- premise: what the book is about and why a reader keeps reading, in two or three sentences.
 - voice: point of view, tense, tone and what the language is like, in two or three sentences.
-- arc: how the whole moves, in {arcs} sentences, each for about an equal share of the chapters, first to last.
+- arc: how the whole book moves, in {arcs} sentences, each for about an equal share of the chapters, from first to last.
 - people: the main ones (in non-fiction: those who are named, if any), each with what must never change: age, looks, \
 relations, work, what they want.
-- places: those that come back, each with what must never change.
-- terms: words and names that must always be spelt and used alike."""
+- places: those that the book returns to, each with what must never change.
+- terms: words and names that must always be spelt and used the same way."""
 KIND = """
 - kind: fiction, non_fiction, memoir, verse or children, whichever it is."""
 
@@ -47,9 +47,9 @@ Its author has settled this. It stays word for word, and the plan follows it:
 FIRST = f"""\
 Plan this book: {{count}}, {{total}} in all.
 {{settled}}{{given}}{{premises}}
-First its {BIBLE}{{kind}}
+Write its {BIBLE}{{kind}}
 
-Then {{chapters}}: each with a title and a summary of {{summaries}}.
+Then plan {{chapters}}: each with a title and a summary of {{summaries}}.
 
 {{plans}}{{form}}"""
 
@@ -85,7 +85,7 @@ BRIEF_BIBLE = 160  # words, if it has a separate reply
 async def draft_outline(book: Book, steps: Steps) -> Outline:
     """Draft an outline of exactly `book.chapter_count` chapters, in as few replies as the model's window allows.
 
-    Of a reply that broke off, the complete chapters are kept, and the rest is asked for in smaller pieces.
+    If a reply breaks off, its complete chapters are kept, and the others are asked for in smaller pieces.
     """
     plan = _Plan(book, await drawn_names.for_story(book))
     while len(plan.chapters) < book.chapter_count:

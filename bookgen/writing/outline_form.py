@@ -33,7 +33,7 @@ _PREMISES = list_of(object_of({"premise": TEXT, "probability": {"type": "number"
 
 
 SHOWN = """\
-Answer with one JSON object of this form, with your words in the place of each "…":
+Answer with one JSON object of this form, with your words in place of each "…":
 {form}"""
 IN_WORDS = "Answer with one JSON object, all of it in your own words: {parts}."
 BIBLE_IN_WORDS = (

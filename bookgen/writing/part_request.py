@@ -34,31 +34,31 @@ Write {which}. Its title, and what it has to do:
 {ask}"""
 
 PLAN = """
-How it is planned. Where the summary says otherwise, the summary counts. What it sets up stands in the text without \
-being pointed at:
+How it is planned. Where the plan and the summary differ, the summary counts. What the plan sets up is in the text \
+without being pointed out:
 {plan}
 """
 
 NEXT_PART = """\
-Continue the chapter straight after its last sentence above. Write {this_part}, about {part_length}. {position} Repeat \
-nothing, announce nothing, no heading for it."""
+Continue the chapter straight after its last sentence above. Write {this_part}, about {part_length}. {position} \
+Repeat nothing, announce nothing, and give it no heading."""
 
 CONTINUE = """\
-Your reply broke off; its unfinished last sentence is left out above. Continue straight after the last sentence that \
-stands there, in the same paragraph or scene, with about {part_length}. {position} Repeat nothing, announce nothing."""
+Your reply broke off; its unfinished last sentence is left out above. Continue straight after the last sentence \
+above, in the same paragraph or scene, with about {part_length}. {position} Repeat nothing, announce nothing."""
 
 EXTEND = """\
 The chapter is much shorter than it should be. Continue straight after its last sentence above with about \
-{part_length} more: what its summary still owes, or a further step of it, and not a second ending of the same kind. \
-{position} Repeat nothing, announce nothing."""
+{part_length} more: what its summary asks for that has not been told yet, or a further step of it, but not a second \
+ending of the same kind. {position} Repeat nothing, announce nothing."""
 
 CLOSE = """\
 Your reply broke off; its unfinished last sentence is left out above. The chapter is long enough now: bring it to its \
-end in about {part_length}, straight after the last sentence that stands there. Repeat nothing, announce nothing."""
+end in about {part_length}, straight after the last sentence above. Repeat nothing, announce nothing."""
 
 TIGHTER = """\
 That is far longer than this stretch should be. Write the same stretch once more, told more tightly, in about \
-{part_length}: keep what happens in it, what is said and how it ends; leave out what only fills. Send the whole \
+{part_length}: keep what happens in it, what is said and how it ends; leave out what is only filler. Send the whole \
 stretch, from its first sentence to its last."""
 
 AGAIN = f"""
@@ -70,14 +70,14 @@ PROMPTS: Mapping[Task, str] = {"write": NEXT_PART, "continue": CONTINUE, "extend
 WHOLE_CHAPTER = "Write the whole chapter, about {part_length}. {position}"
 PART_OF_CHAPTER = "You write it in several parts. Now write {this_part}, about {part_length}. {position}"
 
-_WHOLE = "Everything that the summary asks for happens in it. End where its matter ends; do not sum up."
+_WHOLE = "Everything that the summary asks for happens in it. End once all of it is told; do not sum up."
 _ENDS = (
-    "What the summary still owes happens in it, and it brings the chapter to its end. End where the matter ends; do "
-    "not sum up."
+    "Everything that the summary asks for and that has not been told yet happens in it, and it brings the chapter to "
+    "its end. End once all of it is told; do not sum up."
 )
 _CONTINUES = (
     "It tells only as much of the summary as a part of this length can carry. {left} after it: leave enough to tell, "
-    "and do not wind up."
+    "and do not end the chapter."
 )
 
 
@@ -160,31 +160,31 @@ def _seed(chapter: Chapter) -> str:
 
 
 NEXT_CHAPTER = """\
-The chapter after it, which is not to be told yet:
+The chapter after it, which must not be told yet:
 {summary}"""
 LAST_CHAPTER = "The book ends with this chapter."
 THREADS = """\
 Still open from earlier chapters; take up those that belong here, and leave the others open:
 {threads}"""
 LAST_THREADS = """\
-Still open from earlier chapters; what a reader waits for is settled now:
+Still open from earlier chapters; settle now what a reader is waiting for:
 {threads}"""
 SETTLED = """\
 The author has decided this. It holds, whatever earlier chapters say:
 {settled}"""
 AVOID = """\
-How the last chapters began and ended, and sentences that have come twice in the book. Begin and end this chapter in a \
+How the last chapters began and ended, and sentences that occur twice in the book. Begin and end this chapter in a \
 way of its own, and repeat none of them by accident; an echo that you mean is welcome:
 {worn}"""
 TAIL = """\
 The chapter before it ends with these words, which the reader has just read:
 {tail}"""
 FORMER = """\
-There is an earlier version of this chapter, and the book's owner wants it written afresh. Do what the summary \
-asks for and tell it in a new way of your own. The earlier version began like this:
+There is an earlier version of this chapter, and the book's owner wants it written anew. Do what the summary asks for \
+and tell it in a new way of your own. The earlier version began like this:
 {opening}"""
 WITH_WISH = """\
-The book's owner wants this chapter written again, with this wish. It goes before the summary:
+The book's owner wants this chapter written again, with this wish. It takes precedence over the summary:
 {wish}
 
 Keep what the wish does not touch: events, names, and whatever later chapters rely on. The earlier version:

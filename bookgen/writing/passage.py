@@ -28,21 +28,22 @@ AROUND_SHARE = 1 / 5  # of the window: the chapter's text before the passage, an
 REWRITE = """\
 The author wants one passage of chapter {number}, “{title}”, put differently.
 
-What stands before it in the chapter:
+What comes before it in the chapter:
 {before}
 
 The passage:
 {passage}
 
-What stands after it:
+What comes after it:
 {after}
 
 The author's wish:
 {wish}
 
-Write the passage anew, in {language}, so that it can stand in the same place: it goes on from the words before it and \
-leads to the words after it. Keep what the wish does not touch: events, names, facts, the voice. Unless the wish asks \
-for another length, it has about {length}. Send the new passage alone, without marks or quotation marks around it."""
+Write the passage anew, in {language}, so that it fits in the same place: it continues from the words before it \
+and leads to the words after it. Keep what the wish does not touch: events, names, facts, the voice. Unless the wish \
+asks for another length, it has about {length}. Send the new passage alone, without marks or quotation marks around \
+it."""
 
 NO_WISH = "Put it better: clearer and more exact, in about as many words."
 NOTHING_BEFORE, NOTHING_AFTER = "Nothing: the chapter begins with it.", "Nothing: the chapter ends with it."

@@ -20,20 +20,20 @@ REPAIRED = frozenset({"wrong_language"})
 MAX_REPAIRS = 5  # per chapter, and one per paragraph
 
 REVISE = """\
-One passage of chapter {number} has to be put differently. What is wrong with it:
+One passage of chapter {number} has to be rewritten. What is wrong with it:
 {problems}
 
-What stands before it:
+What comes before it:
 {before}
 
 The passage:
 {passage}
 
-What stands after it:
+What comes after it:
 {after}
 
-Write the passage anew, in {language}, about {length}, so that it says what the chapter needs at this place, fits \
-what stands around it, and the fault is gone. Send the new passage alone."""
+Write the passage anew, in {language}, about {length}, so that it says what the chapter needs at this place, fits the \
+text around it and no longer has the fault. Send the new passage alone."""
 
 
 def to_repair(flaws: Sequence[Flaw]) -> dict[int, list[Flaw]]:

@@ -29,15 +29,15 @@ What is written so far:
 
 {told}
 
-Think these chapters out anew: {numbers}. Each gets another title and another summary of {summaries}, with other \
-events or another approach than now, and still fits what stands before and after it. The other chapters stay.
+Plan these chapters anew: {numbers}. Each gets a new title and a new summary of {summaries}, with other events or \
+another approach than now, and still fits what comes before and after it. The other chapters stay as they are.
 {wishes}
 {plans}{form}"""
 
-IN_VIEW = "The text of its chapters stands above."
+IN_VIEW = "The text of its chapters is above."
 
 WISHES = """
-The book's owner says about them:
+What the book's owner says about them:
 
 {instructions}
 """

@@ -183,7 +183,7 @@ async def whole_parts(text: str) -> Mapping[str, Any]:
         raise Malformed(TOO_DEEP)
     value = value if text.endswith(("}", "]", "},", "],")) else _without_last(value)
     if not isinstance(value, dict) or not value:
-        raise Malformed("nothing in it is whole")
+        raise Malformed("nothing in it is complete")
     return value
 
 
@@ -265,7 +265,7 @@ def texts_of(record: Mapping[str, Any], key: str, *, most: int, longest: int = 3
         raise Malformed(f'"{key}" is not a list of texts')
     texts = [": ".join(map(str, item.values())) if isinstance(item, Mapping) else item for item in value]
     if not all(isinstance(item, str) for item in texts):
-        raise Malformed(f'"{key}" holds something else than texts')
+        raise Malformed(f'"{key}" holds something other than texts')
     return tuple(line[:longest] for item in texts if (line := _line(item)))[:most]
 
 

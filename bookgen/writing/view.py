@@ -24,7 +24,7 @@ KEPT_SHARE = 0.5
 MAX_VIEWS_READ = 20
 
 SHOWN = """\
-Chapter {number}, {title}, as the book has it:
+Chapter {number}, {title}, as it is in the book:
 {text}"""
 
 

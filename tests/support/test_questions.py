@@ -16,7 +16,7 @@ FACTS = Facts(tuple(LANGUAGES.values()), FORMATS, ("6x9", "a5"), LIMITS, 100, se
 ANSWERED = {
     "How much does the Starter plan cost?": ("19.00 USD a month", "190.00 USD a year"),
     "What do five credits cost?": ("39.99", "50,000 words"),
-    "What add-ons do you sell for children's books?": ("14.00 USD a month", "3.99 USD a use"),
+    "What add-ons do you sell for children's books?": ("14.00 USD a month", "3.99 USD per use"),
     "Which languages can I write in?": ("Deutsch", "हिन्दी", f"{len(LANGUAGES)} languages"),
     "How many requests may I send per minute?": ("300/minute", "20/minute"),
     "What does the error QUOTA_EXCEEDED mean?": ("429", "period_end"),
@@ -78,7 +78,7 @@ async def test_a_server_without_billing_says_that_nothing_is_sold(pool) -> None:
     free = Facts(("English",), FORMATS, ("6x9",), LIMITS, 100, sells=False)
     support = Support.over(documents(), "http://here/docs/", None, facts=free, db=pool)
 
-    assert "nothing has a price" in (await support.ask("What does it cost?")).answer
+    assert "everything is included and free of charge" in (await support.ask("What does it cost?")).answer
 
 
 @pytest.mark.parametrize("language", topics.languages())

@@ -75,7 +75,7 @@ async def test_nothing_is_suggested_for_what_the_author_has_decided() -> None:
 
     assert "premises" not in prompt
     assert "for a living" not in prompt
-    assert "where the story plays" not in prompt
+    assert "where the story is set" not in prompt
 
 
 async def test_a_short_idea_is_planned_from_one_of_the_less_likely_premises_in_one_call() -> None:

@@ -26,13 +26,13 @@ async def requests(stage: str) -> list[TextRequest]:
     [
         (
             "outline",
-            "A chapter's summary says what is remembered, by whom, and what nobody knows any more: no event, person or "
-            "saying of the life that the book's data and material do not give",
+            "A chapter's summary says what is remembered, by whom, and what nobody knows any more, and adds no event, "
+            "person or saying of the life that the book's data and material do not give",
         ),
-        ("chapter", "what is not given is asked, supposed or forgotten, and told as that"),
+        ("chapter", "what is not given is asked, supposed or forgotten, and told as such"),
         (
             "digest",
-            "Note what happens in the story's present (in a memoir the life that it tells), not what is remembered",
+            "Note what happens in the story's present (in a memoir: in the life that it tells), not what is remembered",
         ),
     ],
 )

@@ -30,21 +30,21 @@ SCHEMA: Mapping[str, Any] = list_of(
 
 FORM = """\
 - "facts": up to {facts} facts that later chapters must not contradict, in the order of the text. Each has "kind" (one \
-of the words below), "subject" (whom or what it is about; always by the same name), "value" (what holds of it, in at \
-most {value}) and "quote" (the passage of this chapter that says so, copied letter by letter, {quote}). Note what \
-happens in the story's present (in a memoir the life that it tells), not what is remembered, told of an earlier time, \
-dreamed, planned or only believed. The kinds:
+of the words below), "subject" (the person or thing that it is about; always by the same name), "value" (what is true \
+of the subject, in at most {value}) and "quote" (the passage of this chapter that says so, copied letter by letter, \
+{quote}). Note what happens in the story's present (in a memoir: in the life that it tells), not what is remembered, \
+told about an earlier time, dreamed, planned or only believed. The kinds:
   - "person" (age, looks, relation, work), "place", "object", "state" (an injury, a debt, a promise), "time", \
 "knowledge" (a term that was defined).
-  - "acts": a named person does or says something, once for each. "dies". "born": the value is the date. "returns": \
-who or what was taken for dead or gone is there after all.
+  - "acts": a named person does or says something, once for each person. "dies". "born": the value is the date. \
+"returns": a person or thing that was believed dead or gone is there after all.
   - "enters", "leaves" (for good), "is_in": a person; the value is only the name of the place.
   - "at", "moved", "gone" (for good): an object that matters; the value is only its place or its holder.
-  - "learns", "knows" (surely): a person; the value is what, always in the same words.
+  - "learns", "knows" (for certain): a person; the value is what, always in the same words.
   - "now": the subject is the chapter, the value is the date of what it tells, if the text gives it. "back": from here \
 it tells of an earlier time. "on": an event and its date. "after": an event; the value is the earlier event that it \
 follows from. Dates as YYYY, YYYY-MM or YYYY-MM-DD.
-  - "thread_opened": a question, plan or danger that the chapter leaves open; the value says all of it. \
+  - "thread_opened": a question, plan or danger that the chapter leaves open; the value states it in full. \
 "thread_closed": the value is the number of a thread above that it settles."""
 
 

@@ -27,19 +27,19 @@ class Reading:
 
 _TODDLERS = (
     "One thing after another that can be seen, and a small surprise at the end.",
-    "Name what can be seen. Sounds, repetition, a refrain to join in with. The present tense. One clause a "
+    "Name what can be seen. Sounds, repetition, a refrain to join in with. The present tense. One clause per "
     "sentence, and no word that is not spoken at home.",
 )
 _PRESCHOOLERS = (
-    "Over the whole book: a small wish, an obstacle, a try, another try, a happy end.",
-    "Things said aloud; a phrase that comes again. Hardly a subordinate clause.",
+    "Over the whole book: a small wish, an obstacle, a try, another try, a happy ending.",
+    "Things said aloud; a phrase that comes back. Hardly any subordinate clauses.",
 )
 _FIRST_READERS = (
     "Over the whole book: a plot with cause and consequence.",
     "Dialogue, humour. Sentences that a child can read alone; a new word only where the sentence explains it.",
 )
 _READERS = (
-    "Over the whole book: feelings with two sides, a problem that the hero solves by own strength.",
+    "Over the whole book: mixed feelings, a problem that the hero solves by their own efforts.",
     "Dialogue with wit. Exact words rather than many.",
 )
 READINGS = {

@@ -15,19 +15,19 @@ OPENING_SPREADS = 3  # whose scenes a cover may show
 
 LOOK = """\
 Style: a warm, hand-painted picture-book illustration with simple shapes, clear colours and soft light, for children \
-of {ages} years. {voice}
+aged {ages}. {voice}
 No text, letters, numbers, signatures, borders or frames. Nothing frightening."""
 
 SHEET = """\
-A character sheet for a picture book: the hero alone, full figure, three times side by side on a plain light ground: \
-from the front, from the side, and walking. The same figure each time.
+A character sheet for a picture book: the hero alone, full figure, three times side by side on a plain, light \
+background: from the front, from the side, and walking. The same figure each time.
 
 {figures}
 
 {look}"""
 
 SPREAD = """\
-One picture of a picture book, square. The figures, the same on every picture of it, look like this:
+One picture from a picture book, square. The figures, which are the same in every picture of the book, look like this:
 
 {figures}
 
@@ -39,10 +39,10 @@ Keep faces and hands away from the edges.
 
 COVER = """\
 {wish}The cover of a picture book, portrait. The hero, {hero}, is on it alone or with one friend: large, whole, \
-looking out of the picture, in the middle of something that happens at the beginning of the story. Calm sky or plain \
-ground above the hero: the title is printed there later.
+looking out of the picture, in the middle of something that happens at the beginning of the story. Calm sky or a plain \
+background above the hero: the title is printed there later.
 
-The figures look exactly as on every picture of the book:
+The figures look exactly as they do in every other picture of the book:
 
 {figures}
 

@@ -34,22 +34,22 @@ STORY = """\
 {spreads}"""
 
 TASK = """\
-What the spreads before have told, word for word:
+The text of the spreads before it, word for word:
 
 {told}
 
 Write spread {number} of {count}: {title}. {summary}
 {position}{wish}
 
-- text: about {words}, for children of {ages} years, to be read aloud. No sentence longer than {longest}. Words that \
+- text: about {words}, for children aged {ages}, to be read aloud. No sentence longer than {longest}. Words that \
 children of this age know; at most one new one, explained by what happens. {manner} A new line for each thought, at \
 most {lines} lines. No heading, no emphasis, nothing but the text.
-- picture: what the picture shows, in English, for a painter: who of the people (by name), doing what, where, at which \
-time of day, in which mood, seen from where. No text in the picture.
-- alt: the picture in one or two sentences in {language}, for somebody who cannot see it. It says what is to be seen, \
+- picture: what the picture shows, in English, for a painter: which of the people (by name), doing what, where, at \
+which time of day, in which mood, seen from where. No text in the picture.
+- alt: the picture in one or two sentences in {language}, for somebody who cannot see it. It says what can be seen, \
 not that it is a picture.
 
-Answer with one JSON object of this form, with your words in the place of each "…":
+Answer with one JSON object of this form, with your words in place of each "…":
 {{"text": "…", "picture": "…", "alt": "…"}}"""
 
 WISH = """

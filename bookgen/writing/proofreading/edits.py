@@ -60,9 +60,9 @@ Chapter {number}: {title}.
 
 Answer with one JSON object and nothing else, {{"edits": [...]}}, at most {most} edits, in the order of the text. Each \
 edit has:
-- "quote": the shortest passage that has the mistake, copied letter by letter from the text, within one paragraph.
-- "prefix" and "suffix": the 20 to 30 characters that stand right before and right after it, copied.
-- "replacement": what shall stand there instead; only the mistake is changed.
+- "quote": the shortest passage that contains the mistake, copied letter by letter from the text, within one paragraph.
+- "prefix" and "suffix": the 20 to 30 characters right before and right after it, copied.
+- "replacement": what replaces the quote; only the mistake is changed.
 - "type": spelling, grammar, punctuation, style, clarity, consistency or continuity.
 - "severity": critical (the sentence cannot be understood, or contradicts the book), major (a plain mistake), minor, \
 info (a matter of taste that is worth a look).
@@ -79,7 +79,7 @@ class Window:
 
 
 def longest(tag: str, context: int) -> int:
-    """The words that a call reads in a context window of so many tokens."""
+    """How many words of text a call reads if its context window has `context` tokens."""
     return WINDOW_WORDS if context >= WINDOW else min(int(context * READ / language(tag).tokens_per_word), WINDOW_WORDS)
 
 

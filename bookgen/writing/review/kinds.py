@@ -42,7 +42,7 @@ DESCRIPTIONS: Mapping[FindingKind, str] = {
     ),
     FindingKind.MISSING: (
         "something that the book's data or its plan asks for and the text lacks; quote the passage where the reader "
-        "misses it"
+        "notices that it is missing"
     ),
     FindingKind.REPETITION: (
         "the same information told again as if it were new, or the same device (gesture, image, turn of phrase, way to "
