@@ -130,7 +130,9 @@ async def test_after_a_rework_the_chapters_that_kept_their_text_count(api: Api) 
     assert (await api.post(f"/books/{book['id']}/generate/")).body["mode"] == "continue"
     await api.until(book["id"], "completed")
     done = await told(api, book["id"])
-    assert (done["status"], done["status_message"]) == ("completed", "Completed. All 4 chapters are written.")
+    assert done["status"] == "completed"
+    said, _, _ = done["status_message"].partition(" The quality notes have ")  # the sample text may have findings
+    assert said == "Completed. All 4 chapters are written."
 
 
 async def test_the_list_counts_the_findings_of_a_finished_book_too(api: Api) -> None:
