@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 
 from bookgen.billing import edits
+from bookgen.billing.funds import Funds
 from bookgen.billing.images import held_images, require_images
 from bookgen.billing.quota import Quota
 from bookgen.billing.storage import require_room, require_stored
@@ -296,6 +297,12 @@ async def test_a_book_may_be_as_long_as_the_plan_allows_while_it_has_books_left(
     options = await quota.creation_options(pool, account)
 
     assert (options.subscription_remaining, options.max_words) == (5, 60_000)
+
+
+async def test_books_written_and_books_in_progress_both_count(pool, quota, make_account):
+    standing = await quota.standing(pool, await make_account("starter"))
+
+    assert [Funds(standing, used, held, []).books_left for used, held in [(0, 0), (1, 1), (3, 3)]] == [5, 3, 0]
 
 
 async def test_a_held_credit_is_not_offered_to_a_second_book(pool, quota, make_account, make_book, hold, grant):
